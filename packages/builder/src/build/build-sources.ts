@@ -12,8 +12,8 @@ import { StepRuntime } from './step-runtime.ts'
 type From = Extract<Files, { type: 'runtime' }>['from']
 
 /**
- * Everything that steps of a build take files from: the context, other stages, images, templates
- * and addresses.
+ * All sources of files for the steps of a build: the context, other stages, images, templates and
+ * addresses.
  */
 export class BuildSources implements SourceKeys, FileSources, AsyncDisposable {
   readonly #host: BuildHost
@@ -22,11 +22,11 @@ export class BuildSources implements SourceKeys, FileSources, AsyncDisposable {
   readonly #context: Context | null
   readonly #fetched: FetchedFiles
   readonly #images = new Map<string, Promise<ResolvedImage>>()
-  /** Steps often take several files of one image, one after another. */
+  /** The last runtime of an image. Steps often take several files of one image in a row. */
   #last: { readonly imageDigest: ImageDigest; readonly runtime: StepRuntime } | null = null
-  /** Stages whose steps are resolved: each before those that take files from it. */
+  /** The stages with resolved steps, each before the stages that take files from it. */
   readonly nodes = new Map<number, StageNode>()
-  /** Finds the runtime of a stage that has run. */
+  /** Returns the runtime of a stage that has run. */
   stageRuntime: ((node: StageNode) => Promise<StepRuntime>) | null = null
 
   constructor(

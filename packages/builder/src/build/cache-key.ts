@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Changes when a step does something else than it did, so that states of another version are not
- * gone on from.
+ * The version of the steps. It changes when a step has another result than before, so that states
+ * of another version are not reused.
  */
 const FORMAT = 1
 
 /**
- * The key of a state: what it began with, and what was done to it. Equal values give equal keys,
- * whatever the order of their properties.
+ * Returns the key of a state, from its parent state and its step. Equal values give equal keys,
+ * regardless of the order of their properties.
  */
 export function cacheKey(parent: string | null, step: unknown): string {
   return createHash('sha256')
@@ -16,7 +16,7 @@ export function cacheKey(parent: string | null, step: unknown): string {
     .digest('hex')
 }
 
-/** JSON with the properties of objects in order. */
+/** Returns JSON with the properties of objects in order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

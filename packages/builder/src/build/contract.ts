@@ -4,10 +4,12 @@ import type { BuildPlan } from '../dockerfile/plan.ts'
 import type { ReadingOptions } from '../dockerfile/reading-job.ts'
 
 /**
- * A build: a plan is carried out in runtimes of the engine, and ends as an image with its settings.
- * The service decides who may build what, where rows and logs go and what a step may reach; this
- * package knows none of it. Everything it makes is named to `BuildHost` before it exists, so that a
- * process that dies leaves nothing that nobody knows.
+ * The request for a build. A build runs a plan in runtimes of the engine, and results in an image
+ * with its settings.
+ *
+ * The service decides on permissions, on the storage of rows and logs, and on the network of steps.
+ * This package knows none of it. It registers everything that it makes with `BuildHost` first, so
+ * that a process that dies leaves nothing unknown behind.
  */
 export interface BuildRequest {
   readonly buildId: string
@@ -15,22 +17,22 @@ export interface BuildRequest {
     | { readonly type: 'dockerfile'; readonly text: string; readonly target: string | null }
     | { readonly type: 'image'; readonly reference: string; readonly steps: readonly SimpleStep[] }
     | { readonly type: 'template'; readonly reference: string; readonly steps: readonly SimpleStep[] }
-    /** The files of a runtime, as a snapshot has them. */
+    /** The files of a runtime, from a snapshot. */
     | { readonly type: 'snapshot'; readonly reference: string; readonly steps: readonly SimpleStep[] }
   readonly buildArgs: Readonly<Record<string, string>>
-  /** Values are secret: in no log, no key of the cache, no image. */
+  /** Secret values, which are in no log, no key of the cache and no image. */
   readonly buildSecrets: Readonly<Record<string, string>>
   readonly registryAuth: {
     readonly registry: string | null
     readonly username: string
     readonly password: string
   } | null
-  /** The uploaded context; null: none. */
+  /** The uploaded context, or null. */
   readonly context: ContextArchive | null
   readonly noCache: boolean
   /**
-   * Size of its runtimes: the start command and the checkpoint get it, and `diskMiB` has to hold
-   * the image.
+   * The size of the template's runtimes. The start command and the checkpoint get it, and the image
+   * has to fit on `diskMiB`.
    */
   readonly cpu: number
   readonly memoryMiB: number
@@ -39,15 +41,15 @@ export interface BuildRequest {
   readonly readyCmd: string | null
   readonly readyTimeoutMs: number
   readonly timeoutMs: number
-  /** Over what the image says. */
+  /** Overrides the settings of the image. */
   readonly env: Readonly<Record<string, string>>
   readonly user: string | null
   readonly workdir: string | null
-  /** Distinguishes policies: a step that ran under another one is run again. */
+  /** The identity of the network policy. A step that ran under another policy runs again. */
   readonly policyKey: string
 }
 
-/** `steps` of the API. */
+/** One of the `steps` of the API. */
 export type SimpleStep =
   | { readonly run: string }
   | {
@@ -72,7 +74,11 @@ export interface ContextArchive {
 export interface BuildResult {
   readonly imageDigest: ImageDigest
   readonly sizeBytes: number
-  /** Of a runtime in which the start command runs (or none); null where the class has none. */
+  /**
+   * A checkpoint of a runtime in which the start command, if there is one, runs. Null if the
+   * isolation class has no checkpoints, or if a checkpoint cannot hold the state of the start
+   * command.
+   */
   readonly checkpoint: CheckpointInfo | null
   readonly settings: FinalSettings
   /** The settings that a build on top of the template starts with. */
@@ -92,21 +98,21 @@ export interface FinalSettings {
   readonly user: string
   readonly workdir: string
   readonly labels: Readonly<Record<string, string>>
-  /** `8080/tcp`. */
+  /** The exposed ports, such as `8080/tcp`. */
   readonly ports: readonly string[]
 }
 
-/** The whole configuration of an image as steps see it: also its PATH and its shell. */
+/** The whole configuration of an image as steps see it, including its PATH and its shell. */
 export interface BuildSettings {
-  /** With PATH, HOME and all. */
+  /** The whole environment, including PATH and HOME. */
   readonly env: Readonly<Record<string, string>>
-  /** As in USER: a name or numbers, with or without a group; empty is root. */
+  /** The user as in USER: a name or numbers, with or without a group. Empty for root. */
   readonly user: string
   readonly workdir: string
   readonly shell: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   readonly ports: readonly string[]
-  /** ONBUILD triggers of the base, which are ignored and named. */
+  /** The ONBUILD triggers of the base, which are ignored and reported. */
   readonly onBuild: readonly string[]
 }
 
@@ -114,7 +120,7 @@ export interface BuildSettings {
 export interface BuildHost {
   readonly engine: Engine
   readonly isolation: 'gvisor' | 'container'
-  /** Directory for what is on its way; swept by the service when a process died. */
+  /** The directory for temporary files. The service sweeps it after a process has died. */
   readonly workDir: string
   /** The size of the runtimes in which steps run. */
   readonly stepSize: { readonly cpu: number; readonly memoryMiB: number }
@@ -123,38 +129,41 @@ export interface BuildHost {
   /** Plans a Dockerfile as `planDockerfile` does, outside the event loop. */
   planDockerfile(text: string, options: ReadingOptions, signal: AbortSignal): Promise<BuildPlan>
   /**
-   * A template of the project or a system template; `BuildError` `image_not_found` where there is
-   * none that is ready.
+   * Returns a template of the project or a system template. Rejects with `BuildError`
+   * `image_not_found` if none is ready.
    */
   findTemplate(reference: string): Promise<TemplateBase>
   /**
-   * A filesystem snapshot of the project; `BuildError` `image_not_found` where there is none that
-   * is ready, `unsupported_setting` for one of memory.
+   * Returns a filesystem snapshot of the project. Rejects with `BuildError` `image_not_found` if
+   * none is ready, and `unsupported_setting` for a snapshot of memory.
    */
   findSnapshot(reference: string): Promise<TemplateBase>
-  /** Fetches an address for ADD, under the rules on addresses; `step_failed` otherwise. */
+  /**
+   * Fetches an address for ADD, subject to the rules on addresses. Rejects with `step_failed`
+   * otherwise.
+   */
   fetch(url: string, signal: AbortSignal): Promise<FetchedFile>
   /**
-   * Makes an id for a runtime of this build, durably noted. `openNetwork` gives its steps what the
-   * build's policy allows: it is called when the guest answers (that of a step is bound then), and
-   * again whenever it is to be given a network anew; it answers what the guest is told (null: no
-   * network). Disposing of it closes what was opened, removes the runtime where the engine still
-   * has it, and forgets the note.
+   * Makes an id for a runtime of this build, and records it durably. `openNetwork` gives its steps
+   * the network that the build's policy allows. It is called when the guest answers, and the guest
+   * of a step is bound then. It is called again each time the runtime gets a network anew. It
+   * returns the settings for the guest (null: no network). Disposing the runtime closes the
+   * network, removes the runtime if the engine still has it, and deletes the record.
    */
   newRuntime(): Promise<BuildRuntime>
-  /** An id for a checkpoint of this build, durably noted. */
+  /** Makes an id for a checkpoint of this build, and records it durably. */
   newCheckpointId(): Promise<string>
   readonly report: BuildReport
 }
 
-/** A runtime that a build has been given. */
+/** A runtime of a build. */
 export interface BuildRuntime extends AsyncDisposable {
   readonly id: string
   /** Returns the network for `GuestClient.setNetwork` and `GuestClient.seed`. */
   openNetwork(signal: AbortSignal): Promise<GuestNetwork | null>
 }
 
-/** A body that was fetched. */
+/** The body of a fetched address. */
 export interface FetchedFile {
   readonly body: AsyncIterable<Uint8Array>
   /**
@@ -162,29 +171,29 @@ export interface FetchedFile {
    * destination is a directory.
    */
   readonly name: string
-  /** Of `Last-Modified`. */
+  /** The time from `Last-Modified`. */
   readonly modifiedAtSecs: number | null
-  /** Permission bits; 0o600 as Docker has it. */
+  /** The permission bits. 0o600, as in Docker. */
   readonly mode: number
 }
 
-/** A template or a snapshot that is built upon. */
+/** A template or a snapshot that is the base of a build. */
 export interface TemplateBase {
   readonly reference: string
   readonly imageDigest: ImageDigest
   readonly settings: BuildSettings
   /**
-   * Environment of the template's runtimes. Its PATH and other platform keys hold for templates on
-   * top of it too; those of a Dockerfile hold for its steps only.
+   * The environment of the template's runtimes. Templates on top of it also get its PATH and other
+   * platform keys. Those of a Dockerfile apply to its steps only.
    */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Container images, as images of the engine. The same digest is pulled and written once. */
+/** Container images as images of the engine. The same digest is pulled and written once. */
 export interface BaseImages {
-  /** The digest that a reference names now. */
+  /** Returns the image that a reference names now. */
   resolve(reference: string, options: PullOptions): Promise<ResolvedImage>
-  /** Pulls it, unless it is here, and writes it as an image of the engine. */
+  /** Pulls an image unless it is already here, and writes it as an image of the engine. */
   ensure(image: ResolvedImage, options: PullOptions): Promise<PulledImage>
 }
 
@@ -195,15 +204,15 @@ export interface PullOptions {
   readonly signal: AbortSignal
 }
 
-/** A reference, fixed. */
+/** A reference with a fixed digest. */
 export interface ResolvedImage {
   readonly reference: string
-  /** `docker.io/library/python@sha256:...`. */
+  /** The pinned reference: `docker.io/library/python@sha256:...`. */
   readonly pinned: string
   readonly digest: string
 }
 
-/** An image that is here. */
+/** A pulled image. */
 export interface PulledImage extends ResolvedImage {
   readonly imageDigest: ImageDigest
   readonly sizeBytes: number
@@ -212,19 +221,16 @@ export interface PulledImage extends ResolvedImage {
 
 /**
  * States that earlier builds of the project left. Entries may disappear at any time, except those
- * that this build has got or put before it ends. An entry without its state is a miss.
+ * that this build has read or written before it ends. An entry without its state is a miss.
  */
 export interface BuildCache {
   get(key: string): Promise<CachedState | null>
   put(key: string, state: CachedState): Promise<void>
-  /**
-   * The content of a cache mount as a tar stream; null where there is none yet. Answers are alone
-   * with it until `release` where `locked`.
-   */
+  /** Opens a cache mount. With `locked`, the caller has it exclusively until it is disposed. */
   openMount(id: string, options: { readonly locked: boolean; readonly signal: AbortSignal }): Promise<CacheMount>
 }
 
-/** A state of a build that a later one can go on from. */
+/** A state of a build from which a later build can continue. */
 export type CachedState =
   | { readonly type: 'image'; readonly imageDigest: ImageDigest; readonly sizeBytes: number; readonly facts: unknown }
   | {
@@ -235,9 +241,9 @@ export type CachedState =
       readonly facts: unknown
     }
 
-/** One cache mount, held by a step. */
+/** A cache mount in use by a step. */
 export interface CacheMount extends AsyncDisposable {
-  /** Tar of the content; null: empty. */
+  /** Returns a tar of the content, or null if it is empty. */
   read(): AsyncIterable<Uint8Array> | null
   /** Replaces the content. */
   write(tar: AsyncIterable<Uint8Array>): Promise<void>
@@ -246,7 +252,7 @@ export interface CacheMount extends AsyncDisposable {
 /** Receives the progress of a build. No method throws. */
 export interface BuildReport {
   status(status: BuildStatus): void
-  /** All steps, whenever one changed. */
+  /** Reports all steps, whenever one of them changed. */
   steps(steps: readonly BuildStepState[]): void
   /** Reports everything that is ignored, as far as known. A later call replaces an earlier one. */
   ignored(ignored: readonly Ignored[]): void
@@ -257,19 +263,19 @@ export interface BuildReport {
   }): void
 }
 
-/** What to do about a step that failed, where nothing more is known. */
+/** The hint for a failed step without a more specific one. */
 const stepHint = 'Correct what the message names and build again: the steps before it are in the cache.'
 
 /**
- * The one way a build fails that is its author's matter. What else goes wrong is thrown as it is,
- * and is `internal`.
+ * The error of a build that its author can correct. Any other error is thrown unchanged, and is
+ * reported as `internal`.
  */
 export class BuildError extends Error {
   override readonly name = 'BuildError'
   readonly code: BuildFailureCode
   readonly hint: string | null
   readonly details: Readonly<Record<string, unknown>>
-  /** The step that failed; set by the executor where it is null. */
+  /** The step that failed. If it is null, the executor sets it. */
   readonly step: number | null
   constructor(
     code: BuildFailureCode,
@@ -285,7 +291,7 @@ export class BuildError extends Error {
 }
 
 /**
- * Carries out a build. Rejects with `BuildError`, with the signal's reason when it is ended, or
- * with what went wrong on the host.
+ * Runs a build. Rejects with `BuildError`, with the signal's reason once aborted, or with the error
+ * of the host.
  */
 export type RunBuild = (request: BuildRequest, host: BuildHost, signal: AbortSignal) => Promise<BuildResult>

@@ -4,26 +4,29 @@ import type { FileSources } from './file-sources.ts'
 import type { CopyWork, Files } from './resolved-step.ts'
 import type { StepRuntime } from './step-runtime.ts'
 
-/** Docker's, of files whose text stands in the Dockerfile. */
+/** The mode of files whose text is in the Dockerfile, as in Docker. */
 const TEXT_MODE = 0o644
 
-/** Files as they are on their way into a runtime. */
+/** Files on their way into a runtime. */
 export interface OpenFiles {
-  /** One file, which may get the name of the destination; else names are relative to it. */
+  /**
+   * True for one file, which may get the name of the destination. Otherwise names are relative to
+   * the destination.
+   */
   readonly singleFile: boolean
-  /** Owners are those of another stage or image; else everything is root's. */
+  /** True if the owners of another stage or image are kept. Otherwise root owns all files. */
   readonly keepOwners: boolean
   readonly unpack: boolean
   readonly body: Readable
 }
 
-/** Where files come from, and when to stop. */
+/** The sources of files, and the signal that aborts. */
 export interface FilesContext {
   readonly sources: FileSources
   readonly signal: AbortSignal
 }
 
-/** Follows a COPY or an ADD. */
+/** Runs a COPY or an ADD. */
 export async function copyFiles(runtime: StepRuntime, work: CopyWork, context: FilesContext): Promise<void> {
   const { chown, chmod, parts } = work
   const several = parts.length > 1 && !work.destination.endsWith('/')
@@ -71,7 +74,7 @@ interface File {
   readonly body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 }
 
-/** A tar stream of one file. */
+/** Returns a tar stream of one file. */
 function fileTar({ name, body, ...rest }: File): Readable {
   const chunks = async function* () {
     yield* body
@@ -82,7 +85,7 @@ function fileTar({ name, body, ...rest }: File): Readable {
   return streamOf(writeTar(entry()))
 }
 
-/** Bytes as a request takes them. */
+/** Returns bytes as a stream for a request. */
 export function streamOf(chunks: AsyncIterable<Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: false })
 }

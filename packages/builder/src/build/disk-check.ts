@@ -2,26 +2,27 @@ import { BuildError } from './contract.ts'
 
 const MIB = 2 ** 20
 
-/** What file systems, and two builds of the same, differ by. */
+/** The difference in size between file systems, and between two builds of the same, in MiB. */
 const MARGIN_MIB = 4
 
 /**
- * The room above a template's disk that steps have while they run, so that a step which needs more
- * can be told how much.
+ * The room in addition to a template's disk for running steps, so that a step that needs more can
+ * be told how much.
  */
 const SLACK_MIB = { min: 512, max: 4096 } as const
 
-/** What steps that install something are thought to need where nothing is known. */
+/** The estimated size of installed files if nothing is known, in MiB. */
 const INSTALL_MIB = 256
 
-/** The disk of a runtime in which steps run. */
+/** Returns the disk size of a runtime for steps, in MiB. */
 export function stepDiskMiB(diskMiB: number): number {
   return diskMiB + Math.min(SLACK_MIB.max, Math.max(SLACK_MIB.min, diskMiB))
 }
 
 /**
- * Refuses an image that does not fit, as soon as its size is known. `more` is what comes on top:
- * whether steps run, and the bytes that they copy.
+ * Throws `disk_too_small` for an image that does not fit, as soon as its size is known. `more`
+ * describes the steps on top: `runs` is true if they run commands, and `copiedBytes` is the size of
+ * the files that they copy.
  */
 export function checkBase(
   { diskMiB, baseBytes }: { readonly diskMiB: number; readonly baseBytes: number },
@@ -32,7 +33,7 @@ export function checkBase(
   throw tooSmall(diskMiB, mibOf(baseBytes) + MARGIN_MIB + installed, `the image alone has ${mibOf(baseBytes)} MiB`)
 }
 
-/** Refuses what was installed, once image and installed together do not fit. */
+/** Throws `disk_too_small` once the image and the installed files together do not fit. */
 export function checkInstalled(
   {
     diskMiB,
@@ -47,15 +48,15 @@ export function checkInstalled(
   throw tooSmall(diskMiB, Math.ceil(mibOf(bytes) * 1.02) + MARGIN_MIB, why, step)
 }
 
-/** Refuses the finished image. */
+/** Throws `disk_too_small` if the finished image does not fit. */
 export function checkFinished({ diskMiB, sizeBytes }: { readonly diskMiB: number; readonly sizeBytes: number }): void {
   if (sizeBytes <= diskMiB * MIB) return
   throw tooSmall(diskMiB, mibOf(sizeBytes) + MARGIN_MIB, `the finished image has ${mibOf(sizeBytes)} MiB`)
 }
 
 /**
- * A step that has filled even the larger disk of the build: how much it wants is not known, so that
- * what is asked for grows by the double.
+ * Returns the error for a step that has filled even the larger disk of the build. The size that it
+ * needs is unknown, so the hint asks for twice that disk, in addition to the image.
  */
 export function filledDisk(
   { diskMiB, baseBytes }: { readonly diskMiB: number; readonly baseBytes: number },
@@ -65,7 +66,7 @@ export function filledDisk(
   return tooSmall(diskMiB, required, 'a step has filled the disk', step)
 }
 
-/** Whether a failed step says that its disk is full. */
+/** Returns true if the output of a failed step reports a full disk. */
 export function saysDiskFull(output: string): boolean {
   return /no space left on device|ENOSPC|disk quota exceeded/i.test(output)
 }

@@ -2,7 +2,7 @@ import { BuildError } from './contract.ts'
 
 /**
  * Expands a word of EXPOSE (`8080`, `8000-8010/udp`) into ports such as `8080/tcp`, one after
- * another. A variable may have put several words with blanks into it.
+ * another. If the word had a variable, it may contain several words with blanks.
  */
 export function* expandPorts(word: string): Generator<string> {
   for (const text of word.split(/\s+/)) if (text !== '') yield* portsOf(text)

@@ -13,8 +13,8 @@ interface Stored extends Omit<FetchedFile, 'body'> {
 }
 
 /**
- * What ADD has fetched: files below names of our own in the build's work directory, each address
- * once.
+ * The files that ADD has fetched, each address once. They have random names in the build's work
+ * directory.
  */
 export class FetchedFiles implements AsyncDisposable {
   readonly #host: BuildHost
@@ -32,9 +32,7 @@ export class FetchedFiles implements AsyncDisposable {
     return (await this.#fetch(url)).sha256
   }
 
-  /**
-   * The file that an address has. Throws `step_failed` where it has another digest than is wanted.
-   */
+  /** Returns the file at an address. Throws `step_failed` if its digest is not `sha256`. */
   async open(url: string, sha256: string): Promise<FetchedFile & { readonly sizeBytes: number }> {
     const stored = await this.#fetch(url)
     if (stored.sha256 !== sha256)
@@ -82,7 +80,9 @@ export class FetchedFiles implements AsyncDisposable {
   }
 }
 
-/** A file that is opened when it is read: one that nobody comes to read leaves nothing open. */
+/**
+ * Yields the bytes of a file, which is opened at the first read. An unread file is never opened.
+ */
 async function* readLater(path: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path)
 }

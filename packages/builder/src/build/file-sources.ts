@@ -2,10 +2,13 @@ import type { FetchedFile } from './contract.ts'
 import type { Files } from './resolved-step.ts'
 import type { StepRuntime } from './step-runtime.ts'
 
-/** Where the files are that steps take from elsewhere. */
+/** The files that steps take from other places. */
 export interface FileSources {
-  /** A runtime with the files of a stage, an image or a template; it is the callee's to remove. */
+  /** Returns a runtime with the files of a stage, an image or a template. The callee removes it. */
   runtimeOf(from: Extract<Files, { type: 'runtime' }>['from']): Promise<StepRuntime>
-  /** What an address has, with the digest that it is known by. */
+  /**
+   * Returns the file at an address. Throws `step_failed` if its digest differs from that of the
+   * address.
+   */
   fetched(address: Extract<Files, { type: 'address' }>): Promise<FetchedFile & { readonly sizeBytes: number }>
 }

@@ -29,8 +29,8 @@ function needsLookup(user: string): boolean {
 }
 
 /**
- * The user of the template's runtimes; `read` answers a file of the image as text, null where it
- * has none.
+ * Returns the user of the template's runtimes. `read` returns a file of the image as text, or null
+ * if there is none.
  */
 export async function finalUser(user: string, read: (path: string) => Promise<string | null>): Promise<string> {
   if (user === '') return 'root'

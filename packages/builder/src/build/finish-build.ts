@@ -8,7 +8,7 @@ import { rootOf, type StageNode } from './stage-node.ts'
 import type { StateCache } from './state-cache.ts'
 import type { StepList } from './step-list.ts'
 
-/** The finished image, started and written down. */
+/** The finished image, with its checkpoint and settings. */
 export interface Finished {
   readonly imageDigest: ImageDigest
   readonly sizeBytes: number
@@ -24,7 +24,10 @@ const Facts = z.object({
     .nullable(),
 })
 
-/** What the outcome of a build depends on besides the files of its image. */
+/**
+ * Returns the key of a build's result: the files of its image, and everything else that it depends
+ * on.
+ */
 export function resultKey(target: StageNode, request: BuildRequest): string {
   const { startCmd, readyCmd, cpu, memoryMiB, diskMiB, env, policyKey } = request
   return cacheKey(target.key, [
@@ -41,7 +44,7 @@ export function resultKey(target: StageNode, request: BuildRequest): string {
   ])
 }
 
-/** The outcome of an earlier build that was the same in everything. */
+/** Returns the result of an earlier build with the same inputs, or null. */
 export async function findFinished(
   key: string,
   {
@@ -67,7 +70,7 @@ export async function findFinished(
   }
 }
 
-/** Starts the finished image, and keeps the outcome for a build that is the same in everything. */
+/** Starts the finished image, and caches the result for a build with the same inputs. */
 export async function startFinished(
   { digest, sizeBytes, user }: { readonly digest: ImageDigest; readonly sizeBytes: number; readonly user: string },
   {
@@ -86,7 +89,7 @@ export async function startFinished(
     readonly cache: StateCache
     readonly steps: StepList
     readonly key: string
-    /** Null where there is nothing to start and nothing to write down. */
+    /** Null if there is nothing to start and no checkpoint to take. */
     readonly step: number | null
     readonly signal: AbortSignal
   },

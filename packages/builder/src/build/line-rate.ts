@@ -1,7 +1,10 @@
-/** More lines in a second are counted and not kept: no command floods the log of a build. */
+/**
+ * The maximum number of lines kept per second, so that no command floods the log of a build.
+ * Further lines are only counted.
+ */
 const maxLinesPerSecond = 2_000
 
-/** Hands on lines, but of a flood of them only so many a second, and how many were left out. */
+/** Passes on lines up to a maximum per second, and the number of omitted lines. */
 export class LineRate {
   readonly #write: (line: string) => void
   #second = 0
@@ -24,7 +27,7 @@ export class LineRate {
     else this.#write(line)
   }
 
-  /** Says how many lines were left out since it was said last. */
+  /** Writes the number of lines that were omitted since the last call. */
   tellLeftOut(): void {
     if (this.#leftOut > 0) this.#write(`(${this.#leftOut} lines were left out: too many in a second)`)
     this.#leftOut = 0

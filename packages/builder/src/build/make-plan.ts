@@ -37,7 +37,7 @@ function extended(stage: Stage, more: readonly Instruction[]): Stage {
   return { ...stage, instructions: [...stage.instructions, ...more] }
 }
 
-/** `user` and `workdir` of the request, as the last steps. */
+/** Returns `user` and `workdir` of the request as the last steps. */
 function settingsOf({ user, workdir }: BuildRequest, { escape: quote }: BuildPlan): readonly Instruction[] {
   const more: Instruction[] = []
   if (user !== null) more.push({ type: 'user', user: quoteWord(user, quote), line: 0, text: `USER ${user}` })

@@ -1,18 +1,18 @@
 import { LineRate } from './line-rate.ts'
 import type { Redactor } from './redact.ts'
 
-/** The longest line of a log; what is longer is several. */
+/** The maximum length of a line in a log. A longer line becomes several. */
 const MAX_LINE_LENGTH = 8 * 1024
 
-/** What has no end yet is shown after this time, a question say. */
+/** The time after which an incomplete line is shown, in milliseconds. It may be a question. */
 const FLUSH_MS = 500
 
-/** What a failure quotes of a step's output. */
+/** The maximum number of lines and characters of a step's output that a failure quotes. */
 const TAIL_LINES = 20
 const MAX_TAIL_LENGTH = 4 * 1024
 
 /**
- * Colours, titles and what moves the cursor (ECMA-48 control sequences), and all other control
+ * Colours, titles and cursor movements (ECMA-48 control sequences), and all other control
  * characters but the tab.
  */
 const controls =
@@ -26,8 +26,8 @@ interface Partial {
 }
 
 /**
- * Makes lines of what a step writes, without secrets and of bounded length and number, and keeps
- * the last of them.
+ * Splits the output of a step into lines, without secrets and of bounded length and number. Keeps
+ * the last lines.
  */
 export class OutputLines implements Disposable {
   readonly #redactor: Redactor
@@ -55,12 +55,12 @@ export class OutputLines implements Disposable {
     this.#takeLines(partial)
   }
 
-  /** Says that bytes were lost before they were read. */
+  /** Writes a line about bytes that were lost before they were read. */
   note(line: string): void {
     this.#emit(line)
   }
 
-  /** Writes what has no end, and what was left out. */
+  /** Writes the incomplete lines and the number of omitted lines. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
     for (const partial of Object.values(this.#partials)) partial.text += partial.decoder.decode()

@@ -1,6 +1,6 @@
 import type { BuildPlan, Mount } from '../dockerfile/plan.ts'
 
-/** Whether any step takes files of the uploaded context. */
+/** Returns true if any step takes files of the uploaded context. */
 export function readsContext({ stages }: BuildPlan): boolean {
   return stages.some(({ instructions }) =>
     instructions.some((instruction) => {
@@ -14,7 +14,7 @@ function isOfContext(mount: Mount): boolean {
   return (mount.type === 'bind' || mount.type === 'cache') && mount.from?.type === 'context'
 }
 
-/** What is to be said of mounts in memory that are given a size. */
+/** Returns the warnings about mounts in memory that have a size. */
 export function sizedMounts({ stages }: BuildPlan): readonly string[] {
   return stages.flatMap(({ instructions }) =>
     instructions.flatMap((instruction) =>

@@ -4,9 +4,9 @@ import { placeOf } from '../registry/place.ts'
 import type { BuildRequest } from './contract.ts'
 
 /**
- * Says which registry credentials are for, where their owner did not: that of the first FROM that
- * names a container image. Without one they are for nobody, so that no other registry that a
- * Dockerfile names is ever shown them.
+ * Sets the registry of credentials that name none: that of the first FROM with a container image.
+ * Without such a FROM the credentials are for no registry, so that no other registry in a
+ * Dockerfile ever gets them.
  */
 export function pullLogin(
   auth: BuildRequest['registryAuth'],

@@ -1,10 +1,10 @@
 import type { GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 
-/** What /etc/passwd has on a large system. */
+/** The maximum number of bytes read, enough for /etc/passwd of a large system. */
 const MAX_BYTES = 2 ** 20
 
-/** The beginning of a file as text; null where there is none. */
+/** Returns the beginning of a file as text, or null if the file is missing or empty. */
 export async function readSmallFile(guest: GuestClient, path: string, signal: AbortSignal): Promise<string | null> {
   try {
     const { body } = await guest.readContent({ path, range: `bytes=0-${MAX_BYTES - 1}` }, signal)

@@ -1,20 +1,20 @@
 import { SecretMatcher } from './secret-matcher.ts'
 
 /**
- * Parts of a secret of several lines count by themselves from this length on: a shorter line may be
- * anything.
+ * The minimum length of a line of a secret that is redacted by itself. A shorter line may be any
+ * text.
  */
 const MIN_PART_LENGTH = 8
 
 /**
- * No text that is looked at is longer: of a longer value its lines are found, and of a longer line
- * its pieces.
+ * The maximum length of a text that is searched for. A longer value is found by its lines, and a
+ * longer line by its pieces.
  */
 const MAX_PART_LENGTH = 8 * 1024
 
 const PUT_IN = '********'
 
-/** Takes secret values out of text. Values reach no log, no message and no error. */
+/** Removes secret values from text, so that they reach no log, no message and no error. */
 export class Redactor {
   readonly #matcher: SecretMatcher
 
@@ -27,7 +27,8 @@ export class Redactor {
   }
 
   /**
-   * How much of a text's end may be the beginning of a value, which what follows would complete.
+   * Returns the length of the text's end that may be the beginning of a value. Later text could
+   * complete it.
    */
   openEnd(text: string): number {
     return this.#matcher.openEnd(text)
@@ -35,8 +36,8 @@ export class Redactor {
 }
 
 /**
- * What of secrets is looked for: each as a whole, and the lines of those with several that are long
- * enough.
+ * Returns the texts to search for: each secret, and the lines of a secret that are long enough.
+ * Longer texts are split into pieces.
  */
 export function partsOf(secrets: readonly string[], minLength: number): ReadonlySet<string> {
   const parts = new Set<string>()

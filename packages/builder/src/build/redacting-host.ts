@@ -1,7 +1,7 @@
 import { BuildError, type BuildHost } from './contract.ts'
 import type { Redactor } from './redact.ts'
 
-/** The same host, whose log gets no secret value, whoever writes to it. */
+/** Returns the same host with a log that removes secret values from every message. */
 export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {
   const { engine, isolation, workDir, stepSize, images, cache, report } = host
   return {
@@ -21,7 +21,9 @@ export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {
   }
 }
 
-/** The same failure without secret values, and with the step that ran where it names none. */
+/**
+ * Returns the same failure without secret values. If it names no step, it gets the step that ran.
+ */
 export function redactedError(error: BuildError, redactor: Redactor, step: number | null): BuildError {
   const { code, message, hint, details, cause } = error
   const number = error.step ?? step

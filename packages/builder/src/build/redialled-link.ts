@@ -1,11 +1,14 @@
 import { type Engine, EngineError, type GuestLink, type RuntimeId } from '@holt/engine'
 
-/** A guest that lives dials again within milliseconds, on a machine that is busy within seconds. */
+/**
+ * The time for a guest to connect again, in milliseconds. It takes milliseconds, and seconds on a
+ * busy machine.
+ */
 const REDIAL_TIMEOUT_MS = 20_000
 
 /**
- * The link to a runtime of a build, over which a request waits for a guest that is about to dial
- * again: it does whenever the runtime was written down.
+ * Returns the link to a runtime of a build. A request on it waits for a guest that is about to
+ * connect again, as it does after every checkpoint.
  */
 export async function redialledLink(
   engine: Pick<Engine, 'dial'>,

@@ -54,7 +54,10 @@ async function resolveFiles(
   return { files: [files], key: ['runtime', await sources.keyOf(from), patterns, exclude] }
 }
 
-/** Each archive is unpacked by itself, so that ADD takes what it names one by one. */
+/**
+ * Returns the files of the context. For ADD, which unpacks each archive by itself, every match is a
+ * selection of its own.
+ */
 async function contextFiles(
   context: Context,
   {

@@ -3,21 +3,18 @@ import { BuildError } from './contract.ts'
 import type { Files, ResolvedMount, SecretVariable } from './resolved-step.ts'
 import { pathOf, type Surroundings } from './surroundings.ts'
 
-/** The mounts of a command, expanded. */
+/** The expanded mounts of a command. */
 export interface ResolvedMounts {
   readonly mounts: readonly ResolvedMount[]
   readonly variables: readonly SecretVariable[]
   /**
-   * All that the outcome of the command depends on: of secrets and of what a cache holds only that
-   * they are there.
+   * All inputs that the result of the command depends on. For secrets and the content of a cache,
+   * only their presence counts.
    */
   readonly key: unknown
 }
 
-/**
- * Expands the words of a command's mounts. A secret that was not given is left out, unless it is
- * required.
- */
+/** Expands the words of a command's mounts. A missing secret is omitted, unless it is required. */
 export async function resolveMounts(mounts: readonly Mount[], around: Surroundings): Promise<ResolvedMounts> {
   const resolved: ResolvedMount[] = []
   const variables: SecretVariable[] = []

@@ -18,7 +18,7 @@ export interface StageSteps {
   readonly instructions: readonly number[]
 }
 
-/** A base, and what steps on top of it begin with. */
+/** A base, and the settings that steps on top of it start with. */
 export interface FoundBase {
   readonly image: BaseImage
   readonly settings: BuildSettings
@@ -26,12 +26,12 @@ export interface FoundBase {
   readonly fetched: boolean
 }
 
-/** Puts every step of a plan into the list of steps, in the order in which they run. */
+/** Adds every step of a plan to the list of steps, in the order in which they run. */
 export function listSteps(plan: BuildPlan, steps: StepList): ReadonlyMap<number, StageSteps> {
   return new Map(
     plan.stages.map((stage) => {
       const name = plan.stages.length > 1 ? (stage.name ?? String(stage.index)) : stage.name
-      // Steps that the request adds stand in no line.
+      // Steps that the request adds have no line.
       const add = (text: string, line: number) => steps.add({ text, stage: name, line: line === 0 ? null : line })
       const from = add(`FROM ${baseText(stage, plan)}`, stage.line)
       return [stage.index, { from, instructions: stage.instructions.map(({ text, line }) => add(text, line)) }]
@@ -39,7 +39,7 @@ export function listSteps(plan: BuildPlan, steps: StepList): ReadonlyMap<number,
   )
 }
 
-/** Finds the bases of all stages; what is not here is fetched. */
+/** Finds the bases of all stages, and fetches the missing ones. */
 export async function findBases(
   plan: BuildPlan,
   host: BuildHost,

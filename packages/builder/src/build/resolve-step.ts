@@ -5,12 +5,12 @@ import { resolveMounts } from './resolve-mounts.ts'
 import type { ResolvedStep, RunWork, Work } from './resolved-step.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** Where BuildKit puts a script that has an interpreter of its own. */
+/** The path of a script with an interpreter of its own, as in BuildKit. */
 const SCRIPT_PATH = '/dev/pipes/EOF'
 
 /**
- * Follows an instruction in the stage's scope and answers what is left to do, and the key of the
- * files after it.
+ * Applies an instruction to the stage's scope. Returns the remaining work, and the key of the files
+ * after it.
  */
 export async function resolveStep(
   instruction: Instruction,
@@ -23,7 +23,7 @@ export async function resolveStep(
   return { number, text, key: cacheKey(parentKey, key), work }
 }
 
-/** What there is to do, and all of it that its outcome depends on. */
+/** Returns the work, and all inputs that its result depends on. */
 async function resolveWork(
   instruction: Instruction,
   around: Surroundings,
@@ -61,8 +61,8 @@ async function resolveRun(
 
 function commandOf(form: RunInstruction['form'], shell: readonly string[]): Pick<RunWork, 'argv' | 'script'> {
   if (form.type === 'exec') return { argv: form.argv, script: null }
-  // As execve(2) reads it: a program, and at most one word more. The script itself may stand where
-  // nothing can be executed.
+  // As in execve(2), the line has a program and at most one word more. The script itself may be at
+  // a path where nothing can be executed.
   const [, interpreter, word] =
     /^#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)/.exec(form.type === 'heredoc' ? form.script : '') ?? []
   if (interpreter !== undefined) {

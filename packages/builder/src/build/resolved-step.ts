@@ -1,22 +1,25 @@
 import type { Selection } from '../context/selection.ts'
 import type { CopySource } from '../dockerfile/plan.ts'
 
-/** A step whose words are expanded: all that its outcome depends on. */
+/** A step with expanded words: all inputs that its result depends on. */
 export interface ResolvedStep {
-  /** Its number in the list of steps. */
+  /** The number in the list of steps. */
   readonly number: number
   /** The instruction, for people. */
   readonly text: string
-  /** The files after it. Steps that change settings only have the key of the step before. */
+  /**
+   * The key of the files after the step. A step that only changes settings has the key of the step
+   * before.
+   */
   readonly key: string
-  /** What there is to do; null where only settings changed. */
+  /** The work of the step, or null if it only changes settings. */
   readonly work: Work | null
 }
 
-/** What a step does to files. */
+/** The work of a step on files. */
 export type Work = RunWork | CopyWork | WorkdirWork
 
-/** A directory that is to be there. */
+/** A directory that has to exist. */
 export interface WorkdirWork {
   readonly type: 'workdir'
   readonly path: string
@@ -30,16 +33,16 @@ export interface RunWork {
   /** A script with an interpreter of its own, which `argv` names. */
   readonly script: { readonly path: string; readonly text: string } | null
   readonly env: Readonly<Record<string, string>>
-  /** Empty: root. */
+  /** The user. Empty for root. */
   readonly user: string
   readonly workdir: string
   readonly mounts: readonly ResolvedMount[]
-  /** Secrets that are variables and no files. */
+  /** The secrets that are variables instead of files. */
   readonly variables: readonly SecretVariable[]
   readonly noNetwork: boolean
 }
 
-/** What a command finds at a path while it runs. */
+/** A mount at a path of a command while it runs. */
 export type ResolvedMount = {
   readonly target: string
 } & (
@@ -48,7 +51,7 @@ export type ResolvedMount = {
       readonly type: 'cache'
       readonly id: string
       readonly sharing: 'shared' | 'private' | 'locked'
-      /** What it begins with; null: nothing. */
+      /** The initial content of the cache, or null. */
       readonly files: Files | null
       readonly mode: number | null
       readonly uid: number
@@ -65,24 +68,24 @@ export type ResolvedMount = {
     }
 )
 
-/** A secret that a command has as a variable. */
+/** A secret that a command gets as a variable. */
 export interface SecretVariable {
   readonly id: string
   readonly name: string
 }
 
-/** COPY and ADD. */
+/** The work of COPY and ADD. */
 export interface CopyWork {
   readonly type: 'copy'
   readonly parts: readonly Files[]
-  /** Absolute; a slash at its end means a directory. */
+  /** An absolute path. A slash at its end means a directory. */
   readonly destination: string
   readonly chown: string | null
   readonly chmod: string | null
   readonly parents: boolean
 }
 
-/** Files from somewhere. */
+/** Files of one source. */
 export type Files =
   | { readonly type: 'context'; readonly selection: Selection; readonly unpack: boolean }
   | {

@@ -29,8 +29,8 @@ import { StateCache } from './state-cache.ts'
 import { StepList } from './step-list.ts'
 
 /**
- * Carries out a build: plan, bases, steps, image, start. What an earlier build did is not done
- * again; what is made is removed when the build ends otherwise.
+ * Runs a build: plan, bases, steps, image, start. Results of earlier builds are reused. If the
+ * build fails, everything that it made is removed.
  */
 export const runBuild: RunBuild = async (request, bareHost, signal) => {
   const redactor = new Redactor([...Object.values(request.buildSecrets), ...passwordsOf(request)])
@@ -48,7 +48,7 @@ export const runBuild: RunBuild = async (request, bareHost, signal) => {
   }
 }
 
-/** One build, and what it is made with. */
+/** A build and its tools. */
 interface Build {
   readonly request: BuildRequest
   readonly host: BuildHost
@@ -83,7 +83,7 @@ async function carryOut(build: Build): Promise<BuildResult> {
 /** The steps after those of the plan. */
 interface LastSteps {
   readonly export: number
-  /** Null where there is nothing to start and no checkpoint to take. */
+  /** Null if there is nothing to start and no checkpoint to take. */
   readonly start: number | null
 }
 

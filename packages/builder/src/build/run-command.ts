@@ -8,14 +8,14 @@ import type { RunWork } from './resolved-step.ts'
 import { type Exit, hintOfExit } from './step-hint.ts'
 import type { StepRuntime } from './step-runtime.ts'
 
-/** What a failed step keeps of its output stands in the log; the guest need not. */
+/** The output of a command that the guest keeps, in bytes. The log has all of the output. */
 const RING_BYTES = 256 * 1024
 
-/** How a command is run and heard. */
+/** Options for running a command and reading its output. */
 export interface CommandContext {
   readonly number: number
   readonly text: string
-  /** Values of secrets that it has as variables. */
+  /** The values of secrets that the command gets as variables. */
   readonly variables: Readonly<Record<string, string>>
   readonly redactor: Redactor
   readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
@@ -24,8 +24,8 @@ export interface CommandContext {
 }
 
 /**
- * Runs a command to its end, and ends all that it has started. Throws `step_failed` unless it exits
- * with 0.
+ * Runs a command to its end, and kills all processes that it has started. Throws `step_failed`
+ * unless it exits with 0.
  */
 export async function runCommand(runtime: StepRuntime, work: RunWork, context: CommandContext): Promise<void> {
   const id = makeId('command')
@@ -64,7 +64,7 @@ export async function runCommand(runtime: StepRuntime, work: RunWork, context: C
 
 interface Failed {
   readonly runtime: StepRuntime
-  /** As USER has it; empty is root. */
+  /** The user as in USER. Empty for root. */
   readonly user: string
   readonly tail: string
   readonly context: CommandContext

@@ -4,23 +4,23 @@ import { baseOf, type StageNode } from './stage-node.ts'
 import { type StageContext, StageRunner, type StageStart } from './stage-runner.ts'
 import type { RestState } from './state.ts'
 
-/** A stage of which something has to run, or whose files are needed. */
+/** A stage with steps to run, or whose files are needed. */
 interface NeededStage {
   readonly node: StageNode
-  /** The step after which a state is there; -1: none. */
+  /** The last step with an existing state, or -1. */
   readonly found: number
-  /** Null: it goes on from the stage that it is built on. */
+  /** The state to continue from, or null to continue from the stage that it is built on. */
   readonly state: RestState | null
 }
 
-/** What stages are run with. */
+/** The tools for running stages. */
 export interface StagesContext extends StageContext {
   readonly sources: BuildSources
 }
 
 /**
- * Runs what is left to run for the target's files, one stage after another. `finish` gets the
- * target's stage at its end; afterwards nothing of the stages is left but what the cache has.
+ * Runs the remaining steps for the target's files, one stage after another. `finish` gets the
+ * target's stage at its end. Afterwards only the cache has anything left of the stages.
  */
 export async function runStages<T>(
   nodes: ReadonlyMap<number, StageNode>,
@@ -57,7 +57,7 @@ interface Needs {
   readonly needed: Map<StageNode, NeededStage>
 }
 
-/** Finds the last state of a stage that is there, and what the steps after it need. */
+/** Finds the last existing state of a stage, and the stages that the steps after it need. */
 async function need(node: StageNode, { nodes, context, needed }: Needs): Promise<void> {
   if (needed.has(node)) return
   const start = await findStart(node, context)
@@ -73,7 +73,7 @@ async function findStart(
 ): Promise<{ readonly found: number; readonly state: RestState | null }> {
   let last: string | null = null
   for (const [index, { key }] of [...steps.entries()].reverse()) {
-    // A step that changes settings only has the key of the one before.
+    // A step that only changes settings has the key of the step before.
     const state = key === last ? null : await cache.find(key)
     if (state !== null) return { found: index, state }
     last = key
@@ -81,7 +81,7 @@ async function findStart(
   return { found: -1, state: base.type === 'stage' ? null : baseOf(base) }
 }
 
-/** The stages whose files a step reads. */
+/** Returns the stages whose files a step reads. */
 function stagesOf({ work }: ResolvedStep): readonly number[] {
   const files: (Files | null)[] = work?.type === 'copy' ? [...work.parts] : []
   if (work?.type === 'run') for (const mount of work.mounts) if ('files' in mount) files.push(mount.files)
@@ -98,12 +98,12 @@ async function startOf(
   return { found, state: await runnerOf(runners, node.base.node).rest(), key: node.base.node.key, isTarget }
 }
 
-/** Whether a stage is what the target is built on, or the target. */
+/** Returns true if a stage is the target, or the target is built on it. */
 function isBelow(target: StageNode, node: StageNode): boolean {
   return target === node || (target.base.type === 'stage' && isBelow(target.base.node, node))
 }
 
-/** Lets go of stages that nothing after `done` needs. */
+/** Removes the runtimes of stages that nothing after `done` needs. */
 async function releaseUnneeded(
   done: StageNode,
   {

@@ -5,14 +5,12 @@ import type { StageContext } from './stage-runner.ts'
 import type { StepRuntime } from './step-runtime.ts'
 import { useMounts } from './use-mounts.ts'
 
-/** What RUN needs to know of its stage. */
+/** The context of a RUN in its stage. */
 interface RunContext extends StageContext {
   readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
 }
 
-/**
- * Follows a RUN with its mounts, and answers whether the runtime has seen values of build secrets.
- */
+/** Runs a RUN with its mounts. Returns true if the runtime has seen values of build secrets. */
 export async function runStep(
   runtime: StepRuntime,
   { number, text, work }: ResolvedStep & { readonly work: RunWork },
@@ -28,7 +26,7 @@ export async function runStep(
   try {
     await runCommand(runtime, work, { number, text, variables, redactor, disk, log, signal })
   } catch (error) {
-    // What a failed command has fetched need not be fetched again.
+    // Files that a failed command has fetched need not be fetched again.
     if (error instanceof BuildError && error.code === 'step_failed') await mounts.keep()
     throw error
   }
@@ -37,9 +35,7 @@ export async function runStep(
   return mounts.usedSecrets || work.variables.length > 0
 }
 
-/**
- * As container engines do, the directory in which a command works is made where an image has none.
- */
+/** Creates the working directory of a command if the image has none, as container engines do. */
 async function haveDirectory(runtime: StepRuntime, { workdir }: RunWork, signal: AbortSignal): Promise<void> {
   if (workdir === '/') return
   await runtime.guest.makeDirectory({ path: workdir, parents: true, mode: '0755', user: '0' }, signal)

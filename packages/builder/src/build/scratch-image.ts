@@ -2,7 +2,7 @@ import type { ImageDigest } from '@holt/engine'
 import { writeTar } from '@holt/erofs'
 import type { BuildHost } from './contract.ts'
 
-/** The image of `FROM scratch`: a root directory and nothing in it. */
+/** Returns the image of `FROM scratch`: an empty root directory. */
 export async function scratchImage(
   host: BuildHost,
   signal: AbortSignal,

@@ -1,24 +1,24 @@
 /**
- * Finds many values in texts, in one pass over each (Aho and Corasick, 1975): how long that takes
- * depends on the text alone. Who chooses values and texts would else choose thousands of the one
- * and millions of the other, and the service would do nothing but look for them.
+ * Finds many values in texts, in one pass over each (Aho and Corasick, 1975). The time depends on
+ * the text alone. Otherwise a client could choose thousands of values and millions of texts, and
+ * searching would occupy the service.
  */
 export class SecretMatcher {
-  /** From a node and a UTF-16 unit to the next node. */
+  /** The next node, by a node and a UTF-16 unit. */
   readonly #edges = new Map<number, number>()
-  /** The node of the longest shorter end of a node's text that is a beginning too. */
+  /** The node of the longest proper suffix of a node's text that is also a prefix of a value. */
   readonly #fallback: number[] = [0]
-  /** How long the text of a node is. */
+  /** The length of a node's text. */
   readonly #depth: number[] = [0]
-  /** The longest value that a node's text ends with; 0 where it ends with none. */
+  /** The length of the longest value that a node's text ends with, or 0. */
   readonly #found: number[] = [0]
-  /** Whether a longer text goes on from a node's. */
+  /** True if a longer text continues a node's text. */
   readonly #goesOn: boolean[] = [false]
 
   constructor(values: Iterable<string>) {
     const firsts: { readonly node: number; readonly parent: number; readonly unit: number }[] = []
     for (const value of values) this.#add(value, firsts)
-    // Shorter beginnings first: what a node falls back to is known by then.
+    // Shorter prefixes come first, so that the fallback of a node is already known.
     firsts.sort((one, other) => (this.#depth[one.node] ?? 0) - (this.#depth[other.node] ?? 0))
     for (const { node, parent, unit } of firsts) {
       const fallback = parent === 0 ? 0 : this.#step(this.#fallback[parent] ?? 0, unit)
@@ -27,7 +27,7 @@ export class SecretMatcher {
     }
   }
 
-  /** The text with `mask` in the place of each value; values that overlap go together. */
+  /** Returns the text with `mask` in place of each value. Overlapping values become one mask. */
   replace(text: string, mask: string): string {
     if (this.#edges.size === 0) return text
     const spans: { from: number; to: number }[] = []
@@ -52,7 +52,10 @@ export class SecretMatcher {
     return spans.length === 0 ? text : clean + text.slice(done)
   }
 
-  /** How much of a text's end is the beginning of a value that what follows would complete. */
+  /**
+   * Returns the length of the text's end that is the beginning of a value. Later text could
+   * complete it.
+   */
   openEnd(text: string): number {
     if (this.#edges.size === 0) return 0
     let node = 0

@@ -7,8 +7,8 @@ import { rootOf, type StageNode } from './stage-node.ts'
 import { DEFAULT_PATH } from './stage-scope.ts'
 
 /**
- * The most lines that are told of: a file may have thousands, and each build of a page of builds
- * shows its own.
+ * The maximum number of reported lines. A file may have thousands, and a page of builds shows those
+ * of each build.
  */
 const maxSkipped = 200
 
@@ -21,8 +21,8 @@ export interface EnvLine {
 }
 
 /**
- * Returns the platform keys set by the lines of the target and of the stages below it. Names with
- * variables are left out, because only the base image can resolve them.
+ * Returns the platform keys that lines of the target and of the stages below it set. Names with
+ * variables are omitted, because only the base image can resolve them.
  */
 export function plannedKeys({ stages, escape: quote }: BuildPlan, request: Request): readonly Ignored[] {
   const target = stages.at(-1)

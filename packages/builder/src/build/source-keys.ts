@@ -1,12 +1,12 @@
 import type { Context } from '../context/open-context.ts'
 import type { CopySource } from '../dockerfile/plan.ts'
 
-/** What files that a step takes from elsewhere are known by, before any of them is read. */
+/** The identities of files that a step takes from other places, before any of them is read. */
 export interface SourceKeys {
-  /** The uploaded context; `BuildError` where there is none. */
+  /** Returns the uploaded context. Throws `BuildError` if there is none. */
   context(): Context
-  /** Of a stage, an image or a template: changes when its files do. */
+  /** Returns the key of a stage, an image or a template. It changes when the files change. */
   keyOf(from: Exclude<CopySource, { readonly type: 'context' }>): Promise<string>
-  /** The digest of what an address has now. */
+  /** Returns the digest of the current content of an address. */
   digestOf(url: string): Promise<string>
 }

@@ -5,23 +5,23 @@ import type { ResolvedStep } from './resolved-step.ts'
 import type { EnvLine } from './skipped-keys.ts'
 import type { RestState } from './state.ts'
 
-/** A stage whose steps are resolved. */
+/** A stage with resolved steps. */
 export interface StageNode {
   readonly stage: Stage
-  /** The step that its FROM is in the list of steps. */
+  /** The number of its FROM in the list of steps. */
   readonly fromStep: number
   readonly base: BaseImage | { readonly type: 'stage'; readonly node: StageNode }
   readonly steps: readonly ResolvedStep[]
-  /** Of its files at the end. */
+  /** The key of its files at the end. */
   readonly key: string
   readonly settings: BuildSettings
   /** Variables that its own ENV lines set. */
   readonly envLines: readonly EnvLine[]
-  /** Its build arguments, which a stage on top of it has as well. */
+  /** The build arguments, which a stage on top of it also has. */
   readonly args: ReadonlyMap<string, string>
 }
 
-/** The image that a stage begins with. */
+/** The image that a stage starts with. */
 export interface BaseImage {
   readonly type: 'image'
   readonly imageDigest: ImageDigest
@@ -40,7 +40,7 @@ export function baseOf({ imageDigest, sizeBytes }: BaseImage): RestState {
   return { imageDigest, checkpointId: null, baseBytes: sizeBytes, usedBytes: 0, sizeBytes }
 }
 
-/** The image that a stage begins with, through the stages that it is built on. */
+/** Returns the image that a stage starts with, through the stages that it is built on. */
 export function rootOf({ base }: StageNode): BaseImage {
   return base.type === 'image' ? base : rootOf(base.node)
 }

@@ -15,41 +15,41 @@ import type { StepList } from './step-list.ts'
 import { StepRuntime } from './step-runtime.ts'
 
 /**
- * A checkpoint holds all that was written since the image. Above this the files become an image, on
- * which the steps after it write anew: else the states of a build with many steps would hold the
- * same files many times.
+ * The maximum size of a checkpoint in bytes. It holds all files that were written since the image.
+ * Above the maximum the files become an image, and the steps after it write on top of that.
+ * Otherwise the states of a build with many steps would hold the same files many times.
  */
 const MAX_CHECKPOINT_BYTES = 512 * 2 ** 20
 
-/** What stages are run with. */
+/** The tools for running stages. */
 export interface StageContext {
   readonly host: BuildHost
   readonly cache: StateCache
   readonly steps: StepList
   readonly sources: FileSources
   readonly redactor: Redactor
-  /** Values of the build secrets. */
+  /** The values of the build secrets. */
   readonly secrets: Readonly<Record<string, string>>
-  /** The template's. */
+  /** The size of the template's disk. */
   readonly diskMiB: number
   readonly signal: AbortSignal
 }
 
-/** Where a stage begins. */
+/** The start of a stage. */
 export interface StageStart {
-  /** The step after which a state was found; -1: none, it begins with its base. */
+  /** The last step with an existing state, or -1 if the stage starts with its base. */
   readonly found: number
   readonly state: RestState
-  /** What the state is kept under; null for a base. */
+  /** The key of the state, or null for a base. */
   readonly key: string | null
-  /** Whether the stage's files end up in the template, so that they have to fit its disk. */
+  /** True if the stage's files become part of the template, so that they have to fit its disk. */
   readonly isTarget: boolean
 }
 
 /**
- * Runs the steps of one stage. What steps leave is kept as a state before the next one changes
- * files, so that each step's outcome stands alone in the cache. In a class without checkpoints only
- * the stage's end is kept, as an image.
+ * Runs the steps of one stage. The files of a step are kept as a state before the next step changes
+ * them. The cache therefore has the result of each step. In an isolation class without checkpoints
+ * only the stage's end is kept, as an image.
  */
 export class StageRunner implements AsyncDisposable {
   readonly node: StageNode
@@ -59,11 +59,11 @@ export class StageRunner implements AsyncDisposable {
   #stateKey: string | null
   #found: number
   #runtime: StepRuntime | null = null
-  /** Whether the runtime has files that the state has not. */
+  /** True if the runtime has files that are not in the state. */
   #changed = false
   /**
-   * What the runtime's files are kept under; null when that was done, or another step has added to
-   * them.
+   * The key under which the runtime's files are to be kept. Null if they are already kept, or
+   * another step has changed them.
    */
   #pendingKey: string | null = null
 
@@ -76,7 +76,7 @@ export class StageRunner implements AsyncDisposable {
     this.#isTarget = start.isTarget
   }
 
-  /** Runs what is left of the stage. */
+  /** Runs the remaining steps of the stage. */
   async run(): Promise<void> {
     const { steps } = this.#context
     for (const [index, step] of this.node.steps.entries()) {
@@ -95,7 +95,7 @@ export class StageRunner implements AsyncDisposable {
     }
   }
 
-  /** A runtime with the files as they are after the last step that was run. */
+  /** Returns a runtime with the files after the last step that ran. */
   async runtime(): Promise<StepRuntime> {
     if (this.#runtime !== null) return this.#runtime
     const { host, diskMiB, signal } = this.#context
@@ -106,18 +106,18 @@ export class StageRunner implements AsyncDisposable {
     return this.#runtime
   }
 
-  /** The stage's end at rest, from which other stages, and other builds, go on. */
+  /** Returns the stage's end as a state, from which other stages and other builds continue. */
   async rest(): Promise<RestState> {
     if (this.#changed) await this.#keep(this.#pendingKey ?? this.node.key, { atEnd: true })
     return this.#state
   }
 
-  /** Whether the stage's end is an image already. */
+  /** True if the stage's end is already an image. */
   get isThere(): boolean {
     return !this.#changed && this.#state.checkpointId === null
   }
 
-  /** The stage's end as an image. */
+  /** Returns the stage's end as an image. */
   async finish(): Promise<ImageInfo> {
     if (!this.isThere) {
       const key = this.#changed ? this.#pendingKey : null
@@ -148,14 +148,11 @@ export class StageRunner implements AsyncDisposable {
       work.type === 'run' && (await runStep(runtime, { ...step, work }, { ...this.#context, disk: this.#disk }))
     this.#pendingKey = step.key
     await this.#checkDisk(step.number)
-    // Memory and free blocks of the runtime have seen them: only the files go on.
+    // Memory and free blocks of the runtime contain the secrets, so only its files are kept.
     if (usedSecrets) await this.#keepImage(step.key)
   }
 
-  /**
-   * The directory is made where there is none; only then is there something that the state before
-   * has not.
-   */
+  /** Creates a directory if it is missing. Only then do the files differ from the state before. */
   async #makeDirectory({ path, user }: WorkdirWork): Promise<void> {
     const { signal } = this.#context
     let runtime = await this.runtime()
@@ -175,8 +172,8 @@ export class StageRunner implements AsyncDisposable {
   }
 
   /**
-   * Keeps the runtime's files as a state: with its memory where the class can, and else at the end
-   * of the stage.
+   * Keeps the runtime's files as a state. If the isolation class has checkpoints, memory is
+   * included. Otherwise files are kept only at the end of the stage.
    */
   async #keep(key: string, { atEnd }: { readonly atEnd: boolean }): Promise<void> {
     const { host, cache, signal } = this.#context

@@ -9,23 +9,23 @@ import { Variables } from './variables.ts'
 /** The PATH that container engines assume if an image sets none. */
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** Every process is started with all of it. */
+/** The maximum size of the environment in bytes. Every process gets all of it. */
 const MAX_ENV_BYTES = 128 * 1024
 const MAX_LABEL_BYTES = 128 * 1024
 const MAX_PATH_BYTES = 4096
 const MAX_PORTS = 1000
-/** Characters charged for each exposed port: a number is created and looked up. */
+/** The characters charged for each exposed port, because a number is created and looked up. */
 const CHARACTERS_PER_PORT = 128
 
 /**
- * Build arguments that every RUN has, and no key of the cache: which proxy fetched something is no
- * part of it.
+ * The build arguments that every RUN has. They are part of no key of the cache, because the proxy
+ * does not change the fetched content.
  */
 const proxies: ReadonlySet<string> = new Set(
   ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
 )
 
-/** The build arguments of a request, and which of them were of use. */
+/** The build arguments of a request, and their use. */
 export class BuildArgs {
   readonly #given: ReadonlyMap<string, string>
   readonly #global: ReadonlyMap<string, string>
@@ -53,7 +53,7 @@ export class BuildArgs {
     return this.#given.get(name) ?? fallback ?? this.#global.get(name)
   }
 
-  /** Those that say how to reach the network. */
+  /** The build arguments for proxies. */
   get proxies(): ReadonlyMap<string, string> {
     return new Map([...this.#given].filter(([name]) => proxies.has(name)))
   }
@@ -66,13 +66,13 @@ export class BuildArgs {
 /** The state that a stage starts with. */
 export interface ScopeBase {
   readonly settings: BuildSettings
-  /** Declared in the stage that it is built on. */
+  /** The arguments declared in the stage that it is built on. */
   readonly args: ReadonlyMap<string, string>
 }
 
 /**
  * The settings of a stage as its instructions change them, and the variables that words and
- * commands see: ENV over ARG, as BuildKit has it.
+ * commands see. As in BuildKit, ENV takes precedence over ARG.
  */
 export class StageScope {
   readonly #build: BuildArgs
@@ -103,14 +103,14 @@ export class StageScope {
     this.shell = base.shell.length > 0 ? base.shell : ['/bin/sh', '-c']
   }
 
-  /** A word with variables put in and quotes taken away. */
+  /** Returns a word with its variables expanded and its quotes removed. */
   expand(word: string): string {
     return expandWord(word, this.#lookup, { escapeChar: this.#escape, account: this.#build.account })
   }
 
   /**
-   * A here-document with variables put in, as a shell does: quotes are what they are, and a
-   * backslash quotes a dollar and itself only.
+   * Returns a here-document with its variables expanded, as a shell does. Quotes are literal, and a
+   * backslash escapes only a dollar and itself.
    */
   expandText(text: string): string {
     const quoted = text.replace(/\\[$\\]|[\\'"]/g, (part) => (part.length === 2 ? part : `\\${part}`))
@@ -118,8 +118,8 @@ export class StageScope {
   }
 
   /**
-   * Returns the environment of a command: the Dockerfile's own variables only. Charges the account
-   * for it.
+   * Returns the environment of a command, which has the Dockerfile's own variables only. Charges
+   * the account for it.
    */
   get commandEnv(): Readonly<Record<string, string>> {
     this.#build.account.produce(this.#args.size + this.#env.size)
@@ -143,7 +143,7 @@ export class StageScope {
     }
   }
 
-  /** Follows an instruction that changes settings only. False for one that does more. */
+  /** Applies an instruction that only changes settings. Returns false for any other instruction. */
   follow(instruction: Instruction): boolean {
     switch (instruction.type) {
       case 'env':
@@ -168,7 +168,7 @@ export class StageScope {
     }
   }
 
-  /** The directory that WORKDIR names: relative to the one before. */
+  /** Applies WORKDIR and returns its directory, relative to the one before. */
   changeDirectory(word: string): string {
     const path = bounded(this.expand(word), MAX_PATH_BYTES, 'WORKDIR')
     this.workdir = posix.resolve('/', this.workdir, path)
@@ -186,7 +186,9 @@ export class StageScope {
     }
   }
 
-  /** All words of one instruction see the variables as they were before it. */
+  /**
+   * Sets the pairs of one instruction. All of its words see the variables as they were before it.
+   */
   #setPairs(target: Variables, pairs: readonly Pair[], maxBytes: number): true {
     const expanded = pairs.map(({ name, value }) => [this.expand(name), this.expand(value)] as const)
     for (const [name, value] of expanded) {

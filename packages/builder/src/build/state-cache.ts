@@ -2,8 +2,8 @@ import type { BuildHost, CachedState } from './contract.ts'
 import { fromCached, type RestState, StateGone, toCached } from './state.ts'
 
 /**
- * The cache as one build uses it: what it made itself it finds in any case, what turned out to be
- * gone it does not find again.
+ * The cache as one build uses it. It always finds the states of this build, and never those that
+ * turned out to be gone.
  */
 export class StateCache {
   readonly #host: BuildHost
@@ -16,13 +16,13 @@ export class StateCache {
     this.#noCache = noCache
   }
 
-  /** A state that can be gone on from now. */
+  /** Returns a state from which a runtime can continue now, or null. */
   async find(key: string): Promise<RestState | null> {
     const cached = await this.findCached(key)
     return cached === null ? null : fromCached(cached)
   }
 
-  /** An entry whose image and checkpoint are there and fit this host. */
+  /** Returns an entry whose image and checkpoint exist and fit this host, or null. */
   async findCached(key: string): Promise<CachedState | null> {
     if (this.#gone.has(key)) return null
     const cached = this.#own.get(key) ?? (this.#noCache ? null : await this.#host.cache.get(key))
@@ -39,7 +39,7 @@ export class StateCache {
   }
 
   /**
-   * Does something that goes on from a state, and again without the states that turn out to be
+   * Runs work that continues from a state, and repeats it without the states that turn out to be
    * gone.
    */
   async retry<T>(work: () => Promise<T>): Promise<T> {

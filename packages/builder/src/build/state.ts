@@ -2,28 +2,28 @@ import type { ImageDigest } from '@holt/engine'
 import { z } from 'zod'
 import type { CachedState } from './contract.ts'
 
-/** A state of a build at rest, which a runtime can go on from. */
+/** A saved state of a build, from which a runtime can continue. */
 export interface RestState {
   readonly imageDigest: ImageDigest
-  /** Null: the image as it is. */
+  /** The checkpoint, or null for the image as it is. */
   readonly checkpointId: string | null
-  /** Of the image. */
+  /** The bytes of the image. */
   readonly baseBytes: number
-  /** What was written since. */
+  /** The bytes written since. */
   readonly usedBytes: number
-  /** What it takes on the host's disk. */
+  /** The bytes on the host's disk. */
   readonly sizeBytes: number
 }
 
 const Facts = z.object({ baseBytes: z.number().min(0), usedBytes: z.number().min(0) })
 
-/** A state as the cache keeps it. */
+/** Converts a state to an entry of the cache. */
 export function toCached({ imageDigest, checkpointId, baseBytes, usedBytes, sizeBytes }: RestState): CachedState {
   const rest = { imageDigest, sizeBytes, facts: { baseBytes, usedBytes } }
   return checkpointId === null ? { type: 'image', ...rest } : { type: 'checkpoint', checkpointId, ...rest }
 }
 
-/** A state from the cache; null where it is of another form. */
+/** Returns the state of an entry of the cache, or null if the entry has another form. */
 export function fromCached(cached: CachedState): RestState | null {
   const facts = Facts.safeParse(cached.facts)
   if (!facts.success) return null
@@ -31,7 +31,7 @@ export function fromCached(cached: CachedState): RestState | null {
   return { imageDigest: cached.imageDigest, checkpointId, sizeBytes: cached.sizeBytes, ...facts.data }
 }
 
-/** A state that was thought to be there is not. */
+/** The error for a state that is missing although the cache has an entry. */
 export class StateGone extends Error {
   override readonly name = 'StateGone'
   readonly key: string

@@ -4,30 +4,30 @@ import { BuildError } from './contract.ts'
 import { filledDisk } from './disk-check.ts'
 import type { StepRuntime } from './step-runtime.ts'
 
-/** The step that went wrong, and in what. */
+/** The step that failed, and its runtime. */
 export interface FailedStep {
   readonly number: number
   readonly text: string
-  /** Null where no runtime was needed. */
+  /** Null if no runtime was needed. */
   readonly runtime: StepRuntime | null
   readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
 }
 
 /**
- * What a step's failure means to the author of the build. What is not the author's matter stays
- * what it is.
+ * Returns the error that the author of the build sees for a step's failure. An error that the
+ * author cannot correct is returned unchanged.
  */
 export async function explainFailure(error: unknown, step: FailedStep): Promise<unknown> {
   if (error instanceof BuildError) return error.step === null ? withStep(error, step.number) : error
   if (error instanceof HoltError && error.code === 'disk_full') return filledDisk(step.disk, step.number)
   if (error instanceof HoltError && error.status < 500) return failed(step, error.message)
-  // A runtime that is root's to end may end; its connection breaks some moments before it is known
-  // why.
+  // Steps run as root and can end their runtime. The connection breaks some moments before the
+  // reason is known.
   if (error instanceof EngineError || error instanceof HoltError) return (await endOf(step)) ?? error
   return error
 }
 
-/** The same failure, of a step. */
+/** Returns the same failure with a step. */
 function withStep(error: BuildError, step: number): BuildError {
   const { code, message, details, hint, cause } = error
   return new BuildError(code, message, { details, step, cause, ...(hint === null ? {} : { hint }) })

@@ -1,4 +1,4 @@
-/** How a command ended. */
+/** The end of a command. */
 export interface Exit {
   readonly exit_code: number | null
   readonly signal: string | null
@@ -8,7 +8,7 @@ export interface Exit {
 
 const memoryHint = 'It may have needed more memory than steps of a build have.'
 
-/** Exit codes of a shell (POSIX, 2.8.2), and what to do about each. */
+/** The hints by the exit code of a shell (POSIX, 2.8.2). */
 const hintsOfExit: Readonly<Record<number, string>> = {
   126: 'It is there and cannot be executed: run chmod +x in a step before, or check that it is made for this machine.',
   127: 'The program is not in the image: install it in a step before, for example with apt-get install, or correct its name.',
@@ -16,8 +16,8 @@ const hintsOfExit: Readonly<Record<number, string>> = {
 }
 
 /**
- * Returns what to do about a command of a step that did not exit with 0: `user` as USER has it,
- * `tail` the end of its output.
+ * Returns the hint for a command of a step that did not exit with 0. `user` is the user as in USER,
+ * and `tail` the end of the output.
  */
 export function hintOfExit(exit: Exit, { user, tail }: { readonly user: string; readonly tail: string }): string {
   if (exit.signal === 'SIGKILL') return memoryHint

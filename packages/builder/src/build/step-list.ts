@@ -1,30 +1,30 @@
 import type { BuildStepState } from '@holt/protocol'
 import type { BuildReport } from './contract.ts'
 
-/** What a step is, before it has run. */
+/** A step before it has run. */
 export interface StepName {
   readonly text: string
   readonly stage: string | null
   readonly line: number | null
-  /** False for what Holt does after the instructions. Those steps stand at the end. */
+  /** False for steps that Holt adds after the instructions. */
   readonly isCounted?: boolean
 }
 
-/** The steps of a build, as they are shown: every change is reported. */
+/** The steps of a build as they are shown. Every change is reported. */
 export class StepList {
   readonly #report: BuildReport
   readonly #steps: BuildStepState[] = []
-  /** The steps that are counted in the log. */
+  /** The number of steps that are counted in the log. */
   #counted = 0
   readonly #startedAt = new Map<number, number>()
-  /** The step that runs, from 1; null between steps. */
+  /** The running step, from 1, or null between steps. */
   current: number | null = null
 
   constructor(report: BuildReport) {
     this.#report = report
   }
 
-  /** Adds a step at the end and answers its number. */
+  /** Adds a step at the end and returns its number. */
   add({ text, stage, line, isCounted = true }: StepName): number {
     const step = this.#steps.length + 1
     if (isCounted) this.#counted = step
@@ -32,7 +32,7 @@ export class StepList {
     return step
   }
 
-  /** Says that all steps are known. */
+  /** Reports all steps, once they are known. */
   announce(): void {
     this.#tell()
   }
@@ -48,7 +48,7 @@ export class StepList {
     this.#end(step, 'done')
   }
 
-  /** A step whose result was there. */
+  /** Marks a step whose result already exists. */
   cached(step: number): void {
     this.#change(step, { state: 'cached', duration_ms: 0 })
     const wasTold = this.current === step
@@ -56,12 +56,12 @@ export class StepList {
     else this.#tellStep(step, ' (cached)')
   }
 
-  /** Says that all that waits has its result. */
+  /** Marks all waiting steps as cached. */
   cachedAll(): void {
     for (const { step, state } of [...this.#steps]) if (state === 'waiting') this.cached(step)
   }
 
-  /** What runs has failed, and what waits is not done any more. */
+  /** Marks the running step as failed and the waiting steps as skipped. */
   fail(): void {
     if (this.current !== null) this.#end(this.current, 'failed')
     this.skipWaiting()

@@ -13,43 +13,52 @@ import {
 import type { BuildHost, BuildRuntime } from './contract.ts'
 import { redialledLink } from './redialled-link.ts'
 
-/** A cold boot or a restore takes a second on a slow host; large states are read from the disk. */
+/**
+ * The time for a boot or a restore, in milliseconds. It takes a second on a slow host, and large
+ * states are read from the disk.
+ */
 const BOOT_TIMEOUT_MS = 120_000
 
-/** Memory and files are written to the disk: seconds for each GiB. */
+/**
+ * The time for a checkpoint, in milliseconds. Memory and files are written to the disk, which takes
+ * seconds for each GiB.
+ */
 const CHECKPOINT_TIMEOUT_MS = 600_000
 
-/** Cleaning up goes on when the build was cancelled. */
+/** The time for removing a runtime, in milliseconds. It also runs after the build was cancelled. */
 const REMOVE_TIMEOUT_MS = 30_000
 
-/** No image is larger, whatever disk a template has. */
+/** The maximum size of an image in bytes, regardless of the template's disk. */
 const MAX_IMAGE_BYTES = 64 * 2 ** 30
 
-/** The most processes and threads of a build. */
+/** The maximum number of processes and threads of a build. */
 const PIDS_MAX = 1024
 
-/** A runtime that dies breaks its connection some moments before the engine knows why. */
+/**
+ * The pauses between checks for the reason of an end, in milliseconds. The connection of a runtime
+ * breaks some moments before the engine knows the reason.
+ */
 const ENDING_KNOWN_MS = [20, 100, 300, 1000]
 
-/** What a step's runtime begins with. */
+/** The state that a step's runtime starts with. */
 export interface RuntimeOrigin {
   readonly imageDigest: ImageDigest
-  /** A state of an earlier step; null: the image as it is. */
+  /** The state of an earlier step, or null for the image as it is. */
   readonly checkpointId: string | null
 }
 
-/** How a step's runtime is made. */
+/** Options for a step's runtime. */
 interface RuntimeOptions {
   readonly diskMiB: number
   /**
-   * Whether its steps may reach what the build's policy allows; one that files are only read from
-   * need not.
+   * True if its steps get the network that the build's policy allows. A runtime that only serves
+   * files needs none.
    */
   readonly network: boolean
   readonly signal: AbortSignal
 }
 
-/** A runtime in which steps of a build run. */
+/** A runtime for steps of a build. */
 export class StepRuntime implements AsyncDisposable {
   readonly guest: GuestClient
   readonly spec: RuntimeSpec
@@ -71,7 +80,7 @@ export class StepRuntime implements AsyncDisposable {
     this.#network = network
   }
 
-  /** Boots an image or goes on from a state. Null where the state cannot be gone on from. */
+  /** Boots an image or continues from a state. Returns null if the state cannot be restored. */
   static async start(host: BuildHost, origin: RuntimeOrigin, options: RuntimeOptions): Promise<StepRuntime | null> {
     const signal = AbortSignal.any([options.signal, AbortSignal.timeout(BOOT_TIMEOUT_MS)])
     await using owned = new AsyncDisposableStack()
@@ -96,7 +105,7 @@ export class StepRuntime implements AsyncDisposable {
     return started
   }
 
-  /** Gives it what the build's policy allows, unless it has that. */
+  /** Opens the network that the build's policy allows, unless it is open. */
   async openNetwork(signal: AbortSignal): Promise<void> {
     if (!this.#network || this.#networked) return
     const network = await this.#runtime.openNetwork(signal)
@@ -106,28 +115,31 @@ export class StepRuntime implements AsyncDisposable {
     this.#networked = true
   }
 
-  /** Takes the network away, and what it has put inside. */
+  /** Closes the network and removes its settings from the guest. */
   async closeNetwork(signal: AbortSignal): Promise<void> {
     if (!this.#networked) return
     await this.guest.setNetwork(null, signal)
     this.#networked = false
   }
 
-  /** Bytes on its disk, without what an empty disk has. */
+  /** Returns the bytes in use on its disk, without those of an empty disk. */
   async usedBytes(): Promise<number> {
     const disks = this.#host.engine.ability('disks')
     return disks === null ? 0 : disks.usedBytes(this.spec.id)
   }
 
   /**
-   * Whether the disk may be what a step had too little of. What failed has often removed what it
-   * had written.
+   * Returns true if the disk may have been too small for a step. A failed step has often removed
+   * the files that it had written.
    */
   async mayBeFull(): Promise<boolean> {
     return (await this.usedBytes()) > 0.5 * this.spec.diskMiB * 2 ** 20
   }
 
-  /** Why it ended, once that is known; null where it goes on. */
+  /**
+   * Returns the reason why the runtime ended, once it is known. Returns null if the runtime still
+   * runs.
+   */
   async whyEnded(): Promise<Ending | null> {
     for (const waitMs of ENDING_KNOWN_MS) {
       const ending = await this.ending()
@@ -137,12 +149,14 @@ export class StepRuntime implements AsyncDisposable {
     return null
   }
 
-  /** Why it ended; null while it runs. */
+  /** Returns the reason why the runtime ended, or null while it runs. */
   async ending(): Promise<Ending | null> {
     return (await this.#host.engine.inspect(this.spec.id))?.ending ?? null
   }
 
-  /** Writes it down, and goes on. The answer is null where it cannot be written down. */
+  /**
+   * Takes a checkpoint, after which the runtime continues. Returns null if that is not possible.
+   */
   async checkpoint(checkpointId: string, signal: AbortSignal): Promise<CheckpointInfo | null> {
     const checkpoints = this.#host.engine.ability('checkpoints')
     if (checkpoints === null || this.spec.isolation !== 'gvisor') return null
@@ -156,8 +170,8 @@ export class StepRuntime implements AsyncDisposable {
     } catch (error) {
       signal.throwIfAborted()
       if ((await this.ending()) !== null) throw error
-      // gVisor refuses some states, a connection in TIME-WAIT for one. The tree can be kept all the
-      // same, as an image.
+      // gVisor refuses some states, for example a connection in TIME-WAIT. The tree can still be
+      // kept as an image.
       const message = 'The state of this step could not be kept as memory; its files are kept.'
       this.#host.report.log({ level: 'debug', step: null, message })
       await this.#host.engine.dial(this.spec.id, bounded)
@@ -165,7 +179,7 @@ export class StepRuntime implements AsyncDisposable {
     }
   }
 
-  /** The tree as an image of the engine. */
+  /** Returns the tree as an image of the engine. */
   async export(signal: AbortSignal): Promise<ImageInfo> {
     const images = this.#host.engine.ability('images')
     if (images === null) throw new EngineError('not_supported', 'this engine has no images')
@@ -187,8 +201,8 @@ export class StepRuntime implements AsyncDisposable {
   }
 
   /**
-   * No honest export has more than what the image below has and what fits on the disk, with some
-   * room for holes.
+   * Returns the maximum size of an honest export: the image below and the content of the disk, with
+   * some room for holes.
    */
   async #mostExported(images: ImageStore): Promise<number> {
     const below = (await images.list()).find(({ digest }) => digest === this.spec.imageDigest)
@@ -199,7 +213,7 @@ export class StepRuntime implements AsyncDisposable {
     const ownsKernel = this.spec.isolation === 'gvisor'
     await this.guest.bind(
       {
-        // The same for all: states are gone on from by other builds.
+        // The same for all builds, because other builds continue from these states.
         runtime_id: 'build',
         hostname: 'build',
         machine_id: randomBytes(16).toString('hex'),

@@ -3,20 +3,20 @@ import { BuildError } from './contract.ts'
 import type { SourceKeys } from './source-keys.ts'
 import type { BuildArgs, StageScope } from './stage-scope.ts'
 
-/** What the steps of one stage are resolved against. */
+/** The context in which the steps of one stage are resolved. */
 export interface Surroundings {
   readonly scope: StageScope
   readonly args: BuildArgs
   readonly sources: SourceKeys
-  /** Changes with what steps may reach. */
+  /** The identity of the network policy. It changes with the addresses that steps may reach. */
   readonly policyKey: string
-  /** Ids of the build secrets that were given. */
+  /** The ids of the given build secrets. */
   readonly secrets: ReadonlySet<string>
 }
 
 /**
- * A path of a step: relative to the working directory, its last slash kept, since it means a
- * directory.
+ * Returns a path of a step, relative to the working directory. A final slash is kept, because it
+ * means a directory.
  */
 export function pathOf(word: string, workdir: string): string {
   if (word === '' || word.includes('\0') || Buffer.byteLength(word) > 4096)

@@ -3,20 +3,20 @@ import { type FilesContext, type OpenFiles, openFiles, streamOf } from './copy-f
 import type { ResolvedMount, RunWork } from './resolved-step.ts'
 import type { StepRuntime } from './step-runtime.ts'
 
-/** What mounts are made with. */
+/** The context for making mounts. */
 export interface MountsContext extends FilesContext {
   readonly host: BuildHost
-  /** Values of the build secrets. */
+  /** The values of the build secrets. */
   readonly secrets: Readonly<Record<string, string>>
 }
 
-/** The mounts of one command, in place. */
+/** The active mounts of one command. */
 export interface UsedMounts extends AsyncDisposable {
-  /** Whether a secret is among them. */
+  /** True if a secret is among them. */
   readonly usedSecrets: boolean
-  /** Keeps what caches hold now for later builds. */
+  /** Stores the content of caches for later builds. */
   keep(): Promise<void>
-  /** Puts back what was there before. */
+  /** Removes the mounts and restores the paths below them. */
   clear(): Promise<void>
 }
 
@@ -26,8 +26,8 @@ interface HeldCache {
 }
 
 /**
- * Puts a command's mounts in place: directories and files under their targets, which are there for
- * as long as the command runs.
+ * Creates a command's mounts: directories and files at their targets, for as long as the command
+ * runs.
  */
 export async function useMounts(runtime: StepRuntime, work: RunWork, context: MountsContext): Promise<UsedMounts> {
   const { guest } = runtime
@@ -73,8 +73,8 @@ export async function useMounts(runtime: StepRuntime, work: RunWork, context: Mo
 }
 
 /**
- * What other mounts of a command have put below a directory, a secret for one: none of that is the
- * directory's own.
+ * Returns patterns of the other mounts of a command below a directory, such as a secret. Their
+ * content does not belong to the directory.
  */
 export function mountedBelow(directory: string, { mounts, script }: Pick<RunWork, 'mounts' | 'script'>): string[] {
   const targets = [...mounts.map(({ target }) => target), ...(script === null ? [] : [script.path])]
@@ -126,7 +126,7 @@ function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0')
 }
 
-/** A path as a pattern that matches it alone. */
+/** Returns a pattern that matches only this path. */
 function escaped(path: string): string {
   return path.replace(/[\\*?[]/g, '\\$&')
 }
