@@ -1,9 +1,12 @@
-// Command holt-guest is the first process of a runtime; re-executed as "holt-guest supervise" it
-// looks after one command, as "holt-guest limit" it limits itself and becomes one, and under the
-// name "sudo" it becomes the image's sudo. On the host, "holt-guest tun" makes a network device for
-// a runtime that may make none, "holt-guest contain" starts a container with users of its own,
-// "holt-guest launch" starts programs for the daemon, and "holt-guest watch-memory" reports that a
-// runtime is out of memory.
+// Command holt-guest is the first process of a runtime. Other names and verbs select other jobs:
+//
+//   - "holt-guest supervise" supervises one command.
+//   - "holt-guest limit" limits itself and then becomes a command.
+//   - "sudo", as the program's name, acts as the sudo of the image.
+//   - "holt-guest tun" runs on the host. It makes a network device for a runtime that must not.
+//   - "holt-guest contain" runs on the host. It starts a container with its own users.
+//   - "holt-guest launch" runs on the host. It starts programs for the daemon.
+//   - "holt-guest watch-memory" runs on the host. It reports that a runtime is out of memory.
 package main
 
 import (
@@ -20,8 +23,8 @@ import (
 	"holt.dev/guest/internal/tun"
 )
 
-// A supervisor's commands have to be children of its first thread, and only here is that the one
-// that runs.
+// init locks the main goroutine to the first thread of the process. A supervisor's commands have to
+// be children of that thread.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -46,8 +49,7 @@ func main() {
 	case "watch-memory":
 		os.Exit(memwatch.Main())
 	default:
-		// It must not become an init process: a service that is newer than this program would wait
-		// for it.
+		// The program must not become an init process, because a newer service would wait for it.
 		fmt.Fprintf(os.Stderr, "holt-guest: unknown verb %q: this program may be older than the service\n", verb)
 		os.Exit(2)
 	}

@@ -1,5 +1,5 @@
-// Package accounts reads the users and groups of the runtime. Its files are written by whoever made
-// the image, so they are bounded, and a line that makes no sense is passed over.
+// Package accounts reads the users and groups of the runtime. The author of the image writes the
+// files, so their sizes are bounded and malformed lines are skipped.
 package accounts
 
 import (
@@ -20,11 +20,11 @@ import (
 const (
 	maxFileBytes = 1 << 20
 	maxGroups    = 1024
-	maxNameBytes = 256  // useradd(8) takes 32
+	maxNameBytes = 256  // useradd(8) accepts 32
 	maxPathBytes = 4096 // of a home or a shell
 )
 
-// User is whom a command runs as or a file belongs to.
+// User is the user that a command runs as or that owns a file.
 type User struct {
 	Name   string
 	UID    uint32
@@ -45,7 +45,7 @@ type groupEntry struct {
 	members []string
 }
 
-// Database is the users and groups at one moment.
+// Database holds the users and groups at one moment.
 type Database struct {
 	passwd     []passwdEntry
 	groups     []groupEntry
@@ -65,7 +65,8 @@ type fileKey struct {
 	modified time.Time
 }
 
-// Current reads /etc/passwd and /etc/group, unless they are what they were at the last call.
+// Current returns the contents of /etc/passwd and /etc/group. It reads them again only after they
+// have changed.
 func Current() *Database {
 	cache.Lock()
 	defer cache.Unlock()
@@ -85,7 +86,7 @@ func keyOf(path string) fileKey {
 	return fileKey{ino: st.Ino, size: st.Size, modified: time.Unix(st.Mtim.Unix())}
 }
 
-// readBounded answers the first part of a regular file, and nothing for anything else.
+// readBounded returns the first maxFileBytes of a regular file, and "" for any other file.
 func readBounded(path string) string {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -102,7 +103,7 @@ func readBounded(path string) string {
 	return string(b)
 }
 
-// Parse reads the contents of a passwd and a group file.
+// Parse parses the contents of a passwd and a group file.
 func Parse(passwd, group string) *Database {
 	d := &Database{userNames: map[uint32]string{}, groupNames: map[uint32]string{}}
 	for line := range strings.SplitSeq(passwd, "\n") {
@@ -139,7 +140,7 @@ func Parse(passwd, group string) *Database {
 
 func isName(s string) bool { return s != "" && len(s) <= maxNameBytes && utf8.ValidString(s) }
 
-// parseID reads a user or group id; 4294967295 means "unchanged" to the kernel and is none.
+// parseID parses a user or group id. It rejects 4294967295, which means "unchanged" to the kernel.
 func parseID(s string) (uint32, error) {
 	v, err := strconv.ParseUint(s, 10, 32)
 	if err == nil && v == 1<<32-1 {
@@ -148,21 +149,21 @@ func parseID(s string) (uint32, error) {
 	return uint32(v), err
 }
 
-// UserName is the name of a uid, or its digits.
+// UserName returns the name of a uid, or its digits if it has none.
 func (d *Database) UserName(uid uint32) string { return nameOr(d.userNames, uid) }
 
-// GroupName is the name of a gid, or its digits.
+// GroupName returns the name of a gid, or its digits if it has none.
 func (d *Database) GroupName(gid uint32) string { return nameOr(d.groupNames, gid) }
 
 func nameOr(names map[uint32]string, id uint32) string {
 	return Shown(names[id], id)
 }
 
-// maxShownRunes bounds a name that the host takes.
+// maxShownRunes is the length of the longest name that the host accepts.
 const maxShownRunes = 256
 
-// Shown returns a name as the host takes it, or the digits of its id: letters and digits of any
-// script, and _ . @ + -, with one $ at the end.
+// Shown returns the name if the host accepts it, and otherwise the digits of its id. The host
+// accepts letters and digits of any script, and _ . @ + -, with one $ at the end.
 func Shown(name string, id uint32) string {
 	bare := strings.TrimSuffix(name, "$")
 	odd := func(r rune) bool {
@@ -174,8 +175,9 @@ func Shown(name string, id uint32) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// Lookup finds a user by `user[:group]`, each a name or a number. A uid that has no entry is a user
-// all the same; a name is not. With a group the user is in that one alone, as in Docker.
+// Lookup finds a user by `user[:group]`, each a name or a number. A uid without an entry is valid;
+// a name without an entry is an error. If a group is given, the user is in that group only, as in
+// Docker.
 func (d *Database) Lookup(spec string) (*User, error) {
 	if e := d.find(func(e *passwdEntry) bool { return e.name == spec }); e != nil {
 		return d.user(e), nil
@@ -207,8 +209,8 @@ func (d *Database) byText(text, spec string) (*User, error) {
 	return &User{Name: text, UID: uid, Home: "/", Shell: "/bin/sh"}, nil
 }
 
-// LookupOwner finds whom a file is given to by `user[:group]`, each a name or a number. A number
-// without a group is both, a name brings its own group.
+// LookupOwner finds the owner of a file by `user[:group]`, each a name or a number. A number
+// without a group is both uid and gid. A name without a group implies its own group.
 func (d *Database) LookupOwner(spec string) (uid, gid int, err error) {
 	userText, groupText, hasGroup := strings.Cut(spec, ":")
 	if id, err := parseID(userText); err == nil {

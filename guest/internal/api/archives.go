@@ -8,8 +8,8 @@ import (
 	"holt.dev/guest/internal/files"
 )
 
-// defaultMaxEntries bounds an archive whose sender does not say how many entries it has; in gVisor
-// each costs memory.
+// defaultMaxEntries is the limit of entries for an archive whose sender gives none. In gVisor each
+// entry costs memory.
 const defaultMaxEntries = 200_000
 
 func formatOf(r *http.Request, absent archive.Format) (archive.Format, error) {
@@ -43,7 +43,7 @@ func (a *API) getArchive(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := &countingWriter{w: w}
 	err = archive.Pack(r.Context(), fd, path, format, out)
-	if err != nil && out.written { // once bytes are out, an error can only be told by cutting the stream
+	if err != nil && out.written { // after the first bytes, only a cut stream can report an error
 		panic(http.ErrAbortHandler)
 	}
 	return err

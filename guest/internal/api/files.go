@@ -9,7 +9,7 @@ import (
 	"holt.dev/guest/internal/files"
 )
 
-// pathOf reads the path of the query. More than one, or none, is nobody's path.
+// pathOf returns the path of the query, which must be exactly one.
 func pathOf(r *http.Request) (string, error) {
 	paths := r.URL.Query()["path"]
 	if len(paths) != 1 {
@@ -108,7 +108,7 @@ func answerMade(w http.ResponseWriter, info *files.Info, created bool, err error
 	return nil
 }
 
-// user is whom new files belong to.
+// user returns the user that owns new files.
 func (a *API) user() (string, error) {
 	defaults, err := a.identity.Defaults()
 	return defaults.User, err
@@ -191,7 +191,7 @@ func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
 	return a.transfer(w, r, files.Copy, t)
 }
 
-// transfer moves or copies for the bound user, who owns the directories that are made on the way.
+// transfer moves or copies files. The bound user owns the parent directories that are made.
 func (a *API) transfer(w http.ResponseWriter, r *http.Request, run func(context.Context, files.Transfer) (*files.Info, error), t files.Transfer) error {
 	user, err := a.user()
 	if err != nil {

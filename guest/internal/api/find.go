@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// flushEvery is how long a match may wait for others to travel with.
+	// flushEvery is the longest time that a match waits in the buffer.
 	flushEvery    = 100 * time.Millisecond
 	itemBufferLen = 32 << 10
 )
 
-// searchFiles streams what is found. Once the first item is out, an error can only be told by
-// cutting the stream.
+// searchFiles streams the matches. After the first item, only a cut stream can report an error.
 func (a *API) searchFiles(w http.ResponseWriter, r *http.Request) error {
 	var request find.Request
 	if err := decode(r, &request); err != nil {

@@ -7,9 +7,9 @@ import (
 	"holt.dev/guest/internal/serve"
 )
 
-// items answers with a stream of NDJSON. Once the first item is out, an error can only be told by
-// cutting the stream. For a checkpoint it ends without its last item, and not by a reset: all that
-// was sent arrives, and the host goes on at the cursor that it has come to.
+// items answers with a stream of NDJSON. After the first item, only a cut stream can report an
+// error. For a checkpoint the stream ends without its last item, but without a reset. Everything
+// that was sent arrives, and the host continues at the last cursor.
 func items(w http.ResponseWriter, r *http.Request, write func(w io.Writer, flush func() error) error) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := &countingWriter{w: w}

@@ -12,18 +12,19 @@ import (
 	"holt.dev/guest/internal/operations"
 )
 
-// operationHeader names what a request does, so that the same one again does not do it again.
+// operationHeader carries the id of an operation, so that a repeated request has no second effect.
 const operationHeader = "X-Holt-Operation"
 
 type progressKey struct{}
 
-// progressOf answers how far a request of the same operation came before; nil where it has none.
+// progressOf returns the progress that an earlier request of the same operation made. It returns
+// nil if the request has no operation.
 func progressOf(r *http.Request) *operations.Progress {
 	p, _ := r.Context().Value(progressKey{}).(*operations.Progress)
 	return p
 }
 
-// once has a handler change something once for each operation; a request without one is none.
+// once makes a handler run once for each operation. A request without an operation always runs.
 func (a *API) once(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ids := r.Header[operationHeader]
@@ -42,19 +43,20 @@ func (a *API) once(h handler) handler {
 		if err != nil {
 			return err
 		}
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBodyBytes)) // of one that was answered before; whether it is the same is the host's to know
+		// The body of a repeated request is discarded. The host ensures that it is the same.
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBodyBytes))
 		if given.Body == nil {
 			return fault.New(fault.Conflict, "the operation was done, and its answer is not kept")
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(given.Body)))
 		w.WriteHeader(given.Status)
-		_, _ = w.Write(given.Body) // fails only when the host has gone
+		_, _ = w.Write(given.Body) // fails only if the host has disconnected
 		return nil
 	}
 }
 
-// keptAnswer takes an answer in, to be remembered before anybody is told.
+// keptAnswer buffers an answer, which is remembered before it is sent.
 type keptAnswer struct {
 	header http.Header
 	status int

@@ -8,7 +8,7 @@ import (
 	"holt.dev/guest/internal/ports"
 )
 
-// maxPortWait bounds how long one request waits for a port.
+// maxPortWait is the longest time that one request waits for a port.
 const maxPortWait = 10 * time.Minute
 
 func (a *API) listPorts(w http.ResponseWriter, _ *http.Request) error {
@@ -46,8 +46,8 @@ func (a *API) waitForPort(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// connectPort answers once it is connected, and then carries frames both ways. An error can then
-// only be told by cutting the stream.
+// connectPort answers once the port is connected, and then carries frames in both directions. After
+// that, only a cut stream can report an error.
 func (a *API) connectPort(w http.ResponseWriter, r *http.Request) error {
 	port, err := ports.Parse(r.PathValue("port"))
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *API) connectPort(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.WriteHeader(http.StatusOK)
 	if err := flush(); err != nil {
-		_ = program.Close() // the host has gone
+		_ = program.Close() // the host has disconnected
 		panic(http.ErrAbortHandler)
 	}
 	if err := ports.Carry(r.Context(), program, r.Body, w, flush); err != nil {

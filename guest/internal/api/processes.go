@@ -11,7 +11,7 @@ import (
 	"holt.dev/guest/internal/serve"
 )
 
-// maxStdinBytes bounds one write to a process's standard input.
+// maxStdinBytes limits one write to a process's standard input.
 const maxStdinBytes = 1 << 20
 
 func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
@@ -38,8 +38,8 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, p, process.View{Story: true, Follow: true, Hold: true})
 }
 
-// stream writes a process's output. Where the stream is cut off for a checkpoint the process waits
-// for its reader to come back.
+// stream writes a process's output. If a checkpoint cuts the stream, the process waits until its
+// reader returns.
 func stream(w http.ResponseWriter, r *http.Request, p *process.Process, view process.View) error {
 	view.Returns = serve.Of(r).Ending
 	return items(w, r, func(w io.Writer, flush func() error) error { return p.Follow(r.Context(), view, w, flush) })
@@ -100,8 +100,9 @@ func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// What the same operation has typed before it was given up is not typed again; with an offset
-	// that is found out by it.
+	// An earlier request of the same operation may have written a part of the input before it was
+	// given up. That part is not written again. With an offset, the process finds the part by the
+	// offset.
 	progress := progressOf(r)
 	if progress == nil || offset != nil {
 		progress = &operations.Progress{}

@@ -1,5 +1,5 @@
-// Package api is the guest's side of the wire contract in PROTOCOL.md: routes, their parameters and
-// their answers.
+// Package api implements the guest's side of the protocol in PROTOCOL.md: routes, their parameters
+// and their answers.
 package api
 
 import (
@@ -26,10 +26,10 @@ import (
 // protocolVersion is the version of PROTOCOL.md.
 const protocolVersion = 1
 
-// maxBodyBytes bounds a JSON body: an environment, arguments and input for a command.
+// maxBodyBytes limits a JSON body, which holds an environment, arguments and input for a command.
 const maxBodyBytes = 8 << 20
 
-// maxMessageBytes bounds the message of an error; two paths fit in.
+// maxMessageBytes limits the message of an error. Two paths fit in it.
 const maxMessageBytes = 9 << 10
 
 // API answers the host's requests.
@@ -40,14 +40,14 @@ type API struct {
 	uploads   *files.Uploads
 	watches   *watch.Table
 	mounts    mounts.Table
-	// operations are what requests that changed something were answered.
+	// operations are the answers to requests that changed something.
 	operations *operations.Memory
 }
 
-// handler answers a request or fails with a fault, before it has written anything.
+// handler answers a request, or returns a fault before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// New routes requests to a runtime's identity, processes, files and ports.
+// New returns a handler that routes requests to a runtime's identity, processes, files and ports.
 func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep, done *operations.Memory) http.Handler {
 	a := &API{
 		identity: state, processes: processes, ripgrep: ripgrep, uploads: files.NewUploads(), watches: watch.NewTable(),
@@ -109,7 +109,7 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep,
 func answering(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			// A defect ends its own request only, and is told on the runtime's own log.
+			// A defect ends its own request only, and is reported in the runtime's own log.
 			if problem := recover(); problem != nil {
 				if problem == http.ErrAbortHandler {
 					panic(problem)
@@ -150,13 +150,13 @@ func answer(w http.ResponseWriter, status int, body any) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil { // no answer holds what JSON cannot
+	if err := encoder.Encode(body); err != nil { // every answer can be encoded as JSON
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // fails only when the host has gone
+	_, _ = w.Write(b.Bytes()) // fails only if the host has disconnected
 }
 
 // decode reads a JSON body strictly: one value, no unknown fields, valid UTF-8.
@@ -190,7 +190,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// flag reads a query parameter that is 0, 1 or absent.
+// flag returns a query parameter that is 0, 1 or absent.
 func flag(r *http.Request, name string) (bool, error) {
 	switch r.URL.Query().Get(name) {
 	case "", "0":
@@ -202,7 +202,7 @@ func flag(r *http.Request, name string) (bool, error) {
 	}
 }
 
-// number reads a query parameter that is a number, not negative.
+// number returns a query parameter that is a whole number and not negative.
 func number(r *http.Request, name string, absent int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {

@@ -27,7 +27,8 @@ func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// usage tells what cannot be seen from outside: gVisor's processes are none of the host's.
+// usage reports figures that the host cannot see, because gVisor's processes are not processes of
+// the host.
 func (a *API) usage(w http.ResponseWriter, _ *http.Request) error {
 	count, err := countProcesses()
 	if err != nil {
@@ -39,7 +40,7 @@ func (a *API) usage(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// countProcesses counts what /proc lists, the guest's own included.
+// countProcesses counts the processes in /proc, which include the guest's own.
 func countProcesses() (count int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -115,7 +116,7 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	}
 	owntime.Alone(serve.DrainTimeout)
 	a.identity.Network.Suspend()
-	debug.FreeOSMemory() // what is not in use would be written down, too
+	debug.FreeOSMemory() // the checkpoint would contain unused memory, too
 	answer(w, http.StatusOK, struct{}{})
 	serve.Of(r).Quiesce()
 	return nil

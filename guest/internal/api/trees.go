@@ -14,7 +14,7 @@ import (
 	"holt.dev/guest/internal/mounts"
 )
 
-// exportTree streams the root directory as an image is made of it.
+// exportTree streams the root directory for an image.
 func (a *API) exportTree(w http.ResponseWriter, r *http.Request) error {
 	var options export.Options
 	if err := decode(r, &options); err != nil {
@@ -38,7 +38,7 @@ func (a *API) exportTree(w http.ResponseWriter, r *http.Request) error {
 	return a.stream(w, func(out *countingWriter) error { return archive.PackBy(r.Context(), fd, "/", rules, out) })
 }
 
-// addMounts puts directories and files in at places of the tree.
+// addMounts places directories and files in the tree.
 func (a *API) addMounts(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
 		Mounts []mounts.Mount `json:"mounts"`
@@ -53,7 +53,7 @@ func (a *API) addMounts(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// clearMounts puts back what was there.
+// clearMounts removes them and restores the earlier entries.
 func (a *API) clearMounts(w http.ResponseWriter, _ *http.Request) error {
 	if err := a.mounts.Clear(); err != nil {
 		return err
@@ -62,8 +62,7 @@ func (a *API) clearMounts(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// stream answers with an archive. Once bytes are out, an error can only be told by cutting the
-// stream.
+// stream answers with an archive. After the first bytes, only a cut stream can report an error.
 func (a *API) stream(w http.ResponseWriter, pack func(out *countingWriter) error) error {
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := &countingWriter{w: w}
@@ -74,7 +73,7 @@ func (a *API) stream(w http.ResponseWriter, pack func(out *countingWriter) error
 	return err
 }
 
-// selectPaths streams what patterns match, as a copy takes it.
+// selectPaths streams the files that match the patterns, as a copy needs them.
 func (a *API) selectPaths(w http.ResponseWriter, r *http.Request) error {
 	var selection archive.Selection
 	if err := decode(r, &selection); err != nil {
@@ -106,7 +105,7 @@ func (a *API) applyTree(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// defaultMaxApplied bounds the entries of one copy.
+// defaultMaxApplied limits the entries of one copy.
 const defaultMaxApplied = 2_000_000
 
 func applicationOf(r *http.Request) (a archive.Application, err error) {

@@ -10,7 +10,8 @@ import (
 
 const sha256Bytes = 32
 
-// digest reads a query parameter that is a SHA-256 digest in hexadecimal; nil where it is absent.
+// digest returns a query parameter that is a SHA-256 digest in hexadecimal, and nil if it is
+// absent.
 func digest(r *http.Request, name string) ([]byte, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -23,7 +24,7 @@ func digest(r *http.Request, name string) ([]byte, error) {
 	return b, nil
 }
 
-// digests reads what the client has announced of the bytes.
+// digests returns the digests that the client has announced.
 func digests(r *http.Request) (d files.Digests, err error) {
 	if d.Part, err = digest(r, "part_sha256"); err != nil {
 		return d, err
@@ -32,7 +33,7 @@ func digests(r *http.Request) (d files.Digests, err error) {
 	return d, err
 }
 
-// putPart takes a part of an upload that may come in several.
+// putPart accepts one part of an upload, which may have several.
 func (a *API) putPart(w http.ResponseWriter, r *http.Request, upload files.Upload) error {
 	offset, err := number(r, "offset", 0)
 	if err != nil {

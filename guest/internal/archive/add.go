@@ -19,9 +19,9 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// add writes a file that may be an archive: one is unpacked into the destination, anything else
-// goes where it would have gone. Its bytes are on the disk first, since only a look at the
-// beginning of what is compressed tells.
+// add writes a file that may be an archive. An archive is unpacked into the destination, and any
+// other file is written as put does. The bytes are spooled to the disk first, because only their
+// decompressed beginning shows an archive.
 func (p *applier) add(u *unpacker, parts []string, h *tar.Header) error {
 	spool, err := spoolFile()
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *applier) add(u *unpacker, parts []string, h *tar.Header) error {
 	return p.put(u, parts, h)
 }
 
-// spoolFile is a file that nobody else sees, on the runtime's disk.
+// spoolFile returns an unlinked file on the runtime's disk.
 func spoolFile() (*os.File, error) {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
@@ -63,8 +63,8 @@ func spoolFile() (*os.File, error) {
 	return file, err
 }
 
-// openInner begins to read a file as an archive; nil for one that is none: whatever it is
-// compressed with, a tar header has to be at its beginning.
+// openInner returns a reader of an archive's decompressed bytes. It returns nil if they do not
+// begin with a tar header.
 func openInner(file *os.File) io.Reader {
 	stream := func() io.Reader {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -82,8 +82,8 @@ func openInner(file *os.File) io.Reader {
 	return stream()
 }
 
-// decompress recognizes a format by its first bytes, as Docker does; nil where they promise one and
-// what follows is none.
+// decompress recognizes a format by its first bytes, as Docker does. It returns nil if the rest
+// does not match the format.
 func decompress(in *bufio.Reader) io.Reader {
 	magic, _ := in.Peek(6)
 	var out io.Reader = in
@@ -102,8 +102,8 @@ func decompress(in *bufio.Reader) io.Reader {
 	return out
 }
 
-// unpack writes what an archive holds into the destination. Its owners and set-id bits are its own,
-// and so is the destination's mode where it says one.
+// unpack unpacks an archive into the destination. The archive determines the owners, the set-id
+// bits, and the mode of the destination if it has an entry for it.
 func (p *applier) unpack(u *unpacker, h *tar.Header, inner io.Reader) error {
 	if u.way.root < 0 {
 		dir := *p

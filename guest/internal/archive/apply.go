@@ -13,36 +13,41 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// Application is how an archive is written into the tree, as COPY and ADD of a Dockerfile do.
+// Application describes how an archive is written into the tree, as COPY and ADD of a Dockerfile
+// do.
 type Application struct {
-	// Destination is an absolute path. One that ends in a slash, or `/.`, is a directory.
+	// Destination is an absolute path. A path that ends in a slash, or `/.`, is a directory.
 	Destination string
-	// Single says that the archive is one file, which may be the destination itself; else its
+	// Single is true if the archive is one file, which may be the destination itself. Otherwise its
 	// entries go into the destination.
 	Single bool
-	Owner  *Owner // of everything, also of directories that are made on the way; nil: root, or as KeepOwners says
-	// KeepOwners takes owners as the archive has them; directories on the way are root's.
+	// Owner owns all entries and the parent directories that are made. If it is nil, the owner is
+	// root, or KeepOwners applies.
+	Owner *Owner
+	// KeepOwners keeps the owners that the archive has. Parent directories belong to root.
 	KeepOwners bool
-	Mode       ModeChange // of everything but symlinks and directories on the way; nil: as the archive says
-	// Unpack has files at the top of the archive that are archives themselves unpacked into the
-	// destination, with the owners they have.
+	// Mode applies to all entries except symlinks, but not to parent directories. If it is nil,
+	// entries have the modes in the archive.
+	Mode ModeChange
+	// Unpack unpacks files at the top of the archive that are archives themselves. They go into the
+	// destination and keep their owners.
 	Unpack     bool
 	MaxEntries int64
 }
 
-// Owner is whom something is given to.
+// Owner is the owner that a file gets.
 type Owner struct{ UID, GID int }
 
-// Applied is what an application did.
+// Applied counts the results of an application.
 type Applied struct {
 	Totals
 	Unpacked int64 `json:"unpacked"` // archives
 }
 
-// Apply writes an archive into the tree, in place: what fails midway leaves what came before.
-// Directories are merged; one that is there takes the attributes of the archive's, the destination
-// itself keeps its own. A file or a symlink takes the place of what is there, unless that is a
-// directory; a directory goes through a symlink to one, and never takes the place of a file.
+// Apply writes an archive into the tree, in place: a failure leaves the entries before it.
+// Directories are merged. An existing directory takes the attributes of the archive's, but the
+// destination itself keeps its own. A file or a symlink replaces an existing entry, unless that is
+// a directory. A directory follows a symlink to a directory, and never replaces a file.
 func Apply(ctx context.Context, a Application, body io.Reader) (Applied, error) {
 	if !strings.HasPrefix(a.Destination, "/") || strings.IndexByte(a.Destination, 0) >= 0 || len(a.Destination) >= unix.PathMax {
 		return Applied{}, fault.New(fault.InvalidPath, "%s: not an absolute path", a.Destination)
@@ -58,7 +63,7 @@ func Apply(ctx context.Context, a Application, body io.Reader) (Applied, error) 
 	if err == nil {
 		err = src.finish()
 	}
-	if err == nil && u.way.root < 0 && !a.Single { // a directory without anything in it
+	if err == nil && u.way.root < 0 && !a.Single { // an empty directory
 		_, err = p.open(u, nil)
 	}
 	if err == nil && u.way.root >= 0 {
@@ -75,8 +80,8 @@ type applier struct {
 	applied Applied
 }
 
-// unpacker is one that writes over what is there. Its root is opened with the first entry, which
-// may tell where that is.
+// unpacker returns an unpacker that overwrites existing entries. Its root is opened with the first
+// entry, on which the place of the root may depend.
 func (p *applier) unpacker(src *source) *unpacker {
 	options := Options{KeepOwners: p.KeepOwners, KeepModes: true, Mode: p.Mode, Over: true, MaxEntries: p.MaxEntries}
 	if p.Owner != nil {
@@ -122,12 +127,12 @@ func (p *applier) put(u *unpacker, parts []string, h *tar.Header) error {
 		}
 	}
 	if h.Typeflag == tar.TypeDir && len(parts) == 0 {
-		return nil // the destination keeps what it has
+		return nil // the destination keeps its attributes
 	}
 	return u.entryAt(parts, h)
 }
 
-// open opens the directory that entries go into, and answers the name of a single file in it.
+// open opens the directory that entries go into, and returns the name of a single file in it.
 func (p *applier) open(u *unpacker, parts []string) (name string, err error) {
 	dir, isDir := path.Clean(p.Destination), true
 	if p.Single {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// regular makes a file. Where it could have holes, blocks of zeros become some.
+// regular makes a file. In a large file, pages of zeros become holes.
 func (u *unpacker) regular(dir int, name string, h *tar.Header) error {
 	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -26,16 +26,16 @@ func (u *unpacker) regular(dir int, name string, h *tar.Header) error {
 }
 
 const (
-	// pageBytes is the smallest hole: what file systems allocate.
+	// pageBytes is the size of the smallest hole, because file systems allocate pages.
 	pageBytes = 4096
-	// sparseBytes is the size from which zeros become holes.
+	// sparseBytes is the size of the smallest file in which zeros become holes.
 	sparseBytes = 64 << 10
 )
 
 var zeros [pageBytes]byte
 
-// fill writes an entry's bytes. A sparse entry is read with its holes as zeros, which count as what
-// the archive becomes.
+// fill writes an entry's bytes. A sparse entry is read with its holes as zeros, which count towards
+// the size of the unpacked archive.
 func (u *unpacker) fill(fd int, h *tar.Header) error {
 	at := int64(0)
 	counted := u.src.unpacked
@@ -68,8 +68,7 @@ func (u *unpacker) fill(fd int, h *tar.Header) error {
 	return unix.Ftruncate(fd, at)
 }
 
-// writePages writes bytes at a place of a file, with holes without the pages in which there is
-// nothing.
+// writePages writes bytes at an offset of a file. With holes, it skips pages of zeros.
 func writePages(fd int, b []byte, at int64, holes bool) error {
 	for len(b) > 0 {
 		run := len(b)
@@ -92,8 +91,7 @@ func writePages(fd int, b []byte, at int64, holes bool) error {
 	return nil
 }
 
-// sameKind answers how many of the first bytes are all in empty pages, or all in pages that are
-// not.
+// sameKind returns the number of first bytes that are all in empty pages, or all in other pages.
 func sameKind(b []byte) (run int, empty bool) {
 	for run < len(b) {
 		page := b[run:min(run+pageBytes, len(b))]
@@ -108,8 +106,8 @@ func sameKind(b []byte) (run int, empty bool) {
 	return run, empty
 }
 
-// dressOpen gives an open file its owner, mode and extended attributes, in the order in which one
-// does not undo another: a change of owner clears set-id bits and capabilities.
+// dressOpen sets the owner, extended attributes and mode of an open file. The order matters: a
+// change of owner clears set-id bits and capabilities.
 func (u *unpacker) dressOpen(fd int, h *tar.Header) error {
 	uid, gid := u.owner(h)
 	if err := unix.Fchown(fd, uid, gid); err != nil {
@@ -121,7 +119,7 @@ func (u *unpacker) dressOpen(fd int, h *tar.Header) error {
 	return unix.Fchmod(fd, u.mode(h))
 }
 
-// dress does the same for a symlink or a FIFO, which are never opened.
+// dress does the same for a symlink, a FIFO or a device, which are never opened.
 func (u *unpacker) dress(dir int, name string, h *tar.Header, isLink bool) error {
 	uid, gid := u.owner(h)
 	if err := unix.Fchownat(dir, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -136,7 +134,7 @@ func (u *unpacker) dress(dir int, name string, h *tar.Header, isLink bool) error
 	return unix.UtimesNanoAt(dir, name, times[:], unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// maxID is the largest id; the one after it means "unchanged" to the kernel.
+// maxID is the largest id. The next number means "unchanged" to the kernel.
 const maxID = 1<<32 - 2
 
 func (u *unpacker) owner(h *tar.Header) (uid, gid int) {
@@ -146,7 +144,7 @@ func (u *unpacker) owner(h *tar.Header) (uid, gid int) {
 	return h.Uid, h.Gid
 }
 
-// mode is an entry's mode. What makes a program run as its owner goes with the owner only.
+// mode returns an entry's mode. Set-id bits are kept only with the owner, or with KeepModes.
 func (u *unpacker) mode(h *tar.Header) uint32 {
 	if u.options.Mode != nil {
 		return u.options.Mode(uint32(h.Mode), h.Typeflag == tar.TypeDir)
@@ -158,8 +156,8 @@ func (u *unpacker) mode(h *tar.Header) uint32 {
 	return mode
 }
 
-// timesOf answers an entry's times, clamped to what every file system can say; one that is not
-// given is the other.
+// timesOf returns an entry's times, clamped to the range of every file system. An absent access
+// time is the modification time.
 func timesOf(h *tar.Header) [2]unix.Timespec {
 	modified, accessed := h.ModTime, h.AccessTime
 	if accessed.IsZero() {

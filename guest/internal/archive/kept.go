@@ -7,19 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptBytes is the size at which a list of names is written. Readers take lists of 2 MiB, so that
-// one long path still fits.
+// keptBytes is the size at which a list of names is written. Readers accept lists of 2 MiB, so one
+// more long path still fits.
 const keptBytes = 64 << 10
 
-// keptNames gathers the names of what an archive has from the image below. Each string ends with
-// NUL. One that ends in a slash is a directory; the others are names in the directory before them.
+// keptNames collects the names of entries that the archive shares with the image below. Each string
+// ends with NUL. A name that ends in a slash is a directory. Other names are in the directory
+// before them.
 type keptNames struct {
 	list []byte
 	dir  string // the last directory in the list
 }
 
-// isKept reports whether an entry is still that of the image below, under the same name. An entry
-// that comes under another name is written whole.
+// isKept returns true if an entry is still that of the image below, under the same name. An entry
+// with another name in the archive is written with its content.
 func (p *packer) isKept(st *unix.Stat_t, name, as string) bool {
 	if p.rules.Unchanged == nil {
 		return false
@@ -51,8 +52,8 @@ func (p *packer) keep(as string) error {
 }
 
 // writeKept writes the list of names as a member with the record HOLT.unchanged=names. It runs
-// before each entry that adds content to an image: an image has contents in the order of the
-// archive, and so equals the image of an archive without lists.
+// before each entry that adds content to an image, because an image has contents in the order of
+// the archive. The image therefore equals that of an archive without lists.
 func (p *packer) writeKept() error {
 	k := &p.kept
 	if len(k.list) == 0 {

@@ -9,11 +9,11 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// maxSymlinks is how many symlinks the kernel follows in one path (path_resolution(7)).
+// maxSymlinks is the number of symlinks that the kernel follows in one path (path_resolution(7)).
 const maxSymlinks = 40
 
-// makeAll opens a directory by its path, through symlinks, and makes what is missing of it, also
-// where a symlink leads nowhere yet.
+// makeAll opens a directory by its path, follows symlinks, and makes missing directories. It also
+// makes the missing target of a symlink.
 func makeAll(path string, uid, gid int) (fd int, made int64, err error) {
 	at, left, links := "/", strings.Split(path, "/"), 0
 	for len(left) > 0 {

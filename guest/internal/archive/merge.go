@@ -9,23 +9,23 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Merge moves what is in one open directory into another of the same file system: a directory that
-// is there already keeps what it has and gets what is in the new one, a file that is there already
-// is replaced. A directory never takes the place of a file, nor a file that of a directory; that is
-// looked for first, and then nothing is moved. path is what messages call the destination.
+// Merge moves the content of one open directory into another on the same file system. An existing
+// directory keeps its content and gets that of the new directory. An existing file is replaced. A
+// directory never replaces a file, nor a file a directory: Merge checks this first and moves
+// nothing after a failed check. path names the destination in messages.
 func Merge(ctx context.Context, from, to int, path string) error {
 	m := merger{ctx: ctx}
 	if err := m.directory(from, to, path); err != nil {
 		return err
 	}
 	m.move = true
-	m.ctx = context.WithoutCancel(ctx) // what is checked and ready is not left half-way
+	m.ctx = context.WithoutCancel(ctx) // a move that has begun is completed
 	return m.directory(from, to, path)
 }
 
 type merger struct {
 	ctx  context.Context
-	move bool // else it looks only
+	move bool // false: only check
 }
 
 func (m *merger) directory(from, to int, path string) error {

@@ -12,11 +12,11 @@ import (
 // ModeChange returns the new mode of a file from its old one.
 type ModeChange func(mode uint32, isDir bool) uint32
 
-// modeUmask holds the bits that a clause without a "who" leaves alone, as for commands of a
+// modeUmask holds the bits that a clause without a "who" does not change, as for commands of a
 // runtime.
 const modeUmask = 0o022
 
-// maxModeText bounds the text of a change.
+// maxModeText limits the length of a change's text.
 const maxModeText = 256
 
 const allBits = 0o7777
@@ -30,15 +30,15 @@ var (
 // modeStep is one operation of a symbolic mode.
 type modeStep struct {
 	op        byte
-	who       uint32 // 0: everybody, as the umask allows
+	who       uint32 // 0: all, within the umask
 	bits      uint32
-	copied    byte // whose permissions are taken; 0: none
-	ifAny     bool // X: execution where somebody has it, or it is a directory
+	copied    byte // the class whose permissions are copied; 0: none
+	ifAny     bool // X: execute permission if a class has it, or if it is a directory
 	numeric   bool
-	mentioned uint32 // of the set-id bits that a directory keeps otherwise
+	mentioned uint32 // named bits; a directory keeps set-id bits that are not named
 }
 
-// ParseModeChange reads a mode as chmod(1) does: octal digits, or clauses like `u+rwX,g=r,o-w`.
+// ParseModeChange parses a mode as chmod(1) does: octal digits, or clauses like `u+rwX,g=r,o-w`.
 // Source: POSIX.1-2024, chmod, "Operands". As in GNU chmod, directories keep set-id bits that are
 // not named.
 func ParseModeChange(text string) (ModeChange, error) {
@@ -68,7 +68,8 @@ func ParseModeChange(text string) (ModeChange, error) {
 	}, nil
 }
 
-// parseClause reads `[who...](operator permissions)...`; nil where it is none.
+// parseClause parses `[who...](operator permissions)...`. It returns nil if the text has another
+// form.
 func parseClause(clause string) []modeStep {
 	var who uint32
 	at := 0

@@ -9,9 +9,8 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// splitName answers the parts of an entry's name below the tree's own directory: none for that
-// directory itself. A name that could mean anything outside is refused, and so is one that no file
-// system has.
+// splitName returns the parts of an entry's name below the tree's own directory, which itself has
+// none. It refuses names that could lead outside the tree, and names that no file system allows.
 func splitName(name string) ([]string, error) {
 	switch {
 	case name == "":
@@ -42,11 +41,11 @@ func bad(name, problem string) error {
 	return fault.New(fault.InvalidArchive, "the archive's entry %q: %s", name, problem)
 }
 
-// openLevels is how many directories of a way stay open.
+// openLevels is the number of directories of a way that stay open.
 const openLevels = 64
 
-// way is the open directories from a root down to where the last entry was, so that the next one,
-// mostly beside it, costs little.
+// way holds the open directories from a root down to the last entry. The next entry is mostly in
+// the same directory, so opening it costs little.
 type way struct {
 	root   int
 	follow bool // symlinks to directories
@@ -55,10 +54,10 @@ type way struct {
 
 type wayLevel struct {
 	name string
-	fd   int // -1 where it was closed
+	fd   int // -1 after it was closed
 }
 
-// fd is the directory at this depth; 0 is the root.
+// fd returns the directory at this depth; 0 is the root.
 func (w *way) fd(depth int) int {
 	if depth == 0 {
 		return w.root
@@ -66,9 +65,9 @@ func (w *way) fd(depth int) int {
 	return w.levels[depth-1].fd
 }
 
-// to goes to a directory and answers its descriptor, which stays the way's own. Each step opens a
-// real directory, never a symlink unless they are followed. make, where given, makes one that is
-// missing.
+// to enters a directory and returns its descriptor, which the way still owns. Each step opens a
+// real directory, and a symlink only if follow is set. make creates a missing directory, unless it
+// is nil.
 func (w *way) to(parts []string, make func(at int, name string) error) (int, error) {
 	common := 0
 	for common < len(w.levels) && common < len(parts) && w.levels[common].name == parts[common] {
@@ -105,7 +104,7 @@ func (w *way) open(at int, name string) (int, error) {
 	return fdtree.OpenDir(at, name)
 }
 
-// close closes all of it.
+// close closes all descriptors.
 func (w *way) close() {
 	w.cut(0)
 	if w.root >= 0 {

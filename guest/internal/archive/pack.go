@@ -1,6 +1,6 @@
-// Package archive turns trees of the runtime into tar streams and back, on descriptors of
-// directories. What it reads is hostile: every name is held against the tree that it makes, nothing
-// is followed, and everything is bounded.
+// Package archive packs trees of the runtime into tar streams and unpacks them, on descriptors of
+// directories. Its input is hostile: it checks every name against the tree, follows no symlinks by
+// default, and bounds every size.
 package archive
 
 import (
@@ -21,7 +21,7 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Format is how an archive is written.
+// Format is the format of an archive.
 type Format string
 
 const (
@@ -33,17 +33,17 @@ const bufferBytes = 256 << 10
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}
 
-// Pack writes the open directory, which it closes, and all below it as a POSIX tar stream (pax):
-// `./` first, each directory before what is in it. Kept are mode, owner, the time to the
-// nanosecond, extended attributes (SCHILY.xattr), symlinks, hard links within the tree and FIFOs.
-// What no archive holds (sockets, devices) is left out and named in a comment at the end. A hole is
-// sent as zeros, of which Unpack makes a hole again. path is what messages call the directory.
+// Pack writes the open directory, which it closes, and its descendants as a POSIX tar stream (pax).
+// `./` is first, and each directory precedes its content. Pack keeps mode, owner, modification time
+// in nanoseconds, extended attributes (SCHILY.xattr), symlinks, hard links within the tree and
+// FIFOs. Sockets and devices are left out, and named in a comment at the end. A hole is sent as
+// zeros, which Unpack turns into a hole again. path names the directory in messages.
 func Pack(ctx context.Context, fd int, path string, format Format, w io.Writer) error {
 	return pack(ctx, fd, path, format, w, &Rules{})
 }
 
-// PackBy writes the open directory, which it closes, and all below it as Pack does, but for what
-// the rules say.
+// PackBy writes the open directory, which it closes, and its descendants as Pack does, with the
+// exceptions in the rules.
 func PackBy(ctx context.Context, fd int, path string, rules *Rules, w io.Writer) error {
 	return pack(ctx, fd, path, Tar, w, rules)
 }
@@ -64,7 +64,7 @@ func pack(ctx context.Context, fd int, path string, format Format, w io.Writer, 
 	return out.Flush()
 }
 
-// packing writes an archive of what the body packs.
+// packing writes an archive of the entries that body packs.
 func packing(ctx context.Context, path string, rules *Rules, w io.Writer, body func(p *packer) error) error {
 	out := bufio.NewWriterSize(w, bufferBytes)
 	pooled := buffers.Get().(*[]byte)
@@ -92,22 +92,22 @@ type packer struct {
 	tar    *tar.Writer
 	raw    io.Writer // what tar writes to
 	rules  *Rules
-	base   string // where in the runtime the tree is: empty, or ending in a slash
-	out    string // what its entries' names begin with
+	base   string // the place of the tree in the runtime: empty, or ending in a slash
+	out    string // the prefix of its entries' names
 	buffer []byte
 	src    fdtree.Path
-	at     []byte // the names of the way down: empty, or ending in a slash
+	at     []byte // the names of the directories down to the current one: empty, or ending in a slash
 	stack  []level
 	links  map[linkKey]*link
 	kept   keptNames
 	left   []LeftOut
-	missed int // of what is left out, how many more than are named
+	missed int // the number of entries left out beyond those that are named
 }
 
-// level is a directory on the way down: its own entry and its files are written, its directories
-// are to come.
+// level is a directory on the path down. Its own entry and its files are written, and its
+// directories are still to be written.
 type level struct {
-	above int // how much of the way down leads to the directory that it is in
+	above int // the length of packer.at in the parent directory
 	dirs  []string
 }
 
@@ -118,8 +118,8 @@ type link struct {
 	left uint64 // names that may still come
 }
 
-// tree writes the open directory and what is below. It keeps its own stack, as trees may be deeper
-// than a goroutine's can grow.
+// tree writes the open directory and its descendants. It keeps its own stack, because trees may be
+// deeper than a goroutine's stack can grow.
 func (p *packer) tree(fd int) error {
 	p.at = append(p.at[:0], p.out...)
 	if err := p.enter(fd, 0); err != nil {
@@ -131,7 +131,7 @@ func (p *packer) tree(fd int) error {
 			name := top.dirs[last]
 			top.dirs = top.dirs[:last]
 			fd, err := fdtree.OpenDir(p.src.Fd(), name)
-			if err == unix.ENOENT || err == unix.ENOTDIR { // gone, or replaced meanwhile
+			if err == unix.ENOENT || err == unix.ENOTDIR { // removed or replaced meanwhile
 				continue
 			}
 			above := len(p.at)
@@ -154,10 +154,12 @@ func (p *packer) tree(fd int) error {
 	return nil
 }
 
-// enter writes an open directory, which the path owns from now on, and everything in it but
-// directories.
+// enter writes an open directory and its entries except directories. The packer's path owns the
+// descriptor from now on.
 func (p *packer) enter(fd int, above int) error {
-	prefix := string(p.at) // none is kept: those of all levels together are as long as the square of their number
+	// The prefix is not kept, because the prefixes of all levels together have a length quadratic
+	// in the depth.
+	prefix := string(p.at)
 	if err := p.src.Push(fd); err != nil {
 		return err
 	}
@@ -211,8 +213,8 @@ func headerOf(st *unix.Stat_t, name string) *tar.Header {
 	}
 }
 
-// entry writes one entry that is no directory, as named; for a directory it answers isDir and does
-// nothing. What is gone meanwhile is as if it had never been.
+// entry writes one entry under the name as. For a directory it only returns isDir. An entry that
+// was removed meanwhile is skipped.
 func (p *packer) entry(dir int, name, as string) (isDir bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -271,7 +273,7 @@ func (p *packer) regular(dir int, name string, h *tar.Header) error {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return unix.ESTALE // replaced between the two looks at it
+		return unix.ESTALE // replaced between the two calls
 	}
 	*h = *headerOf(&st, h.Name)
 	h.Typeflag, h.Size = tar.TypeReg, st.Size
@@ -293,14 +295,14 @@ func (p *packer) regular(dir int, name string, h *tar.Header) error {
 	return p.content(fd, h.Name, st.Size)
 }
 
-// content writes bytes of an open file from where it stands.
+// content writes bytes of an open file from its current offset.
 func (p *packer) content(fd int, name string, size int64) error {
 	return p.copyContent(p.tar, fd, name, size)
 }
 
-// copyContent writes so many bytes of an open file. One that gets shorter while it is written
-// breaks the archive off, as nobody could tell the rest from zeros; in a live tree it is filled
-// with them, as other archivers do, since whoever writes it has not finished.
+// copyContent writes size bytes of an open file. If the file becomes shorter meanwhile, the archive
+// fails, because a reader could not tell the rest from zeros. In a live tree the rest is filled
+// with zeros, as other archivers do, because its writer has not finished.
 func (p *packer) copyContent(w io.Writer, fd int, name string, size int64) error {
 	for left := size; left > 0; {
 		if err := p.ctx.Err(); err != nil {
@@ -325,8 +327,8 @@ func (p *packer) copyContent(w io.Writer, fd int, name string, size int64) error
 	return nil
 }
 
-// linked makes a header that of a hard link, if another name of this file was written before. Else
-// it remembers this one, if there may be more.
+// linked turns a header into that of a hard link, if another name of this file was written before.
+// Otherwise it remembers this name, if the file has more.
 func (p *packer) linked(h *tar.Header, st *unix.Stat_t) bool {
 	if st.Nlink < 2 {
 		return false
@@ -344,13 +346,13 @@ func (p *packer) linked(h *tar.Header, st *unix.Stat_t) bool {
 	return true
 }
 
-// LeftOut is something of a tree that its archive does not have.
+// LeftOut is an entry of a tree that its archive does not contain.
 type LeftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// maxLeftOut is how many are named.
+// maxLeftOut is the number of entries that are named.
 const maxLeftOut = 100
 
 func (p *packer) leaveOut(name, reason string) {
@@ -361,8 +363,8 @@ func (p *packer) leaveOut(name, reason string) {
 	p.left = append(p.left, LeftOut{name, reason})
 }
 
-// tellLeftOut writes what is missing as a comment (POSIX pax, "comment"), which whoever does not
-// know it passes over.
+// tellLeftOut writes the entries that were left out as a comment (POSIX pax, "comment"), which
+// other readers ignore.
 func (p *packer) tellLeftOut() error {
 	if len(p.left) == 0 && p.missed == 0 {
 		return nil
@@ -374,7 +376,7 @@ func (p *packer) tellLeftOut() error {
 	return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "left-out", PAXRecords: map[string]string{"comment": string(text)}})
 }
 
-// fail names the entry that an error is about.
+// fail adds the path of the entry to an error.
 func (p *packer) fail(name string, err error) error {
 	if p.ctx.Err() != nil {
 		return p.ctx.Err()

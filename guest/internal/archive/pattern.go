@@ -12,23 +12,23 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// Selection is which parts of the runtime's tree are asked for, as COPY names them.
+// Selection names the parts of the runtime's tree to copy, as COPY does.
 type Selection struct {
 	Sources []string `json:"sources"` // patterns of paths from the root
-	Exclude []string `json:"exclude"` // patterns of names within what is copied
+	Exclude []string `json:"exclude"` // patterns of names inside the copied trees
 	Parents bool     `json:"parents"` // names keep the whole path
 }
 
 const (
 	maxPatterns = 1000
-	// maxVisited bounds what patterns look at, and maxPicked what they find.
+	// maxVisited limits the names that patterns look at, and maxPicked the paths that they match.
 	maxVisited = 2_000_000
 	maxPicked  = 100_000
 )
 
-// Find answers what the patterns match, in their order, each pattern's in the order of names. A
-// symlink that a path leads through is followed, also in the last place. A pattern that matches
-// nothing is an error that names it.
+// Find returns the paths that the patterns match, in the order of the patterns, and sorted by name
+// within a pattern. Symlinks in a path are followed, including the last part. A pattern without a
+// match is an error that names it.
 func (s *Selection) Find() ([]Picked, error) {
 	if len(s.Sources) == 0 || len(s.Sources) > maxPatterns || len(s.Exclude) > maxPatterns {
 		return nil, fault.New(fault.InvalidRequest, "sources: 1 to %d patterns, and at most as many in exclude", maxPatterns)
@@ -103,7 +103,7 @@ func (f *finder) below(dir string, parts []string) ([]string, error) {
 	if !strings.ContainsAny(part, `*?[\`) {
 		name := path.Join(dir, part)
 		if _, err := os.Lstat(name); err != nil {
-			return nil, nil // this is not there, or leads through what is no directory
+			return nil, nil // the name does not exist, or a part of the path is not a directory
 		}
 		return f.onward(name, rest)
 	}
@@ -151,7 +151,7 @@ func (f *finder) onward(name string, rest []string) ([]string, error) {
 func (f *finder) names(dir string) ([]string, error) {
 	file, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil // it is no directory
+		return nil, nil // not a directory
 	}
 	defer file.Close()
 	names, err := file.Readdirnames(maxVisited)
@@ -169,8 +169,9 @@ func isRealDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Excluder tells what patterns leave out: a name that one of them matches, and all below it. A
-// pattern without a slash counts from where the copying begins, too; `**/` is any depth.
+// Excluder returns a function that reports whether the patterns exclude a name. A pattern excludes
+// the names that it matches and their descendants. Patterns are relative to the beginning of the
+// copy, also without a slash; `**/` is any depth.
 func (s *Selection) Excluder() (func(name string) bool, error) {
 	var patterns [][]string
 	for _, pattern := range s.Exclude {
@@ -189,17 +190,18 @@ func (s *Selection) Excluder() (func(name string) bool, error) {
 	}, nil
 }
 
-// matchesParts matches part by part in time of their product: reached are the places of the pattern
-// that the parts so far lead to.
+// matchesParts matches part by part, in time proportional to the product of the lengths. reached
+// holds the positions of the pattern that the parts so far lead to.
 func matchesParts(pattern, parts []string) bool {
 	reached := make([]bool, len(pattern)+1)
 	reached[0] = true
 	for at := 0; ; at++ {
-		for i, p := range pattern[:max(0, len(pattern)-1)] { // any number may be none, but not at the end: `a/**` is what is in a
+		// `**` matches zero parts, except at the end: `a/**` matches the content of a.
+		for i, p := range pattern[:max(0, len(pattern)-1)] {
 			reached[i+1] = reached[i+1] || reached[i] && p == "**"
 		}
 		if reached[len(pattern)] {
-			return true // all below what matches goes with it
+			return true // descendants of a match are excluded as well
 		}
 		if at == len(parts) {
 			return false

@@ -9,49 +9,52 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Rules is how a tree is packed otherwise than as it is. Names are those of places in the runtime:
-// from its root, without a slash at either end.
+// Rules change how a tree is packed. Names are places in the runtime: paths from its root, without
+// a slash at either end.
 type Rules struct {
-	Devices bool // they come, too
-	Live    bool // files are written meanwhile: one that gets shorter does not break the archive off
-	Sparse  bool // files with holes come as GNU tar's sparse format 1.0 has them, where the kernel tells of holes
-	// Unchanged reports whether an entry that is no directory is still that of the image below.
-	// Such entries come as names only (kept.go).
+	Devices bool // device nodes are included
+	Live    bool // files are written meanwhile: a file that becomes shorter is not an error
+	// Files with holes have GNU tar's sparse format 1.0, if the kernel reports holes.
+	Sparse bool
+	// Unchanged returns true if an entry, which is not a directory, is still that of the image
+	// below. Such entries are written as names only (kept.go).
 	Unchanged func(st *unix.Stat_t) bool
-	Absent    map[string]bool        // left out, with all that is below
-	Instead   map[string]*Substitute // written in place of what is there
-	Moved     map[string]string      // files that come under another name, in place of what has it
-	// Mounts are what something is mounted on: they are not entered, and come with the record
-	// HOLT.mount=point, as the mount hides what the tree has there.
+	Absent    map[string]bool        // left out, with their descendants
+	Instead   map[string]*Substitute // written instead of the existing entry
+	Moved     map[string]string      // files that get another name and replace the entry there
+	// Mounts are mount points. They are not entered, and have the record HOLT.mount=point, because
+	// the mount hides the content of the tree.
 	Mounts map[string]bool
-	// Parents are directories that may be there only for what the rules are about. One that holds
-	// nothing else comes with HOLT.mount=parent.
+	// Parents are directories that may exist only because of other rules. A parent without other
+	// entries has the record HOLT.mount=parent.
 	Parents map[string]bool
-	// Modes are those of directories that come with another mode.
+	// Modes are the modes of directories that get another mode.
 	Modes map[string]uint32
-	// Exclude, where given, tells what is left out by its name from where the packing began.
+	// Exclude returns true for a name to leave out, relative to the beginning of the packing. It
+	// may be nil.
 	Exclude func(name string) bool
 }
 
-// The pax records of what only Holt understands.
+// The pax records that only Holt reads.
 const (
 	recordUnchanged = "HOLT.unchanged"
 	recordMount     = "HOLT.mount"
 )
 
-// Substitute is an entry that stands in place of another.
+// Substitute is an entry that replaces another.
 type Substitute struct {
-	Header  *tar.Header // its name does not count
+	Header  *tar.Header // its name is ignored
 	Content []byte
 }
 
-// hides tells whether an entry does not come as itself.
+// hides returns true if an entry is not packed as itself.
 func (r *Rules) hides(name string) bool {
 	_, moved := r.Moved[name]
 	return moved || r.Absent[name] || r.Mounts[name]
 }
 
-// byRule writes an entry that a rule is about, named as it comes, and tells whether it did.
+// byRule writes an entry that a rule covers, and returns true if a rule covered it. name is its
+// name in the archive.
 func (p *packer) byRule(dir int, base, name string) (done bool, err error) {
 	r, place := p.rules, p.place(name)
 	if r.Exclude != nil && r.Exclude(name) {
@@ -74,14 +77,15 @@ func (p *packer) byRule(dir int, base, name string) (done bool, err error) {
 	}
 }
 
-// place is where in the runtime an entry is; name and holds are the other way round.
+// place returns the place in the runtime of an entry. name is the inverse, and holds returns true
+// if the tree contains a place.
 func (p *packer) place(name string) string { return p.base + name[len(p.out):] }
 
 func (p *packer) name(place string) string { return p.out + place[len(p.base):] }
 
 func (p *packer) holds(place string) bool { return strings.HasPrefix(place, p.base) }
 
-// replaced tells whether another entry comes under this name.
+// replaced returns true if another entry gets this name.
 func (r *Rules) replaced(name string) bool {
 	for _, to := range r.Moved {
 		if to == name {
@@ -104,8 +108,8 @@ func (p *packer) substitute(s *Substitute, name string) error {
 	return err
 }
 
-// mountPoint writes a place on which something is mounted. Which attributes it has below the mount
-// nobody can see.
+// mountPoint writes a mount point with default attributes, because the mount hides the attributes
+// below.
 func (p *packer) mountPoint(dir int, base, name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -121,8 +125,7 @@ func (p *packer) mountPoint(dir int, base, name string) error {
 	return p.tar.WriteHeader(h)
 }
 
-// mark gives a directory what the rules say of it: another mode, or that it is there only for what
-// they are about.
+// mark changes a directory's header as the rules require: another mode, or the record of a parent.
 func (p *packer) mark(h *tar.Header, fd int, name string) error {
 	place := strings.TrimSuffix(p.place(name), "/")
 	if mode, ok := p.rules.Modes[place]; ok {

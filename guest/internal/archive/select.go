@@ -13,16 +13,17 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Picked is something that is to be packed: a directory, whose content comes, or anything else,
-// which comes itself.
+// Picked is an entry to pack. A directory is packed as its content, and any other entry as itself.
 type Picked struct {
-	Path      string // absolute, without symlinks but for the last part of what is no directory
+	Path      string // absolute; only the last part may be a symlink, if it is not a directory
 	Directory bool
-	As        string // what it comes as: the name of a file; what the names in a directory begin with, empty or ending in a slash
+	// As is the name of a file in the archive. For a directory it is the prefix of the names:
+	// empty, or ending in a slash.
+	As string
 }
 
-// PackPicked writes several things of the runtime as one tar stream, by rules. A hard link is one
-// also between things that were picked apart.
+// PackPicked writes several entries of the runtime as one tar stream, by rules. Hard links are kept
+// between them.
 func PackPicked(ctx context.Context, picked []Picked, rules *Rules, w io.Writer) error {
 	return packing(ctx, "/", rules, w, func(p *packer) error {
 		made := map[string]bool{}
@@ -52,7 +53,7 @@ func (p *packer) pick(each Picked) error {
 		return p.tree(fd)
 	}
 	defer unix.Close(fd)
-	// The rules know it by its place, and it comes by its name.
+	// The rules contain its place, and the archive its name.
 	base := path.Base(each.Path)
 	p.base, p.out, p.path = strings.TrimPrefix(each.Path, "/"), each.As, dir
 	done, err := p.byRule(fd, base, each.As)
@@ -62,7 +63,7 @@ func (p *packer) pick(each Picked) error {
 	return p.named(each.Path, err)
 }
 
-// parents writes the directories that a name leads through, with the attributes that they have.
+// parents writes the parent directories of a name, with their attributes.
 func (p *packer) parents(each Picked, made map[string]bool) error {
 	names := strings.Split(strings.TrimSuffix(each.As, "/"), "/")
 	for i := 1; i < len(names); i++ {
@@ -73,7 +74,7 @@ func (p *packer) parents(each Picked, made map[string]bool) error {
 		made[name] = true
 		var st unix.Stat_t
 		if err := unix.Stat("/"+name, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			continue // it leads through a symlink that is written otherwise
+			continue // a symlink in the path, which is written differently
 		}
 		h := headerOf(&st, name)
 		h.Typeflag = tar.TypeDir

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// freeBytes is what an archive may unpack to whatever its own size; beyond, it may be at most
-	// maxRatio times what arrived. gzip gets to 1,032 times with zeros only, and a sparse entry to
-	// any number.
+	// freeBytes is the size that every archive may unpack to. A larger archive may unpack to at
+	// most maxRatio times its own size. gzip reaches 1,032 times with zeros only, and a sparse
+	// entry any ratio.
 	freeBytes = 1 << 30
 	maxRatio  = 200
-	// maxTrailerBytes is how much may follow the end of the archive: what fills the last record of
-	// a tape, at most 2,048 blocks.
+	// maxTrailerBytes limits the bytes after the end of the archive. They fill the last record of a
+	// tape, which has at most 2,048 blocks.
 	maxTrailerBytes = 1 << 20
 )
 
-// source is an upload as an archive's bytes. It counts what arrives and what it becomes, and tells
-// an upload that broke off from an archive that is broken.
+// source reads the bytes of an archive from an upload. It counts the bytes that arrive and the
+// unpacked bytes. It distinguishes an interrupted upload from a malformed archive.
 type source struct {
 	body     io.Reader
 	broken   error // of the upload itself
 	arrived  int64
 	out      io.Reader
-	zeroTail int64 // how many of the bytes read last are zeros
+	zeroTail int64 // the number of zeros at the end of the bytes read so far
 	unpacked int64
-	maxBytes int64 // 0: none of its own
-	trusted  bool  // its size is bounded by the disk alone
+	maxBytes int64 // 0: no limit of its own
+	trusted  bool  // only the disk limits its size
 }
 
-// openSource begins to read an archive; where no format is said, its first bytes tell.
+// openSource begins to read an archive. Without a format, the first bytes determine it.
 func openSource(body io.Reader, format Format, maxBytes int64) (*source, error) {
 	s := &source{body: body, maxBytes: maxBytes}
 	in := bufio.NewReaderSize(readerFunc(s.receive), bufferBytes)
@@ -67,7 +67,7 @@ func (s *source) receive(b []byte) (int, error) {
 	return n, err
 }
 
-// Read gives the archive's bytes, unzipped.
+// Read reads the archive's bytes, decompressed.
 func (s *source) Read(b []byte) (int, error) {
 	n, err := s.out.Read(b)
 	for i := n - 1; ; i-- {
@@ -86,8 +86,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grow counts bytes that the archive has become. Entries whose holes are not in the archive count
-// them, too.
+// grow counts unpacked bytes, and fails at a limit. Holes that are not in the archive's bytes
+// count, too.
 func (s *source) grow(n int64) error {
 	s.unpacked += n
 	if s.maxBytes > 0 && s.unpacked > s.maxBytes {
@@ -99,7 +99,7 @@ func (s *source) grow(n int64) error {
 	return nil
 }
 
-// finish reads what follows the end of the archive, so that a checksum at its end is looked at.
+// finish reads the bytes after the end of the archive, so that a checksum at the end is verified.
 func (s *source) finish() error {
 	n, err := io.Copy(io.Discard, io.LimitReader(s, maxTrailerBytes+1))
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *source) finish() error {
 	return nil
 }
 
-// problem turns what reading failed with into a fault.
+// problem turns a read error into a fault.
 func (s *source) problem(err error) error {
 	var f *fault.Fault
 	switch {

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// extent is a part of a file in which there is data.
+// extent is a part of a file that has data.
 type extent struct{ offset, length int64 }
 
-// maxExtents is how many parts a file may have before it is sent whole: their table is read into
-// memory on the other side.
+// maxExtents is the largest number of parts. A file with more is sent whole, because the reader
+// keeps their table in memory.
 const maxExtents = 100_000
 
-// findHoles answers where there is data in a file that has holes; nil for one that has none, or
-// where the kernel does not tell. gVisor counts blocks that are not there and cannot be asked.
+// findHoles returns the parts with data of a file with holes. It returns nil if the file has none,
+// or if the kernel does not report them. gVisor counts blocks that do not exist, and does not
+// report holes.
 func (p *packer) findHoles(fd int, st *unix.Stat_t) ([]extent, error) {
 	if !p.rules.Sparse || st.Size < sparseBytes || st.Blocks*blockBytes >= st.Size {
 		return nil, nil
@@ -52,8 +53,9 @@ func rewind(fd int) error {
 	return err
 }
 
-// sparse writes a file with its holes: GNU tar's format 1.0 (GNU tar manual, "Storing Sparse
-// Files"), whose table precedes the data. archive/tar reads it and does not write it.
+// sparse writes a file with its holes in GNU tar's format 1.0 (GNU tar manual, "Storing Sparse
+// Files"). In that format a table precedes the data. archive/tar reads the format and does not
+// write it.
 func (p *packer) sparse(fd int, h *tar.Header, data []extent) error {
 	var table strings.Builder
 	fmt.Fprintf(&table, "%d\n", len(data))
@@ -80,9 +82,9 @@ func (p *packer) sparse(fd int, h *tar.Header, data []extent) error {
 	return p.pad(stored)
 }
 
-// rawHeader writes the header of a sparse file: all that matters stands in the records before it.
+// rawHeader writes the header of a sparse file. The pax records before it hold all relevant values.
 func (p *packer) rawHeader(h *tar.Header, stored int64) error {
-	if err := p.tar.Flush(); err != nil { // what it has written ends with a whole block
+	if err := p.tar.Flush(); err != nil { // completes the block that it has written last
 		return err
 	}
 	records := map[string]string{
@@ -110,7 +112,7 @@ func (p *packer) rawHeader(h *tar.Header, stored int64) error {
 	return err
 }
 
-// paxRecord is "LENGTH KEY=VALUE\n", the length counting itself (pax(1)).
+// paxRecord returns "LENGTH KEY=VALUE\n". The length includes its own digits (pax(1)).
 func paxRecord(key, value string) string {
 	rest := len(key) + len(value) + 3
 	length := rest + len(strconv.Itoa(rest))
@@ -120,7 +122,7 @@ func paxRecord(key, value string) string {
 	return strconv.Itoa(length) + " " + key + "=" + value + "\n"
 }
 
-// ustar is a header block without anything that records say.
+// ustar returns a header block without the values that are in pax records.
 func ustar(kind byte, mode, size int64) []byte {
 	b := make([]byte, blockBytes)
 	copy(b, "GNUSparseFile.0")

@@ -12,25 +12,28 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// Options is how an archive is unpacked.
+// Options determine how an archive is unpacked.
 type Options struct {
-	Format     Format // empty: its first bytes tell
-	UID, GID   int    // whom everything belongs to
-	KeepOwners bool   // everything belongs to whom the archive says, and set-id bits and system attributes are kept, too
-	KeepModes  bool   // those are kept whoever the owner is
-	Over       bool   // into a tree that is there: files take the place of what is in their way, and devices are made
+	Format   Format // empty: the first bytes determine it
+	UID, GID int    // the owner of all entries
+	// KeepOwners keeps the owners in the archive, set-id bits and system attributes.
+	KeepOwners bool
+	KeepModes  bool // set-id bits and system attributes are kept with any owner
+	// Over unpacks into an existing tree: files replace existing entries, and devices are made.
+	Over       bool
 	MaxEntries int64
-	MaxBytes   int64 // 0: the disk, and a multiple of what arrives
-	// Mode is what everything has but symlinks; nil: what the archive says.
+	MaxBytes   int64 // 0: limited by the disk and by a multiple of the archive's size
+	// Mode applies to all entries except symlinks. If it is nil, entries have the modes in the
+	// archive.
 	Mode ModeChange
-	// ParentUID and ParentGID are whom directories belong to that the archive does not have, with
+	// ParentUID and ParentGID own directories that the archive does not have. They apply only with
 	// Over.
 	ParentUID, ParentGID int
 }
 
-// Totals is what was unpacked.
+// Totals counts the unpacked entries.
 type Totals struct {
-	Files       int64 `json:"files"` // hard links, symlinks and FIFOs among them
+	Files       int64 `json:"files"` // includes hard links, symlinks and FIFOs
 	Directories int64 `json:"directories"`
 	Symlinks    int64 `json:"symlinks"`
 	SizeBytes   int64 `json:"size_bytes"`
@@ -43,13 +46,12 @@ func (t *Totals) add(more Totals) {
 	t.SizeBytes += more.SizeBytes
 }
 
-// maxKeptBytes bounds what is remembered of directories until the end.
+// maxKeptBytes limits the memory for directories whose attributes are set at the end.
 const maxKeptBytes = 64 << 20
 
-// Unpack makes the tree of an archive in the open directory root, which is empty and nobody else's
-// yet. Nothing is made outside of it, whatever the archive says; an archive that tries is refused,
-// as is one that is broken, has an entry twice, or holds devices. When it fails, what was made so
-// far is left for the caller to remove.
+// Unpack unpacks an archive into the open directory root, which is empty and not visible to others
+// yet. It never writes outside of root. It refuses an archive that leads outside, is malformed, has
+// an entry twice, or has devices. After a failure the caller removes the entries made so far.
 func Unpack(ctx context.Context, root int, body io.Reader, o Options) (Totals, error) {
 	src, err := openSource(body, o.Format, o.MaxBytes)
 	if err != nil {
@@ -81,13 +83,13 @@ type unpacker struct {
 	kept    int
 }
 
-// directory is one whose attributes are set when all is in it.
+// directory is a directory whose attributes are set after its content is complete.
 type directory struct {
 	parts  []string
 	header *tar.Header
 }
 
-// each reads the archive to its end, entry by entry.
+// each calls write for every entry of the archive, to its end.
 func (u *unpacker) each(write func(h *tar.Header) error) error {
 	in := u.tar.(*tar.Reader)
 	for {
@@ -98,14 +100,15 @@ func (u *unpacker) each(write func(h *tar.Header) error) error {
 		h, err := in.Next()
 		if err == io.EOF {
 			if u.src.zeroTail < blockBytes {
-				return u.src.problem(io.ErrUnexpectedEOF) // an archive ends with a block of zeros, not just anywhere
+				// An archive ends with a block of zeros. Without one it is truncated.
+				return u.src.problem(io.ErrUnexpectedEOF)
 			}
 			return nil
 		}
-		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // what is insecure is looked at below
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // write checks the name
 			return u.src.problem(err)
 		}
-		if h.Typeflag == tar.TypeXGlobalHeader { // a comment, mostly; nothing of it is applied
+		if h.Typeflag == tar.TypeXGlobalHeader { // mostly a comment; ignored
 			continue
 		}
 		if u.entered++; u.entered > u.options.MaxEntries {
@@ -120,7 +123,7 @@ func (u *unpacker) each(write func(h *tar.Header) error) error {
 // blockBytes is the unit of a tar archive.
 const blockBytes = 512
 
-// at says which entry a failure is about.
+// at adds the name of the entry to an error.
 func (u *unpacker) at(h *tar.Header, err error) error {
 	var errno unix.Errno
 	switch {
@@ -145,7 +148,7 @@ func (u *unpacker) entry(h *tar.Header) error {
 	return u.entryAt(parts, h)
 }
 
-// entryAt makes what an entry is, at a name of the tree.
+// entryAt writes an entry at a name of the tree.
 func (u *unpacker) entryAt(parts []string, h *tar.Header) error {
 	if h.Typeflag == tar.TypeDir {
 		return u.directory(parts, h)
@@ -197,7 +200,7 @@ func (u *unpacker) entryAt(parts []string, h *tar.Header) error {
 	return err
 }
 
-// mkdir makes a directory that the archive itself does not, or not yet, have.
+// mkdir makes a directory that is not in the archive, or not yet.
 func (u *unpacker) mkdir(at int, name string) error {
 	if err := unix.Mkdirat(at, name, 0o755); err != nil {
 		return err
@@ -210,7 +213,7 @@ func (u *unpacker) mkdir(at int, name string) error {
 	return unix.Fchownat(at, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// clear takes away what is in the way of an entry that is no directory.
+// clear removes an existing entry that is in the place of a new one, which is not a directory.
 func (u *unpacker) clear(dir int, name string, h *tar.Header) error {
 	var st unix.Stat_t
 	err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -234,7 +237,7 @@ func makeDevice(dir int, name string, h *tar.Header) error {
 	return unix.Mknodat(dir, name, kind|0o600, int(unix.Mkdev(uint32(h.Devmajor), uint32(h.Devminor))))
 }
 
-// directory makes a directory, or takes one that is there already, and remembers its attributes.
+// directory makes a directory or opens an existing one, and remembers its attributes.
 func (u *unpacker) directory(parts []string, h *tar.Header) error {
 	if _, err := u.way.to(parts, u.mkdir); err != nil {
 		return err
@@ -257,8 +260,8 @@ func (u *unpacker) directory(parts []string, h *tar.Header) error {
 	return nil
 }
 
-// hardLink links to an entry before it, named as entries are: what the archive did not bring cannot
-// be meant.
+// hardLink links to an earlier entry. The target has to exist in the tree, under a name as entries
+// have it.
 func (u *unpacker) hardLink(parts []string, h *tar.Header) error {
 	target, err := splitName(h.Linkname)
 	if err != nil {
@@ -290,8 +293,8 @@ func (u *unpacker) hardLink(parts []string, h *tar.Header) error {
 	return unix.Linkat(dir, target[last], u.way.fd(len(parts)-1), parts[len(parts)-1], 0)
 }
 
-// finishDirectories sets what changes while a directory is filled. The tree's own directory, where
-// the archive does not have it, is as new ones are.
+// finishDirectories sets attributes that change while a directory is filled. If the archive has no
+// entry for the tree's own directory, that directory gets default attributes.
 func (u *unpacker) finishDirectories() error {
 	if err := unix.Fchown(u.way.root, u.options.UID, u.options.GID); err != nil {
 		return err
@@ -302,7 +305,7 @@ func (u *unpacker) finishDirectories() error {
 	return u.setDirectories()
 }
 
-// setDirectories gives directories the attributes that the archive has for them.
+// setDirectories sets the attributes of directories as the archive has them.
 func (u *unpacker) setDirectories() error {
 	for _, d := range u.dirs {
 		fd, err := u.way.to(d.parts, nil)

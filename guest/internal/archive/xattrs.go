@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// xattrPrefix begins the pax records of extended attributes, as star(1), GNU tar and bsdtar write
-// them.
+// xattrPrefix begins the pax records of extended attributes, as in star(1), GNU tar and bsdtar.
 const xattrPrefix = "SCHILY.xattr."
 
 const (
-	// maxAttributeBytes is the kernel's own bound of a value and of a list of names (xattr(7)).
+	// maxAttributeBytes is the kernel's limit of a value and of a list of names (xattr(7)).
 	maxAttributeBytes = 64 << 10
-	// maxRecordBytes keeps an entry's records well below what archive/tar reads back, 1 MiB.
+	// maxRecordBytes keeps an entry's records well below the 1 MiB that archive/tar reads.
 	maxRecordBytes = 768 << 10
 )
 
-// attributes puts an open file's extended attributes into its header.
+// attributes adds an open file's extended attributes to its header.
 func (p *packer) attributes(h *tar.Header, fd int) error {
 	var small [512]byte
 	names := small[:]
@@ -45,7 +44,8 @@ func (p *packer) attributes(h *tar.Header, fd int) error {
 			}
 			continue
 		}
-		if total += len(name) + size; total > maxRecordBytes || strings.Contains(name, "=") { // a record's name ends at the sign
+		// A "=" would end the record's name.
+		if total += len(name) + size; total > maxRecordBytes || strings.Contains(name, "=") {
 			p.leaveOut(h.Name, "the extended attribute "+name)
 			continue
 		}
@@ -57,9 +57,9 @@ func (p *packer) attributes(h *tar.Header, fd int) error {
 	return nil
 }
 
-// setAttributes gives an open file the extended attributes of its header. Those that only the
-// system may set (access lists, capabilities) come only where owners are kept; what the file system
-// cannot hold, or a privilege is missing for, is left out, as cp -a does.
+// setAttributes sets the extended attributes of an open file from its header. Without all, it sets
+// only attributes of users, and not access lists or capabilities. It skips attributes that the file
+// system cannot hold or that lack a privilege, as cp -a does.
 func setAttributes(fd int, h *tar.Header, all bool) error {
 	for record, value := range h.PAXRecords {
 		name, ok := strings.CutPrefix(record, xattrPrefix)

@@ -1,11 +1,11 @@
-// Package charset checks short names. The guest's binary starts with each runtime and with each
-// supervisor, and a regular expression that is compiled at the start costs more there than the rest
-// of its package.
+// Package charset checks short names. It replaces regular expressions, because the guest's binary
+// starts with each runtime and each supervisor. Compiling a regular expression at the start costs
+// more there than the rest of its package.
 package charset
 
 import "strings"
 
-// Sets of bytes, to be joined.
+// Sets of bytes, which can be concatenated.
 const (
 	Lower  = "abcdefghijklmnopqrstuvwxyz"
 	Upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -15,7 +15,7 @@ const (
 	Alphanumeric = Lower + Upper + Digits
 )
 
-// Only tells whether text has least to most bytes, all of them in set.
+// Only returns true if text has least to most bytes, all of them in set.
 func Only(text string, least, most int, set string) bool {
 	if len(text) < least || len(text) > most {
 		return false
@@ -28,5 +28,5 @@ func Only(text string, least, most int, set string) bool {
 	return true
 }
 
-// Begins tells whether the first byte of text is in set.
+// Begins returns true if the first byte of text is in set.
 func Begins(text, set string) bool { return Only(text[:min(1, len(text))], 1, 1, set) }

@@ -85,8 +85,8 @@ func (r *request) start() error {
 }
 
 // ownMounts moves the thread into its own mount namespace, with an empty directory that every user
-// may enter. The state directory does not allow that, and the runner looks the root up as a user of
-// the container. The users are kept there by name.
+// may enter. The state directory does not allow that, and the runner resolves the root as a user of
+// the container. A file there gives the user namespace a name.
 func (r *request) ownMounts(users int) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unshare: %w", err)
@@ -115,10 +115,10 @@ func (r *request) ownMounts(users int) error {
 	return nil
 }
 
-// mountRoot lays the disk over the image. Names are relative, because the kernel shows them to the
-// container. "redirect_dir=on" lets a directory of the image be renamed, which package managers do
-// (otherwise EXDEV, Documentation/filesystems/overlayfs.rst). "metacopy=off" keeps a changed mode
-// from leaving a file's content to a link that the upper layer could forge.
+// mountRoot mounts the disk over the image. Names are relative, because the kernel shows them to
+// the container. "redirect_dir=on" lets a directory of the image be renamed, which package managers
+// do (otherwise EXDEV, Documentation/filesystems/overlayfs.rst). With "metacopy=on" a changed mode
+// would leave a file's content to a link that the upper layer could forge.
 func (r *request) mountRoot(image, disk int) error {
 	for name, tree := range map[string]int{"image": image, "disk": disk} {
 		if err := unix.MoveMount(tree, "", unix.AT_FDCWD, filepath.Join(r.place, name), unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
@@ -132,7 +132,7 @@ func (r *request) mountRoot(image, disk int) error {
 	if err := unix.Mount(r.name, "root", "overlay", unix.MS_NODEV|unix.MS_NOSUID, options); err != nil {
 		return fmt.Errorf("overlay: %w", err)
 	}
-	// The overlay has its own mounts of both.
+	// The overlay keeps its own mounts of both.
 	for _, name := range []string{"image", "disk"} {
 		if err := unix.Unmount(name, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("umount %s: %w", name, err)
@@ -141,7 +141,7 @@ func (r *request) mountRoot(image, disk int) error {
 	return os.Chdir("/")
 }
 
-// showHost mounts the root on the host as well. It is unmounted there before the disk is.
+// showHost mounts the root on the host as well. The host unmounts it before the disk.
 func (r *request) showHost(host, target int) error {
 	own, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -165,8 +165,8 @@ func (r *request) showHost(host, target int) error {
 	return nil
 }
 
-// limit sets limits that the container inherits. The runner could not set them: changing those of
-// another user's process needs CAP_SYS_RESOURCE (prlimit(2)), which some hosts do not have.
+// limit sets limits that the container inherits. The runner cannot set them: changing the limits of
+// another user's process needs CAP_SYS_RESOURCE (prlimit(2)), which some hosts lack.
 func (r *request) limit() error {
 	files := syscall.Rlimit{Cur: r.openFiles, Max: r.openFiles}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are the nodes of every container (OCI runtime-spec, config-linux.md, default devices), by
+// devices are the nodes of every container (OCI runtime-spec, config-linux.md, default devices) and
 // their numbers (Documentation/admin-guide/devices.txt).
 var devices = map[string]uint64{
 	"null":    unix.Mkdev(1, 3),
@@ -17,8 +17,9 @@ var devices = map[string]uint64{
 	"tty":     unix.Mkdev(5, 0),
 }
 
-// ownDevices covers /dev with nodes of the container's own. In a user namespace a runner makes none
-// and shows the host's nodes. Locks and watches on those would be shared with every other program.
+// ownDevices mounts the container's own nodes over /dev. In a user namespace a runner cannot make
+// nodes, and shows those of the host. Locks and watches on those would be shared with all other
+// programs.
 func ownDevices() error {
 	if err := unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=64k"); err != nil {
 		return err

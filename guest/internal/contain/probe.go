@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeVerb does what the start of a container needs, without a container, and takes it back.
+// probeVerb tries the steps that start a container, without a container, and reverts them.
 // proveVerb is the part that runs inside.
 const (
 	probeVerb = "probe"
@@ -25,8 +25,8 @@ type finding struct {
 	Message string        `json:"message"`
 }
 
-// probe runs "holt-guest contain probe STATE-DIR PLACE". Its output is the finding in JSON, and its
-// exit code 1, if a step fails. Everything that it makes ends with it.
+// probe runs "holt-guest contain probe STATE-DIR PLACE". If a step fails, it writes the finding in
+// JSON and returns 1. Everything that it makes disappears when it exits.
 func probe(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: holt-guest contain probe STATE-DIR PLACE")
@@ -38,11 +38,12 @@ func probe(args []string) int {
 	}
 	found := finding{Step: step, Message: err.Error()}
 	errors.As(err, &found.Errno)
-	_ = json.NewEncoder(os.Stdout).Encode(found) // the exit code tells as well
+	_ = json.NewEncoder(os.Stdout).Encode(found) // the exit code reports the failure as well
 	return 1
 }
 
-// probeID is the last range of the ids that containers get (runtimes/id-ranges.ts of engine-host).
+// probeID is the first id of the last range that containers get (runtimes/id-ranges.ts of
+// engine-host).
 const probeID = 0x7ffd_0000
 
 func tryAll(stateDir string, r *request) (step string, err error) {
@@ -55,8 +56,8 @@ func tryAll(stateDir string, r *request) (step string, err error) {
 	}
 	defer end()
 	tree, err := idmapped(stateDir, users)
-	// EINVAL: this file system cannot do it. Images and disks are file systems of their own that
-	// can.
+	// EINVAL means that this file system has no support. Images and disks are separate file systems
+	// that have it.
 	if err != nil && !errors.Is(err, unix.EINVAL) {
 		return "idmap", err
 	}
@@ -69,7 +70,7 @@ func tryAll(stateDir string, r *request) (step string, err error) {
 	return "proc", proveProc(r.firstID)
 }
 
-// proveProc mounts proc as a runner does: in new users, processes and mounts.
+// proveProc mounts proc in new user, process and mount namespaces, as a runner does.
 func proveProc(firstID int) error {
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: firstID, Size: Ids}}
 	inside := exec.Command("/proc/self/exe", "contain", proveVerb)
@@ -88,7 +89,7 @@ func proveProc(firstID int) error {
 	return err
 }
 
-// prove is the process inside. Its exit code is the error number of the mount.
+// prove runs inside the namespaces. Its exit code is the error number of the mount.
 func prove() int {
 	err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	var errno syscall.Errno

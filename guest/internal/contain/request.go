@@ -10,13 +10,14 @@ import (
 
 // request holds the arguments of "holt-guest contain". It runs on the host, never in a runtime.
 type request struct {
-	name      string   // of the root, as the mount's source
-	image     string   // where the image is mounted
-	disk      string   // where the disk is mounted, with the directories upper and work
-	rootfs    string   // where the root appears on the host
-	place     string   // a directory that every user may enter; hidden in the runner's own mounts by root and users
-	firstID   int      // what user 0 of the container is on the host
-	openFiles uint64   // the most that a process may have
+	name   string // of the root, as the mount's source
+	image  string // the mount point of the image
+	disk   string // the mount point of the disk, with the directories upper and work
+	rootfs string // the place of the root on the host
+	// A directory that every user may enter. The runner's own mounts have root and users in it.
+	place     string
+	firstID   int      // the id of the container's user 0 on the host
+	openFiles uint64   // the limit of a process
 	log       string   // the runner's
 	runner    []string // the program to become, and its arguments
 }

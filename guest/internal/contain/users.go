@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdVerb runs the process that a user namespace is made with. It waits until the namespace has a
-// name.
+// holdVerb starts the process with which a user namespace is made. The process waits until the
+// namespace has a name.
 const holdVerb = "hold"
 
 func hold() int {
-	_, _ = os.Stdin.Read(make([]byte, 1)) // its end is all that is waited for
+	_, _ = os.Stdin.Read(make([]byte, 1)) // waits for the end of stdin
 	return 0
 }
 
@@ -50,8 +50,9 @@ func effective(id int) error {
 	return nil
 }
 
-// newUsers makes a user namespace that maps its ids from 0 to the host's ids from firstID. It lives
-// as long as the descriptor or a name does. end ends the process that it was made with.
+// newUsers makes a user namespace that maps its ids from 0 to the host's ids from firstID. The
+// namespace exists as long as the descriptor or a name does. end ends the process with which it was
+// made.
 func newUsers(firstID int) (namespace int, end func(), err error) {
 	ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: firstID, Size: Ids}}
 	holder := exec.Command("/proc/self/exe", "contain", holdVerb)
@@ -76,7 +77,7 @@ func newUsers(firstID int) (namespace int, end func(), err error) {
 		}
 		ended = true
 		_ = stdin.Close()
-		_ = holder.Wait() // it has nothing to say
+		_ = holder.Wait() // its exit code has no meaning
 	}
 	namespace, err = unix.Open(fmt.Sprintf("/proc/%d/ns/user", holder.Process.Pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -87,7 +88,7 @@ func newUsers(firstID int) (namespace int, end func(), err error) {
 }
 
 // idmapped clones a mount so that a file of user n belongs to user n of the namespace
-// (mount_setattr(2)). On disk the owner stays n.
+// (mount_setattr(2)). On disk, n remains the owner.
 func idmapped(path string, users int) (tree int, err error) {
 	tree, err = unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err != nil {

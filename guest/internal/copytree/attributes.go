@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributed is a file whose extended attributes are read or written: an open one, or, where fd is
-// negative, a path whose last part is not followed.
+// attributed is a file whose extended attributes are read or written. It is an open file or, if fd
+// is negative, a path whose last part is not followed.
 type attributed struct {
 	fd   int
 	path string
@@ -39,12 +39,12 @@ func (a attributed) set(name string, value []byte) error {
 // CopyAttributes copies the extended attributes of one open file to another.
 func CopyAttributes(from, to int) error { return copyAttributes(openFile(from), openFile(to)) }
 
-// maxAttributeBytes is the kernel's own bound of a value and of a list of names (xattr(7)).
+// maxAttributeBytes is the kernel's limit of a value and of a list of names (xattr(7)).
 const maxAttributeBytes = 64 << 10
 
-// copyAttributes copies extended attributes, access lists and file capabilities among them. Those
-// that the destination's file system cannot hold, or that only a more privileged process may set,
-// are left out, as cp -a does.
+// copyAttributes copies extended attributes, including access lists and file capabilities. It skips
+// attributes that the destination's file system cannot hold, or that need a missing privilege, as
+// cp -a does.
 func copyAttributes(from, to attributed) error {
 	var small [512]byte
 	names := small[:]

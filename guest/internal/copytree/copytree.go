@@ -1,10 +1,9 @@
-// Package copytree copies a file or a whole tree within the runtime, keeping what cp -a keeps: mode
-// with setuid bits, owner, times to the nanosecond, extended attributes, symlinks, hard links
+// Package copytree copies a file or a tree within the runtime. It keeps the same attributes as cp
+// -a: mode with setuid bits, owner, times in nanoseconds, extended attributes, symlinks, hard links
 // within the tree, holes, FIFOs.
 //
-// It works on descriptors of directories, one entry at a time, with as few system calls for each as
-// there can be: inside gVisor a call costs more than the bytes of a small file. The process's umask
-// has to be 0.
+// It uses descriptors of directories, one entry at a time, with few system calls for each. Inside
+// gVisor a call costs more than the bytes of a small file. The process's umask has to be 0.
 package copytree
 
 import (
@@ -18,7 +17,7 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Place is a name in an open directory; Path is what messages call it.
+// Place is a name in an open directory. Path names it in messages.
 type Place struct {
 	Dir  int
 	Name string
@@ -29,8 +28,8 @@ const bufferBytes = 1 << 20
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}
 
-// Copy makes a copy of from at to, where nothing may be. When it fails, or the context ends,
-// nothing is left there.
+// Copy copies from to to, which must not exist. If it fails or the context ends, it removes the
+// partial copy.
 func Copy(ctx context.Context, from, to Place) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -42,7 +41,7 @@ func Copy(ctx context.Context, from, to Place) error {
 	err := c.run()
 	if err != nil && exists(to) {
 		c.close()
-		// The context may be what ended the copy, and what is half made has to go all the same.
+		// The partial copy has to be removed even if the context has ended.
 		if left := fdtree.RemoveAll(context.WithoutCancel(ctx), to.Dir, to.Name); left != nil {
 			cause := fault.As(err)
 			return fault.New(cause.Code, "%s; and what was copied could not be removed: %s", cause.Message, left)
@@ -51,7 +50,7 @@ func Copy(ctx context.Context, from, to Place) error {
 	return err
 }
 
-// exists tells whether something is at a place. Where that cannot be told, something may be.
+// exists returns true if a place has an entry, or if the check fails.
 func exists(at Place) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(at.Dir, at.Name, &st, unix.AT_SYMLINK_NOFOLLOW) != unix.ENOENT
@@ -61,18 +60,18 @@ type copier struct {
 	ctx      context.Context
 	from, to Place
 	buffer   []byte
-	uid, gid uint32 // whom new files belong to by themselves
+	uid, gid uint32 // the owner that new files get by default
 	src, dst fdtree.Path
 	stack    []frame
 	root     int         // the copy's own directory, for hard links
-	around   unix.Stat_t // the directory that the copy is made in: nothing that is in it is copied
+	around   unix.Stat_t // the directory in which the copy is made; its content is not copied
 	current  *node       // the directory whose files are being copied
 	links    map[linkKey]*link
-	slow     bool // copy_file_range does not work here
+	slow     bool // copy_file_range failed here
 	seeks    ability
 }
 
-// ability is whether something works here, once that has been tried.
+// ability is the result of a test for an ability, once it has run.
 type ability int
 
 const (
@@ -81,16 +80,16 @@ const (
 	fails
 )
 
-// frame is a directory on the way down: its files are copied, its directories are being copied, its
-// attributes are set last.
+// frame is a directory on the path down. Its files are copied, its subdirectories are still being
+// copied, and its attributes are set last.
 type frame struct {
 	node *node
 	stat unix.Stat_t
 	dirs []string
 }
 
-// node is a directory's place in the copy, kept while a frame or a hard link needs it; nil is the
-// copy's own directory.
+// node is a directory's place in the copy, kept while a frame or a hard link needs it. The copy's
+// own directory is nil.
 type node struct {
 	parent *node
 	name   string
@@ -131,8 +130,8 @@ func (c *copier) run() error {
 	return c.tree()
 }
 
-// tree copies a directory with all below it. It keeps its own stack, as trees may be deeper than a
-// goroutine's can grow.
+// tree copies a directory with its descendants. It keeps its own stack, because trees may be deeper
+// than a goroutine's stack can grow.
 func (c *copier) tree() error {
 	if err := c.enter(c.from.Dir, c.to.Dir, c.from.Name, c.to.Name, nil); err != nil {
 		return err
@@ -154,7 +153,7 @@ func (c *copier) tree() error {
 	return nil
 }
 
-// enter makes a directory, goes down into it and copies everything in it but directories.
+// enter makes a directory, enters it and copies its entries except directories.
 func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) error {
 	srcFd, err := fdtree.OpenDir(srcDir, srcName)
 	if err != nil {
@@ -166,7 +165,7 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 		return c.fail(n, err)
 	}
 	if n == nil {
-		// What cannot be told is 0, which no inode is.
+		// A failed call leaves 0, which is not the number of any inode.
 		_ = unix.Fstat(c.to.Dir, &c.around)
 	}
 	isAround := f.stat.Dev == c.around.Dev && f.stat.Ino == c.around.Ino
@@ -193,7 +192,7 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 		return c.fail(n, err)
 	}
 	c.current = n
-	if isAround { // the copy is in it
+	if isAround { // the copy is inside this directory
 		c.stack = append(c.stack, f)
 		return nil
 	}
@@ -224,15 +223,16 @@ func (c *copier) enter(srcDir, dstDir int, srcName, dstName string, n *node) err
 	return nil
 }
 
-// adopt keeps the copy's own directory at hand, and rids it of what it took over from the one it is
-// made in: a group (mkdir(2), set-group-ID directories) and default access lists (acl(5)), which
-// would go on to everything below.
+// adopt keeps a descriptor of the copy's own directory. It removes attributes inherited from the
+// parent: a group (mkdir(2), set-group-ID directories) and default access lists (acl(5)). All
+// descendants would inherit them.
 func (c *copier) adopt(fd int) error {
 	var err error
 	if c.root, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
 		return err
 	}
-	_ = unix.Fremovexattr(fd, "system.posix_acl_default") // most have none, and some file systems know of none
+	// Most directories have no lists, and some file systems do not support them.
+	_ = unix.Fremovexattr(fd, "system.posix_acl_default")
 	_ = unix.Fremovexattr(fd, "system.posix_acl_access")
 	if err := unix.Fchown(fd, int(c.uid), int(c.gid)); err != nil {
 		return err
@@ -240,8 +240,8 @@ func (c *copier) adopt(fd int) error {
 	return unix.Fchmod(fd, 0o700)
 }
 
-// leave sets a finished directory's attributes and goes up. The times come last, as everything else
-// changes them.
+// leave sets a finished directory's attributes and returns to its parent. The times are set last,
+// because the other calls change them.
 func (c *copier) leave() error {
 	last := len(c.stack) - 1
 	f := &c.stack[last]
@@ -259,8 +259,7 @@ func (c *copier) leave() error {
 	return nil
 }
 
-// notMade tells why the copy itself could not be made: that is about the destination, and not about
-// what was to be copied.
+// notMade turns an error into one about the destination, if the copy itself could not be made.
 func (c *copier) notMade(err error) error {
 	if c.root >= 0 {
 		return err
@@ -268,14 +267,14 @@ func (c *copier) notMade(err error) error {
 	return fault.AtPath(c.to.Path, err)
 }
 
-// fail names the entry that an error is about.
+// fail adds the path of the entry to an error.
 func (c *copier) fail(n *node, err error) error {
 	if c.ctx.Err() != nil {
 		return fault.New(fault.Conflict, "the copy was cancelled")
 	}
 	path := c.from.Path
 	switch err {
-	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG: // only what is written has these
+	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG: // only writes return these
 		path = c.to.Path
 	}
 	if n != nil {

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rangeBytes is how much is copied inside the kernel before the context is asked again.
+// rangeBytes is the size that the kernel copies between two checks of the context.
 const rangeBytes = 64 << 20
 
-// data copies a file's bytes as they were counted when it was opened; what is appended meanwhile is
-// not waited for.
+// data copies as many bytes as the file had when it was opened. It ignores bytes that are appended
+// later.
 func (c *copier) data(srcFd, dstFd int, st *unix.Stat_t) error {
 	switch {
 	case st.Size == 0:
@@ -31,12 +31,12 @@ func (c *copier) data(srcFd, dstFd int, st *unix.Stat_t) error {
 	}
 }
 
-// probeBytes is the size from which holes are looked for in a file system that does not tell of
-// them.
+// probeBytes is the size of the smallest file in which pages of zeros become holes, on a file
+// system that does not report holes.
 const probeBytes = 64 << 10
 
-// tellsHoles finds out once whether holes can be asked for. gVisor cannot, and counts a hole's
-// blocks as if they were there.
+// tellsHoles tests once if the file system reports holes. gVisor does not, and counts a hole's
+// blocks as allocated.
 func (c *copier) tellsHoles(fd int) bool {
 	if c.seeks == unknown {
 		c.seeks = works
@@ -50,8 +50,8 @@ func (c *copier) tellsHoles(fd int) bool {
 	return c.seeks == works
 }
 
-// unsized copies what says that it has no bytes: an empty file, or one that the kernel makes up as
-// it is read.
+// unsized copies a file with the size 0: an empty file, or one that the kernel generates on
+// reading.
 func (c *copier) unsized(srcFd, dstFd int) error {
 	for {
 		n, err := read(srcFd, c.buffer)
@@ -67,8 +67,8 @@ func (c *copier) unsized(srcFd, dstFd int) error {
 	}
 }
 
-// extent copies the bytes from at to end, both descriptors being there already. short says that the
-// file ended before.
+// extent copies the bytes from at to end. Both descriptors must have the offset at. short is true
+// if the file ended earlier.
 func (c *copier) extent(srcFd, dstFd int, at, end int64) (short bool, err error) {
 	for at < end {
 		if err := c.ctx.Err(); err != nil {
@@ -104,7 +104,7 @@ func (c *copier) extent(srcFd, dstFd int, at, end int64) (short bool, err error)
 	return false, nil
 }
 
-// sparse copies data and leaves holes out.
+// sparse copies data and skips holes.
 func (c *copier) sparse(srcFd, dstFd int, size int64) error {
 	if !c.tellsHoles(srcFd) {
 		return c.skipZeros(srcFd, dstFd, size)
@@ -136,13 +136,12 @@ func (c *copier) sparse(srcFd, dstFd int, size int64) error {
 	return nil
 }
 
-// blockBytes is the smallest hole: a page, which is what file systems allocate.
+// blockBytes is the size of the smallest hole: a page, which file systems allocate.
 const blockBytes = 4096
 
 var zeros [blockBytes]byte
 
-// skipZeros writes only the blocks in which there is something, for file systems that do not tell
-// where holes are.
+// skipZeros writes only blocks that are not zero, for file systems that do not report holes.
 func (c *copier) skipZeros(srcFd, dstFd int, size int64) error {
 	for at := int64(0); at < size; {
 		if err := c.ctx.Err(); err != nil {
@@ -166,8 +165,7 @@ func (c *copier) skipZeros(srcFd, dstFd int, size int64) error {
 	return nil
 }
 
-// sameKind answers how many of the first bytes are all in empty blocks, or all in blocks that are
-// not.
+// sameKind returns the number of first bytes that are all in empty blocks, or all in other blocks.
 func sameKind(b []byte) (run int, hole bool) {
 	for run < len(b) {
 		block := b[run:min(run+blockBytes, len(b))]

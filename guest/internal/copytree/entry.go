@@ -8,8 +8,8 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// entry copies one entry that is no directory; for a directory it answers isDir and does nothing.
-// kind is one of unix.DT_*, as its directory gave it, or DT_UNKNOWN.
+// entry copies one entry. For a directory it only returns isDir. kind is one of unix.DT_*, as the
+// directory reports it, or DT_UNKNOWN.
 func (c *copier) entry(srcDir, dstDir int, srcName, dstName string, kind uint8) (isDir bool, err error) {
 	var st unix.Stat_t
 	if kind != unix.DT_REG {
@@ -35,10 +35,11 @@ func (c *copier) entry(srcDir, dstDir int, srcName, dstName string, kind uint8) 
 		return false, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		if kind == unix.DT_REG { // a directory tells what is below a mount point (getdents(2)), not what is mounted there
+		// At a mount point, getdents(2) reports the type of the entry below the mount.
+		if kind == unix.DT_REG {
 			return c.entry(srcDir, dstDir, srcName, dstName, unix.DT_UNKNOWN)
 		}
-		return false, unix.ESTALE // replaced between the two looks at it
+		return false, unix.ESTALE // replaced between the two calls
 	}
 	if done, err := c.linked(dstDir, dstName, &st); done || err != nil {
 		return false, err
@@ -46,7 +47,7 @@ func (c *copier) entry(srcDir, dstDir int, srcName, dstName string, kind uint8) 
 	return false, c.regular(srcFd, dstDir, dstName, &st)
 }
 
-// uncopyable is the kind of a file that no copy can be made of.
+// uncopyable is the kind of a file that cannot be copied.
 type uncopyable string
 
 func (u uncopyable) Error() string { return "a " + string(u) + " cannot be copied" }
@@ -61,7 +62,8 @@ func kindName(mode uint32) string {
 // regular copies a file's bytes and attributes.
 func (c *copier) regular(srcFd, dstDir int, name string, st *unix.Stat_t) error {
 	inTree := c.root >= 0
-	plain := inTree && st.Mode&0o7000 == 0 // inside the copy's private directory the mode can be right from the start
+	// Inside the copy's private directory the mode can be set at creation.
+	plain := inTree && st.Mode&0o7000 == 0
 	mode := uint32(0o600)
 	if plain {
 		mode = st.Mode & 0o777
@@ -85,9 +87,8 @@ func (c *copier) regular(srcFd, dstDir int, name string, st *unix.Stat_t) error 
 	return nil
 }
 
-// finish sets owner, mode, extended attributes and times of an open copy, in the order in which one
-// does not undo another: a change of owner clears setuid bits and capabilities, and any change sets
-// the time.
+// finish sets owner, mode, extended attributes and times of an open copy. The order matters: a
+// change of owner clears setuid bits and capabilities, and the times are set last.
 func (c *copier) finish(srcFd, dstFd int, st *unix.Stat_t, modeIsSet bool) error {
 	if st.Uid != c.uid || st.Gid != c.gid {
 		if err := unix.Fchown(dstFd, int(st.Uid), int(st.Gid)); err != nil {
@@ -138,26 +139,26 @@ func (c *copier) special(srcDir, dstDir int, srcName, dstName string, st *unix.S
 	return unix.UtimesNanoAt(dstDir, dstName, []unix.Timespec{st.Atim, st.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// namedFile is a path to an entry of an open directory, for the calls that know no descriptors of
-// directories.
+// namedFile returns a path to an entry of an open directory, for calls that do not accept directory
+// descriptors.
 func namedFile(dir int, name string) attributed {
 	return attributed{fd: -1, path: "/proc/self/fd/" + strconv.Itoa(dir) + "/" + name}
 }
 
 func openFile(fd int) attributed { return attributed{fd: fd} }
 
-// linkKey tells which file it is that several names lead to.
+// linkKey identifies a file with several names.
 type linkKey struct{ dev, ino uint64 }
 
-// link is where a file with several names was first put.
+// link is the first place of a file with several names.
 type link struct {
 	dir  *node
 	name string
 	left uint64 // names that may still come
 }
 
-// linked makes a hard link if another name of this file was copied before. Else it remembers this
-// one, if there may be more.
+// linked makes a hard link if another name of this file was copied before. Otherwise it remembers
+// this name, if the file has more.
 func (c *copier) linked(dstDir int, name string, st *unix.Stat_t) (bool, error) {
 	if st.Nlink < 2 || c.root < 0 {
 		return false, nil
@@ -178,8 +179,8 @@ func (c *copier) linked(dstDir int, name string, st *unix.Stat_t) (bool, error) 
 	return true, linkDeep(c.root, path, dstDir, name, st)
 }
 
-// linkDeep links a path below a directory, in steps where it is longer than the kernel takes at
-// once.
+// linkDeep links a path below a directory, in several steps if the path is longer than the kernel
+// accepts.
 func linkDeep(root int, path string, dstDir int, name string, st *unix.Stat_t) error {
 	at := root
 	defer func() {

@@ -9,9 +9,9 @@ import (
 	"holt.dev/guest/internal/owntime"
 )
 
-// Delays between attempts. In the first seconds after a connection was lost they are short, because
-// then a checkpoint is being taken or has been restored, and somebody waits; later ones keep an
-// idle runtime idle.
+// Delays between attempts. They are short in the first seconds after a connection was lost: a
+// client waits then, because a checkpoint is taken or was restored. Later delays keep an idle
+// runtime idle.
 const (
 	firstDelay  = time.Millisecond
 	eagerDelay  = 10 * time.Millisecond
@@ -23,8 +23,8 @@ const (
 	longDelay   = time.Second
 )
 
-// Forever dials the Unix socket at path, calls serve with each connection, which returns when it is
-// closed, and dials again, until the context ends.
+// Forever dials the Unix socket at path again and again until the context ends. It calls serve with
+// each connection; serve returns when the connection is closed.
 func Forever(ctx context.Context, path string, serve func(net.Conn)) {
 	lost := owntime.Now()
 	delay := firstDelay
@@ -48,8 +48,7 @@ func Forever(ctx context.Context, path string, serve func(net.Conn)) {
 }
 
 // hostConn is a connection to the host. The host takes a checkpoint as soon as it sees that the
-// guest has closed it, which may be before any other instruction of the guest's: from then on the
-// runtime may stand still.
+// guest has closed the connection. The runtime may stop there before the guest's next instruction.
 type hostConn struct{ net.Conn }
 
 func (c hostConn) Close() error {
@@ -57,8 +56,9 @@ func (c hostConn) Close() error {
 	return c.Conn.Close()
 }
 
-// next is the delay that follows delay when the connection has been gone for so long of the
-// runtime's own time: one that is restored after days dials as it does after a checkpoint.
+// next returns the delay that follows delay. gone is the time without a connection, in the
+// runtime's own time. A runtime that is restored after days therefore dials as it does after a
+// checkpoint.
 func next(delay, gone time.Duration) time.Duration {
 	switch {
 	case gone < eagerTime:

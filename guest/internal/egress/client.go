@@ -15,29 +15,28 @@ import (
 )
 
 const (
-	// windowBytes is how much one stream may bring ahead of its reader. All together are bounded by
-	// the number of streams, not by a window of the connection: there, one program that does not
-	// read would stop all others.
+	// windowBytes is the size of a stream's receive buffer. The number of streams limits the total,
+	// and not a window of the connection. Otherwise one program that does not read would block all
+	// others.
 	windowBytes = 512 << 10
 	frameBytes  = 64 << 10
-	// readAheadBytes is how much of the connection is read at once.
+	// readAheadBytes is the size of one read from the connection.
 	readAheadBytes = 128 << 10
-	// headerBytes bounds the head of an answer.
+	// headerBytes limits the header of a response.
 	headerBytes = 16 << 10
-	// dialTimeout is generous: a socket that somebody listens to takes connections at once.
+	// dialTimeout is generous, because a listening socket accepts connections at once.
 	dialTimeout = 5 * time.Second
-	// idleTimeout ends a connection that carries nothing.
+	// idleTimeout closes an idle connection.
 	idleTimeout = 2 * time.Minute
-	// connectionsMax is how many connections are kept; a second is made when the host takes no more
-	// streams on the first.
+	// connectionsMax limits the connections. Another one is made if the host accepts no more
+	// streams on the others.
 	connectionsMax = 4
 )
 
-// ErrUnavailable is why nothing can be carried: the host does not listen, or the connection to it
-// broke.
+// ErrUnavailable is returned if the host does not listen, or if the connection to it broke.
 var ErrUnavailable = errors.New("the way out is closed")
 
-// Client is the way out. It dials when there is something to carry, and again when a connection
+// Client connects to the host's egress socket. It dials on demand, and again after a connection
 // broke.
 type Client struct {
 	path      string
@@ -48,13 +47,13 @@ type Client struct {
 	dialing   *dialing
 }
 
-// dialing is an attempt that everybody waits for who needs a connection.
+// dialing is one attempt, which all callers that need a connection share.
 type dialing struct {
 	done chan struct{}
 	err  error
 }
 
-// New makes a client of the egress socket at path. Nothing is dialled yet.
+// New returns a client of the egress socket at path. It does not dial yet.
 func New(path string) *Client {
 	base := &http.Transport{
 		DisableCompression: true,
@@ -62,7 +61,7 @@ func New(path string) *Client {
 		HTTP2:              &http.HTTP2Config{MaxReceiveBufferPerStream: windowBytes},
 	}
 	transport, err := http2.ConfigureTransports(base)
-	if err != nil { // only where it is configured twice
+	if err != nil { // only if it is configured twice
 		panic(err)
 	}
 	transport.AllowHTTP = true
@@ -71,7 +70,7 @@ func New(path string) *Client {
 	return &Client{path: path, transport: transport}
 }
 
-// Close cuts every connection; what is under way fails, and so does all that is asked for later.
+// Close closes all connections. Running and later requests fail.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -79,11 +78,11 @@ func (c *Client) Close() {
 	c.conns = nil
 	c.mu.Unlock()
 	for _, conn := range conns {
-		_ = conn.Close() // it is gone either way
+		_ = conn.Close() // already removed from the list
 	}
 }
 
-// roundTrip sends a request over a connection that takes one more.
+// roundTrip sends a request over a connection that has room for it.
 func (c *Client) roundTrip(request *http.Request) (*http.Response, error) {
 	conn, err := c.reserve(request.Context())
 	if err != nil {
@@ -96,7 +95,7 @@ func (c *Client) roundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// reserve answers a connection with room for one stream more, kept for the caller.
+// reserve returns a connection with room for another stream, which is reserved for the caller.
 func (c *Client) reserve(ctx context.Context) (*http2.ClientConn, error) {
 	for {
 		c.mu.Lock()
@@ -169,7 +168,7 @@ func (c *Client) connect() (*http2.ClientConn, error) {
 	return client, err
 }
 
-// bufferedConn reads several frames at once: system calls are dear in gVisor.
+// bufferedConn reads several frames at once, because system calls are expensive in gVisor.
 type bufferedConn struct {
 	net.Conn
 	reader *bufio.Reader

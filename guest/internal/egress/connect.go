@@ -9,10 +9,10 @@ import (
 	"net/url"
 )
 
-// processHeader tells the host which process asks; it is advice, never a credential.
+// processHeader names the process that connects. It is informational, and never a credential.
 const processHeader = "X-Holt-Process"
 
-// Refused is the host's answer to a CONNECT that did not become a connection.
+// Refused is the host's response to a CONNECT that it did not accept.
 type Refused struct {
 	Status int
 	Reason string
@@ -20,9 +20,9 @@ type Refused struct {
 
 func (r *Refused) Error() string { return fmt.Sprintf("refused: %d %s", r.Status, r.Reason) }
 
-// Connect asks the host for a connection to an address. What is read from body is sent: its end
-// half-closes the stream, an error resets it. The answer is what comes back, with the same meaning
-// of its end. Closing the answer, or the end of the context, resets the stream.
+// Connect asks the host for a connection to an address. It sends the bytes of body: the end
+// half-closes the stream, and an error resets it. It returns the received bytes, whose end and
+// errors have the same meaning. Closing them, or the end of the context, resets the stream.
 func (c *Client) Connect(ctx context.Context, target netip.AddrPort, process string, body io.ReadCloser) (io.ReadCloser, error) {
 	request := (&http.Request{
 		Method: http.MethodConnect,
@@ -30,7 +30,7 @@ func (c *Client) Connect(ctx context.Context, target netip.AddrPort, process str
 		Host:   target.String(),
 		Header: http.Header{"User-Agent": nil},
 		Body:   body,
-		// Unknown: the stream ends when the body does.
+		// Unknown: the stream ends with the body.
 		ContentLength: -1,
 	}).WithContext(ctx)
 	if process != "" {

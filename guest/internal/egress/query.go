@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-// MessageMax bounds a DNS message, each way.
+// MessageMax limits a DNS message, in both directions.
 const MessageMax = 4 << 10
 
 const messageType = "application/dns-message"
 
-// Query asks the host a DNS question and answers its message.
+// Query sends a DNS query to the host and returns the response.
 func (c *Client) Query(ctx context.Context, message []byte, process string) ([]byte, error) {
 	request := (&http.Request{
 		Method:        http.MethodPost,

@@ -1,4 +1,4 @@
-// Package etc reads and replaces configuration files that an image brings: they may be anything.
+// Package etc reads and replaces configuration files of an image, whose content is untrusted.
 package etc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadRegular reads a file that must be a regular one of at most limit bytes.
+// ReadRegular reads a file, which must be regular and have at most limit bytes.
 func ReadRegular(path string, limit int64) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -28,15 +28,15 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-// Replace replaces a file of the image's at once. A symlink there is replaced, not followed. Where
-// something is mounted on the file, its content is replaced instead. What was there is remembered
-// (Overrides).
+// Replace replaces a file of the image atomically. It replaces a symlink instead of following it.
+// If the file is a mount point, it overwrites the content instead. It remembers the old file for
+// Overrides.
 func Replace(path string, content []byte, mode os.FileMode) error {
 	return ReplacePart(path, content, mode, nil)
 }
 
-// ReplacePart replaces a file of which only a part is the guest's own; strip takes that out again,
-// also where others have written to the file since.
+// ReplacePart replaces a file that belongs to the guest only in part. strip removes that part, also
+// after other programs have written to the file.
 func ReplacePart(path string, content []byte, mode os.FileMode, strip Strip) error {
 	path = real(path)
 	remember(path, content, strip)
@@ -47,8 +47,8 @@ func ReplacePart(path string, content []byte, mode os.FileMode, strip Strip) err
 	return KeepTimes(filepath.Dir(path), func() error { return replace(path, content, mode) })
 }
 
-// holds tells whether a file is already what it is to be: a runtime that is given again what it has
-// writes nothing.
+// holds returns true if a file already has this content, mode and owner. An unchanged file is not
+// written again.
 func holds(path string, content []byte, mode os.FileMode) bool {
 	now, err := look(path)
 	if err != nil || now.Absent || !bytes.Equal(now.Content, content) {
@@ -79,7 +79,7 @@ func replace(path string, content []byte, mode os.FileMode) error {
 	if err == nil {
 		return nil
 	}
-	_ = os.Remove(file.Name()) // it is a temporary file that did not get its name
+	_ = os.Remove(file.Name()) // a temporary file that was not renamed
 	if errors.Is(err, unix.EBUSY) {
 		return overwrite(path, content)
 	}

@@ -11,14 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxKeptBytes bounds what is remembered of one file.
+// maxKeptBytes limits the content that is remembered of one file.
 const maxKeptBytes = 4 << 20
 
-// Strip takes what is the guest's own out of a file that somebody has written to since.
+// Strip removes the guest's part from a file that another program has written to.
 type Strip func(content []byte) []byte
 
-// Override is what stands for a path in an image that is made of the runtime, in place of what the
-// guest has written there.
+// Override replaces a file that the guest has written, in an image that is made of the runtime.
 type Override struct {
 	Path    string // absolute, without symlinks
 	Absent  bool
@@ -31,7 +30,7 @@ type Override struct {
 type trace struct {
 	before  Override
 	written [sha256.Size]byte
-	given   attributes // that the guest gave it
+	given   attributes // set by the guest
 	strip   Strip
 }
 
@@ -44,8 +43,8 @@ var traces = struct {
 	byPath map[string]*trace
 }{byPath: map[string]*trace{}}
 
-// Overrides answers what was there, for every file that the guest has replaced and nobody has
-// since; of the others, what they hold without the guest's own.
+// Overrides returns the original files that the guest has replaced, if no program has changed them
+// since. For changed files it returns the content without the guest's part.
 func Overrides() []Override {
 	traces.Lock()
 	defer traces.Unlock()
@@ -61,7 +60,7 @@ func Overrides() []Override {
 func (t *trace) override(path string) *Override {
 	now, err := look(path)
 	if err != nil || now.Absent || now.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil // it is as somebody wanted it
+		return nil // a program has changed it
 	}
 	if sha256.Sum256(now.Content) == t.written {
 		before := t.before
@@ -81,8 +80,8 @@ func (t *trace) override(path string) *Override {
 	return stripped
 }
 
-// Without answers a file as it is without the guest's own; nil where that makes no difference, or
-// cannot be told.
+// Without returns a file without the guest's part. It returns nil if the file has no such part, or
+// cannot be read.
 func Without(path string, strip Strip) *Override {
 	now, err := look(path)
 	if err != nil || now.Absent || now.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -96,12 +95,12 @@ func Without(path string, strip Strip) *Override {
 	return now
 }
 
-// modes are of directories that the guest has given another mode.
+// modes holds the directories whose mode the guest has changed.
 var modes = map[string]change{}
 
 type change struct{ before, given uint32 }
 
-// Chmod gives a directory a mode, and remembers what it had.
+// Chmod sets the mode of a directory, and remembers the old one.
 func Chmod(path string, mode uint32) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -116,8 +115,8 @@ func Chmod(path string, mode uint32) error {
 	return unix.Chmod(path, mode)
 }
 
-// Modes answers the modes that directories had before the guest gave them another, by their names
-// from the root, where nobody has changed them since.
+// Modes returns the original modes of the directories whose mode the guest has changed, if no
+// program has changed them since. The keys are names relative to the root.
 func Modes() map[string]uint32 {
 	traces.Lock()
 	defer traces.Unlock()
@@ -131,7 +130,7 @@ func Modes() map[string]uint32 {
 	return found
 }
 
-// Touched answers every path that the guest has ever written.
+// Touched returns all paths that the guest has written.
 func Touched() (paths []string) {
 	traces.Lock()
 	defer traces.Unlock()
@@ -141,7 +140,8 @@ func Touched() (paths []string) {
 	return paths
 }
 
-// remember keeps what is at a path before the guest writes there, unless that is its own writing.
+// remember keeps the file at a path before the guest writes there, unless the guest wrote that file
+// itself.
 func remember(path string, content []byte, strip Strip) {
 	traces.Lock()
 	defer traces.Unlock()
@@ -163,7 +163,7 @@ func remember(path string, content []byte, strip Strip) {
 	traces.byPath[path] = &trace{before: *before, written: sha256.Sum256(content), strip: strip}
 }
 
-// settled notes the attributes that a file of the guest's begins with.
+// settled notes the attributes of a file that the guest has just written.
 func settled(path string) {
 	traces.Lock()
 	defer traces.Unlock()
@@ -175,7 +175,7 @@ func settled(path string) {
 
 func attributesOf(st *unix.Stat_t) attributes { return attributes{st.Mode & 0o7777, st.Uid, st.Gid} }
 
-// look reads what is at a path, without following a symlink there.
+// look reads the file at a path, without following a symlink there.
 func look(path string) (*Override, error) {
 	o := &Override{Path: path}
 	err := unix.Lstat(path, &o.Stat)
@@ -207,7 +207,7 @@ func look(path string) (*Override, error) {
 	return o, nil
 }
 
-// real is a path without symlinks in its directory.
+// real returns a path without symlinks in its directory.
 func real(path string) string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -216,8 +216,8 @@ func real(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// KeepTimes has a directory keep its times over a change of its entries, or its first parent that
-// is there. What the guest does is not a change that anybody made.
+// KeepTimes runs change and restores the times of a directory, or of its first existing parent.
+// Changes by the guest must not be visible there.
 func KeepTimes(dir string, change func() error) error {
 	var st unix.Stat_t
 	for unix.Stat(dir, &st) != nil && dir != "/" && dir != "." {
@@ -225,7 +225,8 @@ func KeepTimes(dir string, change func() error) error {
 	}
 	err := change()
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		_ = unix.UtimesNanoAt(unix.AT_FDCWD, dir, []unix.Timespec{st.Atim, st.Mtim}, 0) // they are for show
+		// The times are informational.
+		_ = unix.UtimesNanoAt(unix.AT_FDCWD, dir, []unix.Timespec{st.Atim, st.Mtim}, 0)
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package export decides what of the runtime's tree belongs to an image that is made of it: not
-// what is mounted over it, and not what the guest itself has put there.
+// Package export selects the parts of the runtime's tree that belong to an image. Mounts and files
+// that the guest has written are left out.
 package export
 
 import (
@@ -17,14 +17,14 @@ import (
 	"holt.dev/guest/internal/network"
 )
 
-// Options is what of the tree is asked for.
+// Options select parts of the tree.
 type Options struct {
 	OnlyChanged bool     `json:"only_changed"`
 	Live        bool     `json:"live"`
 	Exclude     []string `json:"exclude"`
 }
 
-// maxExclude bounds the paths that are left out.
+// maxExclude limits the paths that are left out.
 const maxExclude = 1000
 
 func (o *Options) check() error {
@@ -39,8 +39,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Rules are those by which the root directory becomes an image. left tells whether files that the
-// image below has already come without content.
+// Rules returns the rules for an image of the root directory. left is true if files of the image
+// below are written without content.
 func Rules(o Options, net *network.Network) (rules *archive.Rules, left bool, err error) {
 	if err := o.check(); err != nil {
 		return nil, false, err
@@ -58,8 +58,8 @@ func Rules(o Options, net *network.Network) (rules *archive.Rules, left bool, er
 	return rules, rules.Unchanged != nil, nil
 }
 
-// Selected are the rules by which parts of the tree are read for a copy, and those parts: as they
-// are without the guest, and nothing of what is mounted.
+// Selected returns the parts of the tree to copy, and the rules for that. Changes by the guest and
+// mounted files are left out.
 func Selected(s *archive.Selection, net *network.Network) (rules *archive.Rules, picked []archive.Picked, err error) {
 	exclude, err := s.Excluder()
 	if err != nil {
@@ -76,8 +76,7 @@ func Selected(s *archive.Selection, net *network.Network) (rules *archive.Rules,
 	return rules, picked, nil
 }
 
-// leaveOutHolts has a copy of all of the tree hold no more of what is mounted than the directories
-// that every root has.
+// leaveOutHolts reduces the mounts in a copy to the directories that every root has.
 func leaveOutHolts(r *archive.Rules) {
 	for name := range r.Mounts {
 		var st unix.Stat_t
@@ -89,7 +88,7 @@ func leaveOutHolts(r *archive.Rules) {
 	}
 }
 
-// bare are the rules by which the tree is as it would be without the guest.
+// bare returns rules for the tree without the changes by the guest.
 func bare(net *network.Network) (*archive.Rules, error) {
 	r := &archive.Rules{
 		Absent: map[string]bool{}, Instead: map[string]*archive.Substitute{}, Moved: map[string]string{}, Mounts: map[string]bool{}, Parents: map[string]bool{},
@@ -123,12 +122,12 @@ func bare(net *network.Network) (*archive.Rules, error) {
 			r.Parents[nameOf(dir)] = true
 		}
 	}
-	r.Parents["tmp"] = true // the guest makes it where it is missing
+	r.Parents["tmp"] = true // the guest makes it if it is missing
 	r.Modes = etc.Modes()
 	return r, nil
 }
 
-// nameOf is a path as an entry's name.
+// nameOf returns a path as the name of an entry.
 func nameOf(path string) string { return strings.TrimPrefix(path, "/") }
 
 func substitute(o etc.Override) *archive.Substitute {

@@ -11,7 +11,7 @@ import (
 	"holt.dev/guest/internal/mountinfo"
 )
 
-// mountPoints answers what something is mounted on, but for the root.
+// mountPoints returns all mount points except the root.
 func mountPoints() (paths []string, err error) {
 	table, err := mountinfo.Read()
 	if err != nil {
@@ -25,17 +25,18 @@ func mountPoints() (paths []string, err error) {
 	return paths, nil
 }
 
-// unchanged tells the files that are still those of the image below, where the kernel lets that be
-// seen; else nil. gVisor's overlay gives a file the device number of the layer that it is in
-// (fsimpl/overlay: a file of the lower layer has one that the overlay has made up, one that was
-// written to, renamed, or linked has that of the upper layer). Linux's may say one number for both.
+// unchanged returns a function that reports true for files of the image below, or nil if the kernel
+// does not show that. gVisor's overlay gives a file the device number of its layer
+// (fsimpl/overlay). A file of the lower layer has a number that the overlay has made up. A file
+// that was written to, renamed or linked has the number of the upper layer. Linux's overlay may
+// return one number for both.
 func unchanged() func(*unix.Stat_t) bool {
 	table, err := mountinfo.Read()
 	if err != nil {
 		return nil
 	}
 	for _, m := range table {
-		// gVisor names the source of each `none`, and none of its layers.
+		// gVisor names each source `none`, and does not show its layers.
 		if m.Point == "/" && (m.Kind != "overlay" || m.Source != "none" || strings.Contains(m.Options, "lowerdir=")) {
 			return nil
 		}
@@ -47,7 +48,7 @@ func unchanged() func(*unix.Stat_t) bool {
 	return func(st *unix.Stat_t) bool { return st.Dev != upper }
 }
 
-// upperDevice is the device number of a file that is new.
+// upperDevice returns the device number of a new file.
 func upperDevice() (device uint64, ok bool) {
 	_ = etc.KeepTimes("/", func() error {
 		file, err := os.CreateTemp("/", ".holt-export-")

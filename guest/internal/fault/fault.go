@@ -1,4 +1,4 @@
-// Package fault is the catalogue of errors that the guest answers with.
+// Package fault is the catalogue of errors that the guest returns.
 package fault
 
 import (
@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Code is one of the wire contract's error codes; its HTTP status stands in statuses.
+// Code is one of the protocol's error codes. statuses has its HTTP status.
 type Code string
 
 const (
@@ -41,7 +41,7 @@ var statuses = map[Code]int{
 	Internal: 500, PortNotListening: 502, DiskFull: 507,
 }
 
-// Status is the HTTP status that goes with a code.
+// Status returns the HTTP status of a code.
 func (c Code) Status() int {
 	if s, ok := statuses[c]; ok {
 		return s
@@ -53,17 +53,17 @@ func (c Code) Status() int {
 type Fault struct {
 	Code    Code
 	Message string
-	Details map[string]any // facts for programs; nil where there are none
+	Details map[string]any // facts for programs; nil if there are none
 }
 
 func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
 
-// New makes a fault with a formatted message.
+// New returns a fault with a formatted message.
 func New(code Code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// With adds a fact for programs.
+// With adds a fact for programs, and returns the fault.
 func (f *Fault) With(name string, value any) *Fault {
 	if f.Details == nil {
 		f.Details = map[string]any{}
@@ -72,12 +72,12 @@ func (f *Fault) With(name string, value any) *Fault {
 	return f
 }
 
-// Within says in what the fault happened.
+// Within returns the fault with what before its message.
 func (f *Fault) Within(what string) *Fault {
 	return &Fault{Code: f.Code, Message: what + ": " + f.Message, Details: f.Details}
 }
 
-// As answers the fault in err; an error that carries none becomes `internal`.
+// As returns the fault in err. Any other error becomes `internal`.
 func As(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
@@ -95,8 +95,8 @@ var errnoCodes = map[syscall.Errno]Code{
 	syscall.EMLINK: Conflict, syscall.EIO: NotAFile, syscall.EINVAL: InvalidRequest,
 }
 
-// AtPath turns the error of a system call on path into a fault that names it. A fault stays what it
-// is; nil stays nil.
+// AtPath turns the error of a system call on path into a fault that names the path. It returns
+// faults and nil unchanged.
 func AtPath(path string, err error) error {
 	if err == nil {
 		return nil

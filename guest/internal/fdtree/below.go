@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Below opens what lies below a directory by its path, one directory after another, so that no part
-// of the path is a link that has taken a directory's place since it was looked at. The directory
-// that it came to last stays open for what lies beside.
+// Below opens files below a directory by path, one directory after another. A symlink that replaces
+// a directory meanwhile is therefore not followed. The last directory stays open for files in the
+// same directory.
 type Below struct {
 	top  int
 	path string // of fd, relative to top
 	fd   int    // -1: none
 }
 
-// NewBelow begins at an open directory, of which it keeps a descriptor of its own.
+// NewBelow begins at an open directory, and duplicates its descriptor.
 func NewBelow(top int) (*Below, error) {
 	own, err := unix.FcntlInt(uintptr(top), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -33,7 +33,7 @@ func (b *Below) OpenFile(path string) (int, error) {
 	return OpenFile(dir, name)
 }
 
-// Parent answers the directory in which a path's last name is, open until the next call, and that
+// Parent returns the parent directory of a path, which stays open until the next call, and the last
 // name.
 func (b *Below) Parent(path string) (dir int, name string, err error) {
 	slash := strings.LastIndexByte(path, '/')
@@ -73,7 +73,7 @@ func (b *Below) leave() {
 	}
 }
 
-// Close closes what it holds.
+// Close closes the descriptors.
 func (b *Below) Close() {
 	b.leave()
 	_ = unix.Close(b.top)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Chmod sets the mode of something that is not opened for reading or writing, so that no FIFO or
-// device notices.
+// Chmod sets the mode of a file without opening it for reading or writing, so that FIFOs and
+// devices are not affected.
 func Chmod(dir int, name string, mode uint32, flags int) error {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package fdtree holds what every walk through directories needs: opening relative to a descriptor,
-// reading entries in large pieces, and a path of open directories as deep as a file system allows
-// with few descriptors.
+// Package fdtree holds the parts that walks through directories share. They open relative to a
+// descriptor, read entries in large blocks, and keep paths of any depth with few open directories.
 package fdtree
 
 import (
@@ -11,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenDir opens the directory name in the directory at and never what a symlink leads to. gVisor
-// (release 20260701) follows a symlink that is opened with O_DIRECTORY and O_NOFOLLOW together, so
-// OpenDir does not use them together: it looks at the entry before it opens it, and again after.
+// OpenDir opens the directory name in the directory at, and never follows a symlink. gVisor
+// (release 20260701) follows a symlink that is opened with O_DIRECTORY and O_NOFOLLOW together.
+// OpenDir therefore checks the entry before it opens it, and again after.
 func OpenDir(at int, name string) (int, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -23,7 +22,7 @@ func OpenDir(at int, name string) (int, error) {
 		return -1, unix.ENOTDIR
 	}
 	fd, err := OpenFile(at, name)
-	if err == unix.ELOOP { // a link has taken its place
+	if err == unix.ELOOP { // a symlink has replaced it
 		return -1, unix.ENOTDIR
 	}
 	if err != nil {
@@ -39,15 +38,15 @@ func OpenDir(at int, name string) (int, error) {
 	return fd, nil
 }
 
-// OpenDirFollow opens a directory by path, through symlinks.
+// OpenDirFollow opens a directory by path, and follows symlinks.
 func OpenDirFollow(at int, path string) (int, error) {
 	return retry(func() (int, error) {
 		return unix.Openat(at, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	})
 }
 
-// OpenFile opens the file name in the directory at for reading, not following a symlink, not
-// waiting for a FIFO's writer.
+// OpenFile opens the file name in the directory at for reading. It does not follow a symlink, and
+// does not wait for a FIFO's writer.
 func OpenFile(at int, name string) (int, error) {
 	return retry(func() (int, error) {
 		return unix.Openat(at, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -63,18 +62,18 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
-// Entry is a name in a directory; Type is one of unix.DT_*, perhaps DT_UNKNOWN.
+// Entry is a name in a directory. Type is one of unix.DT_*, including DT_UNKNOWN.
 type Entry struct {
 	Name string
 	Type uint8
 }
 
-// entryBytes is how much of a directory is read at once: some hundreds of names.
+// entryBytes is the size of one read from a directory, for some hundreds of names.
 const entryBytes = 32 << 10
 
 var entryBuffers = sync.Pool{New: func() any { b := make([]byte, entryBytes); return &b }}
 
-// Each calls visit for every entry of the open directory but . and .. until it answers an error.
+// Each calls visit for every entry of the open directory except . and .. until it returns an error.
 func Each(fd int, visit func(Entry) error) error {
 	pooled := entryBuffers.Get().(*[]byte)
 	defer entryBuffers.Put(pooled)
@@ -114,11 +113,11 @@ func eachIn(b []byte, visit func(Entry) error) error {
 	return nil
 }
 
-// window is how many directories of a path stay open.
+// window is the number of directories of a path that stay open.
 const window = 32
 
-// Path is a walk's way down from its first directory. Of a deep one only the last part is open;
-// going up, the rest is opened again through "..", and must be what it was.
+// Path is the path of a walk from its first directory. Only the last directories of a deep path are
+// open. On the way up, the others are reopened through "..", and must be the same directories.
 type Path struct {
 	levels []level
 }
@@ -129,7 +128,7 @@ type level struct {
 	ino uint64
 }
 
-// Push goes down into an open directory, which the path owns from now on.
+// Push enters an open directory, which the path owns from now on.
 func (p *Path) Push(fd int) error {
 	if closing := len(p.levels) - window; closing >= 0 && p.levels[closing].fd >= 0 {
 		l := &p.levels[closing]
@@ -146,13 +145,13 @@ func (p *Path) Push(fd int) error {
 	return nil
 }
 
-// Fd is the directory that the path has come to.
+// Fd returns the current directory.
 func (p *Path) Fd() int { return p.levels[len(p.levels)-1].fd }
 
-// Depth is how many directories the path has.
+// Depth returns the number of directories in the path.
 func (p *Path) Depth() int { return len(p.levels) }
 
-// Pop goes up one directory. ESTALE says that somebody moved the tree meanwhile.
+// Pop returns to the parent directory. It returns ESTALE if the tree was moved meanwhile.
 func (p *Path) Pop() error {
 	last := len(p.levels) - 1
 	fd := p.levels[last].fd
@@ -178,7 +177,7 @@ func (p *Path) Pop() error {
 	return nil
 }
 
-// Close closes whatever is open.
+// Close closes all open directories.
 func (p *Path) Close() {
 	for _, l := range p.levels {
 		if l.fd >= 0 {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RemoveAll removes name in the directory at, with all that is below it, never following a symlink.
-// Gone is success.
+// RemoveAll removes name in the directory at, with its descendants, and never follows a symlink. A
+// missing name is success.
 func RemoveAll(ctx context.Context, at int, name string) error {
 	err := unix.Unlinkat(at, name, 0)
 	if err == nil || err == unix.ENOENT {
@@ -33,15 +33,15 @@ func RemoveAll(ctx context.Context, at int, name string) error {
 	return ignoreMissing(unix.Unlinkat(at, name, unix.AT_REMOVEDIR))
 }
 
-// pending is a directory on the way down whose files are gone: the directories in it that are still
-// to be removed.
+// pending is a directory on the path down whose files are removed. dirs are the subdirectories
+// still to be removed.
 type pending struct {
 	name string
 	dirs []string
 }
 
-// emptyTree removes what is in an open directory, which it closes. It keeps its own stack, as trees
-// may be deep.
+// emptyTree removes the content of an open directory, which it closes. It keeps its own stack,
+// because trees may be deep.
 func emptyTree(ctx context.Context, fd int) error {
 	var path Path
 	defer path.Close()
@@ -88,8 +88,8 @@ func emptyTree(ctx context.Context, fd int) error {
 	}
 }
 
-// unlinkFiles removes everything in a directory that is not one, and answers the directories.
-// Entries are collected before they are removed, because removing while reading may skip some.
+// unlinkFiles removes the files in a directory and returns the directories. It collects entries
+// before it removes them, because a removal during the read may skip some.
 func unlinkFiles(ctx context.Context, fd int) (dirs []string, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

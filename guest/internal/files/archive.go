@@ -11,7 +11,7 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// OpenTree opens the directory that is to be archived; a symlink that is named itself is followed.
+// OpenTree opens the directory to archive. It follows a symlink at path.
 func OpenTree(path string) (int, error) {
 	if err := CheckPath(path); err != nil {
 		return -1, err
@@ -23,26 +23,25 @@ func OpenTree(path string) (int, error) {
 	return fd, nil
 }
 
-// Extraction is an archive that becomes a directory.
+// Extraction describes an archive to unpack into a directory.
 type Extraction struct {
 	Path      string
-	User      string // whom everything belongs to, unless Options.KeepOwners
-	Overwrite bool   // replace what is there
-	Merge     bool   // into the directory that is there
+	User      string // owns all entries, unless Options.KeepOwners is set
+	Overwrite bool   // replace an existing entry
+	Merge     bool   // merge into the existing directory
 	Options   archive.Options
 	Body      io.Reader
 }
 
-// Extracted is what became of one.
+// Extracted is the result of an extraction.
 type Extracted struct {
 	Entry *Info `json:"entry"`
 	archive.Totals
 }
 
-// Extract makes the tree under a hidden name and puts it in place when all of it is there: a new
-// directory appears at once, as does one that replaces; a merge moves entry for entry. A failure
-// leaves nothing, and what was there as it was. created tells whether there was no directory
-// before.
+// Extract unpacks the tree under a hidden name and moves it into place when it is complete. A new
+// directory, or a replacement, appears atomically; a merge moves entry by entry. If unpacking
+// fails, nothing changes at the destination. created is true if the directory did not exist.
 func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, err error) {
 	if err := CheckPath(e.Path); err != nil {
 		return nil, false, err
@@ -67,8 +66,8 @@ func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, 
 	return &Extracted{info, totals}, !exists, err
 }
 
-// look tells whether something is at the destination, and refuses what cannot be done with it
-// before any byte is read.
+// look returns true if the destination exists. It refuses an invalid destination before a byte of
+// the body is read.
 func (e *Extraction) look() (exists bool, err error) {
 	var st unix.Stat_t
 	if e.Merge {
@@ -100,7 +99,8 @@ func (e *Extraction) look() (exists bool, err error) {
 	}
 }
 
-// run unpacks under a hidden name and puts the tree in place, or merges it into what is there.
+// run unpacks under a hidden name and moves the tree into place, or merges it into an existing
+// directory.
 func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.Totals, error) {
 	dir, base := split(e.Path)
 	if merge {
@@ -119,8 +119,8 @@ func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.To
 		}
 		return fault.AtPath(e.Path, s.put(base, e.Overwrite))
 	})
-	// After a success only a merge leaves something: its empty directories. The request may have
-	// been cancelled, and what is half made has to go all the same.
+	// After a success, only a merge leaves entries: its empty directories. They have to be removed
+	// even if the request was cancelled.
 	if err != nil || merge {
 		if left := s.remove(); left != nil && err == nil {
 			err = fault.New(fault.Internal, "%s: it is in place, but what was unpacked for it could not be removed: %s", e.Path, left)
@@ -133,7 +133,7 @@ func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.To
 	return totals, nil
 }
 
-// unpack makes the tree under a temporary name; done puts it in place.
+// unpack makes the tree under a temporary name. done moves it into place.
 func (e *Extraction) unpack(ctx context.Context, s staged, done func(fd int) error) (archive.Totals, error) {
 	if err := unix.Mkdirat(s.dir, s.name, 0o700); err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
@@ -143,8 +143,9 @@ func (e *Extraction) unpack(ctx context.Context, s staged, done func(fd int) err
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}
 	defer unix.Close(fd)
-	// What it took over from the directory that it is in would go on to everything below (mkdir(2),
-	// acl(5)); most have no lists, and some file systems know of none.
+	// The tree must not inherit the set-group-ID bit or access lists of the parent directory
+	// (mkdir(2), acl(5)). Most directories have no lists, and some file systems do not support
+	// them.
 	if err := unix.Fchmod(fd, 0o700); err != nil {
 		return archive.Totals{}, fault.AtPath(e.Path, err)
 	}

@@ -16,11 +16,11 @@ import (
 // Changed is the result of a change of attributes.
 type Changed struct {
 	Entry   *Info `json:"entry"`
-	Changed int   `json:"changed"` // how many files and directories have been set, the named one included
+	Changed int   `json:"changed"` // the number of changed files, including the named one
 }
 
-// Chmod sets a mode. A symlink is followed, since it has no mode of its own; a recursive change
-// follows none.
+// Chmod sets a mode. It follows a symlink at path, because a symlink has no mode of its own. A
+// recursive change follows no symlinks.
 func Chmod(ctx context.Context, path string, mode uint32, recursive bool) (*Changed, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Chmod(ctx context.Context, path string, mode uint32, recursive bool) (*Chan
 	})
 }
 
-// Chown sets owner and group. A symlink itself is set, and a recursive change follows none.
+// Chown sets owner and group. It changes a symlink itself, and a recursive change follows none.
 func Chown(ctx context.Context, path, user string, recursive bool) (*Changed, error) {
 	who, err := newOwner(user)
 	if err != nil {
@@ -51,8 +51,7 @@ func Chown(ctx context.Context, path, user string, recursive bool) (*Changed, er
 	})
 }
 
-// newOwner reads a user; a number that is no account's leaves the group as it is unless it names
-// one.
+// newOwner parses a user. A number without an account changes the group only if it names one.
 func newOwner(user string) (owner, error) {
 	if user == "" {
 		return owner{}, fault.New(fault.InvalidRequest, "user: is missing")
@@ -68,8 +67,8 @@ func newOwner(user string) (owner, error) {
 	return who, nil
 }
 
-// chownAt sets an owner. It clears the bits of a program that would lend the new owner's rights, as
-// the kernel does; gVisor left them up to release 20240729.
+// chownAt sets an owner. It clears set-id bits, which would grant the new owner's rights, as Linux
+// does. gVisor kept them up to release 20240729.
 func chownAt(dir int, name string, st *unix.Stat_t, who owner) error {
 	if err := unix.Fchownat(dir, name, who.uid, who.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return err
@@ -78,16 +77,18 @@ func chownAt(dir int, name string, st *unix.Stat_t, who owner) error {
 		return nil
 	}
 	mode := st.Mode & 0o7777 &^ unix.S_ISUID
-	if mode&0o010 != 0 { // without it the bit means mandatory locking, and stays (chown(2))
+	// Without the execute bit, S_ISGID means mandatory locking, and is kept (chown(2)).
+	if mode&0o010 != 0 {
 		mode &^= unix.S_ISGID
 	}
 	return fdtree.Chmod(dir, name, mode, unix.O_NOFOLLOW)
 }
 
-// setter changes one file in an open directory and tells whether there was anything to change.
+// setter changes one file in an open directory, and returns true if the file needed a change.
 type setter func(dir int, name string, st *unix.Stat_t) (bool, error)
 
-// change sets what is at a path and, if recursive, all below it, a directory before what is in it.
+// change changes the file at a path and, if recursive, its descendants. A directory precedes its
+// content.
 func change(ctx context.Context, path string, recursive bool, set setter) (*Changed, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, err
@@ -133,8 +134,8 @@ func (c *changer) one(dir int, name string) (isDirectory bool, err error) {
 	return isDir(&st), err
 }
 
-// below changes everything in a directory. It keeps its own stack, as trees may be deep. What has
-// gone meanwhile is no failure.
+// below changes the descendants of a directory. It keeps its own stack, because trees may be deep.
+// Files that are removed meanwhile are skipped.
 func (c *changer) below(dir int, name string) error {
 	var stack [][]string
 	enter := func(at int, name string) error {
@@ -172,7 +173,7 @@ func (c *changer) below(dir int, name string) error {
 	return nil
 }
 
-// inside changes what is in an open directory and answers the directories in it.
+// inside changes the entries of an open directory and returns its subdirectories.
 func (c *changer) inside(fd int) (dirs []string, err error) {
 	var names []string
 	err = fdtree.Each(fd, func(e fdtree.Entry) error {
@@ -197,15 +198,15 @@ func (c *changer) inside(fd int) (dirs []string, err error) {
 	return dirs, err
 }
 
-// Link is a symlink to be made.
+// Link describes a symlink to make.
 type Link struct {
 	Path      string
-	Target    string // any text: it need not lead anywhere
+	Target    string // any text; the target need not exist
 	Overwrite bool
 	Owner     string
 }
 
-// Symlink makes a symlink; created is false where it replaced something.
+// Symlink makes a symlink. created is false if it replaced an entry.
 func Symlink(l Link) (info *Info, created bool, err error) {
 	if err := CheckPath(l.Path); err != nil {
 		return nil, false, err
@@ -240,7 +241,8 @@ func Symlink(l Link) (info *Info, created bool, err error) {
 			err = s.put(name, l.Overwrite)
 		}
 		if err != nil {
-			_ = unix.Unlinkat(s.dir, s.name, 0) // after a failed rename it is still there; nothing else has this name
+			// After a failed rename the symlink still has its temporary name, which is unique.
+			_ = unix.Unlinkat(s.dir, s.name, 0)
 		}
 	}
 	if err != nil {

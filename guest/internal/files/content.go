@@ -15,13 +15,13 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// transferBytes is how much of a file is in memory at once, per request.
+// transferBytes is the size of the buffer of one request.
 const transferBytes = 512 << 10
 
 var transferBuffers = sync.Pool{New: func() any { b := make([]byte, transferBytes); return &b }}
 
-// openRegular opens a file for reading, through symlinks; what is no file is refused without
-// waiting for anything.
+// openRegular opens a regular file for reading, and follows symlinks. It refuses other files
+// without waiting.
 func openRegular(path string) (*os.File, *unix.Stat_t, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, nil, err
@@ -33,7 +33,7 @@ func openRegular(path string) (*os.File, *unix.Stat_t, error) {
 	return regular(fd, path)
 }
 
-// regular answers what was opened as a file, or closes what is none.
+// regular returns a file, or closes the descriptor if it is not a regular file.
 func regular(fd int, path string) (*os.File, *unix.Stat_t, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -52,7 +52,7 @@ func regular(fd int, path string) (*os.File, *unix.Stat_t, error) {
 	}
 }
 
-// ServeContent writes a file, or the part that the Range header asks for.
+// ServeContent writes a file, or the part that the Range header selects.
 func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	file, st, err := openRegular(path)
 	if err != nil {
@@ -73,8 +73,8 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	}
 	h.Set("Accept-Ranges", "bytes")
 	from, length, status := int64(0), st.Size, http.StatusOK
-	// A range of a file that is another by now would be a part of something else (RFC 9110,
-	// 13.1.5): then all of it comes.
+	// A range is only valid for the version of the file that the client knows (RFC 9110, 13.1.5).
+	// Otherwise the whole file is sent.
 	condition := r.Header.Get("If-Range")
 	if wanted, ok := parseRange(r.Header.Get("Range")); ok && (condition == "" || condition == etag) {
 		if from, length, ok = wanted.within(st.Size); !ok {
@@ -92,14 +92,14 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	h.Set("Content-Length", strconv.FormatInt(length, 10))
 	w.WriteHeader(status)
 	n, err := copyBuffer(w, io.LimitReader(file, length), *pooled)
-	if err != nil || n < length { // cut the stream, so that nobody takes a part for the whole
+	if err != nil || n < length { // cut the stream, so that the client sees that it is incomplete
 		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
-// serveUnsized writes what says that it has no bytes: an empty file, or one that the kernel makes
-// up as it is read.
+// serveUnsized writes a file with the size 0: an empty file, or one that the kernel generates on
+// reading.
 func serveUnsized(w http.ResponseWriter, file *os.File, buffer []byte) error {
 	n, err := file.Read(buffer)
 	if n == 0 {
@@ -120,7 +120,7 @@ func serveUnsized(w http.ResponseWriter, file *os.File, buffer []byte) error {
 	return nil
 }
 
-// copyBuffer copies with this buffer, and not with a smaller one that either side may prefer.
+// copyBuffer copies with this buffer, and not with a smaller one of the reader or writer.
 func copyBuffer(w io.Writer, r io.Reader, buffer []byte) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buffer)
 }
@@ -129,7 +129,7 @@ func copyBuffer(w io.Writer, r io.Reader, buffer []byte) (int64, error) {
 // last bytes.
 type byteRange struct{ first, last, suffix int64 }
 
-// parseRange reads a Range header. What is malformed, or asks for several parts, counts as absent,
+// parseRange parses a Range header. It ignores a malformed range and a request for several parts,
 // as the RFC permits.
 func parseRange(header string) (byteRange, bool) {
 	spec, ok := strings.CutPrefix(header, "bytes=")
@@ -157,7 +157,8 @@ func parsePosition(s string) (int64, error) {
 	return int64(v), err
 }
 
-// within answers the part of a file of this size that the range means, if there is any.
+// within returns the part of a file of this size that the range selects, and false if it selects
+// none.
 func (b byteRange) within(size int64) (from, length int64, ok bool) {
 	if b.first < 0 {
 		length = min(b.suffix, size)

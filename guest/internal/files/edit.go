@@ -10,15 +10,15 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Directory is a directory to be made.
+// Directory describes a directory to make.
 type Directory struct {
 	Path    string
-	Parents bool // make missing parents, and be content with what exists
+	Parents bool // make missing parents, and accept an existing directory
 	Mode    uint32
 	Owner   string
 }
 
-// Mkdir makes a directory; created is false where it existed and that was allowed.
+// Mkdir makes a directory. created is false if it existed and Parents is set.
 func Mkdir(d Directory) (info *Info, created bool, err error) {
 	if err := CheckPath(d.Path); err != nil {
 		return nil, false, err
@@ -48,7 +48,8 @@ func Mkdir(d Directory) (info *Info, created bool, err error) {
 	}
 	if err == nil {
 		if err = dress(p.fd, name, d.Mode, who); err != nil {
-			_ = unix.Unlinkat(p.fd, name, unix.AT_REMOVEDIR) // as it cannot be what was asked for
+			// Its owner and mode are not those in the request.
+			_ = unix.Unlinkat(p.fd, name, unix.AT_REMOVEDIR)
 		}
 	}
 	if err != nil {
@@ -59,7 +60,8 @@ func Mkdir(d Directory) (info *Info, created bool, err error) {
 	return info, true, err
 }
 
-// dress gives a new directory its owner and mode, on a descriptor that cannot be led elsewhere.
+// dress sets the owner and mode of a new directory through a descriptor, which cannot be
+// redirected.
 func dress(at int, name string, mode uint32, who owner) error {
 	fd, err := fdtree.OpenDir(at, name)
 	if err != nil {
@@ -72,7 +74,7 @@ func dress(at int, name string, mode uint32, who owner) error {
 	return unix.Fchmod(fd, mode)
 }
 
-// Remove removes a file, a symlink itself, or a directory: an empty one, or any one if recursive.
+// Remove removes a file, a symlink itself, or a directory: an empty one, or any if recursive.
 func Remove(ctx context.Context, path string, recursive bool) error {
 	if err := CheckPath(path); err != nil {
 		return err

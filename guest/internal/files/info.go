@@ -10,8 +10,8 @@ import (
 	"holt.dev/guest/internal/names"
 )
 
-// Info is a file as the host sees it. Path and Name are valid UTF-8; PathBase64 is there where that
-// loses something.
+// Info describes a file for the host. Path and Name are valid UTF-8. PathBase64 is set if the
+// conversion to UTF-8 loses bytes.
 type Info struct {
 	Path          string  `json:"path"`
 	Name          string  `json:"name"`
@@ -28,7 +28,7 @@ type Info struct {
 	PathBase64    string  `json:"path_base64,omitempty"`
 }
 
-// Stat tells about the file at path, not following a symlink in the last place.
+// Stat returns a description of the file at path. It does not follow a symlink in the last part.
 func Stat(path string) (*Info, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Stat(path string) (*Info, error) {
 	return infoAt(unix.AT_FDCWD, path, path)
 }
 
-// infoAt tells about name in the directory at, which is called path.
+// infoAt describes name in the directory at, as path.
 func infoAt(at int, name, path string) (*Info, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -83,7 +83,7 @@ func typeOf(mode uint32) string {
 	}
 }
 
-// permissions writes a mode as ls(1) does, with s and t for the special bits.
+// permissions formats a mode as ls(1) does, with s and t for the special bits.
 func permissions(mode uint32) string {
 	b := []byte("rwxrwxrwx")
 	for i := range b {

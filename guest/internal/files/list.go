@@ -19,23 +19,23 @@ const (
 	maxDepth     = 64
 )
 
-// Listing is a part of a tree in order.
+// Listing is a part of a tree, in order.
 type Listing struct {
 	Entries []*Info `json:"entries"`
 	More    bool    `json:"more"`
 }
 
-// Query is which part of a tree a listing wants.
+// Query selects the part of a tree to list.
 type Query struct {
 	Path  string
-	Depth int    // 1: only what is in the directory itself
+	Depth int    // 1: only the directory itself
 	Limit int    // 0: the default
-	After string // the path, relative to Path, of the last entry already seen
+	After string // the path, relative to Path, of the last entry of the previous listing
 }
 
-// List answers the entries below a directory: depth-first, each directory before what is in it,
-// siblings by the bytes of their names. It holds no more than Limit names of a directory at a time,
-// however many there are.
+// List returns the entries below a directory: depth-first, each directory before its content,
+// siblings in byte order of their names. It holds at most about Limit names of a directory in
+// memory.
 func List(ctx context.Context, q Query) (*Listing, error) {
 	if err := CheckPath(q.Path); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ type lister struct {
 	out   Listing
 }
 
-// directory lists an open directory, which it closes. Of what comes before after, its first part
-// and below, nothing is shown.
+// directory lists an open directory, which it closes. It skips entries up to and including after,
+// whose first part is in this directory.
 func (l *lister) directory(fd int, path string, depth int, after []string) error {
 	defer unix.Close(fd)
 	names, err := smallest(l.ctx, fd, l.limit+1-len(l.out.Entries), after)
@@ -114,7 +114,7 @@ func (l *lister) descend(at int, name, path string, depth int, after []string) e
 	switch err {
 	case nil:
 		return l.directory(fd, path, depth, after)
-	case unix.ENOTDIR, unix.ENOENT, unix.ELOOP: // no directory, or no longer there
+	case unix.ENOTDIR, unix.ENOENT, unix.ELOOP: // not a directory, or removed meanwhile
 		return nil
 	default:
 		return fault.AtPath(path, err)
@@ -125,12 +125,13 @@ func gone(err error) bool {
 	return err != nil && fault.As(err).Code == fault.PathNotFound
 }
 
-// smallest answers the first count names of a directory, in order, from the first part of after on.
+// smallest returns the first count names of a directory, in order, beginning with the first part of
+// after.
 func smallest(ctx context.Context, fd, count int, after []string) ([]string, error) {
 	first := ""
 	if len(after) > 0 {
 		first = after[0]
-		count++ // the one already seen may come once more
+		count++ // the first part of after may be among the names again
 	}
 	var names largestFirst
 	err := fdtree.Each(fd, func(e fdtree.Entry) error {
@@ -148,7 +149,7 @@ func smallest(ctx context.Context, fd, count int, after []string) ([]string, err
 	return names, err
 }
 
-// largestFirst is a heap of names whose largest is at hand.
+// largestFirst is a heap of names with the largest at the top.
 type largestFirst []string
 
 func (h largestFirst) Len() int           { return len(h) }

@@ -12,8 +12,9 @@ import (
 	"holt.dev/guest/internal/mountinfo"
 )
 
-// refuseMounts fails where something is mounted on name in the open directory, or below it: it
-// belongs to the runtime's set-up, and its content is not what a caller means to remove or replace.
+// refuseMounts returns an error if name in the open directory is a mount point or contains one. A
+// mount belongs to the runtime's set-up, and the caller does not mean to remove or replace its
+// content.
 func refuseMounts(dir int, name, path string) error {
 	file, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package files does what the host asks for with the runtime's files, as root inside, on
+// Package files implements the host's operations on the runtime's files, as root inside, on
 // descriptors.
 package files
 
@@ -11,10 +11,10 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// maxPathBytes is what the kernel takes, without the NUL at the end.
+// maxPathBytes is the kernel's limit of a path, without the NUL at the end.
 const maxPathBytes = unix.PathMax - 1
 
-// CheckPath refuses every path that is not absolute, canonical and possible.
+// CheckPath refuses a path that is not absolute, not canonical or too long.
 func CheckPath(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -37,7 +37,7 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// split answers the path of the directory that a name is in, and the name: "." for the root itself.
+// split returns the path of the parent directory and the name, which is "." for the root.
 func split(path string) (dir, name string) {
 	i := strings.LastIndexByte(path, '/')
 	dir, name = path[:i], path[i+1:]
@@ -58,17 +58,16 @@ func nameOf(path string) string {
 	return name
 }
 
-// owner is whom something new belongs to.
+// owner is the owner of a new file.
 type owner struct{ uid, gid int }
 
-// parent is the open directory in which something is made, and the directories that were made on
-// the way to it.
+// parent is the open parent directory of a new file, with the directories that were made for it.
 type parent struct {
 	fd   int
 	made []string // outermost first
 }
 
-// openParent opens the directory at dir, making what is missing of it for who.
+// openParent opens the directory dir. It makes missing directories, which who owns.
 func openParent(dir string, who owner) (*parent, error) {
 	p := &parent{fd: -1}
 	for {
@@ -88,7 +87,7 @@ func openParent(dir string, who owner) (*parent, error) {
 	}
 }
 
-// makeFirstMissing makes the outermost directory of dir that does not exist.
+// makeFirstMissing makes the outermost missing directory of dir.
 func (p *parent) makeFirstMissing(dir string, who owner) error {
 	for end := 1; end <= len(dir); end++ {
 		if end < len(dir) && dir[end] != '/' {
@@ -108,8 +107,7 @@ func (p *parent) makeFirstMissing(dir string, who owner) error {
 				return fault.New(fault.PathNotFound, "%s: a symlink that leads nowhere", part)
 			}
 		case unix.EISDIR, unix.EROFS, unix.EACCES, unix.EPERM:
-			// Existing directories answer so too, on some file systems; what is missing below
-			// tells.
+			// Some file systems return these errors for existing directories, too.
 			if unix.Access(part, unix.F_OK) != nil {
 				return fault.AtPath(part, err)
 			}
@@ -127,11 +125,11 @@ func (p *parent) close() {
 	}
 }
 
-// undo removes the directories that were made, as far as they are still empty.
+// undo removes the directories that were made, if they are still empty.
 func (p *parent) undo() {
 	p.close()
 	for i := len(p.made) - 1; i >= 0; i-- {
-		_ = unix.Rmdir(p.made[i]) // somebody else may have put something in by now
+		_ = unix.Rmdir(p.made[i]) // another program may have added a file
 	}
 	p.made = nil
 }

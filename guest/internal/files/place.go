@@ -10,9 +10,9 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// place renames what is ready under a temporary name to its final one. Without replace it fails
-// with EEXIST where something is there. With it, a reader sees the old or the new: whatever was
-// there is gone afterwards.
+// place renames a finished file from its temporary name to its final one. Without replace it
+// returns EEXIST if the name is taken. With replace a reader sees the old file or the new one, and
+// the old one is removed.
 func place(from int, temporary string, dir int, name string, replace bool) error {
 	if !replace {
 		return renameNew(from, temporary, dir, name)
@@ -35,9 +35,9 @@ func place(from int, temporary string, dir int, name string, replace bool) error
 	}
 }
 
-// moveInto renames something from elsewhere in the same file system, EXDEV otherwise. A directory,
-// or what takes the place of one, goes by way of a temporary name beside its destination, and back
-// if it cannot get there.
+// moveInto renames a file from another directory of the same file system, and returns EXDEV for
+// another file system. If a directory is moved or replaced, it goes through a temporary name in the
+// destination's file system. If it cannot be put in place, it is moved back.
 func moveInto(fromDir int, from string, toDir int, to string, replace bool) error {
 	if !replace {
 		return renameNew(fromDir, from, toDir, to)
@@ -68,8 +68,8 @@ func moveInto(fromDir int, from string, toDir int, to string, replace bool) erro
 	return err
 }
 
-// replacesPlainly tells whether neither side is a directory, so that one rename does. ENOENT: there
-// is nothing to replace.
+// replacesPlainly returns true if neither side is a directory, so that one rename suffices. It
+// returns ENOENT if there is nothing to replace.
 func replacesPlainly(fromDir int, from string, toDir int, to string) (bool, error) {
 	var old, fresh unix.Stat_t
 	if err := unix.Fstatat(toDir, to, &old, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -83,8 +83,8 @@ func replacesPlainly(fromDir int, from string, toDir int, to string) (bool, erro
 
 func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
 
-// renameNew renames to a name that has to be free. Where the file system has no RENAME_NOREPLACE, a
-// file is linked first, which is as strict; for a directory the look before the rename has to do.
+// renameNew renames to a name that must be free. If the file system has no RENAME_NOREPLACE, a file
+// is linked first, which is as strict. For a directory, a check before the rename has to suffice.
 func renameNew(fromDir int, from string, toDir int, to string) error {
 	err := unix.Renameat2(fromDir, from, toDir, to, unix.RENAME_NOREPLACE)
 	if err != unix.EINVAL && err != unix.ENOSYS {
@@ -109,15 +109,15 @@ func renameNew(fromDir int, from string, toDir int, to string) error {
 	return unix.Renameat(fromDir, from, toDir, to)
 }
 
-// exchange puts what is under a temporary name in the place of something else, when one of them is
-// a directory, and removes the old one.
+// exchange replaces an entry by the one with a temporary name, if one of them is a directory, and
+// removes the old entry.
 func exchange(from int, temporary string, dir int, name string) error {
-	// A plain rename takes the place of an empty directory, and needs no more where it works.
+	// A plain rename can replace an empty directory.
 	if err := unix.Renameat(from, temporary, dir, name); err == nil {
 		return nil
 	}
-	// What is replaced stays beside its place where it has to be out of it for a moment: a snapshot
-	// leaves out StageDir.
+	// An old entry that has to be renamed stays in its directory, because a snapshot leaves out
+	// StageDir.
 	old, oldDir := temporary, from
 	switch err := unix.Renameat2(from, temporary, dir, name, unix.RENAME_EXCHANGE); err {
 	case nil:
@@ -141,8 +141,8 @@ func exchange(from int, temporary string, dir int, name string) error {
 	return nil
 }
 
-// leftover is an error after something was put in its place: its temporary name, if there still is
-// one, is that of what it replaced.
+// leftover is an error after a replacement took place. The temporary name, if it still exists, is
+// that of the old entry.
 type leftover struct{ cause error }
 
 func (l leftover) Error() string {

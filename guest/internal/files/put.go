@@ -15,24 +15,24 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// Upload is a file to be written.
+// Upload describes a file to write.
 type Upload struct {
 	Path       string
-	Mode       *uint32 // nil: the existing file's, else 0644
-	User       *string // nil: the existing file's, else Default
+	Mode       *uint32 // nil: the mode of the existing file, or 0644
+	User       *string // nil: the owner of the existing file, or Default
 	Default    string  // the runtime's own user
 	CreateOnly bool
 	Body       io.Reader
 	Digests    Digests
 }
 
-// Digests are SHA-256 digests that the client has announced; nil where it has not.
+// Digests are SHA-256 digests that the client has announced, and nil otherwise.
 type Digests struct {
 	Part  []byte // of the body
-	Whole []byte // of the file that comes of it
+	Whole []byte // of the complete file
 }
 
-// check compares what has arrived with what was announced.
+// check compares the digest of the received bytes with the announced one.
 func (d *Digests) check(path string, announced, arrived []byte) error {
 	if announced == nil || bytes.Equal(announced, arrived) {
 		return nil
@@ -40,7 +40,7 @@ func (d *Digests) check(path string, announced, arrived []byte) error {
 	return fault.New(fault.DigestMismatch, "%s: what arrived has the SHA-256 digest %x, and %x was announced", path, arrived, announced)
 }
 
-// lookOwner answers the ids of a user; no name is root.
+// lookOwner returns the ids of a user. An empty name is root.
 func lookOwner(name string) (owner, error) {
 	if name == "" {
 		return owner{}, nil
@@ -52,17 +52,18 @@ func lookOwner(name string) (owner, error) {
 	return owner{int(user.UID), int(user.GID)}, nil
 }
 
-// temporaryName is a hidden name of something that is not finished yet.
+// temporaryName returns a hidden, random name for an unfinished file.
 func temporaryName(kind string) string {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
 	return ".holt-" + kind + "-" + hex.EncodeToString(random)
 }
 
-// maxSymlinks is how many symlinks the kernel follows in one path (path_resolution(7)).
+// maxSymlinks is the number of symlinks that the kernel follows in one path (path_resolution(7)).
 const maxSymlinks = 40
 
-// followLast answers the path that a write to path reaches, and what is there: nil for nothing.
+// followLast returns the path that a write to path reaches, and the attributes of the existing
+// file, or nil.
 func followLast(path string) (string, *unix.Stat_t, error) {
 	at := path
 	for range maxSymlinks {
@@ -92,8 +93,8 @@ func followLast(path string) (string, *unix.Stat_t, error) {
 	return "", nil, fault.New(fault.SymlinkLoop, "%s: too many symlinks", path)
 }
 
-// Put writes a file under a hidden name and renames it into place; created tells whether there was
-// none before.
+// Put writes a file under a hidden name and renames it into place. created is true if the file did
+// not exist.
 func Put(u Upload) (info *Info, created bool, err error) {
 	if err := CheckPath(u.Path); err != nil {
 		return nil, false, err
@@ -121,7 +122,7 @@ func Put(u Upload) (info *Info, created bool, err error) {
 	return info, existing == nil, err
 }
 
-// owner is whom the file belongs to where it does not exist.
+// owner returns the owner of the file if it does not exist yet.
 func (u *Upload) owner() (owner, error) {
 	if u.User != nil {
 		return lookOwner(*u.User)
@@ -129,8 +130,8 @@ func (u *Upload) owner() (owner, error) {
 	return lookOwner(u.Default)
 }
 
-// attributes are the mode and owner of the file: as asked for, else as they are, else as new files
-// have them.
+// attributes returns the mode and owner of the file: as requested, else of the existing file, else
+// the defaults.
 func (u *Upload) attributes(existing *unix.Stat_t, who owner) (uint32, owner) {
 	mode := uint32(0o644)
 	if existing != nil {
@@ -145,7 +146,7 @@ func (u *Upload) attributes(existing *unix.Stat_t, who owner) (uint32, owner) {
 	return mode, who
 }
 
-// target finds where the bytes go and refuses what cannot be written there, before any byte is
+// target returns the path that the upload writes to. It refuses an invalid target before a byte is
 // read.
 func (u *Upload) target() (string, *unix.Stat_t, error) {
 	if u.CreateOnly {
@@ -173,8 +174,8 @@ func (u *Upload) target() (string, *unix.Stat_t, error) {
 	}
 }
 
-// write makes the file under a hidden name and puts it in place. When it fails the hidden file is
-// gone.
+// write writes the file under a hidden name and renames it into place. After a failure the hidden
+// file is removed.
 func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 	s := stage(p.fd, "put")
 	defer s.close()
@@ -199,12 +200,13 @@ func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 		err = s.put(base, !u.CreateOnly)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(s.dir, s.name, 0) // after a failed rename it is still there; nothing else has this name
+		// After a failed rename the file still has its temporary name, which is unique.
+		_ = unix.Unlinkat(s.dir, s.name, 0)
 	}
 	return fault.AtPath(u.Path, err)
 }
 
-// hash is what the body goes through, where a digest was announced.
+// hash returns a hash for the body, or nil if no digest was announced.
 func (u *Upload) hash() hash.Hash {
 	if u.Digests.Part == nil && u.Digests.Whole == nil {
 		return nil
@@ -212,8 +214,8 @@ func (u *Upload) hash() hash.Hash {
 	return sha256.New()
 }
 
-// dressFile gives an open file its owner and mode: in this order, as a change of owner clears
-// setuid bits.
+// dressFile sets the owner and mode of an open file, in this order, because a change of owner
+// clears setuid bits.
 func dressFile(fd int, mode uint32, who owner) error {
 	if err := unix.Fchown(fd, who.uid, who.gid); err != nil {
 		return err
@@ -221,8 +223,8 @@ func dressFile(fd int, mode uint32, who owner) error {
 	return unix.Fchmod(fd, mode)
 }
 
-// receive writes the body to the file, and to a hash if there is one. A body that breaks off is an
-// error; what came before is written all the same.
+// receive writes the body to the file, and to sum unless it is nil. An interrupted body is an
+// error, but the bytes before it are written.
 func receive(fd int, body io.Reader, sum hash.Hash) error {
 	pooled := transferBuffers.Get().(*[]byte)
 	defer transferBuffers.Put(pooled)

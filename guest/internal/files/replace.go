@@ -18,24 +18,22 @@ import (
 )
 
 const (
-	// maxReplaceBytes is how large a file may be that text is replaced in, and maxReplacedBytes how
-	// large it may become: both are in memory.
+	// maxReplaceBytes limits the size of a file before the replacement, and maxReplacedBytes after
+	// it: both versions are in memory.
 	maxReplaceBytes  = 16 << 20
 	maxReplacedBytes = 32 << 20
-	// maxMatches is how many matches of an expression one file may have: each is kept while it is
-	// replaced.
+	// maxMatches limits the matches of an expression in one file, because they are all in memory.
 	maxMatches = 500_000
-	// maxReplaceFiles bounds the files of one request.
+	// maxReplaceFiles limits the files of one request.
 	maxReplaceFiles = 1000
-	// maxReplacementBytes bounds the text that is put in.
+	// maxReplacementBytes limits the length of the replacement text.
 	maxReplacementBytes = 64 << 10
 )
 
-// replacing is held by the one replacement that goes on: it has whole files in memory.
+// replacing is held by the one running replacement, which has whole files in memory.
 var replacing = make(chan struct{}, 1)
 
-// Replacement is a pattern to be replaced in files: in those named, or in those found below a
-// directory.
+// Replacement describes a pattern to replace in named files, or in the files below a directory.
 type Replacement struct {
 	Paths         []string `json:"paths"`
 	Path          *string  `json:"path"`
@@ -50,7 +48,7 @@ type Replacement struct {
 	DryRun        bool     `json:"dry_run"`
 }
 
-// Replaced is one file in which the pattern was found. Failure says why it has not been changed.
+// Replaced is one file that has matches. Failure is set if the file was not changed.
 type Replaced struct {
 	Path       string   `json:"path"`
 	PathBase64 string   `json:"path_base64,omitempty"`
@@ -58,36 +56,36 @@ type Replaced struct {
 	Failure    *Failure `json:"error"`
 }
 
-// Failure is an error in an answer.
+// Failure is an error inside a response.
 type Failure struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 }
 
-// Replacements is what came of a request.
+// Replacements is the result of a request.
 type Replacements struct {
 	Files []Replaced `json:"files"`
 	Count int        `json:"total_count"`
 }
 
-// replacer is a replacement that makes sense.
+// replacer is a validated replacement.
 type replacer struct {
 	pattern *regexp.Regexp
-	literal []byte // plain text as it is; nil where the pattern decides
+	literal []byte // the exact text; nil if pattern is used
 	with    []byte
 	expand  bool
 }
 
-// candidate is a file that holds the pattern, as it was when that was found.
+// candidate is a file with matches, as it was when they were counted.
 type candidate struct {
 	path  string
-	below string // the path relative to the directory in which it was found; "" where it was named
+	below string // the path relative to the searched directory; "" for a named file
 	st    unix.Stat_t
 	count int
 }
 
-// Replace replaces a pattern in files, each atomically. All are looked at before any is changed: a
-// file that cannot be, or another count than is expected, changes nothing.
+// Replace replaces a pattern in files, each atomically. It reads all files before it changes one.
+// If a named file is invalid, or if the count differs from the expected one, nothing is changed.
 func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
 	r, err := request.compile()
 	if err != nil {
@@ -156,8 +154,8 @@ func (r *Replacement) compile() (*replacer, error) {
 	return &replacer{pattern: pattern, with: []byte(r.Replacement), expand: r.Regex}, nil
 }
 
-// candidates looks at every file and answers those that hold the pattern. One that is named has to
-// be a text file; of those that are found, others are passed over.
+// candidates reads every file and returns those with matches. A named file must be a text file.
+// Other files below a directory are skipped.
 func (r *Replacement) candidates(ctx context.Context, pattern *replacer, tree *searched) ([]candidate, error) {
 	var found []candidate
 	look := func(path, below string) error {
@@ -196,7 +194,7 @@ func (r *Replacement) candidates(ctx context.Context, pattern *replacer, tree *s
 	return found, nil
 }
 
-// look counts the pattern in one file, which has to be a text file of a size that fits in memory.
+// look counts the matches in one file, which must be a text file of limited size.
 func (r *replacer) look(path, below string, s *searched) (*candidate, error) {
 	file, st, err := s.openText(path, below)
 	if err != nil {
@@ -239,7 +237,7 @@ func (r *replacer) count(content []byte) int {
 	return len(r.pattern.FindAllIndex(content, maxMatches+1))
 }
 
-// apply answers the content with the pattern replaced.
+// apply returns the content with the matches replaced.
 func (r *replacer) apply(content []byte, path string) ([]byte, error) {
 	var out []byte
 	last := 0
@@ -270,7 +268,7 @@ func (r *replacer) apply(content []byte, path string) ([]byte, error) {
 	return append(out, content[last:]...), nil
 }
 
-// rewrite replaces the pattern in a file that is still as it was when it was counted.
+// rewrite replaces the matches in a file that has not changed since they were counted.
 func (r *replacer) rewrite(ctx context.Context, c candidate, s *searched) error {
 	if err := ctx.Err(); err != nil {
 		return fault.New(fault.Conflict, "%s: the replacement was cancelled before it", c.path)
@@ -304,8 +302,8 @@ func (r *replacer) rewrite(ctx context.Context, c candidate, s *searched) error 
 	return fault.AtPath(c.path, putBeside(dir, base, fd, &st, replaced))
 }
 
-// putBeside writes content to a file beside another, with all its attributes but the times, and
-// puts it in its place.
+// putBeside writes content to a new file with the attributes of the old one except the times, and
+// replaces the old file by it.
 func putBeside(dir int, base string, old int, st *unix.Stat_t, content []byte) error {
 	s := stage(dir, "replace")
 	defer s.close()
@@ -328,7 +326,8 @@ func putBeside(dir int, base string, old int, st *unix.Stat_t, content []byte) e
 		err = s.put(base, true)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(s.dir, s.name, 0) // after a failed rename it is still there; nothing else has this name
+		// After a failed rename the file still has its temporary name, which is unique.
+		_ = unix.Unlinkat(s.dir, s.name, 0)
 	}
 	return err
 }

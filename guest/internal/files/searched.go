@@ -12,14 +12,14 @@ import (
 	"holt.dev/guest/internal/find"
 )
 
-// searched is the directory below which files are found. Without one all are named.
+// searched is the directory below which files are searched. It is empty if all files are named.
 type searched struct {
 	tree  find.Tree
-	top   int // to be walked; -1 where the walk has closed it, and where there is no directory
+	top   int // for the walk; -1 after the walk has closed it, or without a directory
 	below *fdtree.Below
 }
 
-// open opens the directory, if one is to be searched.
+// open opens the directory, if there is one to search.
 func (r *Replacement) open() (*searched, error) {
 	none := &searched{top: -1}
 	if r.Path == nil {
@@ -57,7 +57,7 @@ func (s *searched) close() {
 	}
 }
 
-// walk looks at the files below a directory, or at the one file that is named instead.
+// walk calls look for the files below a directory, or for the one file at the path.
 func (r *Replacement) walk(ctx context.Context, s *searched, look func(path, below string) error) error {
 	if s.below == nil {
 		return look(*r.Path, "")
@@ -73,7 +73,7 @@ func (r *Replacement) walk(ctx context.Context, s *searched, look func(path, bel
 	return fault.AtPath(*r.Path, err)
 }
 
-// openText opens a file that is named, through links, or one that was found, through none.
+// openText opens a named file, and follows symlinks, or a found file without following any.
 func (s *searched) openText(path, below string) (*os.File, *unix.Stat_t, error) {
 	if below == "" {
 		return openRegular(path)
@@ -85,7 +85,7 @@ func (s *searched) openText(path, below string) (*os.File, *unix.Stat_t, error) 
 	return regular(fd, path)
 }
 
-// placeOf answers the directory that a file is in, open until done, and its name there.
+// placeOf returns the directory of a file, open until done is called, and the file's name there.
 func (s *searched) placeOf(c candidate) (dir int, base string, done func(), err error) {
 	if c.below != "" {
 		dir, base, err = s.below.Parent(c.below)

@@ -13,28 +13,28 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// StageDir holds what is not finished yet, so that a program that watches the destination sees one
-// event: a file moved in.
+// StageDir holds unfinished files. A program that watches the destination therefore sees one event,
+// for the rename.
 const StageDir = "/run/.holt-stage"
 
-// staged is something that is made under a hidden name, to be put in its place with one rename.
+// staged is a file or tree that is made under a hidden name, and then renamed into place.
 type staged struct {
-	dir  int // where it is made
+	dir  int // the directory in which it is made
 	name string
-	dest int // where it goes
+	dest int // the directory of its final place
 }
 
-// stage chooses where something is made that will be put in a directory. That is StageDir where a
-// rename from there is possible and gives the same: a new file takes its group or its access list
-// from a directory that is set-group-ID or has a default list (mkdir(2), acl(5)). Else it is made
-// beside its destination.
+// stage selects the directory in which a file for dest is made. It is StageDir if a rename from
+// there is possible and has the same result. A new file inherits a group or an access list from a
+// directory that is set-group-ID or has a default list (mkdir(2), acl(5)). In that case, or if the
+// rename is impossible, it is dest itself.
 func stage(dest int, kind string) staged {
 	s := beside(dest, kind)
 	if inherits(dest) {
 		return s
 	}
 	if dir := openStage(); dir >= 0 {
-		// The kernel compares the mounts before it looks for the names (rename(2), EXDEV).
+		// The kernel compares the mounts before it resolves the names (rename(2), EXDEV).
 		if err := unix.Renameat2(dir, s.name, dest, s.name, unix.RENAME_NOREPLACE); err == unix.ENOENT {
 			s.dir = dir
 		} else {
@@ -44,13 +44,13 @@ func stage(dest int, kind string) staged {
 	return s
 }
 
-// beside makes it in the directory that it is put in.
+// beside returns a staged file in the directory of its final place.
 func beside(dest int, kind string) staged {
 	return staged{dir: dest, name: temporaryName(kind), dest: dest}
 }
 
-// stageMove is stage for a directory that is renamed: StageDir may be in it, and nothing can be
-// renamed into itself (rename(2), EINVAL).
+// stageMove is stage for an entry that is moved. If StageDir is inside a moved directory, it cannot
+// be used: no directory can be renamed into itself (rename(2), EINVAL).
 func stageMove(dest int, source *unix.Stat_t) staged {
 	if isDir(source) {
 		if inside, err := isInside(StageDir+"/.", source); inside || err != nil {
@@ -60,7 +60,7 @@ func stageMove(dest int, source *unix.Stat_t) staged {
 	return stage(dest, "move")
 }
 
-// path tells where it is: absolute in StageDir, else a name beside its destination.
+// path returns the absolute path in StageDir, or otherwise the name in the destination's directory.
 func (s *staged) path() string {
 	if s.dir == s.dest {
 		return s.name
@@ -68,7 +68,7 @@ func (s *staged) path() string {
 	return filepath.Join(StageDir, s.name)
 }
 
-// close lets go of the directory; what is in it stays.
+// close closes the directory, and does not remove its content.
 func (s *staged) close() {
 	if s.dir != s.dest {
 		_ = unix.Close(s.dir) // nothing was written through it
@@ -76,16 +76,16 @@ func (s *staged) close() {
 	}
 }
 
-// put puts it in its place.
+// put renames the file into place.
 func (s *staged) put(name string, replace bool) error {
 	return place(s.dir, s.name, s.dest, name, replace)
 }
 
-// remove removes what is left of it. Gone is success.
+// remove removes the staged file or tree. If it does not exist, that is success.
 func (s *staged) remove() error { return fdtree.RemoveAll(context.Background(), s.dir, s.name) }
 
-// inherits tells whether new files take attributes from their directory. What cannot be told counts
-// as such.
+// inherits returns true if new files inherit attributes from their directory, or if that is
+// unknown.
 func inherits(dir int) bool {
 	var st unix.Stat_t
 	if err := unix.Fstat(dir, &st); err != nil || st.Mode&unix.S_ISGID != 0 {
@@ -95,8 +95,8 @@ func inherits(dir int) bool {
 	return err == nil
 }
 
-// openStage opens StageDir, made where it is missing; -1 where there is none that only root can
-// enter.
+// openStage opens StageDir, and makes it if it is missing. It returns -1 if it cannot have a
+// directory that only root can enter.
 func openStage() int {
 	fd, err := lookStage()
 	if err == unix.ENOENT && etc.KeepTimes(filepath.Dir(StageDir), func() error { return unix.Mkdir(StageDir, 0o700) }) == nil {
@@ -122,12 +122,11 @@ func lookStage() (int, error) {
 	return fd, nil
 }
 
-// emptyStageFor is how long a start waits for what is removed: what is left then is removed at the
-// next.
+// emptyStageFor limits the time that a start spends on removals. The next start removes the rest.
 const emptyStageFor = 2 * time.Second
 
-// EmptyStage removes StageDir with what an earlier guest has not finished. It has to run before
-// anything else uses StageDir. What something is mounted in stays.
+// EmptyStage removes StageDir with the unfinished files of an earlier guest. It must run before
+// StageDir is used. Entries that contain a mount point are kept.
 func EmptyStage() error {
 	place, err := lookStage()
 	if err == unix.ENOENT {

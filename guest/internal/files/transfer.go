@@ -10,18 +10,18 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// Transfer is a copy or a move within the runtime.
+// Transfer describes a copy or a move within the runtime.
 type Transfer struct {
 	Source      string
 	Destination string
 	Recursive   bool
 	Overwrite   bool
-	Owner       string // of parents that have to be made
+	Owner       string // of parent directories that are made
 }
 
-// ends are the two places of a transfer, checked against each other.
+// ends are the source and the destination of a transfer, after the checks.
 type ends struct {
-	srcDir  int // the open directory that the source is in
+	srcDir  int // the open parent directory of the source
 	srcName string
 	source  unix.Stat_t
 	dst     *parent
@@ -37,7 +37,7 @@ func (e *ends) close() {
 	}
 }
 
-// Copy makes a copy of a file or, if recursive, of a tree, at exactly the destination.
+// Copy copies a file or, if recursive, a tree, to exactly the destination.
 func Copy(ctx context.Context, t Transfer) (*Info, error) {
 	e, err := t.open(t.Recursive)
 	if err != nil {
@@ -52,7 +52,7 @@ func Copy(ctx context.Context, t Transfer) (*Info, error) {
 	return infoAt(e.dst.fd, e.dstName, t.Destination)
 }
 
-// copyIn makes the copy under a hidden name and puts it in place.
+// copyIn makes the copy under a hidden name and renames it into place.
 func (e *ends) copyIn(ctx context.Context, t Transfer) error {
 	s := stage(e.dst.fd, "copy")
 	defer s.close()
@@ -73,7 +73,7 @@ func (e *ends) copyIn(ctx context.Context, t Transfer) error {
 	return nil
 }
 
-// Move renames a file or a tree; between file systems it copies and then removes.
+// Move renames a file or a tree. Between file systems it copies and then removes.
 func Move(ctx context.Context, t Transfer) (*Info, error) {
 	e, err := t.open(true)
 	if err != nil {
@@ -97,8 +97,8 @@ func Move(ctx context.Context, t Transfer) (*Info, error) {
 	return infoAt(e.dst.fd, e.dstName, t.Destination)
 }
 
-// open finds both places and refuses what cannot be done; only then are missing parents of the
-// destination made.
+// open finds both places and refuses an invalid transfer. Only after that does it make missing
+// parents of the destination.
 func (t *Transfer) open(recursive bool) (*ends, error) {
 	if err := CheckPath(t.Source); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (t *Transfer) find(e *ends, who owner, recursive bool) (err error) {
 	return err
 }
 
-// checkDestination refuses a destination that exists, unless it may be replaced and can be.
+// checkDestination refuses a destination that exists, unless it may and can be replaced.
 func (t *Transfer) checkDestination(dir, name string) error {
 	var st unix.Stat_t
 	err := unix.Lstat(t.Destination, &st)
@@ -166,8 +166,7 @@ func (t *Transfer) checkDestination(dir, name string) error {
 	return refuseMounts(fd, name, t.Destination)
 }
 
-// checkEnds refuses a source and a destination that are the same file, or of which one is inside
-// the other.
+// checkEnds refuses a transfer if both places are the same file, or if one is inside the other.
 func (t *Transfer) checkEnds(e *ends) error {
 	var dst unix.Stat_t
 	exists := unix.Lstat(t.Destination, &dst) == nil
@@ -197,8 +196,8 @@ func (t *Transfer) checkEnds(e *ends) error {
 
 func sameFile(a, b *unix.Stat_t) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
-// isInside tells whether the directory that path is in, or is to be in, is dir or below it: it goes
-// from the deepest part of the path that exists up to the root, comparing files and not names.
+// isInside returns true if the parent directory of path is dir or inside it. It walks up from the
+// deepest existing directory of the path to the root, and compares files instead of names.
 func isInside(path string, dir *unix.Stat_t) (bool, error) {
 	at, _ := split(path)
 	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, at)

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// maxPartials bounds the uploads that are not complete.
+	// maxPartials limits the number of incomplete uploads.
 	maxPartials = 256
-	// partialIdle is how long one is kept that nothing comes for.
+	// partialIdle is the time after which an idle incomplete upload is removed.
 	partialIdle = time.Hour
-	// maxRemembered is of how many complete uploads it is known that they are, for clients that
-	// lost the answer.
+	// maxRemembered is the number of complete uploads that are remembered, for clients that lost
+	// the response.
 	maxRemembered = 256
-	// turnTimeout is how long a part waits for the one before it, which may not have noticed yet
-	// that its client is gone.
+	// turnTimeout is the longest time that a part waits for the previous one, whose handler may not
+	// have noticed yet that its client has disconnected.
 	turnTimeout = 10 * time.Second
 )
 
-// Part is a part of an upload that may come in several, over connections that break.
+// Part is one part of an upload, which may have several, over connections that break.
 type Part struct {
 	Upload
 	ID       string
-	Offset   int64 // how much of the file came before
-	Complete bool  // whether the file is whole with this part
+	Offset   int64 // the size of the file before this part
+	Complete bool  // true if this part completes the file
 }
 
-// Status is how far an upload is.
+// Status is the progress of an upload.
 type Status struct {
 	UploadID    string `json:"upload_id"`
 	Path        string `json:"path"`
@@ -46,7 +46,7 @@ type Status struct {
 	Completed   bool   `json:"completed"`
 }
 
-// Result is what came of a part: how far the upload is or, once it is complete, the file.
+// Result is the result of a part: the progress or, if the upload is complete, the file.
 type Result struct {
 	Status  *Status
 	Info    *Info
@@ -55,9 +55,9 @@ type Result struct {
 
 type uploadKey struct{ path, id string }
 
-// partial is an upload that is not complete: a hidden file beside its destination.
+// partial is an incomplete upload: a hidden file in the directory of its destination.
 type partial struct {
-	turn     chan struct{} // held by whoever works on it
+	turn     chan struct{} // held by the request that uses it
 	dir      string
 	name     string
 	dev, ino uint64
@@ -67,21 +67,21 @@ type partial struct {
 	gone     bool
 }
 
-// Uploads are those of which parts have come.
+// Uploads holds the incomplete uploads, and the last complete ones.
 type Uploads struct {
 	idle  time.Duration
 	mu    sync.Mutex
 	open  map[uploadKey]*partial
-	done  map[uploadKey]int64 // sizes of complete ones
+	done  map[uploadKey]int64 // sizes of complete uploads
 	order []uploadKey         // of done, the oldest first
 }
 
-// NewUploads begins without any.
+// NewUploads returns an empty set of uploads.
 func NewUploads() *Uploads {
 	return &Uploads{idle: partialIdle, open: map[uploadKey]*partial{}, done: map[uploadKey]int64{}}
 }
 
-// Status tells how far an upload is. One that is not known is at its beginning.
+// Status returns the progress of an upload. An unknown upload has the offset 0.
 func (u *Uploads) Status(ctx context.Context, path, id string) (*Status, error) {
 	key, err := keyOf(path, id)
 	if err != nil {
@@ -103,7 +103,7 @@ func (u *Uploads) Status(ctx context.Context, path, id string) (*Status, error) 
 	return status, nil
 }
 
-// Abort removes what has come of an upload. None is success.
+// Abort removes an incomplete upload. If there is none, that is success.
 func (u *Uploads) Abort(ctx context.Context, path, id string) error {
 	key, err := keyOf(path, id)
 	if err != nil {
@@ -118,8 +118,8 @@ func (u *Uploads) Abort(ctx context.Context, path, id string) error {
 	return nil
 }
 
-// Put takes one part and, where that makes the file whole, puts it in place. When a body breaks
-// off, what came of it stays.
+// Put writes one part and, if that completes the file, moves it into place. The bytes before an
+// interruption are kept.
 func (u *Uploads) Put(ctx context.Context, part Part) (*Result, error) {
 	key, err := keyOf(part.Path, part.ID)
 	if err != nil {
@@ -148,8 +148,8 @@ func (u *Uploads) Put(ctx context.Context, part Part) (*Result, error) {
 	return result, fault.AtPath(part.Path, err)
 }
 
-// isFinal tells whether nothing can come of an upload after this failure: not so where only its
-// body broke off.
+// isFinal returns true if an upload cannot continue after this failure. It can after an
+// interruption of the body.
 func isFinal(err error) bool {
 	var f *fault.Fault
 	return !errors.As(err, &f) || f.Code != fault.InvalidRequest && f.Code != fault.Conflict
@@ -165,9 +165,9 @@ func keyOf(path, id string) (uploadKey, error) {
 	return uploadKey{path, id}, nil
 }
 
-// take waits for its turn with an upload; nil where there is none. One that is free it takes also
-// for a client that is gone by now: what came of a body before it broke off may all be here before
-// its handler begins, and is to be kept.
+// take waits for exclusive use of an upload, and returns nil if there is none. It takes a free
+// upload even if the client has disconnected. All bytes of an interrupted body may have arrived
+// before the handler begins, and they have to be kept.
 func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 	u.mu.Lock()
 	p := u.open[key]
@@ -182,7 +182,7 @@ func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 			return nil, err
 		}
 	}
-	if p.gone { // it was completed or removed meanwhile
+	if p.gone { // completed or removed meanwhile
 		<-p.turn
 		return nil, nil
 	}
@@ -190,7 +190,7 @@ func (u *Uploads) take(ctx context.Context, key uploadKey) (*partial, error) {
 	return p, nil
 }
 
-// wait waits for an upload that somebody works on.
+// wait waits for an upload that another request uses.
 func (p *partial) wait(ctx context.Context, key uploadKey) error {
 	limit := time.NewTimer(turnTimeout)
 	defer limit.Stop()
@@ -211,7 +211,7 @@ func (u *Uploads) release(p *partial) {
 	<-p.turn
 }
 
-// begin makes the hidden file of a new upload, whose turn it has.
+// begin makes the hidden file of a new upload, which the caller may use exclusively.
 func (u *Uploads) begin(key uploadKey, part *Part) (*partial, error) {
 	who, err := part.owner()
 	if err != nil {
@@ -264,7 +264,7 @@ func (p *partial) create(dir int) error {
 	return nil
 }
 
-// reopen opens the hidden file again, and its directory; it has to be the one that was made.
+// reopen opens the directory and the hidden file, and verifies that it is the same file.
 func (p *partial) reopen() (dir int, file *os.File, err error) {
 	dir, err = fdtree.OpenDirFollow(unix.AT_FDCWD, p.dir)
 	if err != nil {
@@ -287,7 +287,7 @@ func (p *partial) reopen() (dir int, file *os.File, err error) {
 	return dir, os.NewFile(uintptr(fd), p.name), nil
 }
 
-// write adds a part's bytes and, if the file is whole then, puts it in place.
+// write writes a part and, if that completes the file, moves it into place.
 func (u *Uploads) write(key uploadKey, p *partial, part *Part) (*Result, error) {
 	dir, file, err := p.reopen()
 	if err != nil {
@@ -346,7 +346,7 @@ func digestOf(file *os.File) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// finish puts a file that is whole in its place.
+// finish moves a complete file into place.
 func (u *Uploads) finish(key uploadKey, p *partial, part *Part, dir, fd int) (*Result, error) {
 	who, err := part.owner()
 	if err != nil {
@@ -361,7 +361,7 @@ func (u *Uploads) finish(key uploadKey, p *partial, part *Part, dir, fd int) (*R
 	if err := dressFile(fd, mode, who); err != nil {
 		return nil, err
 	}
-	if targetDir != p.dir { // a symlink leads elsewhere now
+	if targetDir != p.dir { // a symlink now leads elsewhere
 		return nil, fault.New(fault.AlreadyExists, "%s: a symlink was put there meanwhile", part.Path)
 	}
 	if err := place(dir, p.name, dir, base, !part.CreateOnly); err != nil {
@@ -373,14 +373,14 @@ func (u *Uploads) finish(key uploadKey, p *partial, part *Part, dir, fd int) (*R
 	return &Result{Info: info, Created: existing == nil}, err
 }
 
-// drop removes what has come of an upload, with the directories that were made for it.
+// drop removes an incomplete upload and the directories that were made for it.
 func (u *Uploads) drop(key uploadKey, p *partial) {
 	if p.gone {
 		return
 	}
 	if dir, file, err := p.reopen(); err == nil {
-		_ = unix.Unlinkat(dir, p.name, 0) // gone is what is wanted
-		_ = file.Close()                  // and nobody needs what was written
+		_ = unix.Unlinkat(dir, p.name, 0) // it may be gone already
+		_ = file.Close()                  // the written bytes are discarded
 		_ = unix.Close(dir)
 	}
 	made := parent{fd: -1, made: p.made}
@@ -388,7 +388,7 @@ func (u *Uploads) drop(key uploadKey, p *partial) {
 	u.forgetOpen(key, p)
 }
 
-// collect removes an upload that nothing has come for, unless something comes right now.
+// collect removes an idle upload, unless a request uses it now.
 func (u *Uploads) collect(key uploadKey, p *partial) {
 	select {
 	case p.turn <- struct{}{}:
@@ -418,7 +418,7 @@ func (u *Uploads) remember(key uploadKey, size int64) {
 	}
 }
 
-// forget is called with the lock held.
+// forget must be called with the lock held.
 func (u *Uploads) forget(key uploadKey) {
 	if _, ok := u.done[key]; !ok {
 		return

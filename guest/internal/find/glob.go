@@ -1,6 +1,6 @@
-// Package find looks for files by name and by content. It walks by itself, on descriptors, opens
-// nothing but regular files, and matches by itself; a ripgrep that the runtime has only says in
-// which files nothing is to be found.
+// Package find searches files by name and by content. It walks and matches by itself, on
+// descriptors, and opens only regular files. The runtime's ripgrep is used only to rule out files
+// without matches.
 package find
 
 import (
@@ -10,19 +10,18 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// maxGlobBytes bounds one glob, as the time to match grows with it.
+// maxGlobBytes limits one glob, because the time to match grows with its length.
 const maxGlobBytes = 1024
 
-// Globs decides which paths are wanted, as the `-g` of ripgrep does: a glob that begins with !
-// leaves out, the last one that matches decides, and where one of the others is given, what none
-// matches is left out.
+// Globs select paths, as `-g` of ripgrep does. A glob that begins with ! excludes, and the last
+// matching glob decides. If there is a glob that includes, paths without a match are excluded.
 type Globs struct {
 	rules []rule
-	wants bool // whether a glob is given that does not leave out
+	wants bool // true if a glob includes paths
 }
 
-// ParseGlobs reads globs: * ? [] ** and {a,b}; one with a slash counts from the top, any other at
-// every depth.
+// ParseGlobs parses globs: * ? [] ** and {a,b}. A glob with a slash is relative to the top, and any
+// other applies at every depth.
 func ParseGlobs(texts []string) (*Globs, error) {
 	g := &Globs{}
 	for _, text := range texts {
@@ -39,7 +38,7 @@ func ParseGlobs(texts []string) (*Globs, error) {
 	return g, nil
 }
 
-// Wants tells whether a path, relative to the top, is asked for.
+// Wants returns true if a path, relative to the top, is selected.
 func (g *Globs) Wants(path string, isDir bool) bool {
 	for i := len(g.rules) - 1; i >= 0; i-- {
 		if g.rules[i].matches(path, isDir) {
@@ -49,7 +48,7 @@ func (g *Globs) Wants(path string, isDir bool) bool {
 	return !g.wants
 }
 
-// Prunes tells whether nothing below a directory is asked for.
+// Prunes returns true if no descendant of a directory is selected.
 func (g *Globs) Prunes(path string) bool {
 	for i := len(g.rules) - 1; i >= 0; i-- {
 		if g.rules[i].matches(path, true) {
@@ -59,11 +58,11 @@ func (g *Globs) Prunes(path string) bool {
 	return false
 }
 
-// rule is one glob. Most are a name or *.extension, which are compared without an expression.
+// rule is one glob. Most are a name or *.extension, which need no regular expression.
 type rule struct {
 	negated  bool // begins with !
 	dirOnly  bool // ends with /
-	anyDepth bool // holds no other slash: it is about names
+	anyDepth bool // contains no other slash, and applies to names
 	exact    string
 	suffix   string
 	pattern  *regexp.Regexp
@@ -117,8 +116,8 @@ func (r *rule) matches(path string, isDir bool) bool {
 	}
 }
 
-// expressionOf writes a glob as a regular expression. ** is several directories only where it is a
-// whole part (gitignore(5)).
+// expressionOf converts a glob to a regular expression. ** matches several directories only if it
+// is a whole part (gitignore(5)).
 func expressionOf(glob string, braces bool) (string, bool) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -167,10 +166,10 @@ func quoteByte(c byte) string {
 	if c < 0x80 {
 		return regexp.QuoteMeta(string(rune(c)))
 	}
-	return string([]byte{c}) // a part of a character, whose other parts follow
+	return string([]byte{c}) // a part of a character, whose other bytes follow
 }
 
-// classOf writes a bracket expression, and answers its length in the glob; 0 where it is not
+// classOf converts a bracket expression and returns its length in the glob, or 0 if it is not
 // closed.
 func classOf(glob string) (class string, length int) {
 	i := 1

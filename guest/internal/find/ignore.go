@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// maxIgnoreBytes and maxIgnoreRules bound what is read of one .gitignore.
+	// maxIgnoreBytes and maxIgnoreRules limit one .gitignore.
 	maxIgnoreBytes = 1 << 20
 	maxIgnoreRules = 10_000
 )
 
-// ignoreList is the rules of one .gitignore (gitignore(5)), about paths below its directory.
+// ignoreList holds the rules of one .gitignore (gitignore(5)), which apply below its directory.
 type ignoreList struct {
-	prefix string // of paths relative to the top, up to this directory: "" or "a/b/"
-	above  string // what precedes paths relative to the top, for a list above it: "" or "a/b/"
+	prefix string // the path of this directory relative to the top: "" or "a/b/"
+	above  string // for a list above the top, the path from its directory to the top: "" or "a/b/"
 	rules  []rule
 }
 
-// parseIgnore reads the lines of a .gitignore. A line that makes no sense is passed over, as git
-// does.
+// parseIgnore parses the lines of a .gitignore. It skips malformed lines, as git does.
 func parseIgnore(text string) []rule {
 	var rules []rule
 	for line := range strings.Lines(text) {
@@ -39,7 +38,7 @@ func parseIgnore(text string) []rule {
 	return rules
 }
 
-// trimLine drops the end of a line, and spaces before it that are not escaped.
+// trimLine removes the end of a line, and the spaces before it that are not escaped.
 func trimLine(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
@@ -48,8 +47,8 @@ func trimLine(line string) string {
 	return line
 }
 
-// verdict is what a list says about a path relative to the top: whether it has a rule for it, and
-// whether that ignores it.
+// verdict returns the list's decision about a path relative to the top. known is true if a rule
+// matches.
 func (l *ignoreList) verdict(path string, isDir bool) (known, ignored bool) {
 	own := path
 	if l.above != "" {
@@ -75,7 +74,8 @@ func isIgnored(lists []*ignoreList, path string, isDir bool) bool {
 	return false
 }
 
-// readIgnore reads the .gitignore in an open directory; none, and what is no file, has no rules.
+// readIgnore reads the .gitignore in an open directory. If it is missing or not a regular file,
+// there are no rules.
 func readIgnore(dir int) []rule {
 	fd, err := fdtree.OpenFile(dir, ".gitignore")
 	if err != nil {
@@ -94,8 +94,8 @@ func readIgnore(dir int) []rule {
 	return parseIgnore(string(b))
 }
 
-// ignoresAbove reads the lists of the directories above an open one, up to the root of the git
-// repository that it is in. Outside of a repository there are none. Outermost first.
+// ignoresAbove reads the lists of the directories above an open one, up to the root of its git
+// repository, outermost first. Outside of a repository there are none.
 func ignoresAbove(top int) []*ignoreList {
 	var lists []*ignoreList
 	at, err := unix.FcntlInt(uintptr(top), unix.F_DUPFD_CLOEXEC, 0)
@@ -123,8 +123,7 @@ func isRepository(dir int) bool {
 	return unix.Fstatat(dir, ".git", &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// nameInParent finds an open directory's name, and opens its parent; -1 for the root, which has
-// none.
+// nameInParent returns an open directory's name and its open parent. For the root the parent is -1.
 func nameInParent(dir int) (name string, parent int, err error) {
 	b := make([]byte, unix.PathMax)
 	n, err := unix.Readlink("/proc/self/fd/"+itoa(dir), b)

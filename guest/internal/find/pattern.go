@@ -8,24 +8,24 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// maxPatternBytes bounds a pattern, as the memory of an expression grows with it.
+// maxPatternBytes limits a pattern, because the memory of an expression grows with its length.
 const maxPatternBytes = 4096
 
-// Content is what a line has to hold.
+// Content describes the text that a line has to contain.
 type Content struct {
 	Pattern       string `json:"pattern"`
-	Regex         bool   `json:"regex"` // RE2's syntax; else the pattern is plain text
+	Regex         bool   `json:"regex"` // RE2 syntax; otherwise the pattern is plain text
 	CaseSensitive bool   `json:"case_sensitive"`
 }
 
 // Matcher finds a pattern in lines.
 type Matcher struct {
-	literal []byte // plain text as it is; nil where pattern decides
+	literal []byte // the exact text; nil if pattern is used
 	pattern *regexp.Regexp
-	tree    *syntax.Regexp // for ripgrep; nil for plain text as it is
+	tree    *syntax.Regexp // for ripgrep; nil for an exact text
 }
 
-// Compile reads the pattern.
+// Compile compiles the pattern.
 func (c *Content) Compile() (*Matcher, error) {
 	expression, err := c.Expression()
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Content) Compile() (*Matcher, error) {
 	return &Matcher{pattern: pattern, tree: tree.Simplify()}, nil
 }
 
-// Expression is the pattern as a regular expression.
+// Expression returns the pattern as a regular expression.
 func (c *Content) Expression() (string, error) {
 	if c.Pattern == "" || len(c.Pattern) > maxPatternBytes {
 		return "", fault.New(fault.InvalidRequest, "pattern: 1 to %d bytes", maxPatternBytes)
@@ -64,7 +64,7 @@ func badPattern(err error) error {
 	return fault.New(fault.InvalidRequest, "pattern: %s (the syntax is RE2's)", err)
 }
 
-// Find answers where in a line the first match is; start is -1 where there is none.
+// Find returns the place of the first match in a line; start is -1 if there is none.
 func (m *Matcher) Find(line []byte) (start, end int) {
 	if m.literal != nil {
 		start = bytes.Index(line, m.literal)
@@ -77,8 +77,8 @@ func (m *Matcher) Find(line []byte) (start, end int) {
 	return at[0], at[1]
 }
 
-// skip answers how many bytes at the beginning of a block, up to the beginning of a line, hold no
-// match for certain.
+// skip returns the length of the beginning of a block that certainly has no match. It ends at the
+// beginning of a line.
 func (m *Matcher) skip(block []byte) int {
 	if m.literal == nil {
 		return 0

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	// worthFiles and worthBytes are from when on starting ripgrep costs less than it saves.
+	// worthFiles and worthBytes are the sizes from which ripgrep saves more time than its start
+	// costs.
 	worthFiles = 32
 	worthBytes = 2 << 20
 )
 
-// places is where ripgrep is looked for: nowhere that only root of the runtime can write to is left
-// out, nothing else is in.
+// places are the paths of ripgrep. Other programs of the runtime are not used.
 var places = []string{"/usr/local/bin/rg", "/usr/bin/rg", "/bin/rg"}
 
-// Ripgrep tells in which files nothing is to be found, where the runtime has it. It is a program of
-// the runtime's, so its word only ever leaves files out, it is waited for no longer than the search
-// lasts, and where it fails in any way nothing is left out.
+// Ripgrep rules out files without matches, if the runtime has ripgrep. It is a program of the
+// runtime and not trusted: its output can only leave out files. It is killed at the end of the
+// search, and if it fails, no file is left out.
 type Ripgrep struct {
 	pool *supervise.Pool
 }
 
-// NewRipgrep runs ripgrep in supervisors of a pool.
+// NewRipgrep returns a Ripgrep that runs in supervisors of a pool.
 func NewRipgrep(pool *supervise.Pool) *Ripgrep { return &Ripgrep{pool: pool} }
 
-// program finds a ripgrep that root alone can have put there; "" where there is none.
+// program returns the path of a ripgrep that only root can have installed, or "".
 func (*Ripgrep) program() string {
 	return supervise.RootsProgram(places)
 }
 
-// arguments are those of a search that can leave a file out only where no line of it matches; false
-// where there is no such.
+// arguments returns the arguments of a search that leaves out only files without a matching line.
+// It returns false if there are none.
 func (m *Matcher) arguments() ([]string, bool) {
 	arguments := []string{
 		"rg", "--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--no-ignore", "--hidden",
@@ -46,8 +46,8 @@ func (m *Matcher) arguments() ([]string, bool) {
 	return append(arguments, "--case-sensitive", "-e", expression, "--"), ok
 }
 
-// narrow answers those of a batch in which there may be matches: all of them where ripgrep cannot
-// be asked.
+// narrow returns the files of a batch that may have matches. It returns all if ripgrep cannot be
+// used.
 func (g *Ripgrep) narrow(ctx context.Context, s *Search, batch []Entry) []Entry {
 	size := int64(0)
 	for _, e := range batch {
@@ -58,7 +58,8 @@ func (g *Ripgrep) narrow(ctx context.Context, s *Search, batch []Entry) []Entry 
 	if program == "" || !sound || len(batch) < worthFiles && size < worthBytes {
 		return batch
 	}
-	limit := 1 // of the answer: each name at most once
+	// The limit of the output. It contains each name at most once.
+	limit := 1
 	for _, e := range batch {
 		arguments = append(arguments, "./"+e.Path)
 		limit += len(e.Path) + len("./\x00")
@@ -67,7 +68,8 @@ func (g *Ripgrep) narrow(ctx context.Context, s *Search, batch []Entry) []Entry 
 		Path: program, Argv: arguments, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Dir: s.tree.Path, Umask: 0o077,
 	}
 	out, status, err := g.pool.Output(ctx, start, limit)
-	if err != nil || !status.Exited() || status.ExitStatus() > 1 { // 0 is for matches and 1 for none
+	// The exit code is 0 for matches and 1 for none.
+	if err != nil || !status.Exited() || status.ExitStatus() > 1 {
 		return batch
 	}
 	named := map[string]bool{}

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// rustExpression writes an expression in the dialect of ripgrep (docs.rs/regex) so that every line
-// that matches here matches there, too. Whatever the two understand differently is written out:
-// classes and case as lists of characters, bytes that are no UTF-8 as such, which only here count
-// as a character. False where that cannot be had.
+// rustExpression converts an expression to ripgrep's dialect (docs.rs/regex), so that every line
+// that matches here also matches there. It spells out the differences: classes and case as lists of
+// characters, and invalid UTF-8 as bytes, which count as a character only here. It returns false if
+// the conversion is impossible.
 func rustExpression(tree *syntax.Regexp) (string, bool) {
 	w := rustWriter{}
 	w.write(tree)
@@ -23,8 +23,9 @@ type rustWriter struct {
 	impossible bool
 }
 
-// assertion writes something that looks at where it is. A line here ends before \r\n: where that is
-// written as "perhaps a \r", what comes after it would look from behind the \r.
+// assertion writes an assertion about the position. A line here ends before \r\n, which is
+// converted to an optional \r. An assertion after it would be evaluated behind the \r, so it is
+// refused.
 func (w *rustWriter) assertion(text string) {
 	w.impossible = w.impossible || w.ends
 	w.WriteString(text)
@@ -72,7 +73,7 @@ func (w *rustWriter) write(re *syntax.Regexp) {
 			w.write(sub)
 		}
 		w.WriteByte(')')
-	default: // what matches nothing, or is not there after Simplify
+	default: // never matches, or is removed by Simplify
 		w.impossible = true
 	}
 }
@@ -84,7 +85,7 @@ func (w *rustWriter) group(re *syntax.Regexp, times string) {
 	w.WriteString(times)
 }
 
-// character writes one character, with all that are the same but for case.
+// character writes one character, with its other cases if fold is set.
 func (w *rustWriter) character(r rune, fold bool) {
 	ranges := []rune{r, r}
 	if fold {
@@ -95,8 +96,8 @@ func (w *rustWriter) character(r rune, fold bool) {
 	w.class(ranges)
 }
 
-// class writes pairs of first and last character. Line ends are left out, as no line holds one.
-// What is no UTF-8 is U+FFFD here.
+// class writes pairs of first and last characters. It leaves out line ends, because no line
+// contains one. Invalid UTF-8 is U+FFFD here.
 func (w *rustWriter) class(ranges []rune) {
 	var b strings.Builder
 	invalid := false

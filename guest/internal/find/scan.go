@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// maxLineBytes is how much of one line is looked at. What a line has more is passed over.
+	// maxLineBytes is the searched part of one line. The rest of a longer line is skipped.
 	maxLineBytes = 1 << 20
 	blockBytes   = 256 << 10
-	// maxTextBytes is how much of a line is shown, and leadBytes how much of that is before the
-	// match in a longer line.
+	// maxTextBytes limits the returned part of a line. leadBytes is the part of it before the match
+	// in a longer line.
 	maxTextBytes = 1000
 	leadBytes    = 200
 )
 
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockBytes, maxLineBytes); return &b }}
 
-// Line is a line that matches. Column and Length count characters, from 1.
+// Line is a line with a match. Column and Length count characters, from 1.
 type Line struct {
 	Number    int
 	Column    int
 	Length    int
-	Text      []byte // valid until the next one
-	Truncated bool   // whether Text is a part of the line
+	Text      []byte // valid until the next line
+	Truncated bool   // true if Text is a part of the line
 }
 
-// errBinary says that a file holds a NUL byte.
+// errBinary is returned for a file with a NUL byte.
 var errBinary = errors.New("binary")
 
-// scan calls found for each line that matches. A file with a NUL byte is errBinary, perhaps after
-// some lines.
+// scan calls found for each line with a match. It returns errBinary for a file with a NUL byte,
+// possibly after some lines.
 func (m *Matcher) scan(r io.Reader, found func(Line) error) error {
 	pooled := blocks.Get().(*[]byte)
 	buffer := (*pooled)[:blockBytes]
@@ -65,12 +65,12 @@ func (m *Matcher) scan(r io.Reader, found func(Line) error) error {
 		case len(buffer) < maxLineBytes:
 			buffer = grow(buffer)
 			continue
-		default: // a line longer than is looked at: this much of it, and the rest is passed over
+		default: // a line above the limit: its beginning is searched, and the rest is skipped
 			complete = held
 		}
 		cut := !atEnd && end < 0
 		block := buffer[:complete]
-		if inLong { // what is left of a line that was cut
+		if inLong { // the rest of a line that was cut
 			if i := bytes.IndexByte(block, '\n'); i >= 0 {
 				block, inLong = block[i+1:], false
 			} else {
@@ -88,7 +88,7 @@ func (m *Matcher) scan(r io.Reader, found func(Line) error) error {
 	}
 }
 
-// grow doubles a buffer, whose bytes all stay.
+// grow doubles a buffer and keeps its bytes.
 func grow(b []byte) []byte {
 	if size := min(2*len(b), maxLineBytes); size <= cap(b) {
 		return b[:size]
@@ -98,7 +98,7 @@ func grow(b []byte) []byte {
 	return bigger[:min(2*len(b), maxLineBytes)]
 }
 
-// lines looks through whole lines. number counts those before them, and then these as well.
+// lines searches whole lines. number is the count of lines so far.
 func (m *Matcher) lines(block []byte, number *int, found func(Line) error) error {
 	for len(block) > 0 {
 		skipped := m.skip(block)
@@ -127,7 +127,7 @@ func (m *Matcher) lines(block []byte, number *int, found func(Line) error) error
 	return nil
 }
 
-// show tells of a match: the whole line, or of a long one the part around the match.
+// show returns a match with the whole line, or with the part of a long line around the match.
 func show(line []byte, number, start, end int) Line {
 	l := Line{
 		Number: number, Column: utf8.RuneCount(line[:start]) + 1, Length: utf8.RuneCount(line[start:end]), Text: line,

@@ -14,22 +14,21 @@ import (
 )
 
 const (
-	// MaxResults bounds the matches of one search.
+	// MaxResults limits the matches of one search.
 	MaxResults = 10_000
 	maxTimeout = 10 * time.Minute
-	// maxRunning is how many searches go on at once; others wait. Each has a block of lines in
-	// memory.
+	// maxRunning limits the concurrent searches; others wait. Each has a block of lines in memory.
 	maxRunning = 4
-	// batchFiles and batchNameBytes are how many files are looked at together.
+	// batchFiles and batchNameBytes limit the files that are searched together.
 	batchFiles     = 512
 	batchNameBytes = 64 << 10
-	// maxItemBytes bounds all that one search tells, names and lines together.
+	// maxItemBytes limits the output of one search, names and lines together.
 	maxItemBytes = 8 << 20
 )
 
 var running = make(chan struct{}, maxRunning)
 
-// Request is a search as the host asks for it.
+// Request is a search, as the host describes it.
 type Request struct {
 	Path       string   `json:"path"`
 	Globs      []string `json:"globs"`
@@ -42,7 +41,7 @@ type Request struct {
 	TimeoutMs  int64    `json:"timeout_ms"`
 }
 
-// Match is something found: a line, or a name where no content was asked for.
+// Match is a line, or a name if the request has no content.
 type Match struct {
 	Type       string  `json:"type"` // "match"
 	Cursor     int     `json:"cursor"`
@@ -56,17 +55,17 @@ type Match struct {
 	Truncated  bool    `json:"text_truncated"`
 }
 
-// End is the last item. Truncated is nil where all was looked at: else "max_results", "max_bytes"
-// or "timeout".
+// End is the last item. Truncated is nil if the search is complete, and otherwise "max_results",
+// "max_bytes" or "timeout".
 type End struct {
 	Type          string  `json:"type"` // "end"
 	Cursor        int     `json:"cursor"`
 	Truncated     *string `json:"truncated"`
 	FilesSearched int     `json:"files_searched"`
-	FilesSkipped  int     `json:"files_skipped"` // binary, or not to be read
+	FilesSkipped  int     `json:"files_skipped"` // binary or unreadable
 }
 
-// Search is a request that makes sense, with its top open.
+// Search is a validated request with its top open.
 type Search struct {
 	tree    Tree
 	kind    uint32 // of unix.S_IFMT; 0: any
@@ -99,7 +98,7 @@ func kindOf(mode uint32) string {
 	return "device"
 }
 
-// Prepare checks a request and opens its top. Whoever gets a search runs it.
+// Prepare validates a request and opens its top. The caller must run the search.
 func (r *Request) Prepare(ctx context.Context, ripgrep *Ripgrep) (*Search, error) {
 	if r.MaxResults < 1 || r.MaxResults > MaxResults || r.MaxDepth < 1 || r.MaxDepth > MaxDepth ||
 		r.TimeoutMs < 1 || r.TimeoutMs > maxTimeout.Milliseconds() {
@@ -129,7 +128,7 @@ func (r *Request) Prepare(ctx context.Context, ripgrep *Ripgrep) (*Search, error
 	return s, s.open(ctx)
 }
 
-// open waits for its turn and opens the top.
+// open waits until a search may run, and opens the top.
 func (s *Search) open(ctx context.Context) (err error) {
 	select {
 	case running <- struct{}{}:
@@ -151,10 +150,10 @@ func (s *Search) open(ctx context.Context) (err error) {
 	return err
 }
 
-// errEnough ends a walk whose results are bounded.
+// errEnough ends a walk at the limit of results.
 var errEnough = errors.New("enough")
 
-// Run tells each match, then answers how it ended: not an error where time or room was over.
+// Run emits each match and returns the end item. A timeout or a limit is not an error.
 func (s *Search) Run(ctx context.Context, emit func(Match) error) (*End, error) {
 	defer s.release()
 	s.emit = emit
@@ -210,7 +209,7 @@ func (s *Search) walk(ctx context.Context) error {
 	return s.flush(ctx, below)
 }
 
-// flush looks into the files of the batch.
+// flush searches the files of the batch.
 func (s *Search) flush(ctx context.Context, below *fdtree.Below) error {
 	batch := s.batch
 	s.batch, s.bytes = nil, 0
@@ -245,14 +244,14 @@ func (s *Search) lookInto(ctx context.Context, files []Entry, below *fdtree.Belo
 	return nil
 }
 
-// isUnreadable tells whether a file could not be opened or read: it has gone, or is being made.
+// isUnreadable returns true if a file could not be opened or read, for example because it was
+// removed.
 func isUnreadable(err error) bool {
 	var errno unix.Errno
 	return errors.As(err, &errno)
 }
 
-// matchesIn looks through one file. Matches are held until its end, since it may turn out to be
-// binary.
+// matchesIn searches one file. It holds the matches until the end, because the file may be binary.
 func (s *Search) matchesIn(ctx context.Context, e Entry, below *fdtree.Below) ([]Match, error) {
 	fd, err := -1, error(nil)
 	if s.only != nil {
@@ -269,7 +268,7 @@ func (s *Search) matchesIn(ctx context.Context, e Entry, below *fdtree.Below) ([
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG { // replaced since it was looked at
+	if st.Mode&unix.S_IFMT != unix.S_IFREG { // replaced since the walk
 		return nil, unix.ENXIO
 	}
 	var found []Match
@@ -286,7 +285,7 @@ func (s *Search) matchesIn(ctx context.Context, e Entry, below *fdtree.Below) ([
 	return found, err
 }
 
-// reader ends with the context.
+// reader reads a file until the context ends.
 type reader struct {
 	ctx  context.Context
 	file *os.File
@@ -304,7 +303,7 @@ func (r reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// tell completes a match and hands it on, or ends the search where there are enough.
+// tell completes a match and emits it, or ends the search at a limit.
 func (s *Search) tell(m Match) error {
 	if s.cursor >= s.limit {
 		s.truncate("max_results")

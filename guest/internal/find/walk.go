@@ -14,28 +14,28 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// Tree is which part of a tree is looked at.
+// Tree selects a part of a tree.
 type Tree struct {
 	Path      string // a directory, or one file
 	Globs     *Globs
-	Hidden    bool // names that begin with a dot, too
-	Gitignore bool // not what .gitignore files name, and not .git
-	MaxDepth  int  // 1: only what is in the directory itself
+	Hidden    bool // include names that begin with a dot
+	Gitignore bool // exclude .git and names that .gitignore files list
+	MaxDepth  int  // 1: only the directory itself
 }
 
-// Entry is something in the tree. Path is relative to the top; "" is the top itself, where that is
-// no directory.
+// Entry is an entry of the tree. Path is relative to the top, and "" for a top that is not a
+// directory.
 type Entry struct {
 	Path string
-	Mode uint32 // its type, of unix.S_IFMT; links are never followed
+	Mode uint32 // its type, of unix.S_IFMT; symlinks are not followed
 	Size int64
 }
 
-// MaxDepth is how deep a tree is looked at, at the most.
+// MaxDepth is the largest depth of a search.
 const MaxDepth = 256
 
-// Open opens the top of the tree for Walk. A top that is no directory has the descriptor -1 and its
-// own facts.
+// Open opens the top of the tree for Walk. If the top is not a directory, fd is -1 and only
+// describes it.
 func (t *Tree) Open() (fd int, only *Entry, err error) {
 	fd, err = fdtree.OpenDirFollow(unix.AT_FDCWD, t.Path)
 	if err == unix.ENOTDIR {
@@ -51,11 +51,11 @@ func (t *Tree) Open() (fd int, only *Entry, err error) {
 	return fd, nil, nil
 }
 
-// frame is a directory on the way down: what is still to be visited in it.
+// frame is a directory on the path down, with the names that are still to be visited.
 type frame struct {
 	prefix string // "" or "a/b/"
 	names  []string
-	lists  int // how many ignore lists hold in it
+	lists  int // the number of ignore lists that apply in it
 }
 
 type walker struct {
@@ -67,8 +67,8 @@ type walker struct {
 	visit func(Entry) error
 }
 
-// Walk visits what is wanted below an open directory, which it closes: depth-first, siblings by the
-// bytes of their names. What cannot be looked at is passed over, since it may be going away.
+// Walk visits the selected entries below an open directory, which it closes: depth-first, siblings
+// in byte order of their names. It skips unreadable entries, which may be removed meanwhile.
 func (t *Tree) Walk(ctx context.Context, top int, visit func(Entry) error) error {
 	w := &walker{ctx: ctx, tree: t, visit: visit}
 	defer w.path.Close()
@@ -118,7 +118,7 @@ func (w *walker) enter(fd int, prefix string) error {
 	if err != nil && w.ctx.Err() != nil {
 		return err
 	}
-	slices.Sort(f.names) // a directory that cannot be read to its end shows what was read of it
+	slices.Sort(f.names) // after a read error, the names read so far
 	w.stack = append(w.stack, f)
 	return nil
 }
@@ -129,7 +129,7 @@ func (w *walker) leave() error {
 	return w.path.Pop()
 }
 
-// look visits one name and, where it is a directory, goes down into it.
+// look visits one name and, if it is a directory, enters it.
 func (w *walker) look(prefix, name string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err

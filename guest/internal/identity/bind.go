@@ -1,4 +1,4 @@
-// Package identity turns an anonymous runtime into a certain one.
+// Package identity gives an anonymous runtime an identity.
 package identity
 
 import (
@@ -18,11 +18,11 @@ import (
 	"holt.dev/guest/internal/process"
 )
 
-// Request is who the runtime is to be.
+// Request is the identity that a runtime gets.
 type Request struct {
 	RuntimeID string `json:"runtime_id"`
-	// Renew is whether it becomes that also where it is bound, after a restore of its own
-	// checkpoint or of another runtime's.
+	// Renew applies the identity also to a bound runtime, after a restore of its own checkpoint or
+	// of another runtime's.
 	Renew bool `json:"renew"`
 	Names
 	Env        map[string]string `json:"env"`
@@ -35,47 +35,49 @@ type Request struct {
 	Network    *network.Config   `json:"network"`
 }
 
-// Answer is what became of a bind. What could not be applied is said, never left to be found out.
+// Answer is the result of a bind. Problems lists the settings that could not be applied.
 type Answer struct {
-	RuntimeID string   `json:"runtime_id"`
-	Limits    Limits   `json:"limits"`
-	Clock     bool     `json:"clock"`    // whether it was set
-	Hostname  bool     `json:"hostname"` // whether the kernel's name was set
-	Network   bool     `json:"network"`  // whether there is one
-	Distinct  bool     `json:"distinct"` // false: it may share random numbers, names or keys with the runtime that it was before
-	Problems  []string `json:"problems"`
+	RuntimeID string `json:"runtime_id"`
+	Limits    Limits `json:"limits"`
+	Clock     bool   `json:"clock"`    // true if it was set
+	Hostname  bool   `json:"hostname"` // true if the kernel's hostname was set
+	Network   bool   `json:"network"`  // true if there is a network
+	// Distinct is false if the runtime may share random numbers, names or keys with the runtime
+	// that it was before.
+	Distinct bool     `json:"distinct"`
+	Problems []string `json:"problems"`
 }
 
-// Limits tells which limits hold inside the runtime.
+// Limits reports the limits that are in force inside the runtime.
 type Limits struct {
 	Pids bool `json:"pids"`
 }
 
-// sharedBy names what two runtimes would have in common where it could not be applied.
+// sharedBy names the settings that two runtimes share if they could not be applied.
 var sharedBy = []string{"entropy", machineIDFile, dbusMachineIDFile, hostnameFile, "hostname", hostKeys}
 
-// State is who the runtime is, so far.
+// State is the current identity of the runtime.
 type State struct {
 	mu     sync.Mutex
 	answer *Answer
-	// defaults are kept apart from answer, as commands read them often. Those of a seed hold until
-	// it is bound; nil before either.
+	// defaults are separate from answer, because commands read them often. The defaults of a seed
+	// apply until the bind. They are nil before both.
 	defaults *process.Defaults
-	pidsMax  int64 // in force; 0 for none
-	// seeded are the names that a seed has given, until it is bound.
+	pidsMax  int64 // in force; 0: none
+	// seeded are the names from a seed, until the bind.
 	seeded *Names
-	// hostLines are those that /etc/hosts has been given, whoever the runtime was then.
+	// hostLines are the lines that /etc/hosts was given, also under earlier identities.
 	hostLines [][]byte
-	// LetGo is called when the runtime becomes another one: whoever waited for something of the one
-	// before does not come back.
+	// LetGo is called when the runtime gets another identity. Clients that waited for the earlier
+	// one do not return.
 	LetGo func()
-	// LimitPids enforces a number of processes on everything that commands start.
+	// LimitPids limits the number of processes that commands start.
 	LimitPids func(max int64) error
-	// Network is the runtime's way out, which is none until the host gives it one.
+	// Network is the runtime's network. It is down until the host configures it.
 	Network *network.Network
 }
 
-// isLabel tells whether text is one label of a host's name (RFC 1123, 2.1), in small letters.
+// isLabel returns true if text is one label of a hostname (RFC 1123, 2.1), in lower case.
 func isLabel(text string) bool {
 	return charset.Only(text, 1, 63, charset.Lower+charset.Digits+"-") && text[0] != '-' && text[len(text)-1] != '-'
 }
@@ -125,7 +127,7 @@ func checkDefaults(user string, env map[string]string, wanted *network.Config) e
 	return process.CheckEnv(env)
 }
 
-// RuntimeID is the bound id, or nil.
+// RuntimeID returns the bound id, or nil.
 func (s *State) RuntimeID() *string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +137,8 @@ func (s *State) RuntimeID() *string {
 	return &s.answer.RuntimeID
 }
 
-// Defaults are what commands and files begin with; an error before the runtime is bound or seeded.
+// Defaults returns the defaults of commands and files. It returns an error before the runtime is
+// bound or seeded.
 func (s *State) Defaults() (process.Defaults, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,9 +153,9 @@ func (s *State) Defaults() (process.Defaults, error) {
 	return bound, nil
 }
 
-// Bind applies an identity, once. The same id again answers what became of the first. With Renew it
-// is applied again, and may be another one; what the runtime is known by (its names, its keys) is
-// then left alone where the id is the same, for somebody inside may have changed it.
+// Bind applies an identity once. A repeated call with the same id returns the first result. With
+// Renew it applies an identity again, also another one. If the id is the same, names and keys are
+// kept, because a program inside may have changed them.
 func (s *State) Bind(r Request) (*Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +186,7 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	} else {
 		s.LetGo()
 		answer.Hostname = s.name(r.Names, try)
-		s.seeded = nil // Whoever has it from here on may change them.
+		s.seeded = nil // programs may change the names from now on
 	}
 	if r.PidsMax != nil {
 		answer.Limits.Pids = try("pids_max", s.limitPids(*r.PidsMax))
@@ -198,7 +201,7 @@ func (s *State) Bind(r Request) (*Answer, error) {
 	return answer, nil
 }
 
-// limitPids enforces a number of processes, unless that is in force.
+// limitPids limits the number of processes, unless that limit is in force.
 func (s *State) limitPids(limit int64) error {
 	if s.pidsMax == limit {
 		return nil
@@ -210,8 +213,8 @@ func (s *State) limitPids(limit int64) error {
 	return err
 }
 
-// stirIn adds bytes to the kernel's entropy (random(4)), so that two restores of one checkpoint do
-// not draw alike.
+// stirIn adds bytes to the kernel's entropy (random(4)), so that two restores of one checkpoint
+// draw different random numbers.
 func stirIn(entropy []byte) error {
 	if len(entropy) == 0 {
 		return nil

@@ -21,15 +21,15 @@ import (
 
 const (
 	hostKeysDir = "/etc/ssh"
-	// rsaBits is what ssh-keygen(1) takes by itself.
+	// rsaBits is the default of ssh-keygen(1).
 	rsaBits = 3072
-	// maxProblems bounds what is said of keys that could not be made.
+	// maxProblems limits the reported errors about keys.
 	maxProblems = 8
-	// hostKeys is what they are called in the problems of a bind.
+	// hostKeys is the name of the keys in the problems of a bind.
 	hostKeys = "ssh host keys"
 )
 
-// keyMakers are the kinds of key that can be made, all that sshd(8) has by itself.
+// keyMakers generate the supported kinds of key, which are the defaults of sshd(8).
 var keyMakers = map[string]func() (crypto.Signer, error){
 	"ed25519": func() (crypto.Signer, error) {
 		_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -39,9 +39,9 @@ var keyMakers = map[string]func() (crypto.Signer, error){
 	"rsa":   func() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, rsaBits) },
 }
 
-// renewHostKeys makes the runtime's SSH host keys anew: whoever knows those of an image, or of the
-// runtime that this one was made of, could pass itself off as this one. Those that cannot be made
-// anew are left as they are if they are an image's, and taken away if they are another runtime's.
+// renewHostKeys replaces the runtime's SSH host keys. With the keys of an image, or of the runtime
+// before, others could impersonate this runtime. Keys that cannot be replaced are kept if they come
+// from an image, and removed if they come from another runtime.
 func (s *State) renewHostKeys(hostname string, try func(what string, err error) bool) {
 	stale, why := makeHostKeys(hostKeysDir, hostname)
 	if len(stale) == 0 {
@@ -59,8 +59,8 @@ func (s *State) renewHostKeys(hostname string, try func(what string, err error) 
 	}
 }
 
-// makeHostKeys makes the keys in a directory anew, each of the kind that it has. It answers those
-// of which it could not, and why.
+// makeHostKeys replaces the keys in a directory by new ones of the same kinds. It returns the kinds
+// that could not be replaced, and the reasons.
 func makeHostKeys(dir, hostname string) (stale []string, why error) {
 	kinds := hostKeyKinds(dir)
 	problems := make([]error, len(kinds))
@@ -94,11 +94,11 @@ func makeHostKeys(dir, hostname string) (stale []string, why error) {
 	return stale, why
 }
 
-// hostKeyKinds are those of which there is a key.
+// hostKeyKinds returns the kinds of the existing keys.
 func hostKeyKinds(dir string) (kinds []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // no SSH, or nothing of it that this could know
+		return nil // no SSH, or an unreadable directory
 	}
 	for _, entry := range entries {
 		kind, named := strings.CutPrefix(entry.Name(), "ssh_host_")
@@ -110,8 +110,7 @@ func hostKeyKinds(dir string) (kinds []string) {
 	return kinds
 }
 
-// placeHostKey puts a new key and its public part where the old ones are, with the owner and mode
-// that they have.
+// placeHostKey replaces a key and its public part. It keeps the owner and mode of the private key.
 func placeHostKey(place string, key crypto.Signer, comment string) error {
 	written, err := newSSHKey(key)
 	if err != nil {
@@ -130,7 +129,7 @@ func placeHostKey(place string, key crypto.Signer, comment string) error {
 	return unix.Lchown(place, int(st.Uid), int(st.Gid))
 }
 
-// removeHostKey takes a key and its public part away.
+// removeHostKey removes a key and its public part.
 func removeHostKey(dir, kind string) error {
 	place := hostKeyPlace(dir, kind)
 	for _, path := range []string{place, place + ".pub"} {

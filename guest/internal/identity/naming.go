@@ -13,27 +13,26 @@ import (
 
 const (
 	machineIDFile = "/etc/machine-id"
-	// dbusMachineIDFile is a link to the other, except where an older D-Bus has written it
+	// dbusMachineIDFile is a symlink to machineIDFile, unless an older D-Bus has written it
 	// (dbus-uuidgen(1)).
 	dbusMachineIDFile = "/var/lib/dbus/machine-id"
 	hostnameFile      = "/etc/hostname"
 	hostsFile         = "/etc/hosts"
-	// maxHostsBytes bounds what is read of a file that an image brings.
+	// maxHostsBytes limits a file that an image contains.
 	maxHostsBytes = 64 << 10
 )
 
-// Names are those by which others know a runtime.
+// Names identify a runtime to others.
 type Names struct {
 	Hostname    string `json:"hostname"`
 	MachineID   string `json:"machine_id"`
 	SetHostname bool   `json:"set_hostname"`
 }
 
-// name gives the runtime its names, and takes away those that it had before. What a seed has said
-// alike is left as it is, and so are the keys that were made then. It answers whether the kernel's
-// name was set.
+// name gives the runtime its names, and removes the earlier ones. It keeps names that a seed has
+// already set, and the keys that were made then. It returns true if the kernel's hostname was set.
 func (s *State) name(wanted Names, try func(what string, err error) bool) (hostname bool) {
-	// First: /etc/hosts also has the kernel's name, if that differs.
+	// The kernel's name comes first, because /etc/hosts also contains it if it differs.
 	hostname = wanted.SetHostname && try("hostname", unix.Sethostname([]byte(wanted.Hostname)))
 	if s.seeded == nil || s.seeded.Hostname != wanted.Hostname {
 		s.nameHost(wanted.Hostname, try)
@@ -59,7 +58,7 @@ func nameMachine(machineID string, try func(what string, err error) bool) {
 	}
 }
 
-// addHost lets the runtime resolve its own name. It adds the kernel's name too where that cannot be
+// addHost makes the runtime's own name resolvable. It adds the kernel's name too if that cannot be
 // set (class container), and localhost if the image has no hosts file. It removes earlier names.
 func (s *State) addHost(hostname string) error {
 	old, err := etc.ReadRegular(hostsFile, maxHostsBytes)
@@ -85,7 +84,7 @@ func (s *State) addHost(hostname string) error {
 	return etc.ReplacePart(hostsFile, append(content, line...), 0o644, strip)
 }
 
-// kernelName returns the output of uname -n; nothing if the kernel does not answer.
+// kernelName returns the output of uname -n, or "" after an error.
 func kernelName() string {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
@@ -94,7 +93,7 @@ func kernelName() string {
 	return unix.ByteSliceToString(name.Nodename[:])
 }
 
-// withoutLines takes each of these lines out, once.
+// withoutLines returns a function that removes each of these lines once.
 func withoutLines(lines [][]byte) etc.Strip {
 	return func(content []byte) []byte {
 		content = bytes.Clone(content)

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pidsDir is where the controller is mounted for the moment in which its group is opened.
+// pidsDir is the mount point of the controller while its group is opened.
 const pidsDir = "/run/.holt-pids"
 
-// LimitPids makes a group of the pids controller (cgroup v1: gVisor has one of its own) whose tasks
-// cannot be more than max. The join that it answers puts the main thread of a process in; what that
-// thread starts is born in the group. Only a thread goes in, so that the guest's own threads are
-// not counted. The mount is detached again: the group is reached through its descriptor, and nobody
-// else sees it.
+// LimitPids makes a group of the pids controller with at most max tasks (cgroup v1, which gVisor
+// implements itself). join moves the main thread of a process into the group, and the children of
+// that thread start in it. Only a thread is moved, so that the guest's own threads do not count.
+// The mount is detached again: the group is used through its descriptor, and programs do not see
+// it.
 func LimitPids(max int64) (join func(pid int) error, err error) {
 	if err := os.Mkdir(pidsDir, 0o700); err != nil && !os.IsExist(err) {
 		return nil, err

@@ -10,22 +10,23 @@ import (
 	"holt.dev/guest/internal/trust"
 )
 
-// SeedRequest is what commands of a runtime begin with that nobody owns yet.
+// SeedRequest holds the defaults for commands of an anonymous runtime.
 type SeedRequest struct {
 	Env     map[string]string `json:"env"`
 	User    string            `json:"user"`
 	Workdir string            `json:"workdir"`
 	PidsMax *int64            `json:"pids_max"`
 	Network *network.Config   `json:"network"`
-	// Names are those that it will be bound with unless somebody wants others: giving them takes
-	// time. Nil where it is checkpointed afterwards: what is made of it would share them.
+	// Names are the names that the runtime will be bound with unless others are requested. Setting
+	// them early saves time at the bind. They are nil if a checkpoint follows, because all runtimes
+	// from it would share them.
 	Names *Names `json:"names"`
 }
 
-// SeedAnswer is what became of it.
+// SeedAnswer is the result of a seed.
 type SeedAnswer struct {
 	Limits   Limits   `json:"limits"`
-	Network  bool     `json:"network"` // whether there is one
+	Network  bool     `json:"network"` // true if there is a network
 	Problems []string `json:"problems"`
 }
 
@@ -44,8 +45,8 @@ func (r *SeedRequest) check() error {
 	return checkDefaults(r.User, r.Env, r.Network)
 }
 
-// Seed lets an anonymous runtime run commands, which live on in every runtime that is made of its
-// checkpoint. It gives no identity: that is what Bind does later, for what is started from then on.
+// Seed lets an anonymous runtime run commands, which continue in every runtime that is restored
+// from its checkpoint. It sets no identity: Bind does that later, for commands that start after it.
 func (s *State) Seed(r SeedRequest) (*SeedAnswer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +74,7 @@ func (s *State) Seed(r SeedRequest) (*SeedAnswer, error) {
 	var problems []string
 	answer.Network, problems = s.Network.Set(r.Network)
 	answer.Problems = append(answer.Problems, problems...)
-	// What starts now goes on in runtimes that have certificates of their own.
+	// Commands that start now continue in runtimes with other certificates.
 	env := trust.Environment()
 	maps.Copy(env, r.Env)
 	s.defaults = &process.Defaults{Env: env, User: r.User, Workdir: r.Workdir}

@@ -14,15 +14,15 @@ import (
 	"math/big"
 )
 
-// sshKey is a key as SSH writes it: the fields of both parts, after the type. The library for SSH
-// does the same, and takes half a mebibyte of the guest's memory.
+// sshKey is a key in SSH's format: the fields of both parts, after the type. The SSH library would
+// add half a mebibyte to the guest's memory.
 type sshKey struct {
 	kind            string
 	public, private []byte
 }
 
-// newSSHKey lays a key out: RFC 4253, 6.6 (RSA), RFC 5656, 3.1 (ECDSA), RFC 8709, 4 (Ed25519), and
-// of the private parts the agent's protocol, section 3.2 of draft-ietf-sshm-ssh-agent.
+// newSSHKey encodes a key: RFC 4253, 6.6 (RSA), RFC 5656, 3.1 (ECDSA), RFC 8709, 4 (Ed25519). The
+// private parts follow the agent's protocol, section 3.2 of draft-ietf-sshm-ssh-agent.
 func newSSHKey(key crypto.Signer) (sshKey, error) {
 	switch key := key.(type) {
 	case ed25519.PrivateKey:
@@ -44,14 +44,14 @@ func newSSHKey(key crypto.Signer) (sshKey, error) {
 	}
 }
 
-// publicLine is the key as `ssh_host_*_key.pub` has it.
+// publicLine returns the key in the format of `ssh_host_*_key.pub`.
 func (k sshKey) publicLine(comment string) []byte {
 	return fmt.Appendf(nil, "%s %s %s\n", k.kind, base64.StdEncoding.EncodeToString(k.publicBlob()), comment)
 }
 
 func (k sshKey) publicBlob() []byte { return append(sshFields([]byte(k.kind)), k.public...) }
 
-// privateFile is the key as OpenSSH keeps one without a passphrase (PROTOCOL.key of OpenSSH).
+// privateFile returns the key in OpenSSH's format without a passphrase (PROTOCOL.key of OpenSSH).
 func (k sshKey) privateFile(comment string) []byte {
 	var check [4]byte
 	_, _ = rand.Read(check[:]) // never fails
@@ -63,12 +63,12 @@ func (k sshKey) privateFile(comment string) []byte {
 		secret = append(secret, pad)
 	}
 	file := append([]byte("openssh-key-v1\x00"), sshFields([]byte("none"), []byte("none"), nil)...)
-	file = binary.BigEndian.AppendUint32(file, 1) // keys
+	file = binary.BigEndian.AppendUint32(file, 1) // the number of keys
 	file = append(file, sshFields(k.publicBlob(), secret)...)
 	return pem.EncodeToMemory(&pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: file})
 }
 
-// sshFields writes each as a `string` of RFC 4251, 5.
+// sshFields encodes each field as a `string` of RFC 4251, 5.
 func sshFields(fields ...[]byte) (out []byte) {
 	for _, field := range fields {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))
@@ -77,7 +77,7 @@ func sshFields(fields ...[]byte) (out []byte) {
 	return out
 }
 
-// sshNumbers writes each, which is positive, as an `mpint` of RFC 4251, 5.
+// sshNumbers encodes each positive number as an `mpint` of RFC 4251, 5.
 func sshNumbers(numbers ...*big.Int) (out []byte) {
 	for _, number := range numbers {
 		digits := number.Bytes()

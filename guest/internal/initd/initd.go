@@ -1,5 +1,5 @@
-// Package initd is the life of a runtime's first process: it sets itself up, then serves its host
-// for ever.
+// Package initd implements the first process of a runtime: it sets itself up and then serves the
+// host.
 package initd
 
 import (
@@ -33,16 +33,16 @@ import (
 
 const (
 	defaultSocket = "/run/holt/control.sock"
-	// Those of the network lie beside it.
+	// The network's sockets are in the same directory.
 	egressSocket, tunSocket = "egress.sock", "tun.sock"
 )
 
-// Main never returns, unless the process is set up wrongly.
+// Main returns only if the set-up is wrong.
 func Main() int {
 	settle()
 	uncoverTmp()
 	if err := files.EmptyStage(); err != nil {
-		fmt.Fprintln(os.Stderr, "staging:", err) // what is left harms nothing but the space that it takes
+		fmt.Fprintln(os.Stderr, "staging:", err) // leftover files only take space
 	}
 	supervise.Null()
 	pool := supervise.NewPool("/proc/self/exe")
@@ -72,16 +72,18 @@ func Main() int {
 	return 0
 }
 
-// resuming sets the network up again at the first request of a connection: a host that asks for
-// something is past the checkpoint for which the network was closed. One that only listens may be
-// about to take it.
+// resuming sets the network up again at the first request of a connection. A host that sends a
+// request has taken the checkpoint for which the network was closed. A host that only listens may
+// still take it.
 func resuming(handler http.Handler, net *network.Network) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !givesNetwork[r.URL.Path] {
 			once.Do(func() {
 				if err := net.Resume(); err != nil {
-					fmt.Fprintln(os.Stderr, "network:", err) // the runtime's own log; the host gives the network anew when it wants one
+					// This is the runtime's own log. The host configures the network again when it
+					// needs one.
+					fmt.Fprintln(os.Stderr, "network:", err)
 				}
 			})
 		}
@@ -89,39 +91,42 @@ func resuming(handler http.Handler, net *network.Network) http.Handler {
 	})
 }
 
-// givesNetwork are the requests that say which network there is to be: one that was set up before
-// them would be for nothing.
+// givesNetwork are the requests that configure the network, so that it need not be set up before
+// them.
 var givesNetwork = map[string]bool{"/v1/bind": true, "/v1/network": true}
 
 // limitOpenFiles sets the soft limit of open files for programs, which may raise it to the hard
-// one. Some runners, as programs in Go, raise it themselves before they start this one.
+// limit. Some runners, such as programs in Go, raise the soft limit before they start this process.
 func limitOpenFiles(wanted string) {
 	var limit syscall.Rlimit
 	soft, err := strconv.ParseUint(wanted, 10, 64)
 	if err != nil || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
-		return // not asked for
+		return // not configured
 	}
 	limit.Cur = min(soft, limit.Max)
-	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) // to lower it is always allowed
+	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) // lowering is always allowed
 }
 
-// settle makes the process what the rest relies on.
+// settle sets up the process attributes on which the other packages rely.
 func settle() {
 	runtime.UnlockOSThread() // only supervisors have to stay on their first thread
-	// Commands do not get descriptors that the runtime's starter forgot to close.
-	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // a kernel without it is older than what Holt runs on
+	// Commands must not inherit descriptors that the starter of the runtime left open.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	limitOpenFiles(os.Getenv("HOLT_OPEN_FILES"))
 	runtime.GOMAXPROCS(min(runtime.NumCPU(), 2))
 	debug.SetGCPercent(50)
-	unix.Umask(0)                                                    // modes are given exactly; supervisors set the customary one for commands
-	_ = os.Chdir("/")                                                // fails nowhere
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0) // without the privilege the guest is as mortal as the rest
+	// Modes are set exactly. Supervisors set the usual umask for commands.
+	unix.Umask(0)
+	_ = os.Chdir("/") // cannot fail
+	// This needs a privilege. Without it the guest can be killed like other processes.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
 	if os.Getpid() != 1 {
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // orphans come here as they do to a first process
+		// Orphans become children of this process, as with a real first process.
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
-	// The kernel protects a first process from signals it has no handler for; Go's runtime has
-	// handlers that end it. They are caught here, and not ignored, because what is ignored stays so
-	// in every child.
+	// The kernel protects a first process from signals without a handler, but Go's runtime has
+	// handlers that end the process. The signals are caught instead of ignored, because children
+	// inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE)
 }

@@ -1,5 +1,5 @@
-// Package launch starts programs of the host for the daemon, which would have to copy its own page
-// tables for each of them and stand still meanwhile. This process is small, and copies nothing: Go
+// Package launch starts programs of the host for the daemon. The daemon would have to copy its page
+// tables for each program, and would pause meanwhile. This process is small and copies nothing: Go
 // starts a program with CLONE_VFORK and CLONE_VM (clone(2)).
 package launch
 
@@ -20,27 +20,25 @@ import (
 )
 
 const (
-	// maxOutputBytes is what is kept of each stream of a program; what comes after is read and
-	// dropped.
+	// maxOutputBytes is the size of the part of each output stream that is kept. The rest is read
+	// and dropped.
 	maxOutputBytes = 1 << 20
-	// outputDelay is how long a stream is read after the program has ended, where something that it
-	// left behind holds it open.
+	// outputDelay is the time for which a stream is still read after the program has ended, if a
+	// child of the program holds it open.
 	outputDelay = 5 * time.Second
 )
 
-// Request starts a program, or kills one that was started.
+// Request starts a program, or kills a running one.
 type Request struct {
 	ID   uint64   `json:"id"`
 	Argv []string `json:"argv"`
-	// Capture has the output answered. Else it goes to /dev/null.
+	// Capture returns the output in the result. Otherwise the output goes to /dev/null.
 	Capture bool `json:"capture"`
-	// Kill ends the program of an earlier request with SIGKILL; there is no answer to that by
-	// itself.
+	// Kill ends the program of an earlier request with SIGKILL. It has no result of its own.
 	Kill bool `json:"kill"`
 }
 
-// Result is how a program ended: with Code, by Signal, or not at all since it could not be started,
-// which Error says.
+// Result reports the end of a program: an exit code, a signal, or Error if it could not be started.
 type Result struct {
 	ID     uint64 `json:"id"`
 	Code   *int   `json:"code"`
@@ -50,10 +48,10 @@ type Result struct {
 	Stderr []byte `json:"stderr"`
 }
 
-// Main serves requests, a line of JSON each, until its stdin ends or the daemon does, whose process
-// id is the one argument. Programs that run then go on, and none is started that the daemon had
-// asked for before its end: the next daemon would not know of it. Neither the daemon nor any
-// program leaves its memory in a file.
+// Main serves requests, one line of JSON each, until its stdin or the daemon ends. The argument is
+// the process id of the daemon. Running programs then continue. Requests from before the daemon's
+// end are not started, because the next daemon would not know these programs. Neither the daemon
+// nor a program leaves a core dump.
 func Main(args []string) int {
 	if len(args) != 1 {
 		return 1
@@ -62,8 +60,8 @@ func Main(args []string) int {
 	if err != nil || daemon < 1 {
 		return 1
 	}
-	// The signal is the thread's that asks for it (PR_SET_PDEATHSIG of prctl(2)); this one lives as
-	// long as the process.
+	// The signal follows the thread that requested it (PR_SET_PDEATHSIG of prctl(2)), so that
+	// thread has to live as long as the process.
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil || os.Getppid() != daemon {
 		return 1
@@ -71,7 +69,7 @@ func Main(args []string) int {
 	if err := leaveNoCores(0); err != nil {
 		return 1
 	}
-	// One that has ended meanwhile has no memory any more, and stdin says so next.
+	// If the daemon has ended meanwhile, it has no memory to dump, and stdin ends next.
 	if err := leaveNoCores(daemon); err != nil && !errors.Is(err, unix.ESRCH) {
 		return 1
 	}
@@ -81,7 +79,7 @@ func Main(args []string) int {
 	return 0
 }
 
-// Serve serves requests until there are no more.
+// Serve serves requests until they end.
 func Serve(requests io.Reader, results io.Writer) error {
 	s := &server{running: map[uint64]*os.Process{}, results: json.NewEncoder(results)}
 	in := json.NewDecoder(bufio.NewReader(requests))
@@ -104,8 +102,7 @@ type server struct {
 	results *json.Encoder
 }
 
-// start starts a program and has its end told. Programs are started in the order in which they are
-// asked for.
+// start starts a program and reports its end. Programs start in the order of the requests.
 func (s *server) start(r Request) {
 	if len(r.Argv) == 0 {
 		s.tell(Result{ID: r.ID, Error: "no program"})
@@ -128,7 +125,7 @@ func (s *server) start(r Request) {
 	s.running[r.ID] = cmd.Process
 	s.mu.Unlock()
 	go func() {
-		_ = cmd.Wait() // how it ended stands in its state
+		_ = cmd.Wait() // the state has the result
 		s.mu.Lock()
 		delete(s.running, r.ID)
 		s.mu.Unlock()
@@ -155,10 +152,10 @@ func (s *server) kill(id uint64) {
 func (s *server) tell(result Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.results.Encode(result) // who does not listen any more has ended, and stdin with it
+	_ = s.results.Encode(result) // if the daemon has ended, stdin ends as well
 }
 
-// head keeps the first bytes of what is written to it.
+// head keeps the first bytes that are written to it.
 type head struct{ kept []byte }
 
 func (h *head) Write(b []byte) (int, error) {

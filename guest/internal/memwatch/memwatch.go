@@ -120,7 +120,7 @@ type reporter struct {
 func (r *reporter) say(what report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_ = r.out.Encode(what) // a daemon that has gone also ends stdin
+	_ = r.out.Encode(what) // if the daemon has ended, stdin ends as well
 }
 
 // watch receives the events of a cgroup.
@@ -129,7 +129,7 @@ type watch struct {
 	end  func()      // makes wait return false
 }
 
-// begin starts a watch of a cgroup.
+// begin begins to watch a cgroup.
 func begin(r request, changes func() (*changes, error)) (watch, error) {
 	if _, err := os.Stat(filepath.Join(r.Dir, "cgroup.event_control")); err == nil {
 		return beginV1(r)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callTimeout bounds a call. A sandbox answers within milliseconds, unless it has no processor
+// callTimeout limits a call. A sandbox answers within milliseconds, unless it gets no processor
 // time.
 const callTimeout = 2 * time.Second
 

@@ -1,4 +1,4 @@
-// Package mountinfo reads what is mounted in the runtime.
+// Package mountinfo reads the mounts of the runtime.
 package mountinfo
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Mount is one line of the table.
+// Mount is one line of the mount table.
 type Mount struct {
 	Point   string
 	Kind    string
@@ -16,7 +16,7 @@ type Mount struct {
 	Options string // of the file system
 }
 
-// Read reads the table of this process.
+// Read reads the mount table of this process.
 func Read() ([]Mount, error) {
 	file, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -34,8 +34,8 @@ func Read() ([]Mount, error) {
 	return table, lines.Err()
 }
 
-// parse reads one line (proc_pid_mountinfo(5)): the fifth field is the mount point; after a lone
-// dash come type, source and options.
+// parse parses one line (proc_pid_mountinfo(5)). The fifth field is the mount point; type, source
+// and options follow a single dash.
 func parse(line string) (Mount, bool) {
 	before, after, ok := strings.Cut(line, " - ")
 	fields, kind := strings.Fields(before), strings.Fields(after)
@@ -49,7 +49,7 @@ func parse(line string) (Mount, bool) {
 	return m, true
 }
 
-// Unescape turns the \ooo of a mount table back into bytes.
+// Unescape converts the \ooo escapes of a mount table to bytes.
 func Unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -1,6 +1,6 @@
-// Package mounts puts directories and files in at places of the tree for a while, as mounts would,
-// and puts back what was there. It does so by renaming, which is the same in every class of runtime
-// and needs no privilege.
+// Package mounts places directories and files in the tree for a limited time, as mounts would, and
+// restores the earlier entries. It renames entries instead of mounting, which works in every class
+// of runtime and needs no privilege.
 package mounts
 
 import (
@@ -21,36 +21,36 @@ import (
 	"holt.dev/guest/internal/mountinfo"
 )
 
-// Mount is something that is to be at a place.
+// Mount describes a directory or file to place in the tree.
 type Mount struct {
 	ID      string `json:"id"`
 	Target  string `json:"target"`
-	Kind    string `json:"kind"` // directory, or file
-	Mode    string `json:"mode"` // octal; empty: 0755, of a file 0400
+	Kind    string `json:"kind"` // "directory" or "file"
+	Mode    string `json:"mode"` // octal; empty: 0755, or 0400 for a file
 	UID     int    `json:"uid"`
 	GID     int    `json:"gid"`
 	Content []byte `json:"content"` // of a file
 }
 
-// Table is what is in place.
+// Table holds the active mounts.
 type Table struct {
 	mu     sync.Mutex
 	active []*place
 }
 
-// place is one mount, and what is needed to undo it.
+// place is one mount, with the data to undo it.
 type place struct {
 	mount  Mount
 	target string // without symlinks
-	parent int    // the directory that it is in, open
+	parent int    // the open parent directory
 	name   string
-	isMade bool     // what is to be there is, or was, in place
-	hidden string   // the name under which what was there waits; empty where there was nothing
-	made   []string // directories made on the way, outermost first
-	outer  times    // of the innermost directory that was there before
+	isMade bool     // true after the new entry was made
+	hidden string   // the temporary name of the earlier entry; empty if there was none
+	made   []string // parent directories that were made, outermost first
+	outer  times    // of the innermost directory that existed before
 }
 
-// times is a directory's times before the guest changed it, and after.
+// times holds a directory's times before and after the guest changed it.
 type times struct {
 	fd            int
 	before, after unix.Stat_t
@@ -85,14 +85,14 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.InvalidRequest, format, args...)
 }
 
-// Busy tells whether anything is in place.
+// Busy returns true if a mount is active.
 func (t *Table) Busy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.active) > 0
 }
 
-// Add puts these in, in their order: all, or none.
+// Add adds mounts in order. After an error it undoes all of them.
 func (t *Table) Add(mounts []Mount) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,14 +112,15 @@ func (t *Table) Add(mounts []Mount) error {
 	return nil
 }
 
-// Clear puts back what was there, whatever has become of what was put in. Nothing is success.
+// Clear undoes all mounts, even if programs have changed them. If there are none, that is success.
 func (t *Table) Clear() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.clearTo(0)
 }
 
-// clearTo undoes the last ones first; one that cannot be undone stays, to be tried again.
+// clearTo undoes the newest mounts first. A mount that cannot be undone stays in the table for
+// another attempt.
 func (t *Table) clearTo(count int) error {
 	for len(t.active) > count {
 		last := t.active[len(t.active)-1]
@@ -131,8 +132,8 @@ func (t *Table) clearTo(count int) error {
 	return nil
 }
 
-// put makes room at the target and puts in what is to be there. A place that it answers is to be
-// undone, also after an error.
+// put hides the entry at the target and makes the new one. A returned place has to be undone, also
+// after an error.
 func put(m Mount) (*place, error) {
 	mode, err := m.check()
 	if err != nil {
@@ -154,7 +155,8 @@ func put(m Mount) (*place, error) {
 	return p, p.outer.note()
 }
 
-// refuseMounts fails where something is mounted on the target, or below it, which no rename moves.
+// refuseMounts returns an error if the target is a mount point or contains one, because a rename
+// cannot move mounts.
 func refuseMounts(target string) error {
 	table, err := mountinfo.Read()
 	if err != nil {
@@ -168,7 +170,7 @@ func refuseMounts(target string) error {
 	return nil
 }
 
-// hide renames what is there.
+// hide renames an existing entry.
 func (p *place) hide() error {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.parent, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -191,7 +193,7 @@ func (p *place) hide() error {
 func (p *place) make(mode uint32) error {
 	var fd int
 	var err error
-	p.isMade = true // from here on what is there is ours to remove
+	p.isMade = true // from here on undo removes the entry at this name
 	if p.mount.Kind == "directory" {
 		if err = unix.Mkdirat(p.parent, p.name, 0o700); err == nil {
 			fd, err = fdtree.OpenDir(p.parent, p.name)
@@ -216,8 +218,8 @@ func (p *place) make(mode uint32) error {
 	return unix.Fchmod(fd, mode)
 }
 
-// undo removes what is at the place by now, puts back what was there, and removes the directories
-// that were made for it as far as they are empty.
+// undo removes the current entry and restores the earlier one. It also removes the directories that
+// were made for it, if they are empty.
 func (p *place) undo() error {
 	changed := p.outer.changed()
 	if p.isMade {
@@ -227,13 +229,13 @@ func (p *place) undo() error {
 	}
 	if p.hidden != "" {
 		err := unix.Renameat(p.parent, p.hidden, p.parent, p.name)
-		if err != nil && err != unix.ENOENT { // it was removed with the directory that it was in
+		if err != nil && err != unix.ENOENT { // removed with its parent directory
 			return err
 		}
 		p.hidden = ""
 	}
 	for i := len(p.made) - 1; i >= 0; i-- {
-		_ = unix.Rmdir(p.made[i]) // somebody has put something in, or it is gone
+		_ = unix.Rmdir(p.made[i]) // not empty, or removed
 	}
 	p.outer.restore(changed)
 	if p.parent >= 0 {

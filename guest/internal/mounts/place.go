@@ -10,11 +10,11 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// maxSymlinks is how many symlinks the kernel follows in one path (path_resolution(7)).
+// maxSymlinks is the number of symlinks that the kernel follows in one path (path_resolution(7)).
 const maxSymlinks = 40
 
-// open finds the place, through symlinks, and opens the directory that it is in, making what is
-// missing of that.
+// open resolves the target through symlinks and opens its parent directory. It makes missing
+// parents.
 func (p *place) open() error {
 	at, left, links := "/", strings.Split(path.Clean(p.mount.Target), "/"), 0
 	for len(left) > 0 {
@@ -81,7 +81,7 @@ func (p *place) makeParent(at, dir string) error {
 	return unix.Chmod(dir, 0o755)
 }
 
-// begin notes a directory's times, unless those of one further out are noted already.
+// begin records a directory's times, unless those of an outer directory are recorded already.
 func (t *times) begin(dir string) (err error) {
 	if t.fd >= 0 {
 		return nil
@@ -92,11 +92,10 @@ func (t *times) begin(dir string) (err error) {
 	return unix.Fstat(t.fd, &t.before)
 }
 
-// note notes the times that our own changes have left.
+// note records the times after the guest's own changes.
 func (t *times) note() error { return unix.Fstat(t.fd, &t.after) }
 
-// changed answers the times that somebody else has given the directory since; those of before where
-// nobody has.
+// changed returns the times that a program has set since note, or otherwise the times before.
 func (t *times) changed() unix.Stat_t {
 	var now unix.Stat_t
 	if t.fd < 0 || unix.Fstat(t.fd, &now) != nil || now.Mtim == t.after.Mtim || t.after.Ino == 0 {
@@ -109,7 +108,8 @@ func (t *times) restore(to unix.Stat_t) {
 	if t.fd < 0 {
 		return
 	}
-	_ = unix.UtimesNanoAt(t.fd, ".", []unix.Timespec{to.Atim, to.Mtim}, 0) // they are for show, and it may be gone
+	// The times are informational, and the directory may be gone.
+	_ = unix.UtimesNanoAt(t.fd, ".", []unix.Timespec{to.Atim, to.Mtim}, 0)
 	_ = unix.Close(t.fd)
 	t.fd = -1
 }

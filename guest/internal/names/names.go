@@ -1,4 +1,4 @@
-// Package names writes names of files, which are bytes, as the text that JSON needs.
+// Package names converts file names, which are bytes, to text for JSON.
 package names
 
 import (
@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s as valid UTF-8: U+FFFD stands for each byte that begins nothing valid.
+// Text returns s as valid UTF-8, with U+FFFD for each invalid byte.
 func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s { // yields U+FFFD for each byte that begins nothing valid
+	for _, r := range s { // yields U+FFFD for each invalid byte
 		b.WriteRune(r)
 	}
 	return b.String()
 }
 
-// Base64 is the raw bytes of a name that Text cannot hold, and nothing of one that it can.
+// Base64 returns the raw bytes of a name that Text would change, and otherwise "".
 func Base64(s string) string {
 	if utf8.ValidString(s) {
 		return ""

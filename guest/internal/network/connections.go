@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	// connectionsMax is how many connections there may be at once; more are refused.
+	// connectionsMax limits the concurrent connections. Others are refused.
 	connectionsMax = 1024
-	// connectTimeout is how long the host may take to connect; it gives up before that.
+	// connectTimeout limits the host's attempt to connect. The host times out earlier.
 	connectTimeout = 60 * time.Second
-	// A program that has ended looks like one that has sent all, or is about to. Now and then its
-	// kernel is asked.
+	// A program that has ended looks like one that has sent everything, or that is slow. TCP
+	// keepalive asks its kernel at these times.
 	probeAfter, probeInterval = 2 * time.Minute, 30 * time.Second
 )
 
-// forward has the stack hand over every connection that begins.
+// forward makes the stack call connect for every new connection.
 func (r *running) forward() {
-	// Those in flight are bounded by connectionsMax: what is beyond is refused, not forgotten.
+	// connectionsMax limits the connections in flight. The forwarder must not drop any, so that the
+	// excess is refused.
 	forwarder := tcp.NewForwarder(r.stack, bufferBytes, math.MaxInt, r.connect)
 	r.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, func(id stack.TransportEndpointID, packet *stack.PacketBuffer) bool {
 		if head := header.TCP(packet.TransportHeader().Slice()); head.Flags().Intersects(header.TCPFlagSyn) {
@@ -41,12 +42,11 @@ func (r *running) forward() {
 	})
 }
 
-// connect decides on a connection that a program begins: the handshake ends when the host has
-// connected, and a program whose connection is refused sees that at once. Where both sides have
-// sent all and the program holds the socket no longer, a reset ends the connection in place of the
-// customary last segments. Nobody sees the difference, and nothing lingers in TIME-WAIT: there
-// gVisor ends a connection at a restore, and up to release 20240729 it took no checkpoint for that
-// minute.
+// connect handles a new connection of a program. The handshake completes after the host has
+// connected, so the program sees a refusal at once. If both sides have sent everything and the
+// program has closed its socket, a reset ends the connection instead of the usual last segments.
+// Programs see no difference, and no connection stays in TIME-WAIT. gVisor ends such connections at
+// a restore, and up to release 20240729 it took no checkpoint for a minute after them.
 func (r *running) connect(request *tcp.ForwarderRequest) {
 	id := request.ID()
 	defer r.syns.remove(id)
@@ -86,8 +86,8 @@ func (r *running) connect(request *tcp.ForwarderRequest) {
 	}
 }
 
-// end tells the program that all has come. Where that has sent its own end before, its side lingers
-// from now on.
+// end half-closes the connection to the program. If the program has sent its own end before, its
+// side enters TIME-WAIT.
 func (r *running) end(conn *gonet.TCPConn, up *uplink) error {
 	if up.isWhole() {
 		r.onLinger()
@@ -95,14 +95,13 @@ func (r *running) end(conn *gonet.TCPConn, up *uplink) error {
 	return conn.CloseWrite()
 }
 
-// isTimeout tells whether the host gave up because nobody answered it.
+// isTimeout returns true if the host timed out because the target did not answer.
 func isTimeout(err error) bool {
 	var refused *egress.Refused
 	return errors.As(err, &refused) && refused.Status == http.StatusGatewayTimeout
 }
 
-// turnAway refuses a connection: as a port that nobody listens to, or as a host that cannot be
-// reached.
+// turnAway refuses a connection, as a closed port does or as an unreachable host.
 func (r *running) turnAway(request *tcp.ForwarderRequest, unreachableHost bool) {
 	id := request.ID()
 	sequence, known := r.syns.get(id)
@@ -111,7 +110,7 @@ func (r *running) turnAway(request *tcp.ForwarderRequest, unreachableHost bool) 
 		return
 	}
 	request.Complete(false)
-	// The beginning of the segment that is answered, as far as a refusal quotes it.
+	// The beginning of the refused segment, as long as an ICMP error quotes it.
 	packet := make([]byte, header.IPv4MinimumSize+header.TCPMinimumSize)
 	writeIPv4(packet, id.RemoteAddress, id.LocalAddress, header.TCPProtocolNumber)
 	header.TCP(packet[header.IPv4MinimumSize:]).Encode(&header.TCPFields{
@@ -120,7 +119,7 @@ func (r *running) turnAway(request *tcp.ForwarderRequest, unreachableHost bool) 
 	r.refuse(packet, header.ICMPv4HostUnreachable)
 }
 
-// accept completes the handshake with the program; nil where it has gone.
+// accept completes the handshake with the program. It returns nil if the program has disconnected.
 func (r *running) accept(request *tcp.ForwarderRequest) (*gonet.TCPConn, *watched) {
 	w := &watched{}
 	endpoint, err := request.CreateEndpoint(&w.queue)
@@ -130,22 +129,21 @@ func (r *running) accept(request *tcp.ForwarderRequest) (*gonet.TCPConn, *watche
 	}
 	w.Endpoint = endpoint
 	idle, interval := tcpip.KeepaliveIdleOption(probeAfter), tcpip.KeepaliveIntervalOption(probeInterval)
-	_ = endpoint.SetSockOpt(&idle) // neither fails
+	_ = endpoint.SetSockOpt(&idle) // both cannot fail
 	_ = endpoint.SetSockOpt(&interval)
 	endpoint.SocketOptions().SetKeepAlive(true)
 	endpoint.SocketOptions().SetDelayOption(false)
 	return gonet.NewTCPConn(&w.queue, endpoint), w
 }
 
-// watched is an endpoint with the queue of those who wait for it.
+// watched is an endpoint with its queue of waiters.
 type watched struct {
 	tcpip.Endpoint
 	queue waiter.Queue
 	entry waiter.Entry
 }
 
-// watchReset calls reset when the program resets the connection, even while nobody reads from or
-// writes to it.
+// watchReset calls reset when the program resets the connection, even if there is no read or write.
 func watchReset(w *watched, reset func()) *watched {
 	w.entry.Init(watcher(func() {
 		if tcp.EndpointState(w.State()) == tcp.StateError {
@@ -158,13 +156,13 @@ func watchReset(w *watched, reset func()) *watched {
 
 func (w *watched) end() { w.queue.EventUnregister(&w.entry) }
 
-// watcher is told of events.
+// watcher is a callback for events.
 type watcher func()
 
 // NotifyEvent implements waiter.EventListener.
 func (w watcher) NotifyEvent(waiter.EventMask) { w() }
 
-// synTable remembers the sequence numbers of connections that are being decided on.
+// synTable holds the sequence numbers of connections during connect.
 type synTable struct {
 	mu      sync.Mutex
 	numbers map[stack.TransportEndpointID]uint32

@@ -17,22 +17,20 @@ import (
 
 const (
 	dnsPort = 53
-	// questionsMax is how many questions may wait for their answers; more are answered with a
-	// failure.
+	// questionsMax limits the pending queries. Others get the answer SERVFAIL.
 	questionsMax = 256
-	// questionTimeout is below the patience of the usual resolvers, so that a program hears of the
-	// failure.
+	// questionTimeout is below the timeout of common resolvers, so that a program gets the failure.
 	questionTimeout = 4 * time.Second
-	// streamTimeout is how long a connection may be silent between questions (RFC 7766, section
+	// streamTimeout is the longest silence of a connection between queries (RFC 7766, section
 	// 6.2.3).
 	streamTimeout = 10 * time.Second
-	// plainBytes is what a datagram may hold for those who do not say more (RFC 1035, section
+	// plainBytes is the largest datagram for clients that announce no other size (RFC 1035, section
 	// 4.2.1).
 	plainBytes   = 512
 	headerLength = 12
 )
 
-// ask passes a question in a datagram on and answers it, whatever address it was sent to.
+// ask resolves the query in a datagram and answers it, for any destination address.
 func (r *running) ask(ip header.IPv4, udp header.UDP) {
 	question := udp.Payload()
 	if len(question) < headerLength || len(question) > egress.MessageMax {
@@ -42,7 +40,8 @@ func (r *running) ask(ip header.IPv4, udp header.UDP) {
 	select {
 	case r.questions <- struct{}{}:
 	default:
-		_, _ = r.device.Write(udpAnswer(ip, udp, failureFor(question))) // an answer that is lost is asked for again
+		// A lost answer is asked for again.
+		_, _ = r.device.Write(udpAnswer(ip, udp, failureFor(question)))
 		return
 	}
 	ip = append(header.IPv4(nil), ip...)
@@ -58,7 +57,7 @@ func (r *running) ask(ip header.IPv4, udp header.UDP) {
 	}()
 }
 
-// answerStream answers questions that come over TCP, each after its length.
+// answerStream answers queries over TCP, each of which follows its length.
 func (r *running) answerStream(request *tcp.ForwarderRequest) {
 	id := request.ID()
 	source := netip.AddrPortFrom(netip.AddrFrom4(id.RemoteAddress.As4()), id.RemotePort)
@@ -99,7 +98,7 @@ func readMessage(conn *gonet.TCPConn) ([]byte, error) {
 	return message, err
 }
 
-// resolve asks the host; where it cannot, the answer is a failure of the server.
+// resolve asks the host. After an error it returns SERVFAIL.
 func (r *running) resolve(question []byte, process string) []byte {
 	ctx, cancel := context.WithTimeout(r.ctx, questionTimeout)
 	defer cancel()
@@ -107,24 +106,24 @@ func (r *running) resolve(question []byte, process string) []byte {
 	if err != nil || len(answer) < headerLength {
 		return failureFor(question)
 	}
-	copy(answer, question[:2]) // the number by which the program knows it
+	copy(answer, question[:2]) // the id of the query
 	return answer
 }
 
-// failureFor is the answer SERVFAIL to a question.
+// failureFor returns the answer SERVFAIL to a query.
 func failureFor(question []byte) []byte {
 	const response, recursionAvailable, serverFailure = 0x8000, 0x0080, 2
-	const kept = 0x7900 // the kind of question, and whether recursion is desired
+	const kept = 0x7900 // the opcode and the flag "recursion desired"
 	return bare(question, binary.BigEndian.Uint16(question[2:])&kept|response|recursionAvailable|serverFailure)
 }
 
-// truncated is an answer that tells to ask again over TCP.
+// truncated returns an answer that asks the client to use TCP.
 func truncated(answer []byte) []byte {
 	const truncation = 0x0200
 	return bare(answer, binary.BigEndian.Uint16(answer[2:])|truncation)
 }
 
-// bare is a message with the number and the question of another, these flags, and nothing else.
+// bare returns a message with the id and the question of another, these flags, and no records.
 func bare(message []byte, flags uint16) []byte {
 	end := questionEnd(message)
 	b := append([]byte(nil), message[:end]...)
@@ -136,8 +135,8 @@ func bare(message []byte, flags uint16) []byte {
 	return b
 }
 
-// questionEnd is where the first question of a message ends; the end of the header where there is
-// none that makes sense.
+// questionEnd returns the end of the first question of a message. It returns the end of the header
+// if there is no valid question.
 func questionEnd(message []byte) int {
 	if binary.BigEndian.Uint16(message[4:]) == 0 {
 		return headerLength
@@ -146,7 +145,7 @@ func questionEnd(message []byte) int {
 		length := int(message[at])
 		switch {
 		case length == 0 && at+5 <= len(message):
-			return at + 5 // and type and class
+			return at + 5 // plus type and class
 		case length == 0 || length > 63:
 			return headerLength
 		}
@@ -155,7 +154,7 @@ func questionEnd(message []byte) int {
 	return headerLength
 }
 
-// datagramBytes is how large an answer the asker takes in a datagram (RFC 6891, section 6.2.3).
+// datagramBytes returns the largest datagram that the client accepts (RFC 6891, section 6.2.3).
 func datagramBytes(question []byte) int {
 	var parser dnsmessage.Parser
 	if _, err := parser.Start(question); err != nil {

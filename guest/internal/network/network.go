@@ -1,6 +1,6 @@
-// Package network gives a runtime its one way out: a tun device whose packets end in a user-space
-// stack, each TCP connection becoming a stream to the host and each DNS query a message to it.
-// Everything else is refused at once.
+// Package network connects a runtime to the host: the packets of a tun device go to a user-space
+// stack. Each TCP connection becomes a stream to the host, and each DNS query a message. All other
+// traffic is refused at once.
 package network
 
 import (
@@ -20,12 +20,12 @@ import (
 
 const (
 	deviceName = "tun0"
-	// maxCertificates and maxCertificateBytes bound what the trust stores are given.
+	// maxCertificates and maxCertificateBytes limit the certificates for the trust stores.
 	maxCertificates     = 16
 	maxCertificateBytes = 64 << 10
 )
 
-// Config is the network that a runtime is to have.
+// Config describes the network of a runtime.
 type Config struct {
 	Resolver       string   `json:"resolver"`
 	Address        string   `json:"address"`
@@ -34,7 +34,7 @@ type Config struct {
 	CACertificates []string `json:"ca_certificates"`
 }
 
-// Check refuses a config that makes no sense.
+// Check refuses an invalid config.
 func (c *Config) Check() error {
 	invalid := func(format string, args ...any) error {
 		return fault.New(fault.InvalidRequest, "network: "+format, args...)
@@ -73,7 +73,7 @@ func (c *Config) device() (tun.Device, error) {
 	return tun.Device{Name: deviceName, Address: address, MTU: c.MTU}, err
 }
 
-// Network is the network a runtime has, and what it is to be.
+// Network is the network of a runtime and its config.
 type Network struct {
 	egressSocket, tunSocket string
 
@@ -83,25 +83,28 @@ type Network struct {
 	resolver resolver
 	trusted  trust.Store
 	env      map[string]string
-	lingered atomic.Int64 // when the last connection began to linger, in nanoseconds since 1970; 0 for never
+	// The time of the last entry into TIME-WAIT, in nanoseconds since 1970; 0: never.
+	lingered atomic.Int64
 }
 
-// lingerTime is how long a connection stays in TIME-WAIT in gVisor, and a little more.
+// lingerTime is a little longer than gVisor keeps a connection in TIME-WAIT.
 const lingerTime = 61 * time.Second
 
-// Lingering is how long connections may still linger. gVisor ends them at a
+// Lingering returns the time for which connections may still be in TIME-WAIT. gVisor ends them at a
 // restore (release 20260701), or took no checkpoint for that time (up to 20240729).
 func (n *Network) Lingering() time.Duration {
 	return max(0, lingerTime-time.Since(time.Unix(0, n.lingered.Load())))
 }
 
-// New makes the network of a runtime that has none yet, beside the sockets of the host.
+// New returns the network of a runtime, without a config. The arguments are the paths of the host's
+// sockets.
 func New(egressSocket, tunSocket string) *Network {
 	return &Network{egressSocket: egressSocket, tunSocket: tunSocket}
 }
 
-// Set gives the runtime this network, or none. What it had before goes first: connections are
-// reset. It answers whether there is a network now, and what could not be applied.
+// Set configures the network of the runtime, or removes it. It first stops the earlier network, and
+// resets its connections. It returns true if there is a network now, and the settings that could
+// not be applied.
 func (n *Network) Set(config *Config) (holds bool, problems []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -135,16 +138,16 @@ func (n *Network) Set(config *Config) (holds bool, problems []string) {
 	return true, problems
 }
 
-// Suspend closes the device and the connections to the host, as before a checkpoint; programs
-// inside see a reset.
+// Suspend closes the device and the connections to the host before a checkpoint. Programs inside
+// see a reset.
 func (n *Network) Suspend() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.stop()
 }
 
-// Resume sets up again what Suspend has closed. Where the device comes from the host it is there
-// only when the host has prepared one; else the network stays down until the host gives it again.
+// Resume restarts the network after Suspend. A device from the host exists only if the host has
+// prepared one. Otherwise the network stays down until the host configures it again.
 func (n *Network) Resume() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -154,9 +157,9 @@ func (n *Network) Resume() error {
 	return n.start()
 }
 
-// Traces answers what of the network is in the tree, for an image that is made of it: names that
-// are none of it, files that are otherwise without, and the name under which another file waits
-// meanwhile.
+// Traces returns the network's changes to the tree, for an image that is made of it. absent are
+// names to leave out, changed are files without the changes, and moved maps the temporary name of
+// another file to its own.
 func (n *Network) Traces(known []etc.Override) (absent []string, changed []etc.Override, moved map[string]string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -167,15 +170,14 @@ func (n *Network) Traces(known []etc.Override) (absent []string, changed []etc.O
 	return append(absent, resolvKept), changed, nil
 }
 
-// Env is what commands find in their environment for as long as the runtime has certificates to
-// trust.
+// Env returns the environment variables for commands while the runtime has additional certificates.
 func (n *Network) Env() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.env
 }
 
-// start needs the lock.
+// start must be called with the lock held.
 func (n *Network) start() error {
 	device, err := n.config.device()
 	if err != nil {
@@ -200,7 +202,7 @@ func (n *Network) open(device tun.Device) (int, error) {
 	return fd, nil
 }
 
-// stop needs the lock.
+// stop must be called with the lock held.
 func (n *Network) stop() {
 	if n.running != nil {
 		n.running.stop()

@@ -15,30 +15,32 @@ import (
 )
 
 const (
-	// searchTime is the most that a connection waits to have its process found; that is told where
-	// it is cheap.
+	// searchTime is the longest time that a connection waits for the search. The process is
+	// reported only if it is found by then.
 	searchTime = 25 * time.Millisecond
-	// recentMax is how many processes are looked at first: who has connected does so again.
+	// recentMax is the number of recent processes that are searched first, because they are likely
+	// to connect again.
 	recentMax = 8
-	// What is read at most: of the table of sockets, of processes, and of each one's descriptors.
+	// Limits of a search: the bytes of the socket table, the processes, and the descriptors of
+	// each.
 	maxTableBytes, maxProcesses, maxDescriptors = 512 << 10, 256, 1024
 )
 
-// owners finds the process behind a socket, by the kernel's tables (proc_net_tcp(5),
-// proc_pid_fd(5)). Where the guest may not look into a process (another user's, in a container)
-// nothing is found.
+// owners finds the process behind a socket in the kernel's tables (proc_net_tcp(5),
+// proc_pid_fd(5)). A process that the guest may not inspect (another user's, in a container) is not
+// found.
 type owners struct {
 	address netip.Addr
 	busy    chan struct{}
-	recent  []int // only while busy
+	recent  []int // guarded by busy
 }
 
 func newOwners(address netip.Addr) *owners {
 	return &owners{address: address, busy: make(chan struct{}, 1)}
 }
 
-// describe answers who has the socket with this local address, as the header that tells the host;
-// empty where it is not known.
+// describe returns the process that has the socket with this local address, in the format of the
+// host's header. It returns "" if the process is unknown.
 func (o *owners) describe(protocol string, source netip.AddrPort) string {
 	deadline := time.Now().Add(searchTime)
 	wait := time.NewTimer(searchTime)
@@ -72,8 +74,8 @@ func (o *owners) describe(protocol string, source netip.AddrPort) string {
 	return base64.StdEncoding.EncodeToString(text)
 }
 
-// isHeld tells whether some process has the TCP socket with this local address open. True also
-// where it cannot be told.
+// isHeld returns true if a process has the TCP socket with this local address open, or if that is
+// unknown.
 func (o *owners) isHeld(source netip.AddrPort) bool {
 	for _, table := range tablesOf("tcp", source) {
 		file, err := os.Open(table.path)
@@ -90,7 +92,7 @@ func (o *owners) isHeld(source netip.AddrPort) bool {
 	return false
 }
 
-// findSocket looks an address up in the tables of both families.
+// findSocket finds an address in the tables of both families.
 func findSocket(protocol string, source netip.AddrPort) (inode string, uid int, ok bool) {
 	for _, table := range tablesOf(protocol, source) {
 		file, err := os.Open(table.path)
@@ -106,13 +108,13 @@ func findSocket(protocol string, source netip.AddrPort) (inode string, uid int, 
 	return "", 0, false
 }
 
-// table is one of the kernel's, and how it writes an address.
+// table is one of the kernel's tables, with an address in its format.
 type table struct {
 	path   string
 	locals []string
 }
 
-// tablesOf are those of both families: a socket of IPv6 may have an address of IPv4.
+// tablesOf returns the tables of both families, because an IPv6 socket may have an IPv4 address.
 func tablesOf(protocol string, source netip.AddrPort) []table {
 	a := source.Addr().As4()
 	address := fmt.Sprintf("%02X%02X%02X%02X:%04X", a[3], a[2], a[1], a[0], source.Port())
@@ -127,7 +129,7 @@ func tablesOf(protocol string, source netip.AddrPort) []table {
 	return tables
 }
 
-// scanTable finds the socket whose local address is one of these.
+// scanTable finds the socket with one of these local addresses.
 func scanTable(table io.Reader, locals ...string) (inode string, uid int, ok bool) {
 	const localField, uidField, inodeField = 1, 7, 9
 	lines := bufio.NewScanner(table)
@@ -142,7 +144,8 @@ func scanTable(table io.Reader, locals ...string) (inode string, uid int, ok boo
 	return "", 0, false
 }
 
-// findProcess looks for who has the socket open: those first who had one lately, then the youngest.
+// findProcess finds the process that has the socket open. It searches recent processes first, and
+// then the newest ones.
 func (o *owners) findProcess(socket string, deadline time.Time) (int, bool) {
 	for _, pid := range o.recent {
 		if hasOpen(pid, socket) {
@@ -170,7 +173,7 @@ func processes() []int {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // the names read so far are good
+	names, _ := dir.Readdirnames(-1) // the names read so far are usable
 	var pids []int
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {

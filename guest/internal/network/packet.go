@@ -6,14 +6,14 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// quotedBytes is how much of a refused packet's payload goes back with the refusal: the ports, and
-// TCP's sequence number (RFC 792).
+// quotedBytes is the part of a refused packet's payload in the refusal: the ports, and TCP's
+// sequence number (RFC 792).
 const quotedBytes = 8
 
-// ttl of packets made here.
+// ttl is the TTL of packets that are made here.
 const ttl = 64
 
-// parseIPv4 answers the packet cut to its own length, unless it is malformed.
+// parseIPv4 returns the packet without trailing bytes, and false if it is malformed.
 func parseIPv4(packet []byte) (header.IPv4, bool) {
 	if len(packet) < header.IPv4MinimumSize || packet[0]>>4 != header.IPv4Version {
 		return nil, false
@@ -25,7 +25,7 @@ func parseIPv4(packet []byte) (header.IPv4, bool) {
 	return ip[:ip.TotalLength()], true
 }
 
-// parseUDP answers the datagram that a packet holds whole.
+// parseUDP returns the datagram in a packet, and false if it is malformed or a fragment.
 func parseUDP(ip header.IPv4) (header.UDP, bool) {
 	payload := ip.Payload()
 	if isFragment(ip) || len(payload) < header.UDPMinimumSize {
@@ -43,20 +43,20 @@ func isFragment(ip header.IPv4) bool {
 	return ip.FragmentOffset() != 0 || ip.More()
 }
 
-// isUnicast tells whether an address is of one host.
+// isUnicast returns true if an address is that of one host.
 func isUnicast(address tcpip.Address) bool {
 	first := address.As4()[0]
 	return first != 0 && first < 224
 }
 
-// unreachable is the ICMP message that a packet goes nowhere (RFC 792, RFC 1122 3.2.2); nil where
-// none may be sent.
+// unreachable returns the ICMP message that refuses a packet (RFC 792, RFC 1122 3.2.2). It returns
+// nil if none may be sent.
 func unreachable(ip header.IPv4, code header.ICMPv4Code) []byte {
 	if ip.FragmentOffset() != 0 || !isUnicast(ip.DestinationAddress()) || !isUnicast(ip.SourceAddress()) {
 		return nil
 	}
 	if ip.TransportProtocol() == header.ICMPv4ProtocolNumber {
-		// Errors are never answered with errors: only what asks is refused.
+		// Errors are never answered with errors, so only an echo request is refused.
 		if len(ip.Payload()) < header.ICMPv4MinimumSize || header.ICMPv4(ip.Payload()).Type() != header.ICMPv4Echo {
 			return nil
 		}
@@ -72,7 +72,7 @@ func unreachable(ip header.IPv4, code header.ICMPv4Code) []byte {
 	return packet
 }
 
-// udpAnswer is a datagram back to where another came from.
+// udpAnswer returns a datagram to the sender of another.
 func udpAnswer(ip header.IPv4, udp header.UDP, payload []byte) []byte {
 	packet := make([]byte, header.IPv4MinimumSize+header.UDPMinimumSize+len(payload))
 	writeIPv4(packet, ip.DestinationAddress(), ip.SourceAddress(), header.UDPProtocolNumber)

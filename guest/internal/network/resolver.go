@@ -13,24 +13,26 @@ import (
 
 const (
 	resolvConf = "/etc/resolv.conf"
-	// resolvKept is where the image's own waits, whatever it is: a link, a pipe, a directory.
+	// resolvKept is the place of the image's own file, which may be a symlink, a pipe or a
+	// directory.
 	resolvKept = "/etc/.holt-resolv.conf"
-	// maxResolvBytes is more than such a file of ours is.
+	// maxResolvBytes is larger than the guest's own file.
 	maxResolvBytes = 4 << 10
 )
 
-// resolver keeps /etc/resolv.conf pointed at the runtime's resolver, and puts back what was there.
+// resolver points /etc/resolv.conf to the runtime's resolver, and restores the earlier file.
 type resolver struct {
-	written []byte // what this has written; nil while the file is the image's
-	mounted []byte // what the file held where it is a mount, which cannot be moved aside
+	written []byte // the content that the guest has written; nil while the file is the image's
+	mounted []byte // the earlier content, if the file is a mount point, which cannot be renamed
 }
 
-// point makes the resolver the one that programs ask.
+// point makes programs use the resolver at address.
 func (r *resolver) point(address string) error {
 	content := fmt.Appendf(nil, "nameserver %s\noptions edns0\n", address)
 	if r.written == nil {
 		r.mounted = nil
-		_ = keepingTimes(func() error { return os.RemoveAll(resolvKept) }) // what an image has left there would be put back as its own
+		// A file of the image at this name would be restored in place of resolv.conf.
+		_ = keepingTimes(func() error { return os.RemoveAll(resolvKept) })
 		err := keepingTimes(func() error { return os.Rename(resolvConf, resolvKept) })
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
@@ -49,8 +51,7 @@ func (r *resolver) point(address string) error {
 	return nil
 }
 
-// restore puts back what was there before, unless somebody inside has written a file of their own
-// since.
+// restore restores the earlier file, unless a program has replaced the guest's file.
 func (r *resolver) restore() error {
 	if r.written == nil {
 		return nil
@@ -59,18 +60,19 @@ func (r *resolver) restore() error {
 	r.written = nil
 	now, err := etc.ReadRegular(resolvConf, maxResolvBytes)
 	if err == nil && !bytes.Equal(now, written) {
-		_ = os.RemoveAll(resolvKept) // theirs takes its place
+		_ = os.RemoveAll(resolvKept) // the program's file replaces it
 		return nil
 	}
 	if r.mounted != nil {
 		return etc.Replace(resolvConf, r.mounted, 0o644)
 	}
-	// In two steps, for what was there may be a directory.
+	// In two steps, because the earlier entry may be a directory.
 	for _, step := range []func() error{
 		func() error { return os.Remove(resolvConf) },
 		func() error { return os.Rename(resolvKept, resolvConf) },
 	} {
-		if err := keepingTimes(step); err != nil && !errors.Is(err, unix.ENOENT) { // there may have been none
+		// ENOENT: there was no earlier file.
+		if err := keepingTimes(step); err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
 	}
@@ -79,7 +81,7 @@ func (r *resolver) restore() error {
 
 func keepingTimes(change func() error) error { return etc.KeepTimes("/etc", change) }
 
-// kept is the path under which what /etc/resolv.conf is without this waits, and whether it does.
+// kept returns the place of the earlier /etc/resolv.conf, and true if the file is there.
 func (r *resolver) kept() (path string, waits bool) {
 	if r.written == nil || r.mounted != nil {
 		return resolvKept, false

@@ -15,14 +15,14 @@ import (
 	"holt.dev/guest/internal/tun"
 )
 
-// readBytes holds the largest packet there is.
+// readBytes is the size of the largest packet.
 const readBytes = 64 << 10
 
-// smallBytes is up to where a packet is copied, so that it does not hold a buffer of the largest
-// size while it waits.
+// smallBytes is the size up to which a packet is copied, so that a waiting packet does not hold a
+// buffer of the largest size.
 const smallBytes = 16 << 10
 
-// running is a network while it works.
+// running is a network in operation.
 type running struct {
 	device *os.File
 	own    netip.Addr
@@ -32,16 +32,16 @@ type running struct {
 	owners *owners
 	ctx    context.Context
 	cancel context.CancelFunc
-	// connections and questions bound what is under way; queries in flight cost little more than
-	// their messages.
+	// connections and questions limit the concurrent connections and queries. Pending queries cost
+	// little more than their messages.
 	connections, questions chan struct{}
 	syns                   synTable
 	readers                sync.WaitGroup
 	onLinger               func()
 }
 
-// run takes the packets of a tun device whose descriptor is its own from now on. It calls onLinger
-// whenever the kernel's side of a connection begins to linger.
+// run handles the packets of a tun device, whose descriptor it owns from now on. It calls onLinger
+// when the kernel's side of a connection enters TIME-WAIT.
 func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*running, error) {
 	r := &running{
 		device:      os.NewFile(uintptr(fd), "tun"),
@@ -65,13 +65,12 @@ func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*ru
 	return r, nil
 }
 
-// stop resets every connection, towards the programs and towards the host, and takes the device
-// away.
+// stop resets every connection, to the programs and to the host, and closes the device.
 func (r *running) stop() {
 	r.cancel()
 	r.stack.Close() // while the device can still carry the resets
 	r.egress.Close()
-	_ = r.device.Close() // its descriptor is gone either way
+	_ = r.device.Close() // the descriptor is closed even after an error
 	r.readers.Wait()
 	r.stack.RemoveNIC(nicID)
 	r.stack.Destroy()
@@ -90,12 +89,13 @@ func (r *running) read() {
 	}
 }
 
-// handle sorts a packet that a program inside has sent: TCP to the stack, DNS to the host, and a
-// refusal for all else. The bytes are the caller's again when it returns.
+// handle dispatches a packet of a program: TCP to the stack, DNS to the host, and all else to a
+// refusal. It does not keep the bytes after it returns.
 func (r *running) handle(packet []byte) {
 	ip, ok := parseIPv4(packet)
 	if !ok {
-		return // there is no address of IPv6, so these are announcements that nobody waits for
+		// There is no IPv6 address, so IPv6 packets are announcements that need no answer.
+		return
 	}
 	switch ip.TransportProtocol() {
 	case header.TCPProtocolNumber:
@@ -115,10 +115,10 @@ func (r *running) handle(packet []byte) {
 	}
 }
 
-// refuse tells the sender of a packet that it goes nowhere.
+// refuse sends an ICMP error to the sender of a packet.
 func (r *running) refuse(ip header.IPv4, code header.ICMPv4Code) {
 	if answer := unreachable(ip, code); answer != nil {
-		_, _ = r.device.Write(answer) // what cannot be told shows as silence
+		_, _ = r.device.Write(answer) // a lost refusal looks like a timeout
 	}
 }
 
@@ -171,8 +171,7 @@ func (l *link) IsAttached() bool {
 // MTU implements stack.LinkEndpoint.
 func (l *link) MTU() uint32 { return l.mtu }
 
-// Capabilities implements stack.LinkEndpoint. What comes from the kernel of this very machine is
-// not checked again.
+// Capabilities implements stack.LinkEndpoint. Packets from the local kernel need no second check.
 func (l *link) Capabilities() stack.LinkEndpointCapabilities {
 	return stack.CapabilityRXChecksumOffload
 }
@@ -180,8 +179,8 @@ func (l *link) Capabilities() stack.LinkEndpointCapabilities {
 // ARPHardwareType implements stack.LinkEndpoint.
 func (l *link) ARPHardwareType() header.ARPHardwareType { return header.ARPHardwareNone }
 
-// The rest of stack.LinkEndpoint has nothing to do: there is no link header, no address and nothing
-// of its own to end.
+// The other methods of stack.LinkEndpoint have no effect: there is no link header, no address and
+// no resource to close.
 
 func (l *link) SetMTU(uint32)                        {}
 func (l *link) MaxHeaderLength() uint16              { return 0 }

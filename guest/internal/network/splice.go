@@ -9,11 +9,11 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 )
 
-// A connection that brings little gets by with a small buffer; one that fills it gets a larger one.
+// A connection begins with a small buffer, and gets a larger one after it has filled it.
 const firstBuffer, largestBuffer = 4 << 10, 64 << 10
 
-// receive brings to the program what comes from the host, until its end. False where either side
-// broke.
+// receive copies the host's bytes to the program until their end. It returns false if either side
+// failed.
 func receive(conn *gonet.TCPConn, down io.Reader) bool {
 	buffer := make([]byte, firstBuffer)
 	for {
@@ -35,8 +35,8 @@ func receive(conn *gonet.TCPConn, down io.Reader) bool {
 	}
 }
 
-// uplink is what a program sends, as the body of a request that is under way before there is a
-// connection to read from.
+// uplink reads the bytes of a program, as the body of a request. The request begins before the
+// connection exists.
 type uplink struct {
 	attached, done chan struct{}
 	conn           *gonet.TCPConn
@@ -48,13 +48,13 @@ func newUplink() *uplink {
 	return &uplink{attached: make(chan struct{}), done: make(chan struct{})}
 }
 
-// attach gives the connection that is read from.
+// attach sets the connection to read from.
 func (u *uplink) attach(conn *gonet.TCPConn) {
 	u.conn = conn
 	close(u.attached)
 }
 
-// Read implements io.Reader: its end is the program's.
+// Read implements io.Reader. It returns io.EOF at the program's end.
 func (u *uplink) Read(b []byte) (int, error) {
 	select {
 	case <-u.attached:
@@ -73,8 +73,8 @@ func (u *uplink) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer: the host's side takes no more. A read that waits ends, and only then
-// does the other direction.
+// Close implements io.Closer. It ends a waiting read, because the host accepts no more bytes. The
+// other direction continues until then.
 func (u *uplink) Close() error {
 	u.finish(false)
 	select {
@@ -92,7 +92,7 @@ func (u *uplink) finish(whole bool) {
 	})
 }
 
-// isWhole tells whether the program has sent all.
+// isWhole returns true if the program has sent everything.
 func (u *uplink) isWhole() bool {
 	select {
 	case <-u.done:
@@ -102,8 +102,7 @@ func (u *uplink) isWhole() bool {
 	}
 }
 
-// wait waits until nothing is sent any more, and tells whether that was because the program had
-// sent all.
+// wait waits until no more is sent. It returns true if the program has sent everything.
 func (u *uplink) wait(ctx context.Context) bool {
 	select {
 	case <-u.done:

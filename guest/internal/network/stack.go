@@ -15,14 +15,14 @@ import (
 
 const (
 	nicID = 1
-	// What one connection may hold in the stack, each way. Programs are a copy away, so more would
-	// only be memory.
+	// Buffers of one connection in the stack, in each direction. Programs are local, so larger
+	// buffers would only use memory.
 	minBufferBytes, bufferBytes = 4 << 10, 512 << 10
-	// timeWait is short, for nothing is late on the way between two stacks of one machine.
+	// timeWait is short, because packets between two stacks of one machine are not late.
 	timeWait = time.Second
 )
 
-// newStack makes a stack that answers for every address.
+// newStack returns a stack that accepts packets to every address.
 func newStack(link stack.LinkEndpoint) (*stack.Stack, error) {
 	s := stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},
@@ -50,7 +50,7 @@ func newStack(link stack.LinkEndpoint) (*stack.Stack, error) {
 	return s, nil
 }
 
-// writeAll writes one packet from several pieces. A tun device takes it whole or not at all.
+// writeAll writes one packet from several slices. A tun device accepts it whole or not at all.
 func writeAll(device *os.File, pieces [][]byte) error {
 	if len(pieces) == 1 {
 		_, err := device.Write(pieces[0])

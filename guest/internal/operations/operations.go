@@ -1,5 +1,5 @@
-// Package operations remembers what requests that changed something were answered, so that one
-// whose answer was lost is not done again.
+// Package operations remembers the answers to requests that changed something. If an answer was
+// lost, the repeated request is not executed again.
 package operations
 
 import (
@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	// maxRemembered is more than a host asks for while one of its answers is lost.
+	// maxRemembered is larger than the number of requests that a host sends while one answer is
+	// lost.
 	maxRemembered = 1024
-	// maxAnswerBytes has room for what a replacement tells of some hundred files. Of a longer
-	// answer it is remembered that there was one.
+	// maxAnswerBytes has room for a replacement in some hundred files. Of a longer answer only the
+	// fact is remembered.
 	maxAnswerBytes = 64 << 10
-	// maxBytes bounds the answers together: they are in the runtime's own memory.
+	// maxBytes limits all answers together, because they use the runtime's memory.
 	maxBytes = 4 << 20
 )
 
-// Answer is what a request was answered. Without a body it was too long to be remembered.
+// Answer is the answer to a request. The body is nil if it was too long to be remembered.
 type Answer struct {
 	Status int
 	Body   []byte
 }
 
-// Progress is how far a request came that was given up on its way. Its handler alone touches it.
+// Progress is the progress of a request that was given up. Only its handler uses it.
 type Progress struct{ Bytes int64 }
 
 type remembered struct {
 	name     string
-	answer   *Answer // nil where it was given up on its way
+	answer   *Answer // nil if it was given up
 	progress Progress
 }
 
@@ -39,12 +40,12 @@ type Memory struct {
 	known    map[string]*list.Element // of *remembered
 	order    *list.List               // the newest first
 	bytes    int
-	underWay map[string]chan struct{} // closed when it has ended
-	// owner is another one after Forget: what began before is not remembered.
+	underWay map[string]chan struct{} // closed when it ends
+	// owner changes at Forget. Answers to earlier requests are then not remembered.
 	owner int
 }
 
-// NewMemory has nothing in it.
+// NewMemory returns an empty memory.
 func NewMemory() *Memory {
 	m := &Memory{underWay: map[string]chan struct{}{}}
 	m.clear()
@@ -55,8 +56,8 @@ func (m *Memory) clear() {
 	m.known, m.order, m.bytes = map[string]*list.Element{}, list.New(), 0
 }
 
-// Forget empties the memory: the runtime has become another one, and what the one before was asked
-// for is nobody's.
+// Forget clears the memory, because the runtime has a new identity. Operations of the earlier one
+// are invalid.
 func (m *Memory) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,8 +65,9 @@ func (m *Memory) Forget() {
 	m.owner++
 }
 
-// Do answers what the operation was answered before, or runs it. One that is under way is waited
-// for. What fails is not remembered, but for how far it came: it runs when it is asked for again.
+// Do returns the remembered answer of an operation, or runs it. It waits for a running operation of
+// the same name. Of a failed operation only its progress is remembered, and it runs again at the
+// next request.
 func (m *Memory) Do(ctx context.Context, name string, run func(*Progress) (Answer, error)) (Answer, error) {
 	for {
 		m.mu.Lock()
@@ -96,7 +98,7 @@ func (m *Memory) Do(ctx context.Context, name string, run func(*Progress) (Answe
 
 func (m *Memory) begin(name string, progress Progress, owner int, ended chan struct{}, run func(*Progress) (Answer, error)) (answer Answer, err error) {
 	r := &remembered{name: name, progress: progress}
-	defer func() { // also where run is a defect, and panics
+	defer func() { // also if run panics
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.underWay, name)

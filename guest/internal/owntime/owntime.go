@@ -1,7 +1,7 @@
-// Package owntime measures time without that for which the runtime was written down. gVisor
-// (release 20260701) moves the monotonic clock on by that time at a restore
-// (pkg/sentry/kernel/timekeeper.go, SetClocks). A deadline a minute away may then be over before
-// anything has run.
+// Package owntime measures time without the time during which the runtime was saved in a
+// checkpoint. gVisor (release 20260701) advances the monotonic clock by that time at a restore
+// (pkg/sentry/kernel/timekeeper.go, SetClocks). A deadline a minute away may then pass before any
+// program has run.
 package owntime
 
 import (
@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// standstill is by how much later than announced the guest has to be heard of for the time between
-// to be none of its own. A machine that is busy keeps a process waiting for less.
+// standstill is the least delay of an announced call that counts as time in a checkpoint. Even on a
+// busy machine a process waits less.
 const standstill = 500 * time.Millisecond
 
-// clock is a clock that stands still with the runtime, where it can be told: a checkpoint is only
-// taken while there is no host, and then the guest is heard of all the time.
+// clock is a clock that stops with the runtime, as far as that can be detected. A checkpoint is
+// only taken without a connected host, and then the guest reports regularly.
 type clock struct {
-	now func() time.Duration // of the kernel's
+	now func() time.Duration // the kernel's clock
 
 	mu    sync.Mutex
 	alone bool
-	due   time.Duration // when the guest is heard of next, while it is alone
+	due   time.Duration // time of the next report, while alone
 	stood time.Duration
 }
 
@@ -29,14 +29,14 @@ var (
 	own   = &clock{now: func() time.Duration { return time.Since(begin) }}
 )
 
-// Alone says that there is no host, so that a checkpoint may be taken, and that the guest is heard
-// of again after so long at the latest: by another Alone, or by Met.
+// Alone reports that no host is connected, so that a checkpoint may be taken. The next call of
+// Alone or Met follows within silence.
 func Alone(silence time.Duration) { own.aloneFor(silence) }
 
-// Met says that there is a host.
+// Met reports that a host is connected.
 func Met() { own.met() }
 
-// Now is the time of the runtime's own, since some moment.
+// Now returns the runtime's own time, since an arbitrary moment.
 func Now() time.Duration { return own.read() }
 
 func (c *clock) aloneFor(silence time.Duration) {
@@ -59,7 +59,7 @@ func (c *clock) read() time.Duration {
 	return c.check() - c.stood
 }
 
-// check finds out whether everything stood still, and answers the kernel's time. It needs the lock.
+// check detects a checkpoint, and returns the kernel's time. It must be called with the lock held.
 func (c *clock) check() time.Duration {
 	now := c.now()
 	if c.alone && now > c.due+standstill {

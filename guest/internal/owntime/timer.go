@@ -11,18 +11,18 @@ type Timer struct {
 
 	mu    sync.Mutex
 	end   time.Duration
-	turn  int // what began in an earlier one was stopped, or reset
+	turn  int // identifies the current run; earlier runs were stopped or reset
 	timer *time.Timer
 }
 
-// AfterFunc calls a function when so much of the runtime's own time has passed.
+// AfterFunc calls a function after d of the runtime's own time.
 func AfterFunc(d time.Duration, call func()) *Timer {
 	t := &Timer{call: call}
 	t.Reset(d)
 	return t
 }
 
-// Reset has the timer begin anew.
+// Reset restarts the timer.
 func (t *Timer) Reset(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,7 +31,7 @@ func (t *Timer) Reset(d time.Duration) {
 	t.wait(d)
 }
 
-// Stop keeps a timer from going off, unless it has.
+// Stop stops the timer, unless it has expired.
 func (t *Timer) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *Timer) stop() {
 	}
 }
 
-// wait needs the lock.
+// wait must be called with the lock held.
 func (t *Timer) wait(d time.Duration) {
 	turn := t.turn
 	t.timer = time.AfterFunc(d, func() {
@@ -55,7 +55,7 @@ func (t *Timer) wait(d time.Duration) {
 	})
 }
 
-// isOver tells whether the time is over, and waits for the rest where it is not.
+// isOver returns true if the time is over. Otherwise it waits for the rest.
 func (t *Timer) isOver(turn int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

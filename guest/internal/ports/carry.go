@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// ErrReset is told when either side ended the connection before both had said that they send no
-// more.
+// ErrReset is returned if either side ended the connection before both had ended their streams.
 var ErrReset = errors.New("the connection was reset")
 
 // past is a deadline that ends reads and writes at once.
 var past = time.Unix(1, 0)
 
-// connection carries bytes between a program and the host. Neither side is ever made to wait by the
-// other's frames: each sends no more than the other has room for, so what is received can always be
-// taken in at once, and a slow port slows nothing but itself.
+// connection carries bytes between a program and the host. Each side sends only as much as the
+// other has room for, so received frames are always buffered at once. A slow port therefore delays
+// only itself.
 type connection struct {
 	program *net.TCPConn
 	flush   func() error
@@ -28,17 +27,17 @@ type connection struct {
 
 	mu       sync.Mutex
 	changed  *sync.Cond
-	queue    [][]byte // received, not yet passed on to the program
-	queued   int      // bytes of the queue and of what is being passed on
+	queue    [][]byte // received, not yet written to the program
+	queued   int      // bytes in the queue and in the current write
 	ended    bool     // the host sends no more
 	credit   int      // bytes that the host has room for
 	stopped  bool     // the connection is over
-	received error    // why the host's frames ended, when they should not have
+	received error    // error of the host's frames, if they ended early
 }
 
-// Carry carries bytes both ways until both sides have ended, and answers nil; or until one of them
-// broke off or the context ended, and answers why. Frames to the host are written to `to` and sent
-// by flush. The connection is closed in any case, with a reset after a failure.
+// Carry carries bytes in both directions until both sides have ended, and returns nil. It returns
+// an error if one side failed or the context ended. Frames to the host are written to `to` and sent
+// by flush. It always closes the connection, with a reset after a failure.
 func Carry(ctx context.Context, program *net.TCPConn, from io.Reader, to io.Writer, flush func() error) error {
 	c := &connection{program: program, to: to, flush: flush, credit: windowBytes}
 	c.changed = sync.NewCond(&c.mu)
@@ -55,13 +54,13 @@ func Carry(ctx context.Context, program *net.TCPConn, from io.Reader, to io.Writ
 	}
 	c.stop()
 	if err != nil {
-		_ = program.SetLinger(0) // closing then resets
+		_ = program.SetLinger(0) // makes Close send a reset
 	}
 	_ = program.Close()
 	return err
 }
 
-// stop ends whoever waits.
+// stop ends all waiting calls.
 func (c *connection) stop() {
 	c.mu.Lock()
 	c.stopped = true
@@ -71,7 +70,7 @@ func (c *connection) stop() {
 	_ = c.program.SetWriteDeadline(past)
 }
 
-// receive takes in the host's frames. It ends with the request's body.
+// receive buffers the host's frames. It ends with the request's body.
 func (c *connection) receive(frames *frameReader) {
 	err := c.receiveAll(frames)
 	c.mu.Lock()
@@ -149,7 +148,7 @@ func (c *connection) grow(bytes int) error {
 	return nil
 }
 
-// passOn writes what was received to the program, and tells it the end.
+// passOn writes received bytes to the program, and then the end.
 func (c *connection) passOn() error {
 	untold := 0
 	for {
@@ -158,11 +157,12 @@ func (c *connection) passOn() error {
 			return err
 		}
 		if data == nil {
-			_ = c.program.CloseWrite() // fails where the program has gone: then nobody needs to hear of it
+			// An error means that the program has disconnected, and needs no end.
+			_ = c.program.CloseWrite()
 			return nil
 		}
 		if _, err := c.program.Write(data); err != nil {
-			return ErrReset // What the program said before it went deaf is still sent.
+			return ErrReset // bytes that the program has already sent are still forwarded
 		}
 		c.mu.Lock()
 		c.queued -= len(data)
@@ -176,7 +176,7 @@ func (c *connection) passOn() error {
 	}
 }
 
-// dequeue waits for what was received; nil is the end.
+// dequeue waits for received bytes. It returns nil at the end.
 func (c *connection) dequeue() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +202,7 @@ func (c *connection) why() error {
 	return ErrReset
 }
 
-// send reads what the program says and sends it as far as the host has room.
+// send reads the program's bytes and sends as many as the host has room for.
 func (c *connection) send() error {
 	frame := make([]byte, frameHeadBytes+maxDataBytes)
 	for {
@@ -231,7 +231,7 @@ func (c *connection) send() error {
 	}
 }
 
-// room waits until the host has room, and answers how much.
+// room waits until the host has room, and returns the number of bytes.
 func (c *connection) room() (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

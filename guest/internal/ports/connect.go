@@ -9,13 +9,13 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// connectTimeout bounds a connection over loopback: a listener whose queue is full does not answer.
+// connectTimeout limits a connection over loopback. A listener with a full queue does not answer.
 const connectTimeout = 10 * time.Second
 
-// loopback is where a connection is tried, in this order: many programs listen on one of both only.
+// loopback are the addresses to try, in order. Many programs listen on only one of them.
 var loopback = []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}
 
-// Connect opens a connection to what listens on a port of loopback.
+// Connect opens a connection to the program that listens on a port of loopback.
 func Connect(ctx context.Context, port uint16) (*net.TCPConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -23,7 +23,8 @@ func Connect(ctx context.Context, port uint16) (*net.TCPConn, error) {
 	for _, ip := range loopback {
 		conn, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(ip, port).String())
 		if err != nil {
-			continue // refused, or a kernel without that version of IP: either way nobody listens there
+			// Refused, or a kernel without that IP version: in both cases no program listens there.
+			continue
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok && !isItself(tcp) {
 			return tcp, nil
@@ -33,8 +34,8 @@ func Connect(ctx context.Context, port uint16) (*net.TCPConn, error) {
 	return nil, fault.New(fault.PortNotListening, "nothing listens on port %d", port)
 }
 
-// isItself tells a connection whose own port was chosen to be the one that it goes to: TCP then
-// connects it to itself.
+// isItself returns true if TCP has connected a connection to itself, because its own port was
+// chosen to be its target.
 func isItself(conn *net.TCPConn) bool {
 	return conn.LocalAddr().String() == conn.RemoteAddr().String()
 }

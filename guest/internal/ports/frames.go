@@ -6,27 +6,27 @@ import (
 	"io"
 )
 
-// A frame is a big-endian word, its kind in the highest byte and a number in the rest, and for data
-// that many bytes.
+// A frame is a big-endian word with its kind in the highest byte and a number in the rest. A data
+// frame has that many bytes after the word.
 const (
 	frameData   = 0 // bytes
-	frameEnd    = 1 // no bytes come after this one; the number is 0
-	frameWindow = 2 // so many bytes were passed on: as many more may be sent
+	frameEnd    = 1 // the end of the stream; the number is 0
+	frameWindow = 2 // the number of bytes that were passed on; as many more may be sent
 )
 
 const (
 	frameHeadBytes = 4
-	// maxDataBytes is the most bytes of one frame.
+	// maxDataBytes limits the bytes of one frame.
 	maxDataBytes = 64 << 10
-	// windowBytes is how many bytes each side may have sent that the other has not passed on yet.
+	// windowBytes limits the bytes that a side has sent and the other has not passed on yet.
 	windowBytes = 256 << 10
-	// windowStep is how many bytes are passed on before the other side is told.
+	// windowStep is the number of bytes that are passed on before a window frame is sent.
 	windowStep = windowBytes / 4
 )
 
 var errMalformed = errors.New("the frames are not the protocol's")
 
-// appendHead adds the head of a frame.
+// appendHead appends the head of a frame.
 func appendHead(b []byte, kind byte, number int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(kind)<<24|uint32(number))
 }

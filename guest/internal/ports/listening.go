@@ -1,4 +1,4 @@
-// Package ports reaches the TCP ports that programs of the runtime listen on.
+// Package ports finds and connects to the TCP ports of the runtime's programs.
 package ports
 
 import (
@@ -18,20 +18,20 @@ import (
 	"holt.dev/guest/internal/fault"
 )
 
-// The kernel is asked so often whether something listens: at once for what starts in a moment,
-// seldom for what takes minutes.
+// Pauses between two checks for a listener. They are short at first, for programs that start
+// quickly, and longer for programs that take minutes.
 const (
 	firstDelay = 5 * time.Millisecond
 	lastDelay  = 250 * time.Millisecond
 )
 
-// maxTableBytes bounds how much of the kernel's table of connections is read.
+// maxTableBytes limits the part of the kernel's table of connections that is read.
 const maxTableBytes = 16 << 20
 
-// listenState is TCP_LISTEN as the table writes it.
+// listenState is TCP_LISTEN in the format of the table.
 const listenState = "0A"
 
-// Parse reads a port: 1 to 65535 in decimal digits, without a sign or leading zeros.
+// Parse parses a port: 1 to 65535 in decimal digits, without a sign or leading zeros.
 func Parse(text string) (uint16, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || port == 0 || strconv.FormatUint(port, 10) != text {
@@ -40,13 +40,13 @@ func Parse(text string) (uint16, error) {
 	return uint16(port), nil
 }
 
-// Listening answers the ports that can be connected to over loopback, in order. It asks the kernel
-// and connects to none.
+// Listening returns the ports that accept connections over loopback, in order. It reads the
+// kernel's tables and connects to no port.
 func Listening() ([]uint16, error) {
 	var found []uint16
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		file, err := os.Open(table)
-		if errors.Is(err, fs.ErrNotExist) { // a kernel without that version of IP
+		if errors.Is(err, fs.ErrNotExist) { // a kernel without that IP version
 			continue
 		}
 		if err != nil {
@@ -63,8 +63,8 @@ func Listening() ([]uint16, error) {
 	return slices.Compact(found), nil
 }
 
-// Wait answers whether something listens on a port: at once when it does, else when it begins to,
-// the time is over or the context ends.
+// Wait waits until a program listens on a port, and returns true. It returns false after the time
+// limit or at the end of the context.
 func Wait(ctx context.Context, port uint16, limit time.Duration) (bool, error) {
 	deadline := time.Now().Add(limit)
 	for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
@@ -103,7 +103,7 @@ func readTable(table io.Reader) ([]uint16, error) {
 	return ports, lines.Err()
 }
 
-// reachable answers the port of a local address that a connection to loopback arrives at.
+// reachable returns the port of a local address, and true if a connection to loopback reaches it.
 func reachable(local string) (uint16, bool) {
 	address, number, ok := strings.Cut(local, ":")
 	if !ok {
@@ -117,8 +117,8 @@ func reachable(local string) (uint16, bool) {
 	if err != nil || len(words)%4 != 0 {
 		return 0, false
 	}
-	// Each 32-bit word is printed in the order of the host, which is little-endian on every machine
-	// that this runs on.
+	// Each 32-bit word is printed in the host's byte order, which is little-endian on all supported
+	// machines.
 	for i := 0; i+4 <= len(words); i += 4 {
 		slices.Reverse(words[i : i+4])
 	}

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	itemBytes  = 32 << 10  // of output in one item
-	batchBytes = 256 << 10 // of items written before they are flushed, when there is always more
+	itemBytes  = 32 << 10  // output bytes in one item
+	batchBytes = 256 << 10 // item bytes after which a busy stream is flushed
 )
 
-// View is which part of a process's output a reader wants.
+// View selects the part of a process's output for a reader.
 type View struct {
-	Cursor int64 // where to begin
+	Cursor int64 // the first byte
 	Story  bool  // begin with the start item
-	Follow bool  // wait for what is yet to come
-	Hold   bool  // let the process wait for this reader, as for one of a pipe
-	// Returns tells, when the context has ended, whether the reader was cut off only to come back:
-	// then output goes on waiting for it for a while.
+	Follow bool  // wait for later output
+	Hold   bool  // the process waits for this reader, as for the reader of a pipe
+	// Returns is called when the context has ended. It returns true if the reader was cut off and
+	// will reconnect. Output then waits for it for a limited time.
 	Returns func() bool
 }
 
-// Follow writes the process's output as NDJSON items until it has ended, the context has, or,
-// without View.Follow, what is there has been written. It flushes whenever it has to wait, and
-// leaves the last items to the end of the stream.
+// Follow writes the process's output as NDJSON items until the process or the context has ended.
+// Without View.Follow, it ends after the existing output. It flushes whenever it has to wait, but
+// not the last items, which are sent with the end of the stream.
 func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func() error) error {
 	if end := p.ring.counts().cursor; view.Cursor > end {
 		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
@@ -52,7 +52,9 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 			return err
 		}
 	}
-	last := int64(-1) // where to stop once the process has ended: others may go on writing for ever
+	// The cursor at which to stop after the process has ended. Other processes may continue to
+	// write.
+	last := int64(-1)
 	for {
 		wrote, more, err := f.step(last)
 		if err == nil {
@@ -63,7 +65,8 @@ func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func
 		}
 		if exited, at := p.exit(); exited && last < 0 {
 			last = at
-			if view.Cursor >= at { // what came after the end is asked for
+			// The reader asks for output after the end of the process.
+			if view.Cursor >= at {
 				last = p.ring.counts().cursor
 			}
 			continue
@@ -98,7 +101,7 @@ type follower struct {
 	sent   func(cursor int64)
 }
 
-// step makes the next item, not reading past limit if that is not negative.
+// step makes the next item. It reads up to limit unless that is negative.
 func (f *follower) step(limit int64) (wrote bool, more <-chan struct{}, err error) {
 	data := f.data
 	if limit >= 0 {
@@ -141,7 +144,7 @@ func (f *follower) output(stream Stream, at int64, data []byte) {
 	f.out = append(f.out, "\"}\n"...)
 }
 
-// finish tells how the process ended, and that this is all.
+// finish writes the exit item and the end item.
 func (f *follower) finish() error {
 	f.p.mu.Lock()
 	code, signal := f.p.outcome()
@@ -163,8 +166,8 @@ func (f *follower) finish() error {
 	return f.end()
 }
 
-// end writes the last item and does not flush: what the handler has not flushed when it returns
-// goes out in one frame with the end of the stream, and each frame costs a call to the host.
+// end writes the last item without a flush. Data that the handler has not flushed is sent in one
+// frame with the end of the stream. Each frame costs a call to the host.
 func (f *follower) end() error {
 	f.item(`{"type":"end","cursor":%d}`, f.cursor)
 	return f.write()

@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// awaitTime bounds how long output waits for a first reader. That comes at once, or has been
-	// kept from coming.
+	// awaitTime limits the wait for a first reader, which connects at once or never.
 	awaitTime = 10 * time.Second
-	// returnTime bounds how long output waits for a reader that a checkpoint has cut off. Readers
-	// are let in after what a template has run at a resume, which may take a minute.
+	// returnTime limits the wait for a reader that a checkpoint has cut off. After a resume,
+	// readers connect only after the template's commands have run, which may take a minute.
 	returnTime = 2 * time.Minute
 )
 
-// holds are the readers for which a process's output waits although they are not there: its first
-// one, and those that a checkpoint has cut off.
+// holds are the absent readers for which a process's output waits: the first one, and those that a
+// checkpoint has cut off.
 type holds struct {
 	ring *ring
 
@@ -26,14 +25,13 @@ type holds struct {
 	absent []*absence
 }
 
-// absence is a reader that is expected.
+// absence is an expected reader.
 type absence struct {
 	hold  *hold
 	timer *owntime.Timer
 }
 
-// expect makes output wait for a reader, which will go on where the hold is, for so long at the
-// most.
+// expect makes output wait for a reader that will continue at the hold, for a limited time.
 func (h *holds) expect(held *hold, within time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,8 +40,8 @@ func (h *holds) expect(held *hold, within time.Duration) {
 	h.absent = append(h.absent, a)
 }
 
-// enter makes output wait for a reader that is there. It takes the place of the one that is
-// expected nearest to its cursor.
+// enter makes output wait for a connected reader. The reader replaces the expected one that is
+// nearest to its cursor.
 func (h *holds) enter(cursor int64) *hold {
 	held := h.ring.hold(cursor)
 	h.mu.Lock()
@@ -56,7 +54,7 @@ func (h *holds) enter(cursor int64) *hold {
 	return held
 }
 
-// letGo has output wait for nobody who is not there.
+// letGo removes all expected readers.
 func (h *holds) letGo() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,7 +69,7 @@ func (h *holds) giveUp(a *absence) {
 	h.remove(a)
 }
 
-// remove needs the lock. Twice is harmless.
+// remove must be called with the lock held. A repeated call has no effect.
 func (h *holds) remove(a *absence) {
 	a.timer.Stop()
 	h.ring.release(a.hold)

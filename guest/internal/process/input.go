@@ -13,34 +13,34 @@ import (
 	"holt.dev/guest/internal/pty"
 )
 
-// inputPipeBytes is what a standard input holds before its writers wait: a whole write, so that a
-// client's next one is on its way meanwhile.
+// inputPipeBytes is the size of a standard input's pipe. It has room for a whole write, so that the
+// client can send its next one meanwhile.
 const inputPipeBytes = 1 << 20
 
-// maxInputWait bounds how long one write waits for a process that does not read. What it has taken
-// by then is told.
+// maxInputWait limits the time that one write waits for a process that does not read. The result
+// reports the bytes written by then.
 const maxInputWait = 5 * time.Second
 
 var errInputClosed = errors.New("closed")
 
-// errInputGap is why a write that begins after what was taken is refused: something before it is
+// errInputGap is returned for a write after the current offset, because bytes before it are
 // missing.
 var errInputGap = errors.New("gap")
 
-// input is a process's standard input; without a file it is closed.
+// input is a process's standard input. It is closed if file is nil.
 type input struct {
-	writing chan struct{} // holds a token while somebody writes: one writer at a time
+	writing chan struct{} // holds a token during a write, to allow one writer at a time
 	mu      sync.Mutex
 	file    *os.File
-	taken   int64 // bytes that went in since the start
+	taken   int64 // bytes written since the start
 
-	terminal *pty.Terminal // which the file is; nil where it is a pipe
-	endTyped int64         // one more than the offset at which the terminal's end of file was typed last
+	terminal *pty.Terminal // the terminal that file is; nil for a pipe
+	endTyped int64         // 1 + the offset of the last end-of-file that was typed; 0 if none
 }
 
 func closedInput() *input { return &input{writing: make(chan struct{}, 1)} }
 
-// newInput answers an input and the end of the pipe that the process gets.
+// newInput returns an input and the process's end of its pipe.
 func newInput() (*input, int, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -63,10 +63,10 @@ func (i *input) state() (file *os.File, taken int64) {
 	return i.file, i.taken
 }
 
-// write gives the process what of data it has not taken before: data begins at offset, or where
-// offset is nil, after all that was taken. It waits for the process to take the bytes, until the
-// context ends, and answers how many went in and where the next write begins. Where eof is set and
-// everything was taken, it closes the input. A repetition of what was done is success.
+// write writes the part of data that was not written before. data begins at offset, or at the
+// current offset if offset is nil. It waits until the process accepts the bytes or the context
+// ends. It returns the number of bytes written and the next offset. If eof is set and all bytes
+// were written, it closes the input. A repeated write is success.
 func (i *input) write(ctx context.Context, data []byte, offset *int64, eof bool) (written int, next int64, err error) {
 	select {
 	case i.writing <- struct{}{}:
@@ -78,16 +78,16 @@ func (i *input) write(ctx context.Context, data []byte, offset *int64, eof bool)
 	}
 }
 
-// begin gives the process its first bytes without waiting for it; later writes come after them.
+// begin writes the first bytes without waiting. Later writes follow them.
 func (i *input) begin(data []byte, eof bool) {
 	i.writing <- struct{}{}
 	go func() {
 		defer func() { <-i.writing }()
-		_, _, _ = i.writeNow(context.Background(), data, nil, eof) // it need not read
+		_, _, _ = i.writeNow(context.Background(), data, nil, eof) // the process need not read
 	}()
 }
 
-// writeNow is write for who holds the token.
+// writeNow is write for the holder of the token.
 func (i *input) writeNow(ctx context.Context, data []byte, offset *int64, eof bool) (written int, next int64, err error) {
 	file, taken := i.state()
 	if offset != nil {
@@ -99,7 +99,7 @@ func (i *input) writeNow(ctx context.Context, data []byte, offset *int64, eof bo
 			return 0, taken, nil
 		}
 		if eof && len(data) == 0 && i.endTyped == taken+1 {
-			return 0, taken, nil // a repetition: it is not typed twice
+			return 0, taken, nil // a repetition is not typed twice
 		}
 	}
 	if file == nil {
@@ -112,12 +112,15 @@ func (i *input) writeNow(ctx context.Context, data []byte, offset *int64, eof bo
 	endsHere := i.terminal != nil && eof
 	if i.terminal != nil {
 		data = i.terminal.Typed(data)
-		if eof { // its end is typed, and can be typed again
+		// The end-of-file of a terminal is a character, which can be typed again.
+		if eof {
 			data, eof = append(slices.Clone(data), i.terminal.EndOfFile()), false
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now()) }) // fails only on a closed file
-	if len(data) > 0 {                                                               // gVisor answers EAGAIN to an empty write where the pipe is full
+	// SetWriteDeadline fails only on a closed file.
+	stop := context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now()) })
+	// gVisor returns EAGAIN for an empty write to a full pipe.
+	if len(data) > 0 {
 		written, err = file.Write(data)
 	}
 	stop()
@@ -143,7 +146,7 @@ func (i *input) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.file != nil {
-		_ = i.file.Close() // a pipe has nothing to flush
+		_ = i.file.Close() // a pipe need not be flushed
 		i.file = nil
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"holt.dev/guest/internal/supervise"
 )
 
-// Limit is a resource limit as setrlimit(2) has them; nil is unlimited.
+// Limit is a resource limit as in setrlimit(2). A nil value is unlimited.
 type Limit struct {
 	Soft *uint64 `json:"soft"`
 	Hard *uint64 `json:"hard"`
 }
 
-// resources are the limits that a command can be given, by the names of limits.conf(5).
+// resources are the supported limits, by the names of limits.conf(5).
 var resources = map[string]int{
 	"as": unix.RLIMIT_AS, "core": unix.RLIMIT_CORE, "cpu": unix.RLIMIT_CPU, "data": unix.RLIMIT_DATA,
 	"fsize": unix.RLIMIT_FSIZE, "memlock": unix.RLIMIT_MEMLOCK, "nofile": unix.RLIMIT_NOFILE,
 	"nproc": unix.RLIMIT_NPROC, "stack": unix.RLIMIT_STACK,
 }
 
-// checkLimits refuses names that are none, and what only more privileges than a command has could
-// set. A command begins with the guest's own limits.
+// checkLimits refuses unknown names, and limits that need more privileges than a command has. A
+// command begins with the guest's own limits.
 func checkLimits(limits map[string]Limit) error {
 	for name, limit := range limits {
 		resource, known := resources[name]
@@ -50,7 +50,7 @@ func valueOf(limit *uint64) uint64 {
 	return *limit
 }
 
-// limitsOf answers limits as a supervisor takes them, in an order of their own.
+// limitsOf returns the limits for a supervisor, sorted by resource.
 func limitsOf(limits map[string]Limit) []supervise.Limit {
 	var list []supervise.Limit
 	for name, limit := range limits {

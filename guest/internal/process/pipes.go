@@ -8,25 +8,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readBytes is how much is read from a pipe at once: half of what a pipe holds by default.
+// readBytes is the size of one read from a pipe: half of a pipe's default size.
 const readBytes = 32 << 10
 
-// maxPipeBytes bounds what a pipe can hold for someone without privileges (pipe(7)).
+// maxPipeBytes is the largest size of a pipe without privileges (pipe(7)).
 const maxPipeBytes = 1 << 20
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}
 
-// drain moves what a process writes to one stream into its ring. It waits for the ring's holder, as
-// a pipe does for its reader, and for nobody else.
+// drain copies one output stream of a process to its ring. It waits for the ring's holders, as a
+// pipe does for its reader, and for no other reader.
 type drain struct {
-	mu     sync.Mutex // held from a read to its append, so that nothing is between pipe and ring
+	mu     sync.Mutex // held from a read to its append, so that no bytes are in between
 	file   *os.File
 	raw    syscall.RawConn
 	ring   *ring
 	stream Stream
 }
 
-// newDrain answers a drain and the end of the pipe that the process gets.
+// newDrain returns a drain and the process's end of its pipe.
 func newDrain(r *ring, stream Stream) (*drain, int, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -40,7 +40,7 @@ func newDrain(r *ring, stream Stream) (*drain, int, error) {
 	return &drain{file: file, raw: raw, ring: r, stream: stream}, fds[1], nil
 }
 
-// pollable makes a file of a pipe's end with which a goroutine can wait without a thread.
+// pollable returns a file of a pipe's end. A goroutine that waits for it needs no thread.
 func pollable(fd int) (*os.File, syscall.RawConn, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
@@ -55,7 +55,7 @@ func pollable(fd int) (*os.File, syscall.RawConn, error) {
 	return file, raw, nil
 }
 
-// run reads until nobody holds the other end any more.
+// run reads until the last writer has closed the other end.
 func (d *drain) run() {
 	defer d.file.Close()
 	for {
@@ -81,7 +81,7 @@ const (
 	readEnd
 )
 
-// once reads what is there, at most a buffer full, into the ring.
+// once reads available bytes into the ring, one buffer at most.
 func (d *drain) once(fd int) (int, readState) {
 	buf := readBuffers.Get().(*[]byte)
 	defer readBuffers.Put(buf)
@@ -102,9 +102,11 @@ func (d *drain) once(fd int) (int, readState) {
 	}
 }
 
-// empty reads what is in the pipe now, but not for ever what others go on writing.
+// empty reads the current content of the pipe. It is bounded, because other processes may continue
+// to write.
 func (d *drain) empty() {
-	_ = d.raw.Control(func(fd uintptr) { // fails only once run has read everything and closed the file
+	// Control fails only after run has read everything and closed the file.
+	_ = d.raw.Control(func(fd uintptr) {
 		for total := 0; total < maxPipeBytes; {
 			n, state := d.once(int(fd))
 			if state != readMore {

@@ -1,5 +1,4 @@
-// Package process runs commands: their start, their output, their end, and what is known of them
-// afterwards.
+// Package process runs commands, and keeps their output and results.
 package process
 
 import (
@@ -24,34 +23,34 @@ type Process struct {
 	command *supervise.Command
 	ring    *ring
 	stdout  *drain
-	stderr  *drain // nil where there is a terminal
+	stderr  *drain // nil if there is a terminal
 	stdin   *input
-	session *turn // its turn in a session; nil outside of one
+	session *turn // nil without a session
 
-	terminal *pty.Terminal // which all three are; nil where they are pipes
+	terminal *pty.Terminal // the terminal that all three are; nil for pipes
 
 	holds   *holds
 	started time.Time
-	gone    chan struct{}  // closed when nothing it started is left
-	timer   *owntime.Timer // ends the time that the command was given; nil without one
+	gone    chan struct{}  // closed when no descendant is left
+	timer   *owntime.Timer // for the timeout; nil without one
 
 	kernelKills kernelKills // at its start
 
 	mu       sync.Mutex
 	ended    time.Time
 	exited   bool
-	exitAt   int64 // the cursor after what it had written when it ended
-	known    bool  // whether status says how it ended
+	exitAt   int64 // the cursor after the output that it had written when it ended
+	known    bool  // true if status is known
 	status   unix.WaitStatus
 	timedOut bool
 	// oomKilled is true if one of its processes was killed because the runtime was out of memory.
 	oomKilled bool
-	// asked says that it was killed by a request or at its timeout.
+	// asked is true if it was killed by a request or at its timeout.
 	asked bool
-	kept  *bool // whether its session has what it left; nil outside of one, and while it runs
+	kept  *bool // true if the session keeps its state; nil without a session, and while it runs
 }
 
-// Info is a process as the host sees it.
+// Info describes a process for the host.
 type Info struct {
 	ID            string   `json:"id"`
 	Pid           int      `json:"pid"`
@@ -79,7 +78,7 @@ type Info struct {
 	Pty *pty.Size `json:"pty"`
 }
 
-// Info tells what is known of the process now.
+// Info returns the current description of the process.
 func (p *Process) Info() Info {
 	c := p.ring.counts()
 	p.mu.Lock()
@@ -104,7 +103,7 @@ func (p *Process) Info() Info {
 	return info
 }
 
-// outcome is how the process ended: both nil where that is not known.
+// outcome returns the result of the process. Both values are nil if it is unknown.
 func (p *Process) outcome() (code *int, signal *string) {
 	if !p.known {
 		return nil, nil
@@ -118,15 +117,15 @@ func (p *Process) outcome() (code *int, signal *string) {
 	return &n, nil
 }
 
-// exit tells whether the process itself has ended, and the cursor after what it had written by
-// then.
+// exit returns true if the process itself has ended, and the cursor after the output that it had
+// written by then.
 func (p *Process) exit() (exited bool, cursor int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.exited, p.exitAt
 }
 
-// active tells whether the process or anything it started still runs.
+// active returns true if the process or a descendant still runs.
 func (p *Process) active() bool {
 	select {
 	case <-p.gone:
@@ -136,8 +135,8 @@ func (p *Process) active() bool {
 	}
 }
 
-// onExited notes the end of the process itself. What it had written is in the pipes by now, and is
-// read first.
+// onExited notes the end of the process itself. It first reads the output that is still in the
+// pipes.
 func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	at := time.Now()
 	for _, d := range p.outputs() {
@@ -167,8 +166,8 @@ func (p *Process) onExited(status *unix.WaitStatus, gone bool) {
 	p.session.leave()
 }
 
-// onGone notes that nothing is left, and answers whether that is the first that is known of the
-// process's own end: a supervisor that was killed leaves an end of which nothing is known.
+// onGone notes that no descendant is left. It returns true if the end of the process itself was not
+// noted before: after a supervisor was killed, the result is unknown.
 func (p *Process) onGone() (first bool) {
 	if exited, _ := p.exit(); !exited {
 		p.onExited(nil, true)
@@ -180,7 +179,7 @@ func (p *Process) onGone() (first bool) {
 	return first
 }
 
-// killTimeout bounds how long a kill may take until every descendant is gone.
+// killTimeout limits the wait for the end of all descendants.
 const killTimeout = 10 * time.Second
 
 // Kill ends the process and every descendant, and returns when they are gone.
@@ -193,11 +192,11 @@ func (p *Process) Kill(ctx context.Context) error {
 	if err := p.command.Kill(ctx); err != nil {
 		return fault.New(fault.Internal, "process %s: not everything it started could be killed within %s", p.spec.ID, killTimeout)
 	}
-	<-p.gone // follows at once
+	<-p.gone // is closed soon
 	return nil
 }
 
-// expire is the end of the time that the command was given.
+// expire kills the process at its timeout.
 func (p *Process) expire() {
 	p.mu.Lock()
 	if p.exited {
@@ -206,7 +205,7 @@ func (p *Process) expire() {
 	}
 	p.timedOut = true
 	p.mu.Unlock()
-	_ = p.Kill(context.Background()) // what could not be killed shows as descendants
+	_ = p.Kill(context.Background()) // surviving processes are reported as descendants
 }
 
 // Signal sends a signal, by name, to the process group.
@@ -233,10 +232,10 @@ func (p *Process) Signal(name string) error {
 	return nil
 }
 
-// Write gives bytes to the process's standard input and, where eof is set and all of them were
-// taken, closes it afterwards. They begin at offset, counted from the first byte that it was ever
-// given: what it has taken before is not given again. Without an offset they follow what was taken.
-// A process that does not read for maxInputWait gets fewer.
+// Write writes bytes to the process's standard input. If eof is set, it closes the input after all
+// bytes were written. The bytes begin at offset, counted from the first byte of the input. Bytes
+// that were written before are skipped. Without an offset they follow the earlier bytes. If the
+// process does not read for maxInputWait, fewer bytes are written.
 func (p *Process) Write(ctx context.Context, data []byte, offset *int64, eof bool) (written int, next int64, err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxInputWait)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stream tells a process's two outputs apart.
+// Stream is one of a process's two outputs.
 type Stream uint8
 
 const (
@@ -17,61 +17,60 @@ const (
 	Stderr Stream = 2
 )
 
-// maxSegments bounds what a process that alternates between its outputs byte by byte can make the
-// guest remember.
+// maxSegments limits the memory for a process that alternates between its outputs byte by byte.
 const maxSegments = 8192
 
-// segment is a run of bytes of one stream; it begins where the one before it ends.
+// segment is a sequence of bytes of one stream. It begins at the end of the previous one.
 type segment struct {
 	end    int64
 	stream Stream
 }
 
-// markEvery is how exactly the time of a byte is known, in milliseconds. Where that makes more than
-// maxMarks, it is doubled.
+// markEvery is the precision of a byte's time, in milliseconds. It is doubled whenever there are
+// more than maxMarks.
 const (
 	markEvery = 10
 	maxMarks  = 8192
 )
 
-// mark says when a run of bytes began to be read, in milliseconds since the epoch; it begins where
-// the one before it ends.
+// mark holds the time at which a sequence of bytes began to be read, in milliseconds since the
+// epoch. The sequence begins at the end of the previous one.
 type mark struct {
 	end, at int64
 }
 
 // ring keeps the last bytes of a process's output. Cursors count the bytes of both streams in the
-// order they were read. Its memory is mapped outside of Go's heap when the first byte comes, and
-// goes back to the kernel when it is dropped.
+// order in which they were read. Its memory is mapped outside of Go's heap at the first byte, and
+// unmapped when it is dropped.
 type ring struct {
 	mu       sync.Mutex
 	size     int
 	memory   []byte
 	segments []segment
 	marks    []mark
-	every    int64        // how exactly times are known
+	every    int64        // the precision of times
 	now      func() int64 // the time in milliseconds since the epoch
 	start    int64        // first cursor still held
 	end      int64
 	totals   [3]int64
 	dropped  [3]int64
 	changed  chan struct{}
-	holders  []*hold       // the readers that output waits for
-	room     chan struct{} // closed when one of those has moved on or left
+	holders  []*hold       // the readers for which output waits
+	room     chan struct{} // closed when one of them has advanced or left
 }
 
 func newRing(size int) *ring {
 	return &ring{size: size, every: markEvery, now: func() int64 { return time.Now().UnixMilli() }}
 }
 
-// append adds bytes of a stream, letting the oldest ones go.
+// append appends bytes of a stream, and drops the oldest ones.
 func (r *ring) append(stream Stream, data []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.totals[stream] += int64(len(data))
 	if r.memory == nil {
 		memory, err := unix.Mmap(-1, 0, r.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-		if err != nil { // out of memory: the output is counted and told as dropped
+		if err != nil { // out of memory: the output is counted as dropped
 			r.end += int64(len(data))
 			r.start = r.end
 			r.dropped[stream] += int64(len(data))
@@ -99,7 +98,7 @@ func (r *ring) append(stream Stream, data []byte) {
 	r.wake()
 }
 
-// mark notes when what was appended last was read.
+// mark notes the time of the bytes appended last.
 func (r *ring) mark(at int64) {
 	if last := len(r.marks) - 1; last >= 0 && at >= r.marks[last].at && at < r.marks[last].at+r.every {
 		r.marks[last].end = r.end
@@ -124,14 +123,14 @@ func (r *ring) mark(at int64) {
 	}
 }
 
-// markOf answers the mark of the byte at cursor. There is one for every byte that is held.
+// markOf returns the mark of the byte at cursor. Every byte in the ring has one.
 func (r *ring) markOf(cursor int64) mark {
 	i, _ := slices.BinarySearchFunc(r.marks, cursor+1, func(m mark, end int64) int { return cmp.Compare(m.end, end) })
 	return r.marks[i]
 }
 
-// trim lets go of what no longer fits; the list of segments shrinks in large steps, so that an
-// append stays cheap.
+// trim drops bytes that no longer fit. The list of segments shrinks in large steps, so that
+// appending stays cheap.
 func (r *ring) trim() {
 	r.letGo(r.end - int64(r.size))
 	if len(r.segments) > maxSegments {
@@ -142,7 +141,7 @@ func (r *ring) trim() {
 	}
 }
 
-// letGo counts what is before a cursor as dropped, each stream's bytes as its own.
+// letGo counts the bytes before a cursor as dropped, for each stream.
 func (r *ring) letGo(before int64) {
 	for i := r.find(r.start); r.start < before; i++ {
 		end := min(r.segments[i].end, before)
@@ -151,7 +150,7 @@ func (r *ring) letGo(before int64) {
 	}
 }
 
-// wake tells everybody who waits that there is more to read.
+// wake notifies all waiting readers.
 func (r *ring) wake() {
 	if r.changed != nil {
 		close(r.changed)
@@ -159,9 +158,9 @@ func (r *ring) wake() {
 	}
 }
 
-// read copies into buf what follows cursor, bytes of one stream, and answers when they were read.
-// The cursor that it answers is the one where those bytes begin: later than asked where some were
-// dropped. With nothing to read, n is 0 and more is closed at the next change.
+// read copies bytes of one stream that follow cursor into buf, and returns the time at which they
+// were read. from is the cursor of these bytes, which is later than cursor if bytes were dropped.
+// If there are none, n is 0 and more is closed at the next change.
 func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from, at int64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,9 +179,9 @@ func (r *ring) read(cursor int64, buf []byte) (n int, stream Stream, from, at in
 	return n, seg.stream, from, mark.at, nil
 }
 
-// hold is a reader that output waits for.
+// hold is a reader for which output waits.
 type hold struct {
-	at int64 // up to where it has read; the ring's
+	at int64 // the reader's cursor; guarded by the ring's lock
 }
 
 // hold makes output wait for a reader, which is at cursor, until it is released.
@@ -194,7 +193,7 @@ func (r *ring) hold(cursor int64) *hold {
 	return h
 }
 
-// advance says how far a reader has come.
+// advance sets a reader's cursor.
 func (r *ring) advance(h *hold, cursor int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +201,7 @@ func (r *ring) advance(h *hold, cursor int64) {
 	r.makeRoom()
 }
 
-// release has output wait for this reader no longer.
+// release ends the wait for a reader.
 func (r *ring) release(h *hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,9 +216,9 @@ func (r *ring) makeRoom() {
 	}
 }
 
-// wait answers nil when more output may be appended, or else what is closed once it is worth asking
-// again. Half of the ring is kept free for what a process leaves in its pipes at its end, which is
-// read without waiting.
+// wait returns nil if more output may be appended, and otherwise a channel that is closed before
+// the next attempt. Half of the ring stays free for the bytes in the pipes at the process's end,
+// which are read without waiting.
 func (r *ring) wait() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -236,7 +235,7 @@ func (r *ring) wait() <-chan struct{} {
 	return r.room
 }
 
-// find answers the index of the segment that holds the byte at cursor.
+// find returns the index of the segment that contains the byte at cursor.
 func (r *ring) find(cursor int64) int {
 	low, high := 0, len(r.segments)
 	for low < high {
@@ -250,14 +249,14 @@ func (r *ring) find(cursor int64) int {
 	return low
 }
 
-// notify wakes the readers although no byte came, because the process's state changed.
+// notify wakes the readers without new bytes, after the process's state has changed.
 func (r *ring) notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wake()
 }
 
-// held answers how many bytes of memory the ring uses at most.
+// held returns the largest amount of memory that the ring uses, in bytes.
 func (r *ring) held() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -267,12 +266,12 @@ func (r *ring) held() int64 {
 	return min(r.end, int64(r.size))
 }
 
-// drop gives the memory back; everything in it counts as dropped.
+// drop unmaps the memory. All bytes count as dropped.
 func (r *ring) drop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.memory != nil {
-		_ = unix.Munmap(r.memory) // the mapping is ours and whole, so this cannot fail
+		_ = unix.Munmap(r.memory) // the mapping is complete, so this cannot fail
 		r.memory = nil
 	}
 	r.letGo(r.end)
@@ -280,8 +279,7 @@ func (r *ring) drop() {
 	r.wake()
 }
 
-// counts is how much came of each stream, and how much of it is no longer held; cursor is after the
-// last byte.
+// counts holds the bytes of each stream and the dropped ones. cursor is after the last byte.
 type counts struct {
 	cursor                       int64
 	stdout, stderr               int64

@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// maxSessions bounds what is remembered; each may be maxStateBytes large.
+	// maxSessions limits the sessions. The state of each has at most maxStateBytes.
 	maxSessions = 64
-	// maxTurnWait bounds how long a command waits for its turn; who wants to wait longer asks
-	// again.
+	// maxTurnWait limits the wait of a command for its turn. A client can retry after it.
 	maxTurnWait = 20 * time.Second
 )
 
-// session is what commands of one name hand on to each other: the shell's directory, variables,
-// functions and umask. Each command is a shell of its own that begins with what the one before
-// left, so that nothing can break the session: a command that is killed leaves it as it was.
+// session is the state that its commands share: the shell's directory, variables, functions and
+// umask. Each command runs in its own shell, which begins with the state of the previous one. A
+// killed command therefore leaves the state unchanged.
 type session struct {
 	name    string
 	shell   shell
-	user    string // as it was named, or ""
-	shown   string // the same for the host
+	user    string // the requested name, or ""
+	shown   string // the name for the host
 	started time.Time
-	busy    chan struct{} // holds a token while a command has its turn
+	busy    chan struct{} // holds a token during the turn of a command
 
-	// Guarded by the table's lock.
-	state    []byte // a script that makes the state again; nil before the first command
+	// Guarded by the table's lock:
+	state    []byte // a script that restores the state; nil before the first command
 	cwd      string
 	commands int
 	used     time.Time
@@ -39,7 +38,7 @@ type session struct {
 	ended    bool
 }
 
-// SessionInfo is a session as the host sees it.
+// SessionInfo describes a session for the host.
 type SessionInfo struct {
 	Name        string  `json:"name"`
 	Shell       string  `json:"shell"`
@@ -51,7 +50,7 @@ type SessionInfo struct {
 	UsedAtMs    int64   `json:"used_at_ms"`
 }
 
-// checkSession refuses what a session cannot have.
+// checkSession refuses invalid settings of a session.
 func (s *Spec) checkSession() error {
 	if s.Session == nil {
 		return nil
@@ -67,14 +66,14 @@ func (s *Spec) checkSession() error {
 	return nil
 }
 
-// turn is one command's time in a session.
+// turn is one command's exclusive use of a session.
 type turn struct {
 	table   *Table
 	session *session
 	files   *stateFiles // nil until the command is prepared
 }
 
-// enterSession finds or makes the session that a command names and waits for its turn.
+// enterSession finds or makes the session of a command, and waits for its turn.
 func (t *Table) enterSession(ctx context.Context, spec *Spec, defaults Defaults) (*turn, error) {
 	user, err := spec.account(defaults)
 	if err != nil {
@@ -122,8 +121,8 @@ func (t *Table) session(name string, user *accounts.User, workdir string) (*sess
 	return s, nil
 }
 
-// retract gives the turn back of a command that did not start. A session in which none ever did is
-// none.
+// retract ends the turn of a command that did not start. It removes a session without any started
+// command.
 func (u *turn) retract() {
 	if u == nil {
 		return
@@ -139,8 +138,8 @@ func (u *turn) retract() {
 	<-u.session.busy
 }
 
-// finish takes over what a command left, and answers whether it did. A command that did not come to
-// its shell's end left nothing.
+// finish stores the state that a command left, and returns true if there was one. A command whose
+// shell did not reach its end leaves none.
 func (u *turn) finish() *bool {
 	if u == nil {
 		return nil
@@ -155,7 +154,7 @@ func (u *turn) finish() *bool {
 	return &kept
 }
 
-// leave lets the next command have its turn.
+// leave ends the turn.
 func (u *turn) leave() {
 	if u == nil {
 		return
@@ -166,7 +165,7 @@ func (u *turn) leave() {
 	<-u.session.busy
 }
 
-// Sessions answers every session, the newest first.
+// Sessions returns all sessions, the newest first.
 func (t *Table) Sessions() []SessionInfo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +187,7 @@ func (t *Table) Sessions() []SessionInfo {
 	return list
 }
 
-// EndSession forgets a session and kills what its commands have left running.
+// EndSession removes a session and kills its remaining processes.
 func (t *Table) EndSession(ctx context.Context, name string) error {
 	t.mu.Lock()
 	s := t.sessions[name]

@@ -13,17 +13,15 @@ import (
 	"holt.dev/guest/internal/supervise"
 )
 
-// maxStateBytes bounds what a session carries from command to command; functions of large tools are
-// some 200 KiB.
+// maxStateBytes limits the state of a session. The functions of large tools have about 200 KiB.
 const maxStateBytes = 1 << 20
 
-// maxDirectoryBytes bounds the directory of a session, as PATH_MAX bounds what can be entered at
-// once.
+// maxDirectoryBytes limits the directory of a session, because one chdir accepts PATH_MAX bytes.
 const maxDirectoryBytes = 4096
 
-// Where a session's shell reads what the command before left, and writes what it leaves itself. Far
-// from the numbers that scripts use, and named by path, as a plain sh knows descriptors of one
-// digit only.
+// Descriptors through which a session's shell reads the previous state and writes its own. The
+// numbers are far from those in scripts. The shell opens them by path, because a plain sh accepts
+// only descriptors of one digit.
 const (
 	stateFd = 100
 	leftFd  = 101
@@ -32,14 +30,16 @@ const (
 // shell is a program that runs the commands of a session.
 type shell struct {
 	path string
-	exit string // ends it, whatever functions the command has defined
-	save string // writes, to leftFd, the directory, a newline, a NUL, a script that makes the rest again, a NUL and leftMark
+	exit string // ends the shell, even if the command has redefined exit
+	// The script writes to leftFd: the directory, a newline, a NUL, a script that restores the
+	// rest, a NUL and leftMark.
+	save string
 }
 
 const leftMark = "ok"
 
-// saveBash keeps every variable but those that bash makes itself, functions with their attributes,
-// and the umask. It sits between single quotes, so it has none.
+// saveBash saves functions with their attributes, the umask, and all variables except those that
+// bash sets itself. It contains no single quotes, because it is put between them.
 var saveBash = `__holt_status=$?; { builtin trap - DEBUG ERR RETURN; builtin set +eux; } 2>/dev/null; ` +
 	`{ builtin pwd; builtin printf "\000"; builtin umask -p; for __holt_name in ` + everyName() + `; do case $__holt_name in ` +
 	`BASH_ENV) builtin declare -p BASH_ENV;; ` +
@@ -47,11 +47,11 @@ var saveBash = `__holt_status=$?; { builtin trap - DEBUG ERR RETURN; builtin set
 	`OPTARG|OPTIND|PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SRANDOM|UID) ;; ` +
 	`*) builtin declare -p "$__holt_name";; esac; done; builtin declare -f; builtin declare -Fx; builtin printf "\000%s" ` + leftMark + `; } >| ` + fdPath(leftFd) + ` 2>/dev/null`
 
-// saveSh keeps exported variables and the umask, which is what POSIX can tell of a shell.
+// saveSh saves exported variables and the umask, which are what POSIX lets a shell print.
 var saveSh = `__holt_status=$?; { set +eux; } 2>/dev/null; ` +
 	`{ pwd; printf "\000umask "; umask; export -p; printf "\000%s" ` + leftMark + `; } >| ` + fdPath(leftFd) + ` 2>/dev/null`
 
-// everyName expands, in bash and without a child, to the names of all variables that are set.
+// everyName expands, in bash and without a child process, to the names of all variables.
 func everyName() string {
 	var b strings.Builder
 	for _, c := range "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" {
@@ -73,9 +73,9 @@ func findShell() shell {
 	return plainShell
 }
 
-// argv runs a command in the shell: after what was left for it, with what it leaves written when
-// the shell ends, by itself or by exit. A list of arguments runs as one simple command, which may
-// be a builtin or a function.
+// argv returns the arguments that run a command in the shell. The shell first restores the state,
+// and saves it when the shell ends or calls exit. A list of arguments runs as one simple command,
+// which may be a builtin or a function.
 func (h shell) argv(spec *Spec) []string {
 	name := h.path[strings.LastIndexByte(h.path, '/')+1:]
 	run := `"$@"`
@@ -87,7 +87,7 @@ func (h shell) argv(spec *Spec) []string {
 	return append([]string{h.path, "-c", script, name}, arguments...)
 }
 
-// stateFiles are the two files of a command in a session: in memory, without a name.
+// stateFiles are the two files of a command in a session, in memory and without a name.
 type stateFiles struct{ state, left int }
 
 func newStateFiles(script []byte, uid, gid uint32) (*stateFiles, error) {
@@ -119,13 +119,13 @@ func (f *stateFiles) close() {
 	}
 	for _, fd := range []int{f.state, f.left} {
 		if fd >= 0 {
-			_ = unix.Close(fd) // nothing is to be flushed
+			_ = unix.Close(fd) // nothing to flush
 		}
 	}
 	f.state, f.left = -1, -1
 }
 
-// read answers what a command left, where it is complete.
+// read returns the state that a command left, and true if it is complete.
 func (f *stateFiles) read() (state []byte, cwd string, ok bool) {
 	if f == nil {
 		return nil, "", false
@@ -148,7 +148,7 @@ func (f *stateFiles) read() (state []byte, cwd string, ok bool) {
 	return parseLeft(b)
 }
 
-// parseLeft takes apart what a shell wrote at its end.
+// parseLeft parses the output of a shell's save script.
 func parseLeft(b []byte) (state []byte, cwd string, ok bool) {
 	parts := bytes.Split(b, []byte{0})
 	if len(b) > maxStateBytes || len(parts) != 3 || string(parts[2]) != leftMark {
@@ -161,7 +161,7 @@ func parseLeft(b []byte) (state []byte, cwd string, ok bool) {
 	return bytes.Clone(parts[1]), string(directory), true
 }
 
-// prepare makes a planned start one of the session's shell, and answers the directory it begins in.
+// prepare changes a planned start to one of the session's shell, and returns its directory.
 func (u *turn) prepare(p *Process, start *supervise.Start) (cwd string, err error) {
 	s := u.session
 	u.table.mu.Lock()
@@ -170,7 +170,8 @@ func (u *turn) prepare(p *Process, start *supervise.Start) (cwd string, err erro
 	var script bytes.Buffer
 	if state != nil {
 		script.Write(state)
-		start.Env = nil // all of it is in the state, but for what the commands before unset
+		// The state contains the environment, without the variables that earlier commands unset.
+		start.Env = nil
 		if p.spec.Cwd == nil {
 			enterDirectory(&script, s.name, cwd, start.Dir)
 		}
@@ -195,8 +196,8 @@ func (u *turn) prepare(p *Process, start *supervise.Start) (cwd string, err erro
 	return cwd, nil
 }
 
-// enterDirectory writes how to get where the command before was, or where the runtime's commands
-// begin, and to say so.
+// enterDirectory writes script lines that enter the directory of the previous command. If it is
+// gone, they enter another one and print a message.
 func enterDirectory(script *bytes.Buffer, name, cwd, instead string) {
 	fmt.Fprintf(script, "\n__holt_old=${OLDPWD-}; cd -- %s 2>/dev/null || { printf '%%s\\n' %s >&2; cd -- %s || cd /; }\n",
 		quote(cwd), quote(fmt.Sprintf("holt: session %s: %s is gone; now in %s", name, cwd, instead)), quote(instead))

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The real-time signals as programs know them: the C library keeps the kernel's first two for
-// itself (signal(7)).
+// The real-time signals for programs. The C library reserves the first two of the kernel's
+// (signal(7)).
 const (
 	firstRealTime = 34
 	lastRealTime  = 64
 )
 
-// signalNumber reads SIGTERM and the like, and SIGRTMIN or SIGRTMIN+n; 0 for what is no signal.
+// signalNumber converts names like SIGTERM, and SIGRTMIN or SIGRTMIN+n. It returns 0 for an unknown
+// name.
 func signalNumber(name string) unix.Signal {
 	if number := unix.SignalNum(name); number != 0 {
 		return number

@@ -12,7 +12,7 @@ const maxString = 32*4096 - 1
 
 // The kernel's limit on all arguments and variables together, with their NULs and pointers
 // (execve(2)): a quarter of the stack limit, within these bounds. gVisor applies the limit that
-// Linux has under the usual 8 MiB.
+// Linux has with the usual 8 MiB.
 const (
 	minTotal     = 32 * 4096
 	maxTotal     = 6 << 20
@@ -22,7 +22,7 @@ const (
 
 const sizeRemedy = "write it to a file, or give it to the command as stdin"
 
-// checkSize refuses arguments and variables that no program can be started with, and names the
+// checkSize refuses arguments and variables that exceed the kernel's limits. The error names the
 // limit.
 func (s *Spec) checkSize(argv []string, env map[string]string) error {
 	total := 0
@@ -47,7 +47,7 @@ func (s *Spec) checkSize(argv []string, env map[string]string) error {
 	return nil
 }
 
-// totalLimit derives from the stack limit that the command begins with.
+// totalLimit returns the limit for the stack limit of the command.
 func (s *Spec) totalLimit() int {
 	stack := uint64(usualStack)
 	var own unix.Rlimit

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// DefaultPath is where programs are looked for where nobody says otherwise.
+	// DefaultPath is the default of PATH.
 	DefaultPath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	defaultUmask     = 0o022
 	defaultTerm      = "xterm-256color"
@@ -24,14 +24,14 @@ const (
 	maxRingBytes     = 16 << 20
 )
 
-// Spec is a command as the host asks for it.
+// Spec describes a command, as the host requests it.
 type Spec struct {
 	ID        string            `json:"id"`
 	Command   *string           `json:"command"`
 	Argv      []string          `json:"argv"`
 	Cwd       *string           `json:"cwd"`
 	Env       map[string]string `json:"env"`
-	EnvExact  bool              `json:"env_exact"` // nothing is laid under Env but HOME and what names certificates
+	EnvExact  bool              `json:"env_exact"` // adds only HOME and variables of certificates
 	User      *string           `json:"user"`
 	Stdin     string            `json:"stdin"`
 	StdinData []byte            `json:"stdin_data"`
@@ -42,11 +42,11 @@ type Spec struct {
 	Pty       *pty.Size         `json:"pty"`
 	Await     bool              `json:"await_reader"`
 	Transient bool              `json:"transient"`
-	// Background is whether it goes on without anybody: a runtime that runs nothing else is idle.
+	// Background is true if a runtime that runs only such commands counts as idle.
 	Background bool `json:"background"`
 }
 
-// Defaults are what the runtime was bound with; a command's own settings are laid over them.
+// Defaults are the defaults from the bind. The settings of a command override them.
 type Defaults struct {
 	Env map[string]string
 	// Trusted is the part of Env that names certificates.
@@ -59,7 +59,7 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.InvalidRequest, format, args...)
 }
 
-// check refuses what no start could use.
+// check refuses an invalid spec.
 func (s *Spec) check() error {
 	switch {
 	case !charset.Only(s.ID, 1, 64, charset.Alphanumeric+"_-"):
@@ -102,7 +102,7 @@ func checkSize(size pty.Size) error {
 	return nil
 }
 
-// CheckEnv refuses names and values that an environment cannot hold.
+// CheckEnv refuses names and values that are invalid in an environment.
 func CheckEnv(env map[string]string) error {
 	for name, value := range env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
@@ -122,7 +122,7 @@ func (s *Spec) ringBytes() int {
 	return *s.RingBytes
 }
 
-// account finds whose command it is.
+// account returns the user of the command.
 func (s *Spec) account(defaults Defaults) (*accounts.User, error) {
 	name := defaults.User
 	if s.User != nil {
@@ -134,7 +134,7 @@ func (s *Spec) account(defaults Defaults) (*accounts.User, error) {
 	return accounts.Current().Lookup(name)
 }
 
-// workdir is where the command begins.
+// workdir returns the initial directory of the command.
 func (s *Spec) workdir(defaults Defaults) string {
 	dir := defaults.Workdir
 	if s.Cwd != nil {
@@ -146,8 +146,7 @@ func (s *Spec) workdir(defaults Defaults) string {
 	return dir
 }
 
-// plan works out what to execute, as whom and where. It answers the argv to run, and the user and
-// directory as named.
+// plan returns the program to execute with its attributes, and the user.
 func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.User, err error) {
 	if user, err = s.account(defaults); err != nil {
 		return nil, nil, err
@@ -168,7 +167,8 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 		return nil, nil, err
 	}
 	path := argv[0]
-	if s.Session == nil { // whose shell looks for programs itself
+	// The shell of a session finds programs itself.
+	if s.Session == nil {
 		if path, err = LookProgram(argv[0], cmp.Or(env["PATH"], DefaultPath), dir); err != nil {
 			return nil, nil, err
 		}
@@ -180,7 +180,7 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	return start, user, nil
 }
 
-// isSelf tells whether commands of this user need no change of credentials.
+// isSelf returns true if commands of this user need no change of credentials.
 func isSelf(user *accounts.User) bool {
 	if user.UID != uint32(unix.Geteuid()) || user.GID != uint32(unix.Getegid()) {
 		return false
@@ -203,7 +203,7 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// environment is what the command finds.
+// environment returns the variables of the command.
 func (s *Spec) environment(defaults Defaults, user *accounts.User) map[string]string {
 	if !s.EnvExact {
 		return mergeEnv(defaults.Env, user, s.Env, s.User == nil || *s.User == defaults.User)
@@ -214,9 +214,9 @@ func (s *Spec) environment(defaults Defaults, user *accounts.User) map[string]st
 	return env
 }
 
-// mergeEnv lays the command's environment over the user's, and that over the bound one. Variables
-// of the bound environment about the runtime's own user (HOME and the like) apply to commands of
-// that user only.
+// mergeEnv merges the bound environment, the user's variables (such as HOME), and the command's
+// own, which have the highest priority. Bound variables override those of the user only if it is
+// the runtime's own user.
 func mergeEnv(bound map[string]string, user *accounts.User, own map[string]string, isBoundUser bool) map[string]string {
 	env := map[string]string{"PATH": DefaultPath}
 	login := map[string]string{"HOME": user.Home, "USER": user.Name, "LOGNAME": user.Name, "SHELL": user.Shell}
@@ -239,8 +239,8 @@ func flatten(env map[string]string) []string {
 	return list
 }
 
-// LookProgram finds what argv[0] names, as execvp(3) does: with a slash it is a path, else it is
-// looked for in PATH.
+// LookProgram finds the program argv[0], as execvp(3) does. A name with a slash is a path, and any
+// other is searched for in PATH.
 func LookProgram(name, path, dir string) (string, error) {
 	if name == "" {
 		return "", invalid("argv: the program's name is empty")
@@ -262,13 +262,14 @@ func LookProgram(name, path, dir string) (string, error) {
 			return candidate, nil
 		}
 		if problem == unix.ENOENT {
-			problem = errno // a file that cannot be run says more than a place without one
+			// A file that cannot be run is more informative than a missing one.
+			problem = errno
 		}
 	}
 	return "", spawnError(name, problem)
 }
 
-// Why a program cannot run, for programs that ask: as a shell's 127 and 126.
+// Reasons for programs that ask: those of a shell's exit codes 127 and 126.
 const (
 	programMissing  = "program_not_found"
 	programUnusable = "program_not_executable"
@@ -278,7 +279,7 @@ func cannotRun(reason, format string, args ...any) error {
 	return fault.New(fault.InvalidRequest, format, args...).With("reason", reason)
 }
 
-// startError says why a program that was found did not start.
+// startError returns the error for a program that was found but did not start.
 func startError(name string, errno unix.Errno) error {
 	if errno == unix.ENOENT {
 		return cannotRun(programUnusable, "%s: what interprets it, named in its first line or its header, is not there", name)
@@ -286,7 +287,7 @@ func startError(name string, errno unix.Errno) error {
 	return spawnError(name, errno)
 }
 
-// spawnError says in a caller's words why a program cannot run.
+// spawnError describes an errno in terms of the request.
 func spawnError(name string, errno unix.Errno) error {
 	switch errno {
 	case unix.ENOENT:
@@ -295,7 +296,7 @@ func spawnError(name string, errno unix.Errno) error {
 		return cannotRun(programUnusable, "%s: not a program that this machine can run, nor a script with a #! line", name)
 	case unix.EACCES:
 		return cannotRun(programUnusable, "%s: %s", name, errno.Error())
-	case unix.E2BIG, unix.ENAMETOOLONG: // gVisor answers the latter for one string that is too long
+	case unix.E2BIG, unix.ENAMETOOLONG: // gVisor returns the latter for one string that is too long
 		return invalid("%s: arguments and environment together are too long: %s", name, sizeRemedy)
 	case unix.EAGAIN:
 		return fault.New(fault.Conflict, "%s: the runtime is at its limit of processes", name)

@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// maxEnded is how many processes that have ended are remembered.
+	// maxEnded limits the ended processes that are remembered.
 	maxEnded = 1000
-	// maxEndedBytes is how much output of processes that have ended is kept, all together.
+	// maxEndedBytes limits the output of all ended processes together.
 	maxEndedBytes = 64 << 20
 )
 
-// Table is every process that runs, and the last ones that have ended.
+// Table holds all running processes, and the last ones that have ended.
 type Table struct {
 	pool *supervise.Pool
 
 	mu        sync.Mutex
-	byID      map[string]*Process // nil while it is being started
+	byID      map[string]*Process // nil during the start
 	order     []*Process          // oldest first
-	ended     []*Process          // in the order in which they ended
+	ended     []*Process          // in order of their ends
 	endedHeld int64
 	held      map[*Process]int64
 	sessions  map[string]*session
 }
 
-// NewTable makes an empty table whose commands run under supervisors of this pool.
+// NewTable returns an empty table. Its commands run under supervisors of this pool.
 func NewTable(pool *supervise.Pool) *Table {
 	return &Table{pool: pool, byID: map[string]*Process{}, held: map[*Process]int64{}, sessions: map[string]*session{}}
 }
 
-// Start runs a command, where it belongs to a session when that is free. Where it fails, nothing
-// has run and the id is free again.
+// Start runs a command. A command of a session first waits for its turn. After an error nothing has
+// run, and the id is free again.
 func (t *Table) Start(ctx context.Context, spec Spec, defaults Defaults) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (t *Table) start(spec Spec, defaults Defaults, turn *turn) (*Process, error
 		delete(t.byID, spec.ID)
 		return nil, err
 	}
-	if spec.Transient && !p.active() { // it has been forgotten already
+	if spec.Transient && !p.active() { // already removed from the table
 		delete(t.byID, spec.ID)
 		return p, nil
 	}
@@ -108,7 +108,8 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 	if err != nil {
 		return nil, fault.New(fault.Internal, "standard input and output: %s", err)
 	}
-	ready := make(chan struct{}) // what is heard of a command waits until it is wholly set up
+	// Events of a command wait until it is completely set up.
+	ready := make(chan struct{})
 	p.started = time.Now()
 	p.command, err = t.pool.Run(start, stdio, supervise.Events{
 		Exited: func(status unix.WaitStatus, gone bool) {
@@ -145,12 +146,13 @@ func (t *Table) launch(spec Spec, defaults Defaults, turn *turn) (*Process, erro
 	if spec.TimeoutMs > 0 {
 		p.timer = owntime.AfterFunc(time.Duration(spec.TimeoutMs)*time.Millisecond, p.expire)
 	}
-	p.spec.StdinData, p.spec.Env = nil, nil // not kept for as long as the process is known
+	p.spec.StdinData, p.spec.Env = nil, nil // not needed any more
 	close(ready)
 	return p, nil
 }
 
-// openStdio makes the process's three standard descriptors, a terminal of its user or pipes.
+// openStdio makes the process's standard descriptors: a terminal that belongs to its user, or
+// pipes.
 func (p *Process) openStdio(user *accounts.User) (stdio [3]int, err error) {
 	if p.spec.Pty == nil {
 		return p.openPipes()
@@ -158,7 +160,7 @@ func (p *Process) openStdio(user *accounts.User) (stdio [3]int, err error) {
 	return p.openTerminal(user.UID)
 }
 
-// openPipes makes the process's three standard descriptors.
+// openPipes makes pipes as the process's standard descriptors.
 func (p *Process) openPipes() (stdio [3]int, err error) {
 	stdio = [3]int{supervise.Null(), -1, -1}
 	if p.spec.Stdin == "pipe" || len(p.spec.StdinData) > 0 {
@@ -179,7 +181,7 @@ func (p *Process) openPipes() (stdio [3]int, err error) {
 func (p *Process) closeChildEnds(stdio [3]int) {
 	for _, fd := range stdio {
 		if fd >= 0 && fd != supervise.Null() {
-			_ = unix.Close(fd) // the command has its own
+			_ = unix.Close(fd) // the command has its own copies
 		}
 	}
 }
@@ -194,7 +196,7 @@ func (p *Process) closeOwnEnds() {
 	}
 }
 
-// noteEnded remembers that a process has ended, and forgets the oldest ones over the bounds.
+// noteEnded remembers an ended process, and removes the oldest ones above the limits.
 func (t *Table) noteEnded(p *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,7 +214,7 @@ func (t *Table) noteEnded(p *Process) {
 	}
 	for i := 0; len(t.ended) > maxEnded && i < len(t.ended); {
 		old := t.ended[i]
-		if old.active() { // it can still be killed, so it stays known
+		if old.active() { // it can still be killed
 			i++
 			continue
 		}
@@ -236,7 +238,7 @@ func (t *Table) dropOutput(p *Process) {
 	}
 }
 
-// Get finds a process by id.
+// Get returns a process by id.
 func (t *Table) Get(id string) (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,7 +248,7 @@ func (t *Table) Get(id string) (*Process, error) {
 	return nil, fault.New(fault.CommandNotFound, "process %s: not known", id)
 }
 
-// List answers every process that is known, newest first.
+// List returns all known processes, newest first.
 func (t *Table) List() []Info {
 	t.mu.Lock()
 	list := slices.Clone(t.order)
@@ -258,8 +260,8 @@ func (t *Table) List() []Info {
 	return infos
 }
 
-// Active counts the processes of which anything still runs, and those of them that are not in the
-// background.
+// Active counts the processes that run or have running descendants, and those of them that are not
+// in the background.
 func (t *Table) Active() (all, foreground int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -275,7 +277,7 @@ func (t *Table) Active() (all, foreground int) {
 	return all, foreground
 }
 
-// LetGo has no process wait any longer for a reader that is not there.
+// LetGo removes all expected readers of all processes.
 func (t *Table) LetGo() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

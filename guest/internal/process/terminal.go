@@ -8,7 +8,7 @@ import (
 	"holt.dev/guest/internal/pty"
 )
 
-// openTerminal makes a terminal, which is all three standard descriptors. Its output is one stream.
+// openTerminal makes a terminal as all three standard descriptors. Its output is one stream.
 func (p *Process) openTerminal(uid uint32) (stdio [3]int, err error) {
 	if p.terminal, err = pty.Open(*p.spec.Pty, uid); err != nil {
 		return stdio, err
@@ -29,7 +29,7 @@ func (p *Process) openTerminal(uid uint32) (stdio [3]int, err error) {
 	return [3]int{slave, slave, slave}, nil
 }
 
-// outputs are the streams that the process writes to.
+// outputs returns the process's output streams.
 func (p *Process) outputs() []*drain {
 	var all []*drain
 	for _, d := range []*drain{p.stdout, p.stderr} {

@@ -6,25 +6,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The keys that send signals, by their place among a terminal's settings, and what they are at
-// first (termios(3)).
+// The keys that send signals, by their index in a terminal's settings, and their defaults
+// (termios(3)).
 var signalKeys = []struct {
 	place int
 	first byte
 }{{unix.VINTR, 3}, {unix.VQUIT, 28}, {unix.VSUSP, 26}}
 
-// noKey is a key that nobody types: no UTF-8 has such a byte. gVisor knows no other way to have
-// none.
+// noKey disables a key. No UTF-8 text contains this byte, and gVisor supports no other way to
+// disable a key.
 const noKey = 0xff
 
-// maxLine is how much of a line a terminal keeps.
+// maxLine is the size of a terminal's line buffer.
 const maxLine = 4095
 
-// Typed answers what is to be written where somebody types data. That is the same where the kernel
-// is Linux. gVisor (pkg/sentry/fsimpl/devpts/ line_discipline.go, 2024) sends signals also where a
-// program has asked for plain bytes, and lets the byte through also where it has sent the signal:
-// the one is avoided by leaving those keys without a meaning, the other by erasing the byte, with
-// the line before it, as Linux would.
+// Typed returns the bytes to write for typed data. On Linux they are the same. gVisor
+// (pkg/sentry/fsimpl/devpts/ line_discipline.go, 2024) sends signals even if a program has disabled
+// them, so Typed then disables the keys. gVisor also passes on the byte of a key that has sent a
+// signal. Typed then erases it together with the line before it, as Linux does.
 func (t *Terminal) Typed(data []byte) []byte {
 	if t.signals {
 		return data
@@ -34,7 +33,7 @@ func (t *Terminal) Typed(data []byte) []byte {
 		settings, err = unix.IoctlGetTermios(master, unix.TCGETS)
 		return err
 	}) != nil {
-		return data // it is closed, and takes nothing
+		return data // the terminal is closed
 	}
 	if changed := keepKeys(settings); changed {
 		_ = t.control(func(master int) error { return unix.IoctlSetTermios(master, unix.TCSETS, settings) }) // as above
@@ -46,8 +45,8 @@ func (t *Terminal) Typed(data []byte) []byte {
 	return t.erasing(data, settings)
 }
 
-// keepKeys takes the keys' meaning away where bytes are plain, and gives it back where they are
-// not. It tells whether it did either.
+// keepKeys disables the signal keys if the program has disabled signals, and otherwise enables them
+// again. It returns true if it changed the settings.
 func keepKeys(settings *unix.Termios) (changed bool) {
 	for _, key := range signalKeys {
 		now := &settings.Cc[key.place]
@@ -61,7 +60,7 @@ func keepKeys(settings *unix.Termios) (changed bool) {
 	return changed
 }
 
-// erasing has the line before a key that sends a signal, and the key itself, erased.
+// erasing adds bytes that erase a signal key and the line before it.
 func (t *Terminal) erasing(data []byte, settings *unix.Termios) []byte {
 	erase := settings.Cc[unix.VERASE]
 	keeps := settings.Lflag&(unix.ISIG|unix.NOFLSH) != unix.ISIG || erase == 0 || erase == noKey

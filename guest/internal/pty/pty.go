@@ -1,4 +1,4 @@
-// Package pty makes pseudo terminals (pty(7)) for commands.
+// Package pty makes pseudo-terminals (pty(7)) for commands.
 package pty
 
 import (
@@ -10,26 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxSide bounds the columns and the rows of a terminal.
+// MaxSide limits the columns and the rows of a terminal.
 const MaxSide = 10_000
 
-// The device numbers of terminals' ends for programs (Linux, admin-guide/devices.txt).
+// The device numbers of the slave ends (Linux, admin-guide/devices.txt).
 const slaveMajor, lastSlaveMajor = 136, 143
 
-// Size is how large a terminal is, in characters.
+// Size is the size of a terminal, in characters.
 type Size struct {
 	Cols uint16 `json:"cols"`
 	Rows uint16 `json:"rows"`
 }
 
-// Terminal is a pseudo terminal. The guest keeps the end for programs open until it hangs up, so
-// that a program which closes its own descriptors and opens /dev/tty again has not lost the
-// terminal.
+// Terminal is a pseudo-terminal. The guest keeps the slave end open until it hangs up. A program
+// that closes its own descriptors can therefore still open /dev/tty.
 type Terminal struct {
 	master  *os.File
 	slave   int
-	signals bool // whether the kernel sends the signals of a terminal as Linux does
-	line    int  // bytes that were typed since a line began, where it does not; there is one that types at a time
+	signals bool // true if the kernel sends the signals of a terminal as Linux does
+	// The bytes typed since the beginning of a line, if signals is false. Only one goroutine types
+	// at a time.
+	line int
 
 	mu   sync.Mutex
 	size Size
@@ -54,8 +55,8 @@ func Open(size Size, uid uint32) (*Terminal, error) {
 	return t, nil
 }
 
-// openMaster opens what is at the usual place, without waiting for it, and makes sure that it is a
-// terminal: root inside can put anything there.
+// openMaster opens /dev/ptmx without waiting, and verifies that it is a terminal, because root
+// inside can replace it.
 func openMaster() (fd, number int, err error) {
 	fd, err = unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -71,8 +72,8 @@ func openMaster() (fd, number int, err error) {
 	return fd, number, nil
 }
 
-// openSlave opens the other end: from the master where the kernel can (Linux 4.13), else by its
-// name.
+// openSlave opens the other end: through the master if the kernel supports that (Linux 4.13), and
+// otherwise by its name.
 func openSlave(master, number int) (int, error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, flags)
@@ -100,7 +101,7 @@ func openSlave(master, number int) (int, error) {
 	return other, nil
 }
 
-// setUp gives the terminal its owner, its size, and the settings of a login.
+// setUp sets the terminal's owner, its size, and the settings of a login.
 func (t *Terminal) setUp(master int, uid uint32) error {
 	if err := unix.Fchown(t.slave, int(uid), -1); err != nil {
 		return fmt.Errorf("the terminal's owner: %w", err)
@@ -119,8 +120,8 @@ func (t *Terminal) setUp(master int, uid uint32) error {
 	if err := unix.IoctlSetTermios(t.slave, unix.TCSETS, settings); err != nil {
 		return fmt.Errorf("the terminal's settings: %w", err)
 	}
-	// A kernel that does not tell who is in the foreground (gVisor, 2024) does not tell those that
-	// the size has changed either.
+	// A kernel that does not report the foreground process group (gVisor, 2024) does not send it
+	// SIGWINCH either.
 	_, err = unix.IoctlGetInt(master, unix.TIOCGPGRP)
 	t.signals = err != unix.ENOTTY
 	return nil
@@ -128,13 +129,13 @@ func (t *Terminal) setUp(master int, uid uint32) error {
 
 func (s Size) winsize() *unix.Winsize { return &unix.Winsize{Col: s.Cols, Row: s.Rows} }
 
-// Slave is the end for programs, a terminal's own until it is closed.
+// Slave returns the slave end, which the terminal owns until it is closed.
 func (t *Terminal) Slave() int { return t.slave }
 
-// Master is the guest's end, a terminal's own until it is closed.
+// Master returns the guest's end, which the terminal owns until it is closed.
 func (t *Terminal) Master() *os.File { return t.master }
 
-// Dup answers another descriptor of the guest's end, which the caller closes.
+// Dup returns another descriptor of the guest's end, which the caller closes.
 func (t *Terminal) Dup() (file *os.File, err error) {
 	err = t.control(func(master int) error {
 		fd, err := unix.FcntlInt(uintptr(master), unix.F_DUPFD_CLOEXEC, 0)
@@ -146,15 +147,14 @@ func (t *Terminal) Dup() (file *os.File, err error) {
 	return file, err
 }
 
-// Size is how large the terminal is.
+// Size returns the size of the terminal.
 func (t *Terminal) Size() Size {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.size
 }
 
-// Resize changes how large the terminal is; whoever is in the foreground of the session hears of
-// it.
+// Resize sets the size of the terminal, and notifies the session's foreground processes.
 func (t *Terminal) Resize(size Size, session int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,10 +168,10 @@ func (t *Terminal) Resize(size Size, session int) error {
 	return err
 }
 
-// EndOfFile is what is typed to say that nothing more comes.
+// EndOfFile returns the byte that signals the end of input.
 func (t *Terminal) EndOfFile() byte {
 	end := byte(4)
-	_ = t.control(func(master int) error { // a terminal that is closed takes nothing anyway
+	_ = t.control(func(master int) error { // a closed terminal accepts no input
 		settings, err := unix.IoctlGetTermios(master, unix.TCGETS)
 		if err == nil {
 			end = settings.Cc[unix.VEOF]
@@ -181,8 +181,8 @@ func (t *Terminal) EndOfFile() byte {
 	return end
 }
 
-// HangUp lets go of the terminal: its session has ended, and what still has it gets errors. In a
-// kernel that would have those wait for ever it goes on being read.
+// HangUp hangs up the terminal after its session has ended: remaining processes get errors. On
+// gVisor, where they would wait for ever, the master stays open and is still read.
 func (t *Terminal) HangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +192,7 @@ func (t *Terminal) HangUp() {
 	}
 }
 
-// Close takes both ends away.
+// Close closes both ends.
 func (t *Terminal) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +202,7 @@ func (t *Terminal) Close() {
 
 func (t *Terminal) closeSlave() {
 	if t.slave >= 0 {
-		_ = unix.Close(t.slave) // what was written is in the master
+		_ = unix.Close(t.slave) // the written bytes are in the master
 		t.slave = -1
 	}
 }

@@ -1,4 +1,4 @@
-// Package serve speaks HTTP/2 on one connection that the guest itself has dialled.
+// Package serve implements HTTP/2 on one connection that the guest has dialled.
 package serve
 
 import (
@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// windowBytes is how much of uploads may be on its way unread: the most that the library takes.
+	// windowBytes limits the unread bytes of uploads. It is the largest value that the library
+	// accepts.
 	windowBytes = 4<<20 - 1
 	frameBytes  = 1 << 20
-	// readBytes is what a Unix socket holds, about.
+	// readBytes is about the size of a Unix socket's buffer.
 	readBytes  = 256 << 10
 	maxStreams = 1000
 	// maxHeaderBytes has room for two paths of 4096 bytes, each percent-encoded.
 	maxHeaderBytes = 64 << 10
-	// DrainTimeout bounds how long requests may take to end once they are told to, and the
-	// connection with them.
+	// DrainTimeout limits the time in which requests and the connection have to end after Quiesce.
 	DrainTimeout = 2 * time.Second
-	// flushTimeout is how long a connection is kept for the last frames, should they not be seen to
-	// leave.
+	// flushTimeout is the time for which a connection is kept for the last frames, if their write
+	// is not observed.
 	flushTimeout = 100 * time.Millisecond
 )
 
-// Session is one connection and the requests on it.
+// Session is one connection with its requests.
 type Session struct {
 	conn    *watchedConn
 	server  *http.Server
@@ -42,14 +42,14 @@ type Session struct {
 
 type sessionKey struct{}
 
-// Of answers the session that a request came in.
+// Of returns the session of a request.
 func Of(r *http.Request) *Session {
 	s, _ := r.Context().Value(sessionKey{}).(*Session)
 	return s
 }
 
-// Conn serves requests on a connection until it is closed, and returns when their handlers have
-// ended, too.
+// Conn serves requests on a connection until it is closed, and returns after their handlers have
+// ended.
 func Conn(conn net.Conn, handler http.Handler) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -74,30 +74,31 @@ func Conn(conn net.Conn, handler http.Handler) {
 		},
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, sessionKey{}, s) },
 		ConnState:   s.onState,
-		ErrorLog:    log.New(io.Discard, "", 0), // what a broken stream says is in its handler's error
+		ErrorLog:    log.New(io.Discard, "", 0), // handlers report the errors of their streams
 	}
-	_ = s.server.Serve(&singleListener{conn: s.conn, done: s.done}) // ends with the listener, which says nothing new
+	// Serve ends with the listener, whose error is not informative.
+	_ = s.server.Serve(&singleListener{conn: s.conn, done: s.done})
 	cancel()
 	handlers.Wait()
 }
 
-// Quiesce ends every stream and then the connection, once the calling handler has answered.
+// Quiesce ends every stream and then the connection, after the calling handler has answered.
 func (s *Session) Quiesce() {
 	s.ending.Store(true)
 	s.cancel()
 	time.AfterFunc(DrainTimeout, s.close)
 }
 
-// Ending tells whether the connection is being given up for a checkpoint: its host comes back.
+// Ending returns true if the connection ends for a checkpoint, after which the host reconnects.
 func (s *Session) Ending() bool { return s.ending.Load() }
 
-// onState hears from the library when no stream is open any more, and when the connection is
+// onState is called by the library when no stream is open any more, and when the connection is
 // closed.
 func (s *Session) onState(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateIdle:
 		if s.ending.Load() {
-			// The last frame is in the library's buffer; the next write carries it.
+			// The last frame is in the library's buffer, and the next write sends it.
 			s.conn.last.Store(true)
 			time.AfterFunc(flushTimeout, s.close)
 		}
@@ -108,14 +109,14 @@ func (s *Session) onState(_ net.Conn, state http.ConnState) {
 
 func (s *Session) close() {
 	s.closing.Do(func() {
-		_ = s.conn.Conn.Close() // the host sees the end either way
+		_ = s.conn.Conn.Close() // the host sees the end in any case
 		close(s.done)
 	})
 }
 
-// watchedConn closes itself after the write that is marked as the last. It reads as much as there
-// is at once: the library reads a frame's head and then its 16 KiB, and in gVisor a call to the
-// host costs more than the bytes.
+// watchedConn closes itself after the write that is marked as the last. It reads large blocks,
+// because in gVisor a call to the host costs more than the bytes. The library reads a frame's head
+// and its 16 KiB separately.
 type watchedConn struct {
 	net.Conn
 	in      *bufio.Reader
@@ -138,7 +139,7 @@ func (c *watchedConn) Close() error {
 	return nil
 }
 
-// singleListener hands out one connection and then waits for its end.
+// singleListener returns one connection and then waits for its end.
 type singleListener struct {
 	conn net.Conn
 	done <-chan struct{}

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Command is a command that runs, or whose descendants do.
+// Command is a command that runs, or has running descendants.
 type Command struct {
 	Pid  int
 	pool *Pool
 	gone chan struct{}
 
 	mu         sync.Mutex
-	supervisor *Supervisor // below which something may be left; nil once nothing is
+	supervisor *Supervisor // the supervisor of the remaining processes; nil if there are none
 
-	killing sync.Mutex // while it is held the supervisor gets no other command
+	killing sync.Mutex // while it is held, the supervisor gets no other command
 }
 
-// enter makes a supervisor the command's, before it starts anything, so that a kill cannot miss it.
+// enter sets the command's supervisor before it starts anything, so that a kill cannot miss it.
 func (c *Command) enter(s *Supervisor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *Command) enter(s *Supervisor) {
 	s.pool.setRunning(s, c)
 }
 
-// retract takes back a supervisor that did not start the command, so that another one may.
+// retract removes a supervisor that did not start the command, so that another one may start it.
 func (c *Command) retract(s *Supervisor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,13 +37,13 @@ func (c *Command) retract(s *Supervisor) {
 	c.supervisor = nil
 }
 
-// leave says that nothing is left below the supervisor.
+// leave notes that no process is left below the supervisor.
 func (c *Command) leave(s *Supervisor) {
 	c.retract(s)
 	close(c.gone)
 }
 
-// roots answers the process below which the command is, able to reap.
+// roots returns the command's supervisor, and continues it, so that it can reap.
 func (c *Command) roots() []int {
 	pids := c.pids()
 	for _, pid := range pids {
@@ -52,7 +52,7 @@ func (c *Command) roots() []int {
 	return pids
 }
 
-// pids answers the command's supervisor; none once nothing is left below it.
+// pids returns the command's supervisor, or nil if no process is left below it.
 func (c *Command) pids() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *Command) pids() []int {
 	return []int{c.supervisor.pid}
 }
 
-// Kill ends the command and every descendant, and returns when none is left, or with the context's
+// Kill kills the command and all descendants. It returns when none is left, or with the context's
 // error.
 func (c *Command) Kill(ctx context.Context) error {
 	c.killing.Lock()
@@ -71,7 +71,7 @@ func (c *Command) Kill(ctx context.Context) error {
 	return k.until(ctx, c.gone)
 }
 
-// Gone is closed when nothing that the command started is left.
+// Gone returns a channel that is closed when no process of the command is left.
 func (c *Command) Gone() <-chan struct{} { return c.gone }
 
 func (p *Pool) setRunning(s *Supervisor, c *Command) {
@@ -84,10 +84,10 @@ func (p *Pool) setRunning(s *Supervisor, c *Command) {
 	}
 }
 
-// maxDepth bounds the way up from a process, should it move while it is followed.
+// maxDepth limits the path from a process to its ancestors, in case processes move meanwhile.
 const maxDepth = 10_000
 
-// CommandOf finds the command that a process is part of; nil when it is none's.
+// CommandOf returns the command to which a process belongs, or nil.
 func (p *Pool) CommandOf(pid int) *Command {
 	for range maxDepth {
 		if pid <= 1 {

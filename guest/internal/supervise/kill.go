@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// minStopPasses and settleTimeout are how often and how long a tree is stopped process by
-	// process and group by group. One that still grows then is stopped with everything else.
+	// A tree is stopped process by process and group by group, in at least minStopPasses passes and
+	// for settleTimeout at most. If it still grows then, all processes of the runtime are stopped.
 	minStopPasses = 2
 	settleTimeout = 2 * time.Second
 )
 
-// killing is one kill of everything below some roots.
+// killing is one kill of all processes below some roots.
 type killing struct {
 	roots     func() []int
 	withRoots bool
-	pool      *Pool // nil where not everything may be stopped at once
+	pool      *Pool // nil if other processes must not be stopped
 
-	seen       tree  // as it was read last
-	generation int64 // of the pool when it was
+	seen       tree  // the tree at the last reading
+	generation int64 // the pool's number of stops at that time
 }
 
-// until kills until done is closed, or, where done is nil, until nothing is found. All are stopped
-// first, so that none can fork while the others die: what forks all the time has nearly the whole
-// processor, and the guest a process's share of it.
+// until kills until done is closed or, if done is nil, until no process is found. It first stops
+// all processes, so that none can fork while others die. A fork bomb has nearly all processor time,
+// and the guest only the share of one process.
 func (k *killing) until(ctx context.Context, done <-chan struct{}) error {
 	if closed(done) {
 		return nil
@@ -65,13 +65,15 @@ func (k *killing) find() []int {
 	return k.seen.below(k.roots(), k.withRoots)
 }
 
-// stop stops everything that it finds until nothing is new, and answers whether it came to that.
+// stop stops all processes that it finds until there are no new ones, and returns true if that
+// succeeded.
 func (k *killing) stop(ctx context.Context, done <-chan struct{}) (settled bool) {
 	told := map[int]bool{}
 	until := time.Now().Add(settleTimeout)
 	for pass := 0; pass < minStopPasses || time.Now().Before(until); pass++ {
 		found, fresh := k.pass(unix.SIGSTOP, told)
-		seen := found > 0 || !k.seen.torn() // else all that there is was hidden by what ended meanwhile
+		// Otherwise processes that have ended meanwhile may have hidden all others.
+		seen := found > 0 || !k.seen.torn()
 		if ctx.Err() != nil || closed(done) || !fresh && seen {
 			return true
 		}
@@ -82,8 +84,8 @@ func (k *killing) stop(ctx context.Context, done <-chan struct{}) (settled bool)
 	return false
 }
 
-// pass tells everything that it finds: first what is nearest to the roots, which takes a moment
-// only, then all the others.
+// pass signals all processes that it finds. It begins with the children of the roots, which are
+// found quickly.
 func (k *killing) pass(signal unix.Signal, told map[int]bool) (found int, fresh bool) {
 	if !k.withRoots {
 		for _, root := range k.roots() {
@@ -94,11 +96,12 @@ func (k *killing) pass(signal unix.Signal, told map[int]bool) (found int, fresh 
 	return len(all), k.tell(signal, all, told) || fresh
 }
 
-// tell sends a signal to processes and to the groups that they are in, and answers whether one of
-// them was neither told before, by itself or with its group, nor stopped. A group gets it at once,
-// also what is born in it meanwhile: the kernel lets no fork pass a signal to its group. All of a
-// group is the command's own: it is within one session, a session is what its leader's descendants
-// are in, and each command begins one. Only before it has done so it is in its supervisor's.
+// tell sends a signal to processes and to their groups. It returns true if a process was not told
+// before, by itself or with its group, and was not stopped. A group receives a signal atomically,
+// including processes that are born meanwhile, because the kernel lets no fork escape a signal to
+// its group. All processes of a group belong to the command: each command begins a session, and a
+// group is within one session. Before that, a new process is in the group of its supervisor, which
+// is spared.
 func (k *killing) tell(signal unix.Signal, pids []int, told map[int]bool) (fresh bool) {
 	spared := map[int]bool{0: true, 1: true, unix.Getpgrp(): true}
 	if !k.withRoots {
@@ -106,14 +109,14 @@ func (k *killing) tell(signal unix.Signal, pids []int, told map[int]bool) (fresh
 			spared[root] = true
 		}
 	}
-	groups := map[int]bool{} // of this time
+	groups := map[int]bool{} // of this call
 	for _, pid := range pids {
 		member := pid
 		if group, err := unix.Getpgid(pid); err == nil && !spared[group] {
 			member = group
 			if !groups[group] {
 				groups[group] = true
-				_ = unix.Kill(-group, signal) // gone is what is wanted
+				_ = unix.Kill(-group, signal) // ESRCH: the group is gone
 			}
 		}
 		_ = unix.Kill(pid, signal)
@@ -123,16 +126,16 @@ func (k *killing) tell(signal unix.Signal, pids []int, told map[int]bool) (fresh
 	return fresh
 }
 
-// still stops every process of the runtime with one call, which no fork passes, kills what it
-// finds, and lets the others go on. So ends what leaves its group faster than it can be followed.
-// It is the last resort: a stop is seen by who waits for a child, and by a program that is within
-// some system calls.
+// still stops all processes of the runtime with one call, which no fork escapes. It kills the
+// processes that it finds, and continues the others. This ends programs that leave their group
+// faster than they can be followed. It is the last resort. A process that waits for a child can see
+// the stop, and so can a program in certain system calls.
 func (k *killing) still(ctx context.Context) {
 	if k.pool == nil || os.Getpid() != 1 {
 		return
 	}
-	// A child of this process that were stopped before it executes would hold up the thread that
-	// has made it, and with it all others.
+	// A child of this process that is stopped before its execve would block the thread that forked
+	// it, and with it all others.
 	k.pool.fork.Lock()
 	defer k.pool.fork.Unlock()
 	if k.pool.stills.Load() != k.generation {
@@ -141,20 +144,20 @@ func (k *killing) still(ctx context.Context) {
 	before := k.seen.stopped
 	k.pool.stills.Add(1)
 	defer k.pool.stills.Add(1)
-	_ = unix.Kill(-1, unix.SIGSTOP) // fails only where there is nobody
+	_ = unix.Kill(-1, unix.SIGSTOP) // fails only if there is no other process
 	told := map[int]bool{}
 	for ctx.Err() == nil {
 		_, fresh := k.pass(unix.SIGKILL, told)
 		if !fresh && k.seen.whole && !k.seen.torn() {
 			break
 		}
-		time.Sleep(time.Millisecond) // what dies now has its children given to others
+		time.Sleep(time.Millisecond) // children of dying processes get new parents
 	}
 	goOn(before)
 }
 
-// goOn lets everything go on that was not stopped before: children sooner than their parents, so
-// that no shell sees its job stopped.
+// goOn continues all processes that were not stopped before. Children continue before their
+// parents, so that no shell sees a stopped job.
 func goOn(before map[int]bool) {
 	all := readTree()
 	if !all.whole || all.torn() {
@@ -163,7 +166,7 @@ func goOn(before map[int]bool) {
 	}
 	for _, pid := range slices.Backward(all.below([]int{0}, false)) {
 		if pid != os.Getpid() && !before[pid] {
-			_ = unix.Kill(pid, unix.SIGCONT) // gone meanwhile is as good
+			_ = unix.Kill(pid, unix.SIGCONT) // the process may be gone
 		}
 	}
 }

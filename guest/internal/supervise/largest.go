@@ -76,7 +76,7 @@ func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
 }
 
 // choose returns the processes that may be killed, in order. If the processes hold less than half
-// of the limit, files in memory hold the rest, and it chooses the process that has written the
+// of the limit, files in memory hold the rest. It then chooses the process that has written the
 // most.
 func (p *Pool) choose(t tree, need Need) []Victim {
 	all := p.weighAll(t, need)
@@ -136,7 +136,7 @@ func largestWriter(among []Victim, need Need) []Victim {
 	return nil
 }
 
-// maxFiles bounds the open files of a process that are read.
+// maxFiles limits the open files that are read of a process.
 const maxFiles = 4096
 
 // openInMemoryKiB returns the size of the open files of a process that are on tmpfs.

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leader is a process that a supervisor has started. Where the supervisor dies first, the pool
-// reaps it.
+// leader is a process that a supervisor has started. If the supervisor dies first, the pool reaps
+// it.
 type leader struct {
 	pid    int
-	status unix.WaitStatus // once reaped is closed
+	status unix.WaitStatus // valid after reaped is closed
 	reaped chan struct{}
 }
 
-// lead has the pool note how a process ends, should it become a child of this one.
+// lead makes the pool note the end of a process, if it becomes a child of this one.
 func (p *Pool) lead(pid int) *leader {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -26,7 +26,7 @@ func (p *Pool) lead(pid int) *leader {
 	return l
 }
 
-// unlead undoes lead. The pid may be another process's from now on.
+// unlead reverts lead. The pid may belong to another process from now on.
 func (p *Pool) unlead(l *leader) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,9 +35,9 @@ func (p *Pool) unlead(l *leader) {
 	}
 }
 
-// endOf answers how a leader has ended whose supervisor is dead; nil if it has not ended, or its
-// end is not known. It waits for a leader that is exiting, because freeing much memory takes a
-// while.
+// endOf returns the result of a leader whose supervisor is dead. It returns nil if the leader has
+// not ended, or if its result is unknown. It waits for a leader that is exiting, because freeing
+// much memory takes a while.
 func (p *Pool) endOf(l *leader) *unix.WaitStatus {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(l.pid) + "/stat")
 	if err != nil {
@@ -53,9 +53,9 @@ func (p *Pool) endOf(l *leader) *unix.WaitStatus {
 	return p.noted(l)
 }
 
-// noted answers the end of a leader that this process has reaped; nil if it has not.
+// noted returns the result of a leader that this process has reaped, or nil.
 func (p *Pool) noted(l *leader) *unix.WaitStatus {
-	p.fork.Lock() // what is being reaped is noted by then
+	p.fork.Lock() // waits until a running reap has noted its results
 	defer p.fork.Unlock()
 	select {
 	case <-l.reaped:
@@ -65,12 +65,12 @@ func (p *Pool) noted(l *leader) *unix.WaitStatus {
 	}
 }
 
-// exitingFlag is the kernel's PF_EXITING, which a process has from the beginning of its end
+// exitingFlag is the kernel's PF_EXITING, which is set when a process begins to exit
 // (include/linux/sched.h).
 const exitingFlag = 0x4
 
-// isExiting tells from /proc/PID/stat whether a process is ending or has ended. Its first thread
-// may be a zombie long before the others have ended.
+// isExiting returns true if /proc/PID/stat shows a process that is exiting or has exited. Its first
+// thread may be a zombie long before the other threads have ended.
 func isExiting(stat []byte) bool {
 	_, rest, _ := cutLast(stat, ')')
 	fields := bytes.Fields(rest)

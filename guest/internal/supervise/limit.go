@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statusFd is where a limited command's first image says why the command's own could not follow it.
-// It closes with success.
+// statusFd is the descriptor on which the first image of a limited command reports an error. On
+// success it closes without data.
 const statusFd = 3
 
-// IsLimit tells whether this process is the first image of a command with limits.
+// IsLimit returns true if this process is the first image of a command with limits.
 func IsLimit(args []string) bool { return len(args) > 1 && args[1] == "limit" }
 
-// spawnLimited starts a command by way of this binary, which limits itself and becomes the command:
-// a child inherits its limits, and the supervisor must not have them.
+// spawnLimited starts a command through this binary, which limits itself and then becomes the
+// command. A child inherits its limits from its parent, and the supervisor must not have them.
 func spawnLimited(start *Start, attr *syscall.ProcAttr) (int, error) {
 	var status [2]int
 	if err := unix.Pipe2(status[:], unix.O_CLOEXEC); err != nil {
@@ -63,10 +63,10 @@ func readAll(fd int, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// LimitMain limits this process and becomes the command; it returns only where that fails.
+// LimitMain limits this process and becomes the command. It returns only after an error.
 func LimitMain(args []string) int {
 	unix.CloseOnExec(statusFd)
-	debug.SetGCPercent(-1) // nothing more is mapped once memory is limited
+	debug.SetGCPercent(-1) // prevents further mappings after memory is limited
 	err := limitAndExec(args[2:])
 	_, _ = unix.Write(statusFd, binary.BigEndian.AppendUint32(nil, uint32(errnoOf(err)))) // the supervisor waits for it
 	return 1
@@ -81,8 +81,8 @@ func limitAndExec(args []string) error {
 		return err
 	}
 	for _, l := range limits {
-		// The package's own call: it knows that the number of files is no longer to be restored
-		// before the exec.
+		// Package syscall records that the limit of open files must not be restored before the
+		// exec.
 		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
 			return err
 		}

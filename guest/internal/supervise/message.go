@@ -6,8 +6,8 @@ import (
 	"holt.dev/guest/internal/wire"
 )
 
-// Start is what a supervisor needs to run a command. Its three standard descriptors travel beside
-// it.
+// Start holds the data with which a supervisor starts a command. The three standard descriptors are
+// sent with it.
 type Start struct {
 	Path   string // the program's file, found by the caller
 	Argv   []string
@@ -17,10 +17,10 @@ type Start struct {
 	UID    uint32
 	GID    uint32
 	Groups []uint32
-	Switch bool // whether the credentials differ from the supervisor's own
+	Switch bool // true if the credentials differ from the supervisor's own
 	Limits []Limit
 	Extra  []ExtraFile
-	// Terminal is whether the standard descriptors are a terminal that is to be the session's own.
+	// Terminal is true if the standard descriptors are a terminal that becomes the session's own.
 	Terminal bool
 }
 
@@ -30,9 +30,9 @@ type Limit struct {
 	Soft, Hard uint64
 }
 
-// ExtraFile is a descriptor that a command gets beside its standard ones, under the number At.
+// ExtraFile is an additional descriptor of a command, with the number At.
 type ExtraFile struct {
-	Fd int // the caller's, which stays its own
+	Fd int // owned by the caller
 	At int
 }
 
@@ -41,10 +41,10 @@ const (
 	maxExtraAt = 255
 )
 
-// maxStartBytes bounds a start message; the kernel refuses longer arguments anyway.
+// maxStartBytes limits a start message. The kernel refuses longer arguments anyway.
 const maxStartBytes = 8 << 20
 
-// encode writes the message with its head.
+// encode returns the message with its head.
 func (s *Start) encode() []byte {
 	b := wire.Begin()
 	b = wire.AppendString(b, s.Path)
@@ -78,7 +78,7 @@ func flagOf(set bool) uint64 {
 	return 0
 }
 
-// decodeStart reads what follows the head.
+// decodeStart decodes a message without its head.
 func decodeStart(b []byte) (*Start, error) {
 	d := wire.Decode(b)
 	s := &Start{
@@ -113,10 +113,10 @@ func (s *Start) extraFits() bool {
 
 // Kinds of report. Each is reportBytes long: the kind and one 32-bit value.
 const (
-	reportStarted byte = 'S' // the command's pid
-	reportFailed  byte = 'F' // the errno why nothing was started
-	reportExited  byte = 'X' // the wait status of the command itself
-	reportIdle    byte = 'I' // nothing that the command started is left
+	reportStarted byte = 'S' // value: the command's pid
+	reportFailed  byte = 'F' // value: the errno
+	reportExited  byte = 'X' // value: the wait status of the command itself
+	reportIdle    byte = 'I' // no descendant of the command is left
 )
 
 const reportBytes = 5

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputKillTimeout bounds the wait for a program that is killed because its output is no longer
-// wanted.
+// outputKillTimeout limits the wait for a program that is killed because its output is no longer
+// needed.
 const outputKillTimeout = 5 * time.Second
 
 var (
@@ -19,9 +19,8 @@ var (
 	errLost    = errors.New("its supervisor was lost")
 )
 
-// Output runs a program of the guest's own choosing, without input, and answers what it wrote to
-// its standard output and how it ended. It is killed when the context ends or it has written more
-// than limit bytes.
+// Output runs a program of the guest's choice without input, and returns its standard output and
+// its status. It kills the program if the context ends, or if the output exceeds limit bytes.
 func (p *Pool) Output(ctx context.Context, start *Start, limit int) (out []byte, status unix.WaitStatus, err error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -43,7 +42,7 @@ func (p *Pool) Output(ctx context.Context, start *Start, limit int) (out []byte,
 	kill := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), outputKillTimeout)
 		defer cancel()
-		_ = command.Kill(ctx) // what does not die is stuck in the kernel
+		_ = command.Kill(ctx) // a surviving process is stuck in the kernel
 	}
 	stop := context.AfterFunc(ctx, kill)
 	defer stop()
@@ -61,7 +60,7 @@ func (p *Pool) Output(ctx context.Context, start *Start, limit int) (out []byte,
 	select {
 	case status = <-ended:
 		return out, status, nil
-	case <-gone: // it was lost, or both come at once
+	case <-gone: // the supervisor was lost, or both events arrive together
 		select {
 		case status = <-ended:
 			return out, status, nil
@@ -73,8 +72,8 @@ func (p *Pool) Output(ctx context.Context, start *Start, limit int) (out []byte,
 	}
 }
 
-// RootsProgram answers the first of these places that holds a program which root alone can have put
-// there; "" where none does.
+// RootsProgram returns the first of these paths that is a program which only root can have
+// installed, or "".
 func RootsProgram(places []string) string {
 	for _, place := range places {
 		var st unix.Stat_t

@@ -15,34 +15,35 @@ import (
 )
 
 const (
-	// keptIdle is how many supervisors may wait for a command for ever.
+	// keptIdle is the number of supervisors that may be idle without a time limit.
 	keptIdle = 2
-	// maxIdle is how many supervisors may wait. A client that runs commands side by side needs as
-	// many again at once, and a start of one costs more than a small command.
+	// maxIdle limits the idle supervisors. A client that runs concurrent commands soon needs as
+	// many again, and the start of a supervisor costs more than a small command.
 	maxIdle = 16
-	// surplusAfter is how long more than keptIdle may wait. It is shorter than the time after which
-	// the host freezes an idle runtime, so that a frozen one does not hold their memory.
+	// surplusAfter is the time after which surplus supervisors (more than keptIdle) end. It is
+	// shorter than the time after which the host freezes an idle runtime, so that a frozen runtime
+	// does not hold their memory.
 	surplusAfter = time.Second
-	// spareAfter is how long a command has to run, with no supervisor idle, before another one is
-	// made ready.
+	// spareAfter is the time after which a running command causes the start of an idle supervisor,
+	// if there is none.
 	spareAfter = 500 * time.Millisecond
 )
 
 // Pool starts supervisors, keeps a few idle ones, and reaps every child of this process.
 type Pool struct {
-	fork    sync.Mutex   // held while a child is made and noted, and while children are reaped
-	stills  atomic.Int64 // how often every process was stopped, and let go on
+	fork    sync.Mutex   // held while a child is forked and noted, and while children are reaped
+	stills  atomic.Int64 // the number of times that all processes were stopped or continued
 	mu      sync.Mutex
-	idle    []*Supervisor // the one that has waited longest comes first
+	idle    []*Supervisor // the longest idle one first
 	trims   bool          // a trim is due
 	known   map[int]*Supervisor
-	running map[int]*Command // by the pid of a supervisor that works for it
-	leaders map[int]*leader  // by pid: what supervisors have started and not yet told the end of
+	running map[int]*Command // by the pid of the supervisor
+	leaders map[int]*leader  // by pid: started processes whose end is not reported yet
 	join    func(pid int) error
 	binary  string
 }
 
-// NewPool starts reaping. Supervisors are re-executions of binary.
+// NewPool returns a pool and begins to reap. Supervisors are re-executions of binary.
 func NewPool(binary string) *Pool {
 	p := &Pool{binary: binary, known: map[int]*Supervisor{}, running: map[int]*Command{}, leaders: map[int]*leader{}}
 	ended := make(chan os.Signal, 1)
@@ -55,8 +56,8 @@ func NewPool(binary string) *Pool {
 	return p
 }
 
-// OnSpawn has join called with the pid of every supervisor: those that exist at once, later ones
-// before they run anything. One for which it fails runs nothing.
+// OnSpawn makes the pool call join with the pid of every supervisor: of existing ones at once, and
+// of later ones before they run anything. If join fails for a later one, it runs nothing.
 func (p *Pool) OnSpawn(join func(pid int) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +70,7 @@ func (p *Pool) OnSpawn(join func(pid int) error) error {
 	return nil
 }
 
-// Prepare makes sure that one supervisor is idle. A failure shows when a command needs one.
+// Prepare ensures that one supervisor is idle. An error is reported when a command needs one.
 func (p *Pool) Prepare() {
 	p.mu.Lock()
 	ready := len(p.idle) > 0
@@ -82,7 +83,7 @@ func (p *Pool) Prepare() {
 	}
 }
 
-// take answers an idle supervisor, or a new one.
+// take returns an idle supervisor, or a new one.
 func (p *Pool) take() (*Supervisor, error) {
 	p.mu.Lock()
 	if last := len(p.idle) - 1; last >= 0 {
@@ -95,7 +96,7 @@ func (p *Pool) take() (*Supervisor, error) {
 	return p.spawn()
 }
 
-// release puts a supervisor whose command is over among the idle ones, or lets it end.
+// release makes a supervisor idle after its command has ended, or ends it.
 func (p *Pool) release(s *Supervisor) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +109,7 @@ func (p *Pool) release(s *Supervisor) {
 	p.trimLater()
 }
 
-// trimLater has the surplus end when its time is over. It needs the lock.
+// trimLater schedules the end of surplus supervisors. It must be called with the lock held.
 func (p *Pool) trimLater() {
 	if p.trims || len(p.idle) <= keptIdle {
 		return
@@ -129,7 +130,8 @@ func (p *Pool) trim() {
 	p.trimLater()
 }
 
-// surplus returns how many idle supervisors, from the first one on, have waited long enough to end.
+// surplus returns the number of idle supervisors, from the first one on, that have waited long
+// enough to end.
 func surplus(idle []*Supervisor, now time.Time) int {
 	n := 0
 	for len(idle)-n > keptIdle && now.Sub(idle[n].idleSince) >= surplusAfter {
@@ -171,14 +173,14 @@ func (p *Pool) spawn() (*Supervisor, error) {
 	p.known[pid] = s
 	if p.join != nil {
 		if err := p.join(pid); err != nil {
-			s.close() // so it ends
+			s.close() // ends the supervisor
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// reap collects every child that has ended: supervisors, and what a killed supervisor left behind.
+// reap reaps all children that have ended: supervisors, and the orphans of a killed supervisor.
 func (p *Pool) reap() {
 	p.fork.Lock()
 	defer p.fork.Unlock()
@@ -218,8 +220,8 @@ func (p *Pool) forget(pid int, status unix.WaitStatus) {
 	close(s.dead)
 }
 
-// orphans answers the children of this process that are no supervisors: what a killed supervisor
-// left behind.
+// orphans returns the children of this process that are not supervisors: descendants of a killed
+// supervisor.
 func (p *Pool) orphans() []int {
 	p.fork.Lock()
 	defer p.fork.Unlock()
@@ -239,9 +241,9 @@ var (
 	nullFd   int
 )
 
-// Null is a descriptor of /dev/null, opened once and early, so that what is put in its place later
-// cannot block the guest. Where there is no /dev/null it is a file with nothing in it that takes
-// nothing.
+// Null returns a descriptor of /dev/null. It is opened once and early, so that a later replacement
+// of the file cannot block the guest. Without /dev/null, it is a descriptor that can be neither
+// read nor written.
 func Null() int {
 	nullOnce.Do(func() {
 		fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

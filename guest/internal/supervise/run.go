@@ -14,7 +14,7 @@ import (
 	"holt.dev/guest/internal/wire"
 )
 
-// Supervisor is the guest's end of one supervising process.
+// Supervisor is the guest's side of one supervisor process.
 type Supervisor struct {
 	pool *Pool
 	conn *net.UnixConn
@@ -25,16 +25,16 @@ type Supervisor struct {
 	idleSince time.Time // guarded by the pool's lock
 }
 
-// Events is what a caller of Run hears, in this order: Exited once, unless the supervisor was lost
-// before; Gone once, when nothing that the command started is left. Exited says whether that is
-// known already.
+// Events are the callbacks of Run, in this order. Exited is called once, unless the supervisor was
+// lost before; gone is true if no descendant is left. Gone is called once, when no process of the
+// command is left.
 type Events struct {
 	Exited func(status unix.WaitStatus, gone bool)
 	Gone   func()
 }
 
-// Run starts a command with these standard descriptors, which stay the caller's. An errno says why
-// nothing was started.
+// Run starts a command with these standard descriptors, which the caller still owns. A returned
+// errno is the reason why the command was not started.
 func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) {
 	c := &Command{pool: p, gone: make(chan struct{})}
 	for {
@@ -58,16 +58,17 @@ func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) 
 			s.free(c)
 			return nil, err
 		}
-		s.abandon() // it was killed while it was idle, so nothing has run: take the next one
+		// The supervisor was killed while it was idle, so nothing has run. Use the next one.
+		s.abandon()
 	}
 }
 
-// beginTimeout bounds the wait for a spawn, which a full machine may delay; a supervisor that is
-// silent longer is stopped.
+// beginTimeout limits the wait for a spawn, which a busy machine may delay. After it the supervisor
+// is killed.
 const beginTimeout = 30 * time.Second
 
-// begin sends the start and reads whether it succeeded: a syscall.Errno when the kernel refused the
-// command, another error when the supervisor is gone.
+// begin sends the start and reads the result. It returns a syscall.Errno if the kernel refused the
+// command, and another error if the supervisor is gone.
 func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
 	fds := stdio[:]
 	for _, extra := range start.Extra {
@@ -76,7 +77,8 @@ func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
 	if err := s.send(start.encode(), unix.UnixRights(fds...)); err != nil {
 		return 0, lostError{err}
 	}
-	_ = s.conn.SetReadDeadline(time.Now().Add(beginTimeout)) // fails only on a closed connection, as the read then does
+	// SetReadDeadline fails only on a closed connection, and then the read fails, too.
+	_ = s.conn.SetReadDeadline(time.Now().Add(beginTimeout))
 	kind, value, err := s.next()
 	_ = s.conn.SetReadDeadline(time.Time{})
 	switch {
@@ -91,8 +93,8 @@ func (s *Supervisor) begin(start *Start, stdio [3]int) (int, error) {
 	}
 }
 
-// lostError is why a supervisor cannot be talked to; it hides the errno of a socket from those of a
-// command.
+// lostError is an error of the connection to a supervisor. It hides the errno of a socket, which
+// must not be taken for that of a command.
 type lostError struct{ cause error }
 
 func (e lostError) Error() string { return "supervisor lost: " + e.cause.Error() }
@@ -114,7 +116,7 @@ func (s *Supervisor) next() (byte, uint32, error) {
 	return b[0], binary.BigEndian.Uint32(b[1:]), nil
 }
 
-// follow hears the supervisor out and returns when nothing is left below it.
+// follow handles the supervisor's reports, and returns when no process is left below it.
 func (s *Supervisor) follow(c *Command, l *leader, events Events) {
 	defer s.pool.unlead(l)
 	for {
@@ -126,7 +128,7 @@ func (s *Supervisor) follow(c *Command, l *leader, events Events) {
 		case kind == reportExited:
 			s.pool.unlead(l)
 			l = nil
-			// Both reports come together when nothing was left behind.
+			// Both reports arrive together if the command left no descendants.
 			gone := s.in.Buffered() >= reportBytes
 			if gone {
 				c.leave(s)
@@ -146,9 +148,9 @@ func (s *Supervisor) follow(c *Command, l *leader, events Events) {
 	}
 }
 
-// lose is the end of a supervisor that was killed. What it left behind is killed, too. The leader
-// may have ended before, as when the kernel kills both for memory; it is nil when its end has been
-// told.
+// lose handles the end of a killed supervisor, and kills the orphans. The leader may have ended
+// before, for example because the kernel killed both for memory. l is nil if the end of the leader
+// has been reported.
 func (s *Supervisor) lose(c *Command, l *leader, events Events) {
 	s.abandon()
 	if l != nil {
@@ -161,8 +163,8 @@ func (s *Supervisor) lose(c *Command, l *leader, events Events) {
 	events.Gone()
 }
 
-// free lets another command have the supervisor, once no kill walks down from it any more. What was
-// read ahead is its word that nothing is left.
+// free returns the supervisor to the pool after a running kill has ended. Buffered data is its
+// report that no process is left.
 func (s *Supervisor) free(c *Command) {
 	_, _ = s.in.Discard(s.in.Buffered())
 	c.killing.Lock()
@@ -170,12 +172,11 @@ func (s *Supervisor) free(c *Command) {
 	s.pool.release(s)
 }
 
-// abandonTimeout bounds the wait for a killed supervisor to be reaped; the kernel does that within
-// milliseconds.
+// abandonTimeout limits the wait until a killed supervisor is reaped, which takes milliseconds.
 const abandonTimeout = 5 * time.Second
 
-// abandon makes sure that a supervisor which stopped talking is dead, so that its children have
-// become this process's.
+// abandon ensures that a supervisor without a connection is dead, so that its children have become
+// children of this process.
 func (s *Supervisor) abandon() {
 	s.close()
 	select {
@@ -191,14 +192,14 @@ func (s *Supervisor) abandon() {
 }
 
 func (s *Supervisor) close() {
-	_ = s.conn.Close() // closing twice is harmless, and there is nothing to flush
+	_ = s.conn.Close() // a second close is harmless, and there is nothing to flush
 }
 
-// killOrphans ends what a killed supervisor left behind: it can no longer be told which command it
-// belonged to.
+// killOrphans kills the descendants of a killed supervisor. Their commands are not known any more.
 func (p *Pool) killOrphans() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
 	k := killing{roots: p.orphans, withRoots: true}
-	_ = k.until(ctx, nil) // what survives SIGKILL for seconds is stuck in the kernel; it dies when that lets go
+	// A process that survives SIGKILL for seconds is stuck in the kernel, and dies later.
+	_ = k.until(ctx, nil)
 }

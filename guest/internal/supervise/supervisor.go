@@ -1,9 +1,9 @@
-// Package supervise runs each command under a process of its own that adopts whatever the command
-// leaves behind, so that a kill finds every descendant by walking down from there.
+// Package supervise runs each command under its own supervisor process, which adopts the command's
+// orphans. A kill therefore finds every descendant below the supervisor.
 //
 // A supervisor is this binary re-executed, with one end of a socket pair as descriptor 3. It waits
-// for a Start with three descriptors, spawns, reports, reaps until nothing is left, reports that,
-// and waits for the next Start.
+// for a Start with three descriptors, spawns the command and reports that. It reaps until no
+// process is left, reports that, and waits for the next Start.
 package supervise
 
 import (
@@ -23,10 +23,10 @@ import (
 
 const controlFd = 3
 
-// Main is the life of a supervisor; it ends when the guest closes its end of the socket pair.
+// Main runs a supervisor. It ends when the guest closes its end of the socket pair.
 func Main() int {
-	// The caller has locked this goroutine to the process's first thread: commands are born in that
-	// one's pids group.
+	// The caller has locked this goroutine to the process's first thread, because commands inherit
+	// the pids group of that thread.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(20)
 	unix.CloseOnExec(controlFd)
@@ -57,7 +57,7 @@ func Main() int {
 	}
 }
 
-// reap collects children until none is left, telling of the command's own end at once.
+// reap reaps children until none is left. It reports the end of the command itself at once.
 func reap(leader int) error {
 	options := 0
 	var out []byte
@@ -67,9 +67,9 @@ func reap(leader int) error {
 		switch {
 		case err == unix.EINTR:
 			continue
-		case err != nil: // ECHILD: nothing is left
+		case err != nil: // ECHILD: no child is left
 			return report(appendReport(out, reportIdle, 0))
-		case pid == 0: // the command has ended, something it started has not
+		case pid == 0: // the command has ended, but a descendant has not
 			if err := report(out); err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func spawn(start *Start, fds []int) (int, error) {
 	return syscall.ForkExec(start.Path, start.Argv, attr)
 }
 
-// setFile puts a descriptor at a number; what is below and not set is closed in the child.
+// setFile sets a descriptor number. Lower numbers that are not set are closed in the child.
 func setFile(files []uintptr, at, fd int) []uintptr {
 	for len(files) <= at {
 		files = append(files, ^uintptr(0))
@@ -110,7 +110,7 @@ func setFile(files []uintptr, at, fd int) []uintptr {
 	return files
 }
 
-// receive reads one Start; the descriptors come with its first byte.
+// receive reads one Start. The descriptors arrive with its first byte.
 func receive() (*Start, []int, error) {
 	head := make([]byte, wire.HeadBytes)
 	oob := make([]byte, unix.CmsgSpace((3+maxExtra)*4))
@@ -186,18 +186,18 @@ const (
 	// unkillable is the score of a process that the kernel never kills for memory
 	// (proc_pid_oom_score_adj(5)).
 	unkillable = -1000
-	// supervisorScore is how much sooner a supervisor dies than the guest, where the guest can be
-	// killed. The kernel kills a second process when the first thread of the one that it has killed
-	// is gone and the last one has not yet freed the memory.
+	// supervisorScore is added to the guest's score for a supervisor, if the guest can be killed.
+	// It matters for a second kill: the kernel kills another process if the first thread of the
+	// killed one is gone while the last thread has not yet freed the memory.
 	supervisorScore = 250
-	// commandScore is how much sooner a command dies than the guest, where the guest can be killed.
+	// commandScore is added to the guest's score for a command, if the guest can be killed.
 	commandScore = 500
 	maxScore     = 1000
 )
 
-// oomScore is the supervisor's own file of that name, or nil where there is none. A child has the
-// value of its parent at birth, so it is raised around each spawn: the kernel is to choose a
-// command first, then a supervisor, never the guest.
+// oomScore is the supervisor's own oom_score_adj, or nil if there is none. A child inherits the
+// value at its birth, so the value is raised around each spawn. The kernel should kill a command
+// first, then a supervisor, and never the guest.
 type oomScore struct {
 	file         *os.File
 	own, command string
@@ -206,11 +206,11 @@ type oomScore struct {
 func openOomScore() *oomScore {
 	file, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {
-		return nil // there is nothing to raise
+		return nil // nothing to raise
 	}
 	text := make([]byte, 16)
-	n, _ := file.ReadAt(text, 0)                                    // nothing read is no number
-	guest, err := strconv.Atoi(strings.TrimSpace(string(text[:n]))) // what it was born with
+	n, _ := file.ReadAt(text, 0)                                    // an empty read is not a number
+	guest, err := strconv.Atoi(strings.TrimSpace(string(text[:n]))) // the inherited value
 	if err != nil {
 		_ = file.Close()
 		return nil
@@ -221,7 +221,7 @@ func openOomScore() *oomScore {
 	return o
 }
 
-// scoresBeside answers the scores of a supervisor and of a command of a guest with this one.
+// scoresBeside returns the scores of a supervisor and of a command for this score of the guest.
 func scoresBeside(guest int) (supervisor, command int) {
 	if guest == unkillable {
 		return unkillable, 0
@@ -229,7 +229,7 @@ func scoresBeside(guest int) (supervisor, command int) {
 	return min(guest+supervisorScore, maxScore), min(guest+commandScore, maxScore)
 }
 
-// A score that could not be written only changes who dies first.
+// A write error only changes the order in which processes are killed.
 
 func (o *oomScore) raise() {
 	if o != nil {

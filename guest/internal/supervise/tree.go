@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is who is whose child, as /proc says it; of what has ended and is not reaped yet live is
-// false.
+// tree holds the parents of processes from /proc. live is false for a process that has ended and is
+// not reaped yet.
 type tree struct {
 	children map[int][]int
 	live     map[int]bool
 	stopped  map[int]bool
-	whole    bool // whether nothing that was there all the time is missing
+	whole    bool // true if no process that existed all the time is missing
 }
 
 func readTree() tree {
@@ -48,8 +48,8 @@ func readTree() tree {
 	return t
 }
 
-// childrenOf answers the children of a process's first thread, which those come to that its
-// descendants leave behind; none where the kernel does not tell.
+// childrenOf returns the children of a process's first thread, which also adopts the orphans of its
+// descendants. It returns nil if the kernel does not list children.
 func childrenOf(pid int) (children []int) {
 	number := strconv.Itoa(pid)
 	list, err := os.ReadFile("/proc/" + number + "/task/" + number + "/children")
@@ -64,8 +64,8 @@ func childrenOf(pid int) (children []int) {
 	return children
 }
 
-// torn tells whether a process has a parent that is not there: that ended while the tree was read,
-// and what is below it may be below others by now.
+// torn returns true if the parent of a process is missing. Such a parent ended while the tree was
+// read, and its children may have other parents by now.
 func (t tree) torn() bool {
 	for parent := range t.children {
 		if _, known := t.live[parent]; !known && parent != 0 {
@@ -75,8 +75,8 @@ func (t tree) torn() bool {
 	return false
 }
 
-// parseStat reads parent and state from /proc/PID/stat. The name in parentheses may hold anything,
-// so fields count from its last parenthesis (proc_pid_stat(5)).
+// parseStat parses parent and state from /proc/PID/stat. The name in parentheses may contain
+// anything, so fields are counted from the last parenthesis (proc_pid_stat(5)).
 func parseStat(stat []byte) (parent int, state byte, ok bool) {
 	_, rest, found := cutLast(stat, ')')
 	fields := bytes.Fields(rest)
@@ -95,7 +95,7 @@ func cutLast(b []byte, sep byte) (before, after []byte, found bool) {
 	return b[:i], b[i+1:], true
 }
 
-// below answers the live processes under the roots, and the roots themselves if asked.
+// below returns the live processes under the roots, and the roots themselves if withRoots is set.
 func (t tree) below(roots []int, withRoots bool) []int {
 	var found []int
 	seen := map[int]bool{}

@@ -16,11 +16,11 @@ import (
 	"holt.dev/guest/internal/etc"
 )
 
-// maxSameHash is how many certificates of one hash are looked at for a free name.
+// maxSameHash limits the search for a free name among certificates with the same hash.
 const maxSameHash = 16
 
-// setHashed names our certificates in a directory as OpenSSL looks for them (openssl-rehash(1)),
-// where the directory is one of that kind.
+// setHashed makes symlinks to our certificates under the names that OpenSSL looks up
+// (openssl-rehash(1)), if the directory has such names.
 func (s *Store) setHashed(dir string) error {
 	for _, link := range s.links {
 		if err := remove(link); err != nil {
@@ -45,8 +45,8 @@ func (s *Store) setHashed(dir string) error {
 	return nil
 }
 
-// isLinked tells whether the links of before are all there: programs that run would miss what is
-// taken away only to be put back.
+// isLinked returns true if the earlier symlinks still exist. They are then not replaced, because
+// running programs would miss them for a moment.
 func (s *Store) isLinked(dir string) bool {
 	for _, link := range s.links {
 		if target, err := os.Readlink(link); filepath.Dir(link) != dir || err != nil || target != extraFile {
@@ -56,8 +56,8 @@ func (s *Store) isLinked(dir string) bool {
 	return len(s.links) > 0 || !isHashed(dir)
 }
 
-// linkFree makes a link to our certificates under the first free number. All of them stand in one
-// file: OpenSSL reads every certificate of a file that it looks up.
+// linkFree makes a symlink to our certificates under the first free number. All of them are in one
+// file, because OpenSSL reads every certificate of a file that it looks up.
 func linkFree(name string) (string, error) {
 	for i := range maxSameHash {
 		link := fmt.Sprintf("%s.%d", name, i)
@@ -72,7 +72,7 @@ func linkFree(name string) (string, error) {
 	return "", fmt.Errorf("%s: no free number", name)
 }
 
-// isHashed tells whether a directory has names as OpenSSL makes them.
+// isHashed returns true if a directory has names in OpenSSL's form.
 func isHashed(dir string) bool {
 	file, err := os.Open(dir)
 	if err != nil {
@@ -88,9 +88,9 @@ func isHashed(dir string) bool {
 	return false
 }
 
-// subjectHash is OpenSSL's X509_NAME_hash: the first four bytes, little-endian, of the SHA-1 of the
-// canonical form of the subject (x509_name_canon in crypto/x509/x_name.c): text as UTF-8 in small
-// letters, spaces collapsed, without the outer header.
+// subjectHash returns OpenSSL's X509_NAME_hash: the first four bytes, little-endian, of the SHA-1
+// of the canonical subject. The canonical form (x509_name_canon in crypto/x509/x_name.c) is UTF-8
+// text in lower case, with collapsed spaces, and without the outer header.
 func subjectHash(certificate *x509.Certificate) (string, error) {
 	var subject []asn1.RawValue
 	if rest, err := asn1.Unmarshal(certificate.RawSubject, &subject); err != nil || len(rest) > 0 {
@@ -134,7 +134,7 @@ func canonicalSet(set asn1.RawValue) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: content})
 }
 
-// textOf reads the kinds of text that names have; the rest stays as it is.
+// textOf returns the text of a value, and false for other kinds of value, which are not changed.
 func textOf(value asn1.RawValue) (string, bool) {
 	switch value.Tag {
 	case asn1.TagUTF8String, asn1.TagPrintableString, asn1.TagIA5String:
@@ -144,7 +144,8 @@ func textOf(value asn1.RawValue) (string, bool) {
 	}
 }
 
-// canonicalText is ASCII in small letters, without spaces at the ends and with single ones between.
+// canonicalText returns text with ASCII letters in lower case, without outer spaces, and with
+// single spaces.
 func canonicalText(text string) string {
 	isSpace := func(r rune) bool { return r == ' ' || '\t' <= r && r <= '\r' }
 	small := strings.Map(func(r rune) rune {

@@ -16,7 +16,7 @@ import (
 	"holt.dev/guest/internal/etc"
 )
 
-// javaStores are the key stores of public authorities that Java's distributions bring.
+// javaStores are the key stores of public authorities in Java distributions.
 var javaStores = []string{
 	"/etc/ssl/certs/java/cacerts",
 	"/etc/pki/ca-trust/extracted/java/cacerts",
@@ -29,16 +29,17 @@ var javaStores = []string{
 }
 
 const (
-	// javaPassword guards nothing: it is the same everywhere, and Java reads these stores without.
+	// javaPassword protects nothing: it is the same everywhere, and Java reads these stores without
+	// it.
 	javaPassword = "changeit"
 	javaAlias    = "holt-runtime-"
 	jksMagic     = 0xFEEDFEED
-	// maxJavaStores is more than an image has versions of Java.
+	// maxJavaStores is larger than the number of Java versions in an image.
 	maxJavaStores = 32
 )
 
-// setJava takes the old certificates out of Java's key stores and puts the new ones in. A store is
-// in one of two formats.
+// setJava replaces the old certificates in Java's key stores by the new ones. A store has one of
+// two formats.
 func setJava(old, certificates []*x509.Certificate) error {
 	var problems []error
 	for _, path := range findJava() {
@@ -49,10 +50,10 @@ func setJava(old, certificates []*x509.Certificate) error {
 	return errors.Join(problems...)
 }
 
-// findJava answers the key stores that are there, with links followed.
+// findJava returns the paths of the existing key stores, without symlinks.
 func findJava() (paths []string) {
 	for _, pattern := range javaStores {
-		found, _ := filepath.Glob(pattern) // the patterns are good
+		found, _ := filepath.Glob(pattern) // the patterns are valid
 		for _, name := range found {
 			path, err := filepath.EvalSymlinks(name)
 			if err == nil && !slices.Contains(paths, path) && len(paths) < maxJavaStores {
@@ -75,8 +76,8 @@ func rewriteJava(path string, old, certificates []*x509.Certificate) error {
 	return etc.ReplacePart(path, rewritten, 0o644, stripJava(old))
 }
 
-// stripJava takes certificates out of a key store; one that cannot be read, or has none of them,
-// stays as it is.
+// stripJava returns a function that removes certificates from a key store. A store that is
+// unreadable, or has none of them, is not changed.
 func stripJava(certificates []*x509.Certificate) etc.Strip {
 	return func(content []byte) []byte {
 		if without, err := rewriteStore(content, certificates, nil); err == nil && holdsAny(content, certificates) {
@@ -86,15 +87,15 @@ func stripJava(certificates []*x509.Certificate) etc.Strip {
 	}
 }
 
-// holdsAny tells whether a key store has one of these certificates, in whatever format: both hold
-// them as they are.
+// holdsAny returns true if a key store has one of these certificates. Both formats contain them
+// unencoded.
 func holdsAny(content []byte, certificates []*x509.Certificate) bool {
 	return slices.ContainsFunc(certificates, func(c *x509.Certificate) bool { return bytes.Contains(content, c.Raw) })
 }
 
 func rewriteStore(content []byte, old, certificates []*x509.Certificate) (rewritten []byte, err error) {
-	// An image brings the store, and its readers are not made for hostile ones: a defect must not
-	// end the guest.
+	// The store comes from an image, and its parsers are not hardened. A panic must not end the
+	// guest.
 	defer func() {
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("malformed: %v", problem)
@@ -114,7 +115,7 @@ func rewriteJKS(content []byte, old, certificates []*x509.Certificate) ([]byte, 
 	for _, alias := range store.Aliases() {
 		entry, err := store.GetTrustedCertificateEntry(alias)
 		if err != nil {
-			continue // it is of another kind
+			continue // of another kind
 		}
 		if slices.ContainsFunc(old, func(c *x509.Certificate) bool { return bytes.Equal(c.Raw, entry.Certificate.Content) }) {
 			store.DeleteEntry(alias)
@@ -133,7 +134,7 @@ func rewriteJKS(content []byte, old, certificates []*x509.Certificate) ([]byte, 
 	return b.Bytes(), err
 }
 
-// rewritePKCS12 keeps a store's protection: newer versions of Java have stores without any.
+// rewritePKCS12 keeps a store's protection. Newer versions of Java have stores without any.
 func rewritePKCS12(content []byte, old, certificates []*x509.Certificate) ([]byte, error) {
 	encoder, password := pkcs12.Passwordless, ""
 	trusted, err := pkcs12.DecodeTrustStore(content, "")

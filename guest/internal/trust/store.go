@@ -1,6 +1,6 @@
-// Package trust makes programs inside a runtime trust certificates of its host: in the system's
-// bundle, in its directory of hashed names, in Java's key store, and in the environment for those
-// that bring a bundle of their own.
+// Package trust makes programs inside a runtime trust certificates of its host. It adds them to the
+// system's bundle, to its directory of hashed names, and to Java's key stores. It sets variables
+// for programs with their own bundle.
 package trust
 
 import (
@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// maxBundleBytes is some times what a bundle of all public authorities has.
+	// maxBundleBytes is several times the size of a bundle of all public authorities.
 	maxBundleBytes = 4 << 20
 	begin          = "# Holt: certificates of this runtime\n"
 	end            = "# Holt: end\n"
-	// extraFile holds our certificates alone, for programs that add a file to their own; in this
-	// directory update-ca-certificates finds them when it writes the bundle anew.
+	// extraFile holds only our certificates, for programs that add a file to their own.
+	// update-ca-certificates finds it in this directory when it writes a new bundle.
 	extraFile = "/usr/local/share/ca-certificates/holt-runtime.crt"
 )
 
-// bundles are where the distributions keep the system's bundle (as crypto/x509 looks for it).
+// bundles are the paths of the system's bundle in the distributions (as in crypto/x509).
 var bundles = []string{
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -36,28 +36,28 @@ var bundles = []string{
 	"/etc/ssl/cert.pem",
 }
 
-// additive variables name a file that is trusted besides what the program trusts already.
+// additive variables name a file with additional certificates.
 var additive = []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT"}
 
-// replacing variables name the only file that is trusted: the system's bundle, with ours in it.
+// replacing variables name the only file that is trusted: the system's bundle, which includes ours.
 var replacing = []string{
 	"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO",
 	"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 }
 
-// Store is what the trust stores hold of ours.
+// Store holds the certificates that are added to the trust stores.
 type Store struct {
 	certificates []*x509.Certificate
-	// ever are those of before, too: a program of the runtime may have written them elsewhere
-	// meanwhile.
+	// ever also holds the earlier certificates, because a program of the runtime may have copied
+	// them.
 	ever []*x509.Certificate
-	// links are the names in the hashed directory.
+	// links are the symlinks in the hashed directory.
 	links []string
-	// made is the bundle, where the image had none.
+	// made is the bundle that was made because the image had none.
 	made string
 }
 
-// Check refuses what is not one certificate in PEM.
+// Check refuses a text that is not exactly one certificate in PEM.
 func Check(text string) error {
 	_, err := parse(text)
 	return err
@@ -71,8 +71,8 @@ func parse(text string) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// Set makes these certificates the trusted ones, in place of those of before, and answers the
-// environment that goes with them. What could not be done is told; the rest is done.
+// Set replaces the trusted certificates, and returns the environment variables for them. It returns
+// the errors, and continues after each.
 func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 	if len(texts) == 0 && len(s.certificates) == 0 {
 		return nil, nil
@@ -107,8 +107,8 @@ func (s *Store) Set(texts []string) (env map[string]string, problems []error) {
 	return environment(bundle, complete), problems
 }
 
-// Environment is what goes with certificates that are yet to come: a program that is started with
-// it trusts them when they are there, unless it has read its certificates before.
+// Environment returns the variables for later certificates. A program that starts with them trusts
+// the certificates once they exist, unless it has read its certificates before.
 func Environment() map[string]string {
 	path, content, err := findBundle()
 	if err != nil {
@@ -117,8 +117,7 @@ func Environment() map[string]string {
 	return environment(path, bytes.Contains(withoutOurs(content), []byte("-----BEGIN CERTIFICATE-----")))
 }
 
-// maxEver bounds the certificates that are remembered: each network that a runtime is given may
-// bring another.
+// maxEver limits the remembered certificates, because each network of a runtime may add another.
 const maxEver = 64
 
 func (s *Store) remember(certificates []*x509.Certificate) {
@@ -133,7 +132,8 @@ func (s *Store) remember(certificates []*x509.Certificate) {
 func encode(certificates []*x509.Certificate) []byte {
 	var b bytes.Buffer
 	for _, certificate := range certificates {
-		_ = pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}) // a buffer takes all
+		// A buffer accepts all writes.
+		_ = pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
 	}
 	return b.Bytes()
 }
@@ -158,7 +158,7 @@ func setExtra(block []byte) error {
 	return remove(extraFile)
 }
 
-// remove takes a file of ours away; gone is success.
+// remove removes a file of ours. A missing file is success.
 func remove(path string) error {
 	err := etc.KeepTimes(filepath.Dir(path), func() error { return os.Remove(path) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,9 +167,8 @@ func remove(path string) error {
 	return nil
 }
 
-// setBundle puts our certificates at the end of the system's bundle. It answers which that is, and
-// whether it holds the public authorities, too: a bundle of ours alone must not become all that
-// programs trust.
+// setBundle appends our certificates to the system's bundle. It returns the path, and true if the
+// bundle also holds the public authorities. Programs must not trust a bundle of ours alone.
 func (s *Store) setBundle(block []byte) (path string, complete bool, err error) {
 	path, content, err := findBundle()
 	if err != nil {
@@ -196,7 +195,8 @@ func (s *Store) setBundle(block []byte) (path string, complete bool, err error) 
 	return path, complete, etc.ReplacePart(path, whole, 0o644, strip)
 }
 
-// stripOf takes ours out of a bundle, also where a program that writes bundles anew has found them.
+// stripOf returns a function that removes our certificates from a bundle, also if another program
+// has written the bundle anew.
 func stripOf(certificates []*x509.Certificate) etc.Strip {
 	certificates = slices.Clone(certificates)
 	return func(content []byte) []byte {
@@ -208,13 +208,13 @@ func stripOf(certificates []*x509.Certificate) etc.Strip {
 	}
 }
 
-// findBundle answers the first bundle there is, with links followed, and what it holds; the
-// customary name where there is none.
+// findBundle returns the first existing bundle, without symlinks, and its content. If there is
+// none, it returns the usual path.
 func findBundle() (path string, content []byte, err error) {
 	for _, candidate := range bundles {
 		path, err := filepath.EvalSymlinks(candidate)
 		if err != nil {
-			continue // absent, or a link to nowhere
+			continue // absent, or a dangling symlink
 		}
 		content, err := etc.ReadRegular(path, maxBundleBytes)
 		if err != nil {
@@ -225,7 +225,7 @@ func findBundle() (path string, content []byte, err error) {
 	return bundles[0], nil, nil
 }
 
-// withoutOurs takes out what an earlier Set has put in.
+// withoutOurs removes the part that an earlier Set has added.
 func withoutOurs(bundle []byte) []byte {
 	for {
 		from := bytes.Index(bundle, []byte(begin))

@@ -10,9 +10,9 @@ import (
 	"holt.dev/guest/internal/etc"
 )
 
-// Traces answers what of ours is in the tree besides the files that `etc` knows of: names in
-// directories of certificates, also those that a program of the runtime has made of our file, and
-// key stores that such a program has written.
+// Traces returns our changes to the tree that package etc does not know. absent are names in
+// directories of certificates, including those that programs of the runtime made from our file.
+// changed are key stores that such a program has written.
 func (s *Store) Traces(known []etc.Override) (absent []string, changed []etc.Override) {
 	if len(s.ever) == 0 {
 		return nil, nil
@@ -36,8 +36,8 @@ func (s *Store) Traces(known []etc.Override) (absent []string, changed []etc.Ove
 	return absent, changed
 }
 
-// ourNames finds the symlinks in a directory that lead to our file: by its path, or by a name
-// beside it that does (update-ca-certificates(8) makes both).
+// ourNames finds the symlinks in a directory that lead to our file, directly or through another
+// name there (update-ca-certificates(8) makes both).
 func ourNames(dir string) (names []string) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func ourNames(dir string) (names []string) {
 		return nil
 	}
 	defer file.Close()
-	entries, _ := file.Readdirnames(20_000) // more than there are authorities
+	entries, _ := file.Readdirnames(20_000) // more than the number of authorities
 	alias := strings.TrimSuffix(filepath.Base(extraFile), ".crt") + ".pem"
 	for _, name := range entries {
 		path := filepath.Join(dir, name)

@@ -1,4 +1,4 @@
-// Package tun makes network devices whose packets a program reads and writes.
+// Package tun makes network devices. A program reads and writes their packets.
 package tun
 
 import (
@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Device is what a tun device is to be.
+// Device describes a tun device.
 type Device struct {
 	Name    string
 	Address netip.Addr // its own, IPv4
 	MTU     int
 }
 
-// Check refuses what cannot be made.
+// Check refuses an invalid device.
 func (d Device) Check() error {
 	switch {
 	case d.Name == "" || len(d.Name) >= unix.IFNAMSIZ:
@@ -31,9 +31,9 @@ func (d Device) Check() error {
 	return nil
 }
 
-// Create makes the device in the network namespace of the calling thread, gives it its address and
-// the default route, and answers its descriptor, not blocking. The device goes with the last
-// descriptor of it.
+// Create makes the device in the network namespace of the calling thread, with its address and the
+// default route. It returns a non-blocking descriptor. The device is removed when its last
+// descriptor is closed.
 func Create(d Device) (fd int, err error) {
 	if err := d.Check(); err != nil {
 		return -1, err
@@ -58,8 +58,8 @@ func (d Device) setUp(fd int) error {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
 		return fmt.Errorf("TUNSETIFF: %w", err)
 	}
-	// Without an address of IPv6, programs hear at once that there is none. gVisor gives none, and
-	// has no such file.
+	// Without an IPv6 address, IPv6 connections of programs fail at once. gVisor assigns no
+	// address, and has no such file.
 	_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+d.Name+"/disable_ipv6", []byte("1"), 0)
 	device, err := net.InterfaceByName(d.Name)
 	if err != nil {
@@ -76,8 +76,8 @@ func (d Device) setUp(fd int) error {
 	}
 	prefix := 32
 	if err := link.addDefaultRoute(index); err != nil {
-		// Releases of gVisor up to 20240729 add no routes. They derive one from an address and the
-		// length of its prefix (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
+		// Releases of gVisor up to 20240729 cannot add routes. They derive one from an address and
+		// its prefix length (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
 		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP) {
 			return fmt.Errorf("route: %w", err)
 		}

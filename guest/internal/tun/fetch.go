@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fetchTimeout is generous: the descriptor waits where it is fetched.
+// fetchTimeout is generous, because the descriptor is ready when it is fetched.
 const fetchTimeout = 5 * time.Second
 
-// maxReasonBytes bounds what is read of the reason why there is none.
+// maxReasonBytes limits the error message that is read instead of a descriptor.
 const maxReasonBytes = 256
 
-// Fetch takes the descriptor of a device that somebody else has made, offered once at a Unix socket
-// (unix(7), SCM_RIGHTS).
+// Fetch receives the descriptor of a device that the host has made. The host offers it once, on a
+// Unix socket (unix(7), SCM_RIGHTS).
 func Fetch(ctx context.Context, path string) (fd int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerTimeout bounds the wait for a kernel's answer, which is there before the request returns.
+// answerTimeout limits the wait for the kernel's answer, which is ready before the request returns.
 const answerTimeout = 5 * time.Second
 
-// netlink speaks rtnetlink(7), as far as one device needs it.
+// netlink implements the part of rtnetlink(7) that one device needs.
 type netlink struct {
 	fd       int
 	sequence uint32
@@ -24,13 +24,14 @@ func openNetlink() (*netlink, error) {
 		return nil, err
 	}
 	timeout := unix.NsecToTimeval(int64(answerTimeout))
-	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout) // the answer comes without it, too
+	// The answer arrives without the timeout, too.
+	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
 	return &netlink{fd: fd}, nil
 }
 
 func (n *netlink) close() { unix.Close(n.fd) }
 
-// setUp gives a device its MTU and raises it.
+// setUp sets the MTU of a device and brings it up.
 func (n *netlink) setUp(index, mtu uint32) error {
 	body := make([]byte, unix.SizeofIfInfomsg)
 	binary.NativeEndian.PutUint32(body[4:], index)
@@ -54,7 +55,7 @@ func (n *netlink) addDefaultRoute(index uint32) error {
 	return n.ask(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, body)
 }
 
-// ask sends one request and waits for what the kernel says of it.
+// ask sends one request and returns the kernel's result.
 func (n *netlink) ask(kind uint16, flags uint16, body []byte) error {
 	n.sequence++
 	message := make([]byte, unix.SizeofNlMsghdr, unix.SizeofNlMsghdr+len(body))
@@ -73,7 +74,7 @@ func (n *netlink) ask(kind uint16, flags uint16, body []byte) error {
 	return errorIn(answer[:length])
 }
 
-// errorIn reads an acknowledgement: an error number, 0 for success.
+// errorIn returns the error in an acknowledgement, whose number 0 is success.
 func errorIn(answer []byte) error {
 	if len(answer) < unix.SizeofNlMsghdr+4 || binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR {
 		return errors.New("the kernel's answer is no acknowledgement")

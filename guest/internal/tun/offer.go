@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// offer is what "holt-guest tun" is asked for. It runs on the host, and in no runtime.
+// offer holds the arguments of "holt-guest tun". It runs on the host, never in a runtime.
 type offer struct {
 	socket     string
 	pid        int
@@ -23,14 +23,14 @@ type offer struct {
 	timeout    time.Duration
 }
 
-// createTimeout is how long an older device of the same name, which the guest has just closed, may
-// take to go.
+// createTimeout limits the wait for the removal of an older device with the same name, which the
+// guest has just closed.
 const createTimeout = 2 * time.Second
 
-// Main enters the network namespace of a process, listens at a Unix socket, says "ready" on its
-// standard output, makes a tun device for the first who connects, hands its descriptor over, and
-// ends. The device is made only then, for a guest that is given another network has the old device
-// until it asks. The caller's thread has to be locked: it moves into the namespace.
+// Main enters the network namespace of a process, listens on a Unix socket, and prints "ready". It
+// makes a tun device for the first client, sends the descriptor, and ends. It does not make the
+// device earlier, because a guest that gets another network has the old device until it connects.
+// The caller must lock its thread, which moves into the namespace.
 func Main(args []string) int {
 	if err := run(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,14 +51,14 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // and the socket's file goes
+	defer listener.Close() // also removes the socket's file
 	if err := listener.SetDeadline(time.Now().Add(o.timeout)); err != nil {
 		return err
 	}
 	fmt.Println("ready")
 	conn, err := listener.AcceptUnix()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil // nobody wants it any more
+		return nil // no client has connected in time
 	}
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func run(args []string) error {
 	defer conn.Close()
 	fd, err := createWhenFree(o.device)
 	if err != nil {
-		_, _ = conn.Write([]byte(err.Error())) // the exit says it, too
+		_, _ = conn.Write([]byte(err.Error())) // the exit code reports it, too
 		return err
 	}
 	defer unix.Close(fd)
@@ -109,8 +109,8 @@ func parse(args []string) (*offer, error) {
 	return o, o.device.Check()
 }
 
-// enter moves the calling thread into the network namespace of exactly this process: what has the
-// number now may be another.
+// enter moves the calling thread into the network namespace of this process. It verifies the start
+// time, because the pid may belong to another process by now.
 func enter(pid int, startTicks uint64) error {
 	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err != nil {
@@ -130,7 +130,8 @@ func enter(pid int, startTicks uint64) error {
 	return unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET)
 }
 
-// startOf reads field 22 of proc_pid_stat(5). The name before it, in brackets, may hold anything.
+// startOf parses field 22 of proc_pid_stat(5). The name before it, in parentheses, may contain
+// anything.
 func startOf(stat string) (uint64, error) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {

@@ -8,11 +8,10 @@ import (
 	"holt.dev/guest/internal/fdtree"
 )
 
-// errStale says that the tree is no longer what is known of it, as events that are still to come
-// will tell.
+// errStale is returned if the tree differs from the known one. Later events report the difference.
 var errStale = errors.New("the tree has changed")
 
-// handleAll tells of events that came together. An error ends the watch.
+// handleAll handles a batch of events. An error ends the watch.
 func (w *Watcher) handleAll(events []event) error {
 	for i := range events {
 		e := &events[i]
@@ -20,7 +19,7 @@ func (w *Watcher) handleAll(events []event) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, errStale):
-			return w.lost() // what is still in events is looked at anew with the rest
+			return w.lost() // the remaining events are covered by the new watch
 		case err == errTooMany || err == unix.ENOSPC:
 			w.add(change{kind: Overflow})
 			w.add(change{kind: End, reason: "too_many_directories"})
@@ -35,8 +34,8 @@ func (w *Watcher) handleAll(events []event) error {
 	return nil
 }
 
-// lost watches everything anew, and then says that something may have been missed: whoever looks
-// after that misses nothing.
+// lost watches the whole tree again and then adds an overflow item. A reader that lists the tree
+// after it misses nothing.
 func (w *Watcher) lost() error {
 	root, err := w.openRoot()
 	if err != nil {
@@ -51,7 +50,7 @@ func (w *Watcher) lost() error {
 	return err
 }
 
-// gone says that the directory is no longer where it was.
+// gone reports that the directory is no longer at its path.
 func (w *Watcher) gone() {
 	w.add(change{kind: Removed, path: w.rootPath(), directory: true})
 	w.add(change{kind: End, reason: "removed"})
@@ -64,13 +63,13 @@ func (w *Watcher) rootPath() string {
 	return w.path
 }
 
-// handle tells of one event; rest are those that came after it.
+// handle handles one event. rest are the events after it.
 func (w *Watcher) handle(e *event, rest []event) error {
 	if e.mask&unix.IN_Q_OVERFLOW != 0 {
 		return errStale
 	}
 	n := w.tree.nodes[e.wd]
-	if n == nil || e.mask == 0 { // of a watch that is no more, or the second half of a move
+	if n == nil || e.mask == 0 { // of a removed watch, or the second half of a move
 		return nil
 	}
 	isRoot := n == w.tree.root
@@ -83,7 +82,7 @@ func (w *Watcher) handle(e *event, rest []event) error {
 		return nil
 	}
 	directory := e.mask&unix.IN_ISDIR != 0
-	if e.name == "" { // of the directory itself; its parent tells the same
+	if e.name == "" { // about the directory itself; its parent has the same event
 		if isRoot && e.mask&unix.IN_ATTRIB != 0 {
 			w.add(change{kind: Attributes, path: w.rootPath(), directory: true})
 		}
@@ -107,20 +106,21 @@ func (w *Watcher) handle(e *event, rest []event) error {
 	return nil
 }
 
-// appeared tells of something new, and of all in it, if it is a directory.
+// appeared reports a new entry and, for a directory, its content.
 func (w *Watcher) appeared(n *node, e *event, path string, directory bool) error {
 	if n.wasSeen(e.name) {
 		return nil
 	}
 	w.add(change{kind: Created, path: path, directory: directory})
-	if !directory || !w.recursive || staged().MatchString(e.name) { // it is told of when it is put in place
+	// A staged directory is reported when it is moved into place.
+	if !directory || !w.recursive || staged().MatchString(e.name) {
 		return nil
 	}
 	return w.addChild(n, e.name, true)
 }
 
-// left tells of something that was moved: within the tree if the other half of the event is there,
-// else out of it.
+// left reports a moved entry. If rest has the other half of the event, it was moved within the
+// tree, and otherwise out of it.
 func (w *Watcher) left(n *node, e *event, rest []event, path string, directory bool) error {
 	n.wasSeen(e.name)
 	other := secondHalf(rest, e.cookie)
@@ -128,7 +128,7 @@ func (w *Watcher) left(n *node, e *event, rest []event, path string, directory b
 	if other >= 0 {
 		to = w.tree.nodes[rest[other].wd]
 	}
-	if to != nil && staged().MatchString(rest[other].name) { // put aside, to be removed
+	if to != nil && staged().MatchString(rest[other].name) { // moved aside for its removal
 		rest[other].mask = 0
 		to = nil
 	}
@@ -155,8 +155,8 @@ func (w *Watcher) left(n *node, e *event, rest []event, path string, directory b
 	return nil
 }
 
-// addChild watches a directory that has appeared, by way of its parents, each of which must be the
-// one that is known.
+// addChild watches a new directory. It opens the directory through its parents, each of which must
+// be the known one.
 func (w *Watcher) addChild(parent *node, name string, tell bool) error {
 	at, err := w.reach(parent)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w *Watcher) addChild(parent *node, name string, tell bool) error {
 	}
 	defer unix.Close(at)
 	fd, err := fdtree.OpenDir(at, name)
-	if err == unix.ENOENT || err == unix.ENOTDIR { // gone again, as its own event will tell
+	if err == unix.ENOENT || err == unix.ENOTDIR { // removed again, which another event reports
 		return nil
 	}
 	if err != nil {
@@ -190,7 +190,7 @@ func (w *Watcher) reach(n *node) (int, error) {
 	return n.same(fd)
 }
 
-// openRoot opens the directory that is watched, if it is still the one at its path.
+// openRoot opens the watched directory, if it is still the one at its path.
 func (w *Watcher) openRoot() (int, error) {
 	fd, err := w.open()
 	if err != nil || w.tree.root == nil {
@@ -207,7 +207,7 @@ func (w *Watcher) rootIsGone() bool {
 	return err != nil
 }
 
-// same answers an open directory if it is this one, and closes it otherwise.
+// same returns an open directory if it is this one, and otherwise closes it.
 func (n *node) same(fd int) (int, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Dev != n.dev || st.Ino != n.ino {
@@ -223,7 +223,7 @@ func (w *Watcher) forgetChild(n *node, name string) {
 	}
 }
 
-// forget lets a directory and all below go; unwatch says that the kernel still watches them.
+// forget removes a directory and its descendants. unwatch is true if the kernel still watches them.
 func (w *Watcher) forget(n *node, unwatch bool) {
 	watches := w.tree.remove(n)
 	w.budget.give(len(watches))
@@ -232,7 +232,8 @@ func (w *Watcher) forget(n *node, unwatch bool) {
 	}
 	_ = w.control(func(fd int) {
 		for _, wd := range watches {
-			_, _ = unix.InotifyRmWatch(fd, uint32(wd)) // one of a directory that is gone is gone as well
+			// The watch of a removed directory is gone as well.
+			_, _ = unix.InotifyRmWatch(fd, uint32(wd))
 		}
 	})
 }

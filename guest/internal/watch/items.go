@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Type is what has happened.
+// Type is the type of a change.
 type Type string
 
 const (
@@ -23,17 +23,17 @@ const (
 	End        Type = "end"
 )
 
-// change is an item before it is written: paths are bytes.
+// change is an item before it is encoded. Paths are bytes.
 type change struct {
 	kind      Type
 	path      string
 	from      string
 	directory bool
-	reason    string // of an end
+	reason    string // of an End item
 }
 
-// Item is a change as the host reads it. Paths are valid UTF-8; the base64 ones are there where
-// that loses something.
+// Item is a change in the host's format. Paths are valid UTF-8. The base64 fields are set if the
+// conversion to UTF-8 loses bytes.
 type Item struct {
 	Type       Type   `json:"type"`
 	Cursor     int64  `json:"cursor"`
@@ -55,7 +55,7 @@ func (c *change) line(cursor int64) []byte {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(item) // there is nothing in it that JSON cannot hold
+	_ = encoder.Encode(item) // every item can be encoded as JSON
 	return []byte(b.String())
 }
 
@@ -64,7 +64,7 @@ func text(path string) (valid, raw string) {
 		return path, ""
 	}
 	var b strings.Builder
-	for _, r := range path { // yields U+FFFD for each byte that begins nothing valid
+	for _, r := range path { // yields U+FFFD for each invalid byte
 		b.WriteRune(r)
 	}
 	return b.String(), base64.StdEncoding.EncodeToString([]byte(path))
@@ -75,14 +75,14 @@ const (
 	maxChangeBytes = 4 << 20
 )
 
-// history is the last changes. A cursor counts them from a beginning that is later for each
-// history, so that the cursor of one that is gone is known as such.
+// history holds the last changes. A cursor counts them from a start that is later for each history.
+// The cursor of a removed history is therefore recognized.
 type history struct {
 	mu      sync.Mutex
 	changes []change
 	first   int64 // cursor of the first change that is kept
 	bytes   int
-	shown   int64 // the largest cursor that a reader has seen
+	shown   int64 // the largest cursor that was read
 	ended   bool
 	more    chan struct{}
 }
@@ -91,8 +91,7 @@ func (h *history) begin() { h.first = time.Now().UnixMicro() }
 
 func (h *history) last() int64 { return h.first + int64(len(h.changes)) - 1 }
 
-// add keeps a change. One that only says again what the last one said, which nobody has read yet,
-// is left out.
+// add adds a change. A repetition of the last change is left out if that was not read yet.
 func (h *history) add(c change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,11 +120,12 @@ func (h *history) add(c change) {
 
 func sizeOf(c *change) int { return 64 + len(c.path) + len(c.from) }
 
-// batch is how many changes a reader gets at once.
+// batch is the number of changes that a reader gets at once.
 const batch = 256
 
-// read answers what follows a cursor. lost says that something between was not kept, and from is
-// where what is kept begins. With nothing to read, more is closed at the next change.
+// read returns the changes after a cursor. lost is true if changes in between were dropped, and
+// from is the cursor before the returned changes. If there are none, more is closed at the next
+// change.
 func (h *history) read(cursor int64) (changes []change, from int64, lost bool, more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// staged matches the guest's names for unfinished files beside their destination. No program in the
-// runtime has made them. It is compiled when the first watcher needs it.
+// staged matches the guest's names for unfinished files in the directory of their destination.
+// Programs of the runtime do not make such files. The expression is compiled for the first watcher.
 var staged = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|/)\.holt-(?:(?:put|archive|move|copy|replace|link|old)-[0-9a-f]{16}|upload-[A-Za-z0-9_-]{8,64})(?:/|$)`)
 })
 
-// add records a change as the runtime sees it: a file put in place is created, and a file put aside
-// is removed.
+// add adds a change as programs see it: a file that is moved into place is created, and a file that
+// is moved aside is removed.
 func (w *Watcher) add(c change) {
 	to, from := staged().MatchString(c.path), c.from != "" && staged().MatchString(c.from)
 	switch {

@@ -1,6 +1,7 @@
-// Package watch tells what changes in directories of the runtime, by inotify(7): one watch for each
-// directory, new directories included without a gap. What is told is kept for a while, so that a
-// reader who was cut off goes on where it was, and is told when it cannot.
+// Package watch reports changes in directories of the runtime, by inotify(7). It has one watch for
+// each directory, and adds new directories without a gap. Changes are kept for a limited time. A
+// reader that was cut off can therefore continue at its cursor, and gets an overflow item if that
+// is impossible.
 package watch
 
 import (
@@ -12,16 +13,16 @@ import (
 )
 
 const (
-	// maxWatchers bounds how many trees are watched at once: each takes an inotify instance, of
-	// which a user has 128 (inotify(7)).
+	// maxWatchers limits the watched trees. Each needs an inotify instance, and a user has 128
+	// (inotify(7)).
 	maxWatchers = 16
-	// maxDirectories bounds the directories of all of them.
+	// maxDirectories limits the directories of all trees together.
 	maxDirectories = 32_768
-	// keptFor is how long a watch goes on when its reader has left.
+	// keptFor is the time for which a watch continues after its last reader has left.
 	keptFor = 2 * time.Minute
 )
 
-// Table is the watches of a runtime.
+// Table holds the watches of a runtime.
 type Table struct {
 	mu       sync.Mutex
 	watchers map[key]*Watcher
@@ -33,12 +34,12 @@ type key struct {
 	recursive bool
 }
 
-// NewTable makes a table without watches.
+// NewTable returns a table without watches.
 func NewTable() *Table { return &Table{watchers: map[key]*Watcher{}} }
 
-// Open answers the watch of a directory, which somebody may have opened before; the caller releases
-// it. open opens the directory. resume says that the caller was there before: the watch may then be
-// one that has ended, whose end the caller has yet to see.
+// Open returns the watch of a directory, which may be shared. The caller must release it. open
+// opens the directory. resume is true if the caller continues an earlier watch. The watch may then
+// have ended, and the caller still has to read its end.
 func (t *Table) Open(path string, recursive, resume bool, open func() (int, error)) (w *Watcher, release func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +62,8 @@ func (t *Table) Open(path string, recursive, resume bool, open func() (int, erro
 	return fresh, t.hold(k, fresh), nil
 }
 
-// hold counts a reader, and has the watch closed some time after the last one has left.
+// hold counts a reader. The returned function closes the watch some time after the last reader has
+// left.
 func (t *Table) hold(k key, w *Watcher) func() {
 	w.readers++
 	if w.expiry != nil {
@@ -94,7 +96,8 @@ func (t *Table) drop(k key, w *Watcher) {
 	w.close()
 }
 
-// dropIdle makes room by closing the watch that has been without a reader for longest.
+// dropIdle closes the watch that has had no reader for the longest time. It returns false if there
+// is none.
 func (t *Table) dropIdle() bool {
 	var oldest *Watcher
 	var at key

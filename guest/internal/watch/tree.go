@@ -11,10 +11,10 @@ type node struct {
 	name     string
 	children map[string]*node
 	dev, ino uint64
-	told     map[string]struct{} // names that a look into it has told of, and whose events may still come
+	told     map[string]struct{} // reported by a listing; their events may still arrive
 }
 
-// path is the directory's path below the root: empty, or beginning with a slash.
+// path returns the directory's path below the root: empty, or beginning with a slash.
 func (n *node) path() string {
 	if n.parent == nil {
 		return ""
@@ -29,21 +29,21 @@ func (n *node) seen(name string) {
 	n.told[name] = struct{}{}
 }
 
-// wasSeen tells whether a look has told of a name already, and forgets it.
+// wasSeen returns true if a listing has reported a name, and forgets it.
 func (n *node) wasSeen(name string) bool {
 	_, ok := n.told[name]
 	delete(n.told, name)
 	return ok
 }
 
-// tree is the watched directories, by their watches and by their places.
+// tree holds the watched directories, by their watches and by their places.
 type tree struct {
 	nodes map[int32]*node
 	root  *node
 }
 
-// put takes a watched directory in. The kernel answers the same watch for a directory that is
-// watched already; that one is moved to its new place.
+// put adds a watched directory. For a directory that is watched already, the kernel returns the
+// same watch, and put moves it to its new place.
 func (t *tree) put(wd int32, parent *node, name string, st *unix.Stat_t) (n *node, fresh bool) {
 	if t.nodes == nil {
 		t.nodes = map[int32]*node{}
@@ -62,9 +62,9 @@ func (t *tree) put(wd int32, parent *node, name string, st *unix.Stat_t) (n *nod
 	return n, fresh
 }
 
-// place makes a directory the child of another, in the place of whatever was there.
+// place makes a directory a child of another, and replaces an earlier child.
 func (t *tree) place(n, parent *node, name string) {
-	for up := parent; up != nil; up = up.parent { // the kernel would not have it either
+	for up := parent; up != nil; up = up.parent { // the kernel prevents this as well
 		if up == n {
 			return
 		}
@@ -79,7 +79,7 @@ func (t *tree) place(n, parent *node, name string) {
 	n.parent, n.name = parent, name
 }
 
-// remove takes a directory and all below out, and answers their watches.
+// remove removes a directory with its descendants, and returns their watches.
 func (t *tree) remove(n *node) (watches []int32) {
 	if n.parent != nil && n.parent.children[n.name] == n {
 		delete(n.parent.children, n.name)
@@ -99,14 +99,15 @@ func (t *tree) remove(n *node) (watches []int32) {
 	return watches
 }
 
-// clear takes everything out, and answers how much that was.
+// clear removes all directories, and returns their number.
 func (t *tree) clear() int {
 	n := len(t.nodes)
 	t.nodes, t.root = nil, nil
 	return n
 }
 
-// forgetSeen forgets what looks have told of: every event that came before them has been handled.
+// forgetSeen forgets the names from listings. All events from before the listings have been
+// handled.
 func (t *tree) forgetSeen() {
 	for _, n := range t.nodes {
 		n.told = nil

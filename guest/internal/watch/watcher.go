@@ -17,24 +17,25 @@ import (
 	"holt.dev/guest/internal/owntime"
 )
 
-// mask is what is asked for of a directory.
+// mask selects the events of a directory.
 const mask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_MOVED_FROM | unix.IN_MOVED_TO |
 	unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_EXCL_UNLINK | unix.IN_ONLYDIR
 
-// Watcher is the watch of one directory and, if recursive, of all below.
+// Watcher is the watch of one directory and, if recursive, of its descendants.
 type Watcher struct {
 	history
 	path      string // without a slash at the end; empty for the root
 	recursive bool
-	open      func() (int, error) // opens the directory by its path; a descriptor that was kept would keep a removed one alive
-	budget    *budget
-	tree      tree
+	// Opens the directory by its path. An open descriptor would keep a removed directory alive.
+	open   func() (int, error)
+	budget *budget
+	tree   tree
 
 	closing sync.Mutex
 	closed  bool
 	file    *os.File // the inotify instance
 
-	// The table's.
+	// Guarded by the table's lock:
 	readers   int
 	expiry    *owntime.Timer
 	idleSince time.Time
@@ -57,7 +58,7 @@ func newWatcher(path string, recursive bool, open func() (int, error), b *budget
 	return w, nil
 }
 
-// errTooMany says that the budget of directories is spent.
+// errTooMany is returned if the budget of directories is used up.
 var errTooMany = fault.New(fault.TooLarge, "more than %d directories would be watched: watch a smaller tree, or not recursively", maxDirectories)
 
 func (w *Watcher) refusal(path string, err error) error {
@@ -71,8 +72,8 @@ func (w *Watcher) refusal(path string, err error) error {
 	}
 }
 
-// watchAll makes the inotify instance and watches the whole tree below the open directory, which it
-// closes, anew.
+// watchAll makes a new inotify instance and watches the whole tree below the open directory, which
+// it closes.
 func (w *Watcher) watchAll(root int) error {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -96,7 +97,7 @@ func (w *Watcher) watchAll(root int) error {
 	return w.addOpen(root, nil, "", false)
 }
 
-// close ends the watch; whoever waits in run sees it.
+// close ends the watch, and with it run.
 func (w *Watcher) close() {
 	w.closing.Lock()
 	defer w.closing.Unlock()
@@ -106,9 +107,9 @@ func (w *Watcher) close() {
 	}
 }
 
-// addOpen watches an open directory, which it closes, and then looks at what is in it: nothing that
-// comes later is missed, and with tell what came before is told. Entries that both tell of are
-// remembered, so that they are told once.
+// addOpen watches an open directory, which it closes, and then lists it, so that no later change is
+// missed. With tell it also reports the existing entries. It remembers them, so that an entry with
+// an event is reported once.
 func (w *Watcher) addOpen(fd int, parent *node, name string, tell bool) error {
 	defer unix.Close(fd)
 	var st unix.Stat_t
@@ -128,7 +129,7 @@ func (w *Watcher) addOpen(fd int, parent *node, name string, tell bool) error {
 		return nil
 	}
 	at := w.path + n.path()
-	if len(at) > unix.PathMax-unix.NAME_MAX-2 { // what is in it has no name that a caller could use
+	if len(at) > unix.PathMax-unix.NAME_MAX-2 { // paths of its entries would be too long
 		return nil
 	}
 	return fdtree.Each(fd, func(e fdtree.Entry) error {
@@ -144,7 +145,8 @@ func (w *Watcher) addOpen(fd int, parent *node, name string, tell bool) error {
 			return nil
 		}
 		inner, err := fdtree.OpenDir(fd, e.Name)
-		if err == unix.ENOENT || err == unix.ENOTDIR { // gone meanwhile, which is told when its turn comes
+		// The directory was removed meanwhile, which another event reports.
+		if err == unix.ENOENT || err == unix.ENOTDIR {
 			return nil
 		}
 		if err != nil {
@@ -154,7 +156,7 @@ func (w *Watcher) addOpen(fd int, parent *node, name string, tell bool) error {
 	})
 }
 
-// addWatch watches the directory of a descriptor, whatever its name is by now.
+// addWatch watches the directory of a descriptor, regardless of its current name.
 func (w *Watcher) addWatch(fd int) (wd int32, err error) {
 	control := w.control(func(inotify int) {
 		var n int
@@ -178,7 +180,7 @@ func (w *Watcher) control(f func(inotify int)) error {
 	return raw.Control(func(fd uintptr) { f(int(fd)) })
 }
 
-// event is one of inotify(7).
+// event is an event of inotify(7).
 type event struct {
 	wd     int32
 	mask   uint32
@@ -186,8 +188,8 @@ type event struct {
 	name   string
 }
 
-// parse reads struct inotify_event: wd, mask, cookie and length of 4 bytes each, and a name with
-// NULs behind it.
+// parse parses struct inotify_event: wd, mask, cookie and length of 4 bytes each, and a name padded
+// with NULs.
 func parse(b []byte) (events []event) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		length := int(binary.NativeEndian.Uint32(b[12:]))
@@ -205,22 +207,22 @@ func parse(b []byte) (events []event) {
 }
 
 const (
-	// pairWait is how long the second half of a move may take to come: both are queued by one call,
+	// pairWait is the longest wait for the second half of a move. One call queues both halves,
 	// mostly at once.
 	pairWait = 25 * time.Millisecond
-	// rootEvery is how often a quiet watch looks whether its directory is still where it was. A
-	// directory that some process is in tells nobody when it is removed.
+	// rootEvery is the time after which an idle watch checks if its directory is still at its path.
+	// The removal of a directory that a process has open causes no event.
 	rootEvery = 5 * time.Second
-	// maxPending bounds the events that are looked at together.
+	// maxPending limits the events that are handled together.
 	maxPending = 8192
 )
 
-// run tells of changes until the watch is closed.
+// run reports changes until the watch is closed.
 func (w *Watcher) run() {
 	defer func() {
 		w.close()
 		w.budget.give(w.tree.clear())
-		w.add(change{kind: End, reason: "closed"}) // where it has not ended before
+		w.add(change{kind: End, reason: "closed"}) // has no effect if it has ended before
 	}()
 	buffer := make([]byte, 64<<10)
 	for {
@@ -247,7 +249,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// next waits for events, and takes those that have come with them.
+// next waits for events, and returns all that have arrived.
 func (w *Watcher) next(buffer []byte) ([]event, error) {
 	_ = w.file.SetReadDeadline(time.Now().Add(rootEvery)) // a pollable file has deadlines
 	n, err := w.file.Read(buffer)
@@ -275,9 +277,9 @@ func (w *Watcher) next(buffer []byte) ([]event, error) {
 	return events, nil
 }
 
-// queued is how many bytes of events wait (FIONREAD, which is TIOCINQ).
+// queued returns the bytes of waiting events (FIONREAD, which is TIOCINQ).
 func (w *Watcher) queued() (n int) {
-	_ = w.control(func(fd int) { n, _ = unix.IoctlGetInt(fd, unix.TIOCINQ) }) // 0 where it is closed
+	_ = w.control(func(fd int) { n, _ = unix.IoctlGetInt(fd, unix.TIOCINQ) }) // 0 if it is closed
 	return n
 }
 
@@ -290,7 +292,7 @@ func hasLoneMove(events []event) bool {
 	return false
 }
 
-// secondHalf answers where the other half of a move is, or -1.
+// secondHalf returns the index of the other half of a move, or -1.
 func secondHalf(events []event, cookie uint32) int {
 	for i, e := range events {
 		if e.mask&unix.IN_MOVED_TO != 0 && e.cookie == cookie {
@@ -301,7 +303,7 @@ func secondHalf(events []event, cookie uint32) int {
 }
 
 // Follow writes the changes after a cursor as NDJSON until the watch or the context ends. Without a
-// cursor it begins with a start item: all that changes after that is told.
+// cursor it begins with a start item, and reports all later changes.
 func (w *Watcher) Follow(ctx context.Context, cursor *int64, out io.Writer, flush func() error) error {
 	at := w.end()
 	var lines []byte
@@ -338,7 +340,7 @@ func (w *Watcher) Follow(ctx context.Context, cursor *int64, out io.Writer, flus
 			}
 			continue
 		}
-		if w.hasEnded() && at == w.end() { // the caller has seen the end before
+		if w.hasEnded() && at == w.end() { // the caller has read the end before
 			_, err := out.Write((&change{kind: End}).line(at))
 			return err
 		}

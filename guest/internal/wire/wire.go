@@ -1,5 +1,5 @@
-// Package wire writes and reads the messages between processes of the guest: numbers as varints,
-// strings and lists after their length.
+// Package wire encodes and decodes the messages between processes of the guest. Numbers are
+// varints, and strings and lists follow their length.
 package wire
 
 import (
@@ -7,30 +7,30 @@ import (
 	"errors"
 )
 
-// HeadBytes is what precedes a message: the length of the rest, big-endian.
+// HeadBytes is the size of a message's head: the length of the rest, big-endian.
 const HeadBytes = 4
 
-// ErrMalformed is what is wrong with a message that its reader does not understand.
+// ErrMalformed is returned for a malformed message.
 var ErrMalformed = errors.New("malformed message")
 
-// Begin makes room for a message and its head.
+// Begin returns a buffer with room for the head.
 func Begin() []byte { return make([]byte, HeadBytes, 512) }
 
-// Finish writes the head of a message that is complete.
+// Finish writes the head of a complete message.
 func Finish(b []byte) []byte {
 	binary.BigEndian.PutUint32(b, uint32(len(b)-HeadBytes))
 	return b
 }
 
-// AppendNumber adds a number.
+// AppendNumber appends a number.
 func AppendNumber(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
 
-// AppendString adds a string of any bytes.
+// AppendString appends a string of any bytes.
 func AppendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// AppendStrings adds a list of strings.
+// AppendStrings appends a list of strings.
 func AppendStrings(b []byte, list []string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	for _, s := range list {
@@ -39,17 +39,17 @@ func AppendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-// Decoder reads a message without its head. After the first thing that makes no sense everything
-// reads as empty.
+// Decoder decodes a message without its head. After the first malformed value, all values are
+// empty.
 type Decoder struct {
 	b   []byte
 	bad bool
 }
 
-// Decode begins to read.
+// Decode begins to decode a message.
 func Decode(b []byte) *Decoder { return &Decoder{b: b} }
 
-// End answers ErrMalformed unless all of the message was read and made sense.
+// End returns ErrMalformed if the message was malformed or has trailing bytes.
 func (d *Decoder) End() error {
 	if d.bad || len(d.b) != 0 {
 		return ErrMalformed
@@ -57,7 +57,7 @@ func (d *Decoder) End() error {
 	return nil
 }
 
-// Number reads a number.
+// Number returns the next number.
 func (d *Decoder) Number() uint64 {
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 {
@@ -68,7 +68,7 @@ func (d *Decoder) Number() uint64 {
 	return v
 }
 
-// Count reads the length of something whose items take at least a byte each.
+// Count returns the length of a list whose items have at least one byte each.
 func (d *Decoder) Count() int {
 	v := d.Number()
 	if v > uint64(len(d.b)) {
@@ -78,7 +78,7 @@ func (d *Decoder) Count() int {
 	return int(v)
 }
 
-// Text reads a string.
+// Text returns the next string.
 func (d *Decoder) Text() string {
 	n := d.Count()
 	s := string(d.b[:n])
@@ -86,10 +86,10 @@ func (d *Decoder) Text() string {
 	return s
 }
 
-// Texts reads a list of strings.
+// Texts returns the next list of strings.
 func (d *Decoder) Texts() []string {
 	n := d.Count()
-	list := make([]string, 0, min(n, 256)) // the rest grows with what is really there
+	list := make([]string, 0, min(n, 256)) // grows with the actual items
 	for ; n > 0 && !d.bad; n-- {
 		list = append(list, d.Text())
 	}
