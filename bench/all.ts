@@ -14,7 +14,7 @@ const pages = {
 }
 const chart = `${root}docs/images/benchmarks.svg`
 
-// Rows are named first: `node bench/all.ts B6 B12 --rounds 5`. Without names every row is measured.
+// Row names come first: `node bench/all.ts B6 B12 --rounds 5`. Without names every row is measured.
 const args = process.argv.slice(2)
 const firstOption = args.findIndex((arg) => arg.startsWith('-'))
 const named = firstOption === -1 ? args : args.slice(0, firstOption)
@@ -23,12 +23,12 @@ const unknown = ids.filter((id) => !rows.some((row) => row.id === id))
 if (unknown.length > 0)
   throw new Error(`no such row: ${unknown.join(' ')}; there are ${rows.map(({ id }) => id).join(' ')}`)
 
-// Known before half an hour of measuring, not after it.
+// A missing section has to be reported before half an hour of measuring.
 for (const page of Object.values(pages)) await requireSection(page)
 
 const reports = await runRows(ids.length === 0 ? 'all' : ids, args.slice(named.length))
 
-// A run in which a row failed writes nothing: the page would look complete.
+// A run with a failed row writes nothing, because the page would look complete.
 if (reports.length === (ids.length || rows.length)) {
   const command = ['node bench/all.ts', ...args].join(' ')
   const [full, summary] = [fullSection(reports, command), summarySection(reports, command)]

@@ -7,13 +7,13 @@ import type { RowReport } from './support/report.ts'
 import { type Stage, withStage } from './support/stage.ts'
 import { rowText } from './support/table.ts'
 
-/** What a shell gives a program that SIGINT has ended. */
+/** The exit code that a shell reports for a program ended by SIGINT. */
 const interruptedCode = 130
 
 /**
- * Runs rows, those that need the same daemon on one stage: for each, one JSON line on stdout and a
- * table on stderr. A row that fails says so, the others go on, and the process ends with 1.
- * Interrupted, it removes what it has made before it ends.
+ * Runs rows, and shares a stage between rows that need the same daemon. Writes one JSON line for
+ * each row to stdout, and a table to stderr. If a row fails, it reports that, continues with the
+ * others, and sets the exit code 1. If interrupted, it removes what it has made before it ends.
  */
 export async function runRows(ids: readonly string[] | 'all', argv: readonly string[]): Promise<readonly RowReport[]> {
   const options = parseOptions(argv)

@@ -10,8 +10,8 @@ const fromTemplate = 'create to first answer, app template'
 const byHand = 'create to first answer, started by hand'
 
 /**
- * A runtime whose application runs already, beside one in which it is started: until the first
- * answer of it.
+ * Returns two subjects: a runtime whose application already runs, and one in which it is started.
+ * Both are timed until the first answer of the application.
  */
 export async function appSubjects(stage: Stage): Promise<readonly Subject[]> {
   const template = Template(templateName)
@@ -28,12 +28,12 @@ export async function appSubjects(stage: Stage): Promise<readonly Subject[]> {
   ]
 }
 
-/** What the template saves. */
+/** Returns the verdict on the time that the template saves. */
 export function appVerdict(series: readonly SeriesReport[]): Verdict {
   return compare(series, { what: fromTemplate, subject: fromTemplate, baseline: byHand, atMost: 1 })
 }
 
-/** Takes the template away, if it is there. */
+/** Removes the template, if it exists. */
 export async function removeAppTemplate({ holt }: Stage): Promise<void> {
   await holt.templates.delete(templateName).catch(() => undefined) // It was never built.
 }
@@ -61,7 +61,7 @@ function subject(
       runtime = null
     },
     cpuMs: stage.holtCpuMs,
-    // Two subjects share the daemon, so only what happens in their own rounds can be told apart.
+    // Two subjects share the daemon, so only CPU time within their own rounds can be attributed.
     background: false,
   }
 }

@@ -14,10 +14,10 @@ const children = 5
 const budgetSecs = 90
 const leastRounds = 3
 const gapTimeoutMs = 60_000
-/** Within this time the program has had its turn, and written down that it stood still. */
+/** The time in which the program runs again and writes its pause, in milliseconds. */
 const noticedMs = 250
 
-/** B8: what it costs to write a runtime down, and to go on from there. */
+/** B8: the cost of a checkpoint, a resume and a fork. */
 export const b8: Row = {
   id: 'B8',
   title: 'memory snapshot, pause, resume and fork of 5, class gvisor, by the SDK over HTTP with a key',
@@ -170,7 +170,7 @@ async function readGap(runtime: Runtime, signal: AbortSignal): Promise<{ ms: num
   }
 }
 
-/** Waits until the program has its heap and looks at the clock. */
+/** Waits until the program has its heap and reads the clock. */
 async function untilItTicks(runtime: Runtime, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + gapTimeoutMs
   for (;;) {

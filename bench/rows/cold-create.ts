@@ -12,7 +12,7 @@ const coldBoot = 'create by a cold boot'
 const baseline = 'runsc create + start'
 const bareBoot = 'bare boot'
 
-/** B3: a create that no pool helps. */
+/** B3: a create without a pool. */
 export const b3: Row = {
   id: 'B3',
   title: 'cold create, class gvisor, by the SDK over HTTP with a key',
@@ -21,7 +21,7 @@ export const b3: Row = {
     await using raw = await stage.openRawRunner('gvisor')
     await using bare = await stage.openBareRunner()
     const template = await stage.holt.templates.get('base-small', { signal: stage.signal })
-    // A size of its own: no checkpoint fits it, so it boots.
+    // No checkpoint has this size, so the runtime boots.
     const memory = `${template.memory_mib + 1}MiB`
     const subjects = [
       createSubject(stage, fromCheckpoint, { isolation: 'gvisor' }),
@@ -65,7 +65,7 @@ function createSubject(stage: Stage, series: string, body: CreateRuntimeInput): 
       runtime = null
     },
     cpuMs: stage.holtCpuMs,
-    // Two subjects share the daemon, so only what happens in their own rounds can be told apart.
+    // Two subjects share the daemon, so only CPU time within their own rounds can be attributed.
     background: false,
   }
 }

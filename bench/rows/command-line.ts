@@ -9,8 +9,8 @@ import { type Row, type RowOptions, withoutPool } from './row.ts'
 const repo = join(import.meta.dirname, '../..')
 const holt = join(repo, 'packages/cli/bin/holt')
 /**
- * The most milliseconds for one start. It usually takes a tenth of a second, and a few seconds on a
- * busy machine.
+ * The longest time of one start, in milliseconds. It usually takes a tenth of a second, and a few
+ * seconds on a busy machine.
  */
 const timeoutMs = 60_000
 const nodeAlone = 'node -e 0'
@@ -26,7 +26,7 @@ interface Comparison {
   readonly atMost: number
 }
 
-/** B15: the time of a command line from the start of its process to its end. */
+/** B15: the time of a command line from the start of its process to the end. */
 export const b15: Row = {
   id: 'B15',
   title: 'the command line, from the bundle, a new process each time',
@@ -37,7 +37,7 @@ export const b15: Row = {
     await using runtime = await stage.holt.runtimes.create({ isolation: 'container' }, { signal: stage.signal })
     const credentials = readCredentialsFile(credentialsPath({ HOLT_STATE_DIR: join(repo, '.holt/bench') }))
     if (credentials === null) throw new Error('the daemon of the bench has left no credentials')
-    // Awaited here: the runtime is deleted when this function returns.
+    // The result is awaited here, because the runtime is deleted when this function returns.
     return await measureAll(comparisonsOf(credentials, runtime.runtime_id), { stage, options, credentials })
   },
 }

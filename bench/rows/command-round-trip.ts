@@ -17,10 +17,10 @@ import { type Subject, timed } from '../support/subject.ts'
 import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 const clientCounts = [1, 8] as const
-/** With several clients a round is so many commands of each, one after the other. */
+/** The commands of each client in a round with several clients, one after the other. */
 const commandsOfEach = 10
 
-/** B5: how long a command takes that does nothing, and how many go through. */
+/** B5: the time of a command that does nothing, and the rate of such commands. */
 export const b5: Row = {
   id: 'B5',
   title: 'command round trip of `true`, 1 and 8 clients, by the SDK over HTTP with a key',

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Files in a directory of a tree. */
+/** The number of files in a directory of a tree. */
 const filesOfDirectory = 200
 
 /**
- * Makes a tree of `count` files of up to 8 KiB, or one file of 1 GiB, of bytes that no file system
- * can leave out.
+ * Makes a tree of `count` files of up to 8 KiB, or one file of 1 GiB. The bytes are random, so no
+ * file system can compress or skip them.
  */
 const script = `
 import os, random, sys
@@ -29,13 +29,16 @@ else:
             file.write(block[start:start + pick.randrange(1, 8192)])
 `
 
-/** The command that makes what is copied: a tree of so many files, or with null one file. */
+/**
+ * Returns the command that makes the source of a copy: a tree of `files` files, or one file if
+ * `files` is null.
+ */
 export function makeSource(path: string, files: number | null): readonly string[] {
   return ['python3', '-c', script, path, String(files ?? 0)]
 }
 
 /**
- * Makes a source of the same shape on the host: other bytes, the same number of files and mean
+ * Makes a source of the same shape on the host: other bytes, but the same number of files and mean
  * size.
  */
 export async function makeSourceOnHost(path: string, files: number | null): Promise<void> {
@@ -48,19 +51,22 @@ export async function makeSourceOnHost(path: string, files: number | null): Prom
   for (let number = 0; number < files; number += 1) {
     const directory = join(path, `d${Math.floor(number / filesOfDirectory)}`)
     if (number % filesOfDirectory === 0) await mkdir(directory, { recursive: true })
-    // A prime steps through all sizes evenly.
+    // Steps of a prime number cover all sizes evenly.
     const size = 1 + ((number * 7919) % 8191)
     await writeFile(join(directory, `file-${number}`), block.subarray(number % 8192, (number % 8192) + size))
   }
 }
 
-/** The command that copies and says what its own clock read before and after. */
+/** Returns the command that copies and prints its own clock before and after. */
 export function timedCopy(source: string, destination: string): readonly string[] {
   const shell = 'from=$EPOCHREALTIME; cp -a -- "$1" "$2" || exit; echo "$from $EPOCHREALTIME"'
   return ['bash', '-c', shell, 'timed-copy', source, destination]
 }
 
-/** Milliseconds between the two readings of `timedCopy`. Throws where there are not two. */
+/**
+ * Returns the milliseconds between the two times that `timedCopy` prints. Throws if there are not
+ * two.
+ */
 export function parseClock(output: string): number {
   const [from, to] = output.trim().split(/\s+/).map(Number)
   if (from === undefined || to === undefined || !Number.isFinite(to - from))

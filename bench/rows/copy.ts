@@ -9,21 +9,24 @@ import { type Operation, reasonOf, type Subject, timed } from '../support/subjec
 import { makeSource, makeSourceOnHost, parseClock, timedCopy } from './copy-source.ts'
 import { type Row, type RowOptions, withoutPool } from './row.ts'
 
-/** What is copied. */
+/** The sources of the copies. */
 const shapes = [
   { name: '1 GiB file', source: '/bench/file', files: null },
   { name: 'tree of 20,000 files', source: '/bench/tree-20k', files: 20_000 },
   { name: 'tree of 100,000 files', source: '/bench/tree-100k', files: 100_000 },
 ] as const
 
-/** A class's shapes together then take some minutes, making and removing included. */
+/**
+ * The seconds of one batch. The batches of a class then take some minutes, including set-up and
+ * removal.
+ */
 const budgetSecs = 40
 const leastRounds = 3
 const commandTimeoutSecs = 1800
 const floorReason =
   '`cp -a` of the same number and size of files on the host; its kernel copies the bytes and makes the files, with nothing around'
 
-/** B7: copying inside a runtime. */
+/** B7: copies inside a runtime. */
 export const b7: Row = {
   id: 'B7',
   title: '`files/copy` by the SDK over HTTP with a key, against `cp -a` in the same runtime',
@@ -115,7 +118,7 @@ function cpSubject({ stage, runtime, source, name }: Copy): Subject {
   }
 }
 
-/** Where the floor has its files: the file system of the runtimes' disks. */
+/** The directory of the floor's files, on the file system of the runtimes' disks. */
 const hostDir = new URL('../../.holt/', import.meta.url).pathname
 
 async function makeHostPlace(files: number | null): Promise<AsyncDisposable & { readonly dir: string }> {
@@ -142,7 +145,7 @@ function hostSubject({ stage, runtime, name }: Copy, dir: string): Subject {
   }
 }
 
-/** Removes what either has made, so that each finds the disk as the other did. */
+/** Removes both copies, so that both subjects find the same disk usage. */
 async function remove(stage: Stage, runtime: Runtime, source: string): Promise<void> {
   await runAsRoot(runtime, ['rm', '-rf', '--', `${source}.copy`, `${source}.cp`], stage.signal)
 }

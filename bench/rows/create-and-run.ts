@@ -7,7 +7,7 @@ import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
 import { type Row, type RowOptions, withPoolOf } from './row.ts'
 
-/** So many runtimes wait when a round begins: the daemon's own default. */
+/** The runtimes in the pool when a round begins: the daemon's default. */
 const pooled = 2
 
 const createFloor = 'durable write'
@@ -19,7 +19,7 @@ interface Targets {
   readonly ofRun: number
 }
 
-/** B1: from nothing to the end of a first command, for code that is not trusted. */
+/** B1: a create and a first command, for untrusted code. */
 export const b1: Row = {
   id: 'B1',
   title: 'create and run `true`, class gvisor, from a pool, by the SDK over HTTP with a key',
@@ -27,7 +27,7 @@ export const b1: Row = {
   measure: (stage, options) => createAndRun(stage, options, 'gvisor', { createMs: 5, withCommandMs: 15, ofRun: 0.1 }),
 }
 
-/** B2: the same for code that is trusted. */
+/** B2: a create and a first command, for trusted code. */
 export const b2: Row = {
   id: 'B2',
   title: 'create and run `true`, class container, from a pool, by the SDK over HTTP with a key',
@@ -122,8 +122,8 @@ function rawSubject(stage: Stage, raw: RawRunner): Subject {
 }
 
 /**
- * The spawn is inside a new runtime of the runner each time: an idle one would take CPU time beside
- * the baseline.
+ * Returns the floor. It spawns inside a new runtime of the runner each time, because an idle one
+ * would take CPU time during the baseline.
  */
 function floorSubject({ plain, signal }: Stage, raw: RawRunner): Subject {
   return {
@@ -138,7 +138,7 @@ function floorSubject({ plain, signal }: Stage, raw: RawRunner): Subject {
         return [create, { ...command, error: reasonOf(error) }]
       }
     },
-    // The start of the runtime would be in it.
+    // The CPU time would include the start of the runtime.
     cpuMs: () => null,
     background: false,
     isFloor: true,

@@ -15,12 +15,12 @@ import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../support/subject.ts'
 import { type Row, withPoolOf } from './row.ts'
 
-/** The runtimes that wait in the pool, and the creates at once. */
+/** The runtimes in the pool, and the concurrent creates. */
 export const atOnce = 100
 const workers = 4
 const roundsAtOnce = 5
 const roundsSustained = 2
-/** The seconds of sustained creates, unless told otherwise. */
+/** The default length of the sustained creates, in seconds. */
 export const sustainedSecs = 60
 
 const each = 'create, 100 at once'
@@ -31,10 +31,10 @@ const rawSustained = `sustained runsc run, ${workers} workers`
 const wallFloor = `${atOnce} durable writes at once, wall`
 const sustainedFloor = `sustained bare run, ${workers} workers`
 
-/** Settings of a daemon with that pool. */
+/** The settings of a daemon with such a pool. */
 export const poolOfMany: Row['environment'] = { ...withPoolOf('gvisor', atOnce), HOLT_POOL_MAX: String(atOnce) }
 
-/** B4: many creates, at once and for long. */
+/** B4: many creates, in a burst and sustained. */
 export const b4: Row = {
   id: 'B4',
   title: '100 creates at once from a pool of 100, and creates with deletes for a minute, class gvisor',
@@ -88,7 +88,7 @@ function verdictsOf(series: readonly SeriesReport[]): readonly Verdict[] {
   ]
 }
 
-/** A pool leaves one durable write to do for each create. */
+/** Returns the floor of a burst. With a full pool, each create only needs one durable write. */
 function writesAtOnce(stage: Stage): Subject {
   return floorSubject(stage, wallFloor, () =>
     Promise.all(Array.from({ length: atOnce }, () => stage.plain.writeDurably(stage.signal))),
@@ -145,7 +145,10 @@ function rawBurstSubject(stage: Stage, raw: RawRunner): Subject {
   }
 }
 
-/** Has clients create and delete until that time, as B4 does. Returns the creates. */
+/**
+ * Creates and deletes with several clients until a time (`performance.now`), as in B4. Returns the
+ * creates.
+ */
 export async function createAndDelete(stage: Stage, until: number): Promise<readonly Operation[]> {
   const operations: Operation[] = []
   await fromWorkers(async () => {

@@ -21,12 +21,13 @@ import { type Row, type RowOptions, withoutPool } from './row.ts'
 type Way = keyof typeof hostNames
 
 /**
- * What a round asks for; a round is one run of the client, so that its own start is in no figure.
+ * The requests of one run of the client. A round is one run, so that no figure includes the
+ * client's start.
  */
 interface Load {
   readonly name: string
   readonly clients: number
-  /** Of each client, after the one that makes its connection. */
+  /** The requests of each client after the first one, which also opens the connection. */
   readonly requests: number
   readonly path: string
 }
@@ -40,11 +41,11 @@ const clientFile = join(import.meta.dirname, '../support/egress-client.mjs')
 const insideFile = '/tmp/egress-client.mjs'
 const insideNode = '/usr/local/bin/node'
 const clientTimeoutMs = 120_000
-/** 100 MiB a second, and what the gateway may add to a request. */
+/** The targets: 100 MiB a second, and the time that the gateway may add to a request. */
 const targets = { bulkMs: bulkMiB * 10, addedMs: 3 } as const
 const defaultRounds = 10
 
-/** B12: what the way out costs, unread and with TLS terminated. */
+/** B12: the cost of egress, spliced and with TLS terminated. */
 export const b12: Row = {
   id: 'B12',
   title: 'egress through the gateway to a host on loopback, spliced and with TLS terminated',
@@ -116,7 +117,7 @@ function verdictsOf(series: readonly SeriesReport[], isolation: Isolation): read
 const relayReason =
   'the same client on the host through a relay that only calls `splice`; the gateway stands between two connections'
 
-/** What the way adds to the p50 of a request. */
+/** Returns the verdict on the time that the gateway adds to the p50 of a request. */
 function added(series: readonly SeriesReport[], isolation: Isolation, way: Way): Verdict {
   const baseline = nameOf(isolation, 'direct', single)
   const median = (name: string) => series.find((each) => each.name === name)?.duration?.p50_ms ?? null
@@ -134,7 +135,7 @@ function added(series: readonly SeriesReport[], isolation: Isolation, way: Way):
     baseline: { name: baseline, value: base },
     target: { of: 'value', at: 'most', bound: targets.addedMs },
   })
-  // A difference divided by a whole is no ratio worth a look.
+  // The ratio of a difference to a whole request has no meaning.
   return onFloor({ ...verdict, ratio: null }, floor)
 }
 
@@ -162,7 +163,7 @@ function direct(options: {
 function inside(options: { stage: Stage; host: EgressHost; load: Load; runtime: Runtime; way: Way }): Subject {
   const { stage, host, load, runtime, way } = options
   const name = hostNames[way]
-  // Terminated TLS is trusted by what the runtime has.
+  // The runtime already trusts the gateway's certificates.
   const ca = way === 'splice' ? { ca: host.caPem } : {}
   return subjectOf({
     load,

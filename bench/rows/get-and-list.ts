@@ -17,11 +17,11 @@ import type { Row, RowOptions } from './row.ts'
 
 const connections = 16
 const listed = 50
-/** A round asks so often on each connection. */
+/** The requests on each connection in a round. */
 const eachOfRound = { get: 50, list: 10 } as const
 const defaultRounds = 10
 const underLoadAtMostMs = 20
-/** A client that asks without a pause would be a part of the load. */
+/** The pause after each answer, in milliseconds. Without it the client would add to the load. */
 const pauseMs = 20
 
 type Kind = keyof typeof eachOfRound
@@ -36,7 +36,7 @@ const underLoad = 'GET by id during creates'
 const emptyUnderLoad = 'empty HTTP answer during creates'
 const emptyReason = 'an empty HTTP answer of a Node server without routes, to the same client; each request needs one'
 
-/** B10: what a question about a runtime costs, alone and beside creates. */
+/** B10: the cost of reading runtimes, alone and during creates. */
 export const b10: Row = {
   id: 'B10',
   title: `GET of a runtime and list of ${listed} by ${connections} connections over HTTP with a key, and GET during B4's creates`,
@@ -59,7 +59,7 @@ export const b10: Row = {
 interface Asked {
   readonly stage: Stage
   readonly targetOf: (kind: Kind) => LoadTarget
-  /** Bytes of the body of each answer. */
+  /** The size of the body of each answer, in bytes. */
   readonly sizes: Readonly<Record<Kind, number>>
 }
 
@@ -101,7 +101,7 @@ function p99During(series: readonly SeriesReport[]): Verdict {
   return onFloor(verdict, { name: emptyUnderLoad, value: p99(emptyUnderLoad), why })
 }
 
-/** Makes the runtimes that are listed. They are removed when it is disposed of. */
+/** Makes the runtimes of the list. Disposal removes them. */
 async function makeRuntimes(stage: Stage): Promise<AsyncDisposable & { readonly ids: readonly string[] }> {
   const stack = new AsyncDisposableStack()
   try {
@@ -117,7 +117,7 @@ async function makeRuntimes(stage: Stage): Promise<AsyncDisposable & { readonly 
   }
 }
 
-/** Has the plain server answer as Holt did. Returns the bytes of each body. */
+/** Makes the plain server repeat Holt's answers. Returns the size of each body in bytes. */
 async function sameAnswers(
   { plain, signal }: Stage,
   targets: Readonly<Record<Kind, LoadTarget>>,
@@ -126,7 +126,7 @@ async function sameAnswers(
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal })
     const body = await answer.text()
     if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${body.slice(0, 200)}`)
-    // Node writes these three by itself.
+    // Node writes these headers by itself.
     const own = ['content-length', 'connection', 'keep-alive', 'date', 'transfer-encoding']
     const kept = [...answer.headers].filter(([name]) => !own.includes(name))
     return { headers: Object.fromEntries(kept), body }
@@ -203,7 +203,7 @@ async function duringCreates(
       if (failed !== undefined) throw new Error(`a create beside the questions failed: ${failed.error}`)
       return operations
     },
-    // That of the creates would be in it.
+    // The CPU time would include the creates.
     cpuMs: () => null,
     background: false,
   }

@@ -1,10 +1,10 @@
 /**
- * Where the program says the longest time that it stood still, in seconds. Whoever removes the file
- * has it begin anew.
+ * The file with the longest pause of the program, in seconds. Deleting it resets the program's
+ * maximum.
  */
 export const gapFile = '/tmp/gap'
 
-/** How often the program looks at the clock. */
+/** The interval at which the program reads the clock, in seconds. */
 const tickSecs = 0.005
 
 const script = `
@@ -25,10 +25,7 @@ while (1) {
 }
 `
 
-/**
- * A program that holds so much memory that nothing can make smaller, and notices when it stands
- * still.
- */
+/** Returns a program that holds `mib` MiB of incompressible memory and measures its own pauses. */
 export function heapProgram(mib: number): readonly string[] {
   return ['/usr/bin/perl', '-e', script, String(mib)]
 }

@@ -19,21 +19,21 @@ import { type Row, withPoolOf } from './row.ts'
 
 const loads = [100, 300] as const
 /**
- * So many of the baseline's: each takes two hundredths of a processor while it sleeps, and more of
- * them than that get nothing done for hours.
+ * The sandboxes of the baseline. Each takes two hundredths of a processor while it sleeps. With
+ * more of them, no work is done for hours.
  */
 const rawLoad = 100
-/** The sandboxes of the floor: what one takes does not depend on their number. */
+/** The sandboxes of the floor. The use of each does not depend on their number. */
 const bareLoad = 20
 const makers = 4
 const createsAtLoad = 30
 const pooled = 2
-/** What has just been made or asked stops working, and is frozen, within this time. */
+/** The time after which new or used runtimes are idle and frozen, in milliseconds. */
 const restMs = 20_000
 const watchedMs = 30_000
 const mib = 2 ** 20
 
-/** B11: what runtimes cost that nobody uses, and what they cost others. */
+/** B11: the cost of idle runtimes, and their effect on others. */
 export const b11: Row = {
   id: 'B11',
   title: '100 and 300 idle runtimes, class gvisor: memory, CPU time, and creates from a pool beside them',
@@ -77,7 +77,7 @@ export const b11: Row = {
   },
 }
 
-/** What stood idle. */
+/** The resources that idle runtimes use. */
 interface Idle {
   readonly bytesEach: number | null
   readonly cpuMs: number | null
@@ -117,9 +117,9 @@ async function idleOfHolt(
 }
 
 async function idleOfRunsc(stage: Stage, raw: RawRunner, count: number): Promise<Idle> {
-  // Of one length, for runsc takes the beginning of an id for the id.
+  // The ids have the same length, because runsc accepts the beginning of an id as the id.
   const ids = Array.from({ length: count }, (_, index) => `idle-${String(index).padStart(4, '0')}`)
-  // With cgroup version 2 the group also holds the bench itself, which is in no sandbox.
+  // With cgroup version 2 the group also contains the bench itself.
   const bytesBefore = stage.rawMemory()?.bytes ?? 0
   try {
     await fromMakers(count, async (index) => {

@@ -2,34 +2,32 @@ import type { Isolation } from '@holt/sdk'
 import type { Findings } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 
-/** What a run may choose. */
+/** The options of a run. */
 export interface RowOptions {
-  /** Rounds of each batch; null: what the row needs. */
+  /** The rounds of each batch; null for the row's default. */
   readonly rounds: number | null
   /**
-   * Seconds after which a batch of slow rounds ends, at least three rounds done; null: what the row
-   * needs.
+   * The seconds after which a batch of slow rounds ends, but not before three rounds; null for the
+   * row's default.
    */
   readonly budgetSecs: number | null
 }
 
-/** A row of the table: what is measured, against what. */
+/** A row of the table: a measurement and its baseline. */
 export interface Row {
   readonly id: string
   readonly title: string
-  /** Settings of the daemon that it measures. Rows with the same ones share a daemon. */
+  /** The settings of the measured daemon. Rows with equal settings share a daemon. */
   readonly environment: Readonly<Record<string, string>>
   measure(stage: Stage, options: RowOptions): Promise<Findings>
 }
 
-/**
- * Settings of a daemon that keeps no runtimes waiting: what is measured is then all that is done.
- */
+/** The settings of a daemon without a pool, so that a create includes all of its work. */
 export const withoutPool: Row['environment'] = { HOLT_POOL_MAX: '0' }
 
 /**
- * Settings of a daemon that keeps `members` runtimes of the default template waiting, in a class
- * that is its default.
+ * Returns the settings of a daemon whose pool has `members` runtimes of the default template.
+ * `isolation` becomes the default class.
  */
 export function withPoolOf(isolation: Isolation, members: number): Row['environment'] {
   return { HOLT_ISOLATION: isolation, HOLT_POOL_MIN: String(members) }

@@ -6,7 +6,7 @@ export interface RowGroup {
   readonly rows: readonly Row[]
 }
 
-/** Puts rows together that need the same daemon, in the order in which each is first needed. */
+/** Groups rows that need the same daemon, in the order in which each daemon is first needed. */
 export function rowsByEnvironment(rows: readonly Row[]): readonly RowGroup[] {
   const keyOf = ({ environment }: Row) => JSON.stringify(Object.entries(environment).toSorted())
   return [...Map.groupBy(rows, keyOf).values()].flatMap((group) =>

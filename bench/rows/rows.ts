@@ -12,5 +12,5 @@ import type { Row } from './row.ts'
 import { b9 } from './template-build.ts'
 import { b6 } from './transfer.ts'
 
-/** Every row, in the order of the table. */
+/** All rows, in the order of the table. */
 export const rows: readonly Row[] = [b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b15]

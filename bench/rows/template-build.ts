@@ -24,7 +24,7 @@ const leastRounds = 3
 const baseName = 'localhost/holt-bench-base'
 const templateName = 'bench-build'
 
-/** Some files, some work, and a last step that an argument changes. */
+/** Returns a Dockerfile with some files, some work, and a last step that depends on an argument. */
 const dockerfileFrom = (base: string) => `FROM ${base}
 USER root
 RUN mkdir -p /srv/bench && seq 1 200000 > /srv/bench/numbers
@@ -34,14 +34,14 @@ ARG ROUND=none
 RUN echo "$ROUND" > /srv/bench/round
 `
 
-/** What of a build is left to do. */
+/** The work that is left for a build. */
 type Kind = 'all cached' | 'one step changed' | 'from scratch'
 const kinds: readonly Kind[] = ['all cached', 'one step changed', 'from scratch']
 
-/** How many steps of the Dockerfile each of them runs. */
+/** The number of Dockerfile steps that each kind runs. */
 const stepsRun: Readonly<Record<Kind, number>> = { 'all cached': 0, 'one step changed': 1, 'from scratch': 4 }
 
-/** B9: what a template costs to build, and what it saves. */
+/** B9: the cost of building a template, and the time that it saves. */
 export const b9: Row = {
   id: 'B9',
   title: 'build of a template by the SDK over HTTP with a key, and the first answer of an application that is in one',
@@ -79,7 +79,7 @@ async function buildsOf(
       ...(buildah === null ? [] : [buildahSubject(stage, { kind, place, buildah })]),
       stepsFloor(stage, kind, bare),
     ]
-    // What is cached has to be there, whatever an earlier bench has left.
+    // The cache must be filled, regardless of an earlier bench.
     if (kind === 'all cached') for (const subject of subjects) await subject.perform(-1)
     series.push(...seriesReports(await stage.batch(`build, ${kind}`, subjects, lengthOf(options))))
   }
@@ -118,7 +118,7 @@ function findingsOf(series: readonly SeriesReport[], hasBuildah: boolean): Findi
   }
 }
 
-/** The steps that have to run, as one program. The COPY has no bytes worth a floor. */
+/** The steps that have to run, as one program. The COPY is left out, because it has few bytes. */
 const stepsAlone: Readonly<Record<Kind, string>> = {
   'all cached': ':',
   'one step changed': 'echo "a round" > /srv/round',
@@ -168,7 +168,7 @@ async function makePlace(): Promise<AsyncDisposable & { readonly dir: string }> 
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
-/** Gives buildah the tree that Holt's template has. */
+/** Imports the tree of Holt's template into buildah. */
 async function importBase(stage: Stage, buildah: Buildah): Promise<void> {
   await using raw = await stage.openRawRunner('container')
   stage.say('giving buildah the tree of base-small')
@@ -190,7 +190,7 @@ function holtSubject(stage: Stage, kind: Kind, place: string): Subject {
         for (const [name, value] of Object.entries(argsOf(kind, round))) template = template.buildArg(name, value)
         if (kind === 'from scratch') template = template.noCache()
         const built = await template.buildAndWait({ holt: stage.holt, signal: stage.signal })
-        if (round >= 0) requireSteps(built, kind) // Before the first round the cache is filled.
+        if (round >= 0) requireSteps(built, kind) // The build before the first round fills the cache.
       }),
     ],
     cpuMs: stage.holtCpuMs,

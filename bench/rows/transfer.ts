@@ -14,23 +14,21 @@ import { type Row, type RowOptions, withoutPool } from './row.ts'
 const MiB = 2 ** 20
 const largeBytes = 1024 * MiB
 const smallBytes = 4096
-/** A round of small files is so many, one after the other. */
+/** The small files of a round, one after the other. */
 const smallOfRound = 50
 
-/**
- * What a round takes seconds for ends after so long; the least rounds are done whatever they take.
- */
+/** The seconds after which a batch of slow rounds ends, but not before `leastRounds`. */
 const budgetSecs = 60
 const leastRounds = 3
 
-/** How much slower than piping alone Holt may be: half the throughput, three tenths of the rate. */
+/** The allowed ratios to piping alone: half the throughput, and three tenths of the rate. */
 const bulkAtMost = 2
 const smallAtMost = 3.33
 
-/** Where the baseline has its files: the file system of the runtimes' disks. */
+/** The directory of the baseline's files, on the file system of the runtimes' disks. */
 const pipeDir = new URL('../../.holt/', import.meta.url).pathname
 
-/** B6: bytes into and out of a runtime. */
+/** B6: transfers into and out of a runtime. */
 export const b6: Row = {
   id: 'B6',
   title: 'PUT and GET of 1 GiB and of 4 KiB by the SDK over HTTP with a key, against a Node server that only pipes',
@@ -62,7 +60,7 @@ interface Transfers {
   readonly options: RowOptions
   readonly isolation: Isolation
   readonly pipe: PipeServer
-  /** Directory with the large file of the floor. */
+  /** The directory with the large file of the floor. */
   readonly kernelDir: string
 }
 
@@ -71,7 +69,7 @@ async function transfersOf(transfers: Transfers): Promise<readonly SeriesReport[
   const { signal } = stage
   await using runtime = await stage.holt.runtimes.create({ template: 'base-medium', isolation }, { signal })
   const ends = { holt: holtEnd(runtime, signal), pipe: pipeEnd(pipe, signal) }
-  // What is read has to be there, also where only reads are slow enough to be cut short.
+  // Reads need the file, also in batches without writes of small files.
   for (const end of Object.values(ends)) await end.put('small', smallSource)
   const series: SeriesReport[] = []
   for (const kind of kinds) {

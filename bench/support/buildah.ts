@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, runProgram, runSilently } from './run-program.ts'
 
-/** A build, or the copy of a whole tree, on a slow disk. */
+/** The timeout of a build, or of the copy of a whole tree, on a slow disk. */
 const verbTimeoutMs = 10 * 60_000
 
-/** What buildah builds. */
+/** A build by buildah. */
 export interface BuildahBuild {
   readonly dockerfile: string
   readonly context: string
@@ -14,7 +14,7 @@ export interface BuildahBuild {
   readonly useCache: boolean
 }
 
-/** Buildah with storage of its own, which goes when it is disposed of. */
+/** Buildah with its own storage, which is removed on disposal. */
 export class Buildah implements AsyncDisposable {
   readonly #program: string
   readonly #dir: string
@@ -26,7 +26,7 @@ export class Buildah implements AsyncDisposable {
     this.#signal = signal
   }
 
-  /** Null where buildah is not installed. */
+  /** Makes the storage. Returns null if buildah is not installed. */
   static async open(signal: AbortSignal): Promise<Buildah | null> {
     const program = findProgram('buildah')
     if (program === null) return null
@@ -35,14 +35,14 @@ export class Buildah implements AsyncDisposable {
     return new Buildah(program, dir, signal)
   }
 
-  /** Makes an image of a tree, which a Dockerfile can name. */
+  /** Makes an image of a tree. A Dockerfile can name it. */
   async importTree(rootfs: string, name: string): Promise<void> {
     const container = (await this.#run(['from', '--pull-never', 'scratch'])).trim()
     await this.#run(['copy', '--quiet', container, `${rootfs}/`, '/'])
     await this.#run(['commit', '--quiet', '--rm', container, name])
   }
 
-  /** Builds as cheaply as that is done, for the clock. */
+  /** Builds with as little overhead as possible, for timing. */
   async build({ dockerfile, context, args, useCache }: BuildahBuild): Promise<void> {
     const given = Object.entries(args).map(([name, value]) => `--build-arg=${name}=${value}`)
     const how = ['--isolation=chroot', '--pull=never', '--layers', useCache ? '' : '--no-cache'].filter(

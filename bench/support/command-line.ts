@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { RowOptions } from '../rows/row.ts'
 
-/** Reads what a run may choose. Throws what is wrong, in words for the terminal. */
+/** Parses the options of a run. Throws an error with a message for the terminal. */
 export function parseOptions(argv: readonly string[]): RowOptions {
   const { values } = parseArgs({
     args: [...argv],

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from '
 import { join } from 'node:path'
 
 /**
- * Where this host accounts CPU time by group: the `cpuacct` hierarchy of version 1, or the tree of
- * version 2.
+ * The place where this host accounts CPU time by group: the `cpuacct` hierarchy of version 1, or
+ * the tree of version 2.
  */
 export interface CpuHierarchy {
   readonly version: 1 | 2
@@ -11,8 +11,8 @@ export interface CpuHierarchy {
 }
 
 /**
- * Decides from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) where CPU time is accounted; null
- * where it is not.
+ * Returns the hierarchy that accounts CPU time, from `/proc/self/mountinfo`
+ * (`proc_pid_mountinfo(5)`); null if there is none.
  */
 export function cpuHierarchyOf(mountinfo: string): CpuHierarchy | null {
   const mounts = mountsOf(mountinfo)
@@ -34,17 +34,17 @@ function mountsOf(mountinfo: string) {
 }
 
 /**
- * A group's own CPU time in milliseconds, from `cpuacct.usage` (nanoseconds) or `cpu.stat`
- * (microseconds). What has left the group stays in it.
+ * Returns a group's own CPU time in milliseconds, from `cpuacct.usage` (nanoseconds) or `cpu.stat`
+ * (microseconds). It includes processes that have left the group.
  */
 export function parseCpuMs(version: 1 | 2, text: string): number {
   return version === 1 ? Number(text.trim()) / 1e6 : Number(/^usage_usec (\d+)$/m.exec(text)?.[1]) / 1e3
 }
 
 /**
- * Who used how much CPU time: groups for the daemon with its tools, and for this process with the
- * programs that it starts. Groups count to the nanosecond, ended processes and the processes of a
- * sandbox included, which no parent has waited for.
+ * Accounts of CPU time: groups for the daemon with its tools, and for this process with the
+ * programs that it starts. Groups count in nanoseconds. They include ended processes, and the
+ * processes of a sandbox, for which no parent has waited.
  */
 export class CpuAccount implements Disposable {
   readonly hierarchy: CpuHierarchy
@@ -58,7 +58,7 @@ export class CpuAccount implements Disposable {
     this.#ownGroup = ownGroupOf(readFileSync('/proc/self/cgroup', 'utf8'), hierarchy.version)
   }
 
-  /** Opens the account of this host; null where there is none. */
+  /** Opens the account of this host; null if there is none. */
   static open(): CpuAccount | null {
     const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')
     const hierarchy = cpuHierarchyOf(mountinfo)
@@ -67,8 +67,7 @@ export class CpuAccount implements Disposable {
   }
 
   /**
-   * Makes `group` and puts a process into it, with what it has started so far; what that starts
-   * later is in it as well.
+   * Makes `group` and moves a process and its descendants into it. Later descendants start in it.
    */
   move(pid: number, group: string): void {
     mkdirSync(join(this.hierarchy.mountPoint, group), { recursive: true })
@@ -77,7 +76,10 @@ export class CpuAccount implements Disposable {
     for (const each of descendantsOf(pid)) unlessGone(() => this.#put(each, group))
   }
 
-  /** CPU time of a group and those below it, in milliseconds; 0 where it is not yet there. */
+  /**
+   * Returns the CPU time of a group and its subgroups in milliseconds; 0 if the group does not
+   * exist yet.
+   */
   readMs(group: string): number {
     const file = this.hierarchy.version === 1 ? 'cpuacct.usage' : 'cpu.stat'
     try {
@@ -89,7 +91,7 @@ export class CpuAccount implements Disposable {
   }
 
   /**
-   * Puts this process back where it was and removes the groups, with what runners have made of them
+   * Moves this process back and removes the groups, including those that runners have made of them
    * in other hierarchies.
    */
   [Symbol.dispose](): void {
@@ -104,8 +106,8 @@ export class CpuAccount implements Disposable {
 }
 
 /**
- * The processes below one, from `/proc/PID/task/TID/children` (`proc_tid_children(5)`), without
- * those that end meanwhile.
+ * Returns the descendants of a process, from `/proc/PID/task/TID/children`
+ * (`proc_tid_children(5)`), without those that end meanwhile.
  */
 export function descendantsOf(pid: number): readonly number[] {
   const tasks = unlessGone(() => readdirSync(`/proc/${pid}/task`)) ?? []
@@ -116,7 +118,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return children.flatMap((child) => [child, ...descendantsOf(child)])
 }
 
-/** Answers undefined where the process has ended. */
+/** Returns undefined if the process has ended. */
 function unlessGone<Value>(look: () => Value): Value | undefined {
   try {
     return look()
@@ -126,7 +128,7 @@ function unlessGone<Value>(look: () => Value): Value | undefined {
   }
 }
 
-/** The group of a process, from its `/proc/PID/cgroup` (`cgroups(7)`). */
+/** Returns the group of a process, from its `/proc/PID/cgroup` (`cgroups(7)`). */
 export function ownGroupOf(text: string, version: 1 | 2): string {
   for (const line of text.split('\n')) {
     const [, controllers = '', ...path] = line.split(':')
@@ -136,14 +138,14 @@ export function ownGroupOf(text: string, version: 1 | 2): string {
   return '/'
 }
 
-/** Removes a group and what is below it: some runners leave groups behind. */
+/** Removes a group and its subgroups, because some runners leave groups behind. */
 function removeGroups(dir: string): void {
   try {
     for (const entry of readdirSync(dir, { withFileTypes: true }))
       if (entry.isDirectory()) removeGroups(join(dir, entry.name))
     rmdirSync(dir)
   } catch {
-    // It never was in this hierarchy, or a process that ends late is still in it: a group that is
+    // The group never was in this hierarchy, or still has a process that ends late. A group that is
     // left costs nothing.
   }
 }

@@ -1,5 +1,5 @@
-// The host that runtimes of the bench reach through the gateway: `/` is a small answer, `/bytes/N`
-// so many bytes.
+// The host that runtimes of the bench reach through the gateway. `/` is a small answer, and
+// `/bytes/N` has N bytes.
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ const server = createServer(certificate, (request, response) => {
       .on('error', () => response.destroy())
       .pipe(response)
 })
-server.on('tlsClientError', () => {}) // A client that goes is no fault of the host.
+server.on('tlsClientError', () => {}) // A disconnected client is not an error of the host.
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')

@@ -4,23 +4,23 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { issue, makeTestCa } from '@holt/egress/testing'
 
-/** A web host on loopback that runtimes of the bench may reach by name. */
+/** A web host on loopback that runtimes of the bench can reach by name. */
 export interface EgressHost extends Disposable {
   readonly port: number
-  /** The authority of its certificate. */
+  /** The certificate authority of its certificate. */
   readonly caPem: string
-  /** What the daemon has to be told of it. */
+  /** The settings that the daemon needs for it. */
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** One name for each way through the gateway; they are the same host. */
+/** Two names of the same host, one for each way through the gateway. */
 export const hostNames = { splice: 'splice.example.com', terminate: 'terminate.example.com' } as const
 
 const mainFile = join(import.meta.dirname, 'egress-host-main.ts')
 
 /**
- * Starts it in a process of its own, so that it does not wait for the clients. `stateDir` is where
- * its certificates lie.
+ * Starts the host in its own process, so that the clients do not delay it. `stateDir` is the
+ * directory of its certificates.
  */
 export async function startEgressHost(stateDir: string): Promise<EgressHost> {
   const ca = await makeTestCa()

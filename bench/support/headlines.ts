@@ -1,7 +1,7 @@
 import { markdownTable } from './table.ts'
 
 /**
- * The figures that a visitor reads first. `what` and `baseline` find the line of the short table.
+ * The figures that a visitor reads first. `what` and `baseline` select a line of the short table.
  */
 const headlines: readonly { row: string; what: string; baseline?: RegExp; says: string }[] = [
   { row: 'B1', what: 'create, gvisor', says: 'create a runtime' },
@@ -21,7 +21,7 @@ export interface Headline {
   readonly ratio: number | null
 }
 
-/** Returns the headlines that a short table has (`summarySection`), in their order. */
+/** Returns the headlines that a short table (`summarySection`) has, in their order. */
 export function headlinesOf(summary: string): readonly Headline[] {
   const [head = [], ...lines] = summary
     .split('\n')
@@ -59,7 +59,10 @@ export function headlineTable(shown: readonly Headline[]): string {
   )
 }
 
-/** Returns an SVG with a pair of bars for each headline that has a baseline; lengths are ratios. */
+/**
+ * Returns an SVG with a pair of bars for each headline that has a baseline. Their lengths are
+ * ratios.
+ */
 export function headlineChart(shown: readonly Headline[]): string {
   const compared = shown.flatMap((line) => (line.ratio === null ? [] : [{ ...line, ratio: line.ratio }]))
   const [left, full, step, width] = [290, 300, 52, 900]

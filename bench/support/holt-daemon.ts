@@ -7,44 +7,47 @@ import { Holt } from '@holt/sdk'
 import { freePort } from '@holt/testkit'
 import { runProgram } from './run-program.ts'
 
-/** A daemon of the bench's own. */
+/** A daemon that the bench has started. */
 export interface HoltDaemon extends AsyncDisposable {
   readonly pid: number
   readonly port: number
   readonly key: string
   readonly holt: Holt
   readonly stateDir: string
-  /** The installation's id; its kernel objects carry it. */
+  /** The installation's id, which is part of the names of its kernel objects. */
   readonly installation: string
-  /** What the daemon tells Prometheus. */
+  /** Returns the daemon's Prometheus metrics. */
   readonly metrics: () => Promise<string>
 }
 
-/** How a daemon is started. */
+/** The options of a daemon. */
 export interface DaemonOptions {
   readonly repo: string
   readonly stateDir: string
-  /** Settings besides those of every bench. */
+  /** The settings in addition to those of every bench. */
   readonly environment: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly say: (line: string) => void
 }
 
-/** The first start makes the base template from distribution packages, over the network. */
+/**
+ * The timeout of a start. The first start makes the base template from distribution packages, over
+ * the network.
+ */
 const readyTimeoutMs = 20 * 60_000
 const pollMs = 250
-/** A daemon leaves its runtimes alone when it ends, so it has nothing to wait for. */
+/** The timeout of a stop. A daemon does not stop its runtimes when it ends, so it ends quickly. */
 const stopTimeoutMs = 10_000
-/** A copy of a large tree in gVisor takes minutes. */
+/** The timeout of a request. A copy of a large tree in gVisor takes minutes. */
 const requestTimeoutMs = 15 * 60_000
-/** Pools leave as many runtimes as they have. */
+/** The timeout of a purge, which removes all runtimes of the pools. */
 const purgeTimeoutMs = 5 * 60_000
 const templates = ['base-small', 'base-medium']
 const liveStates = runtimeStates.filter((state) => state !== 'terminated' && state !== 'failed')
 
 /**
- * Starts a daemon on a free port and waits until its templates are ready. Disposing of it removes
- * every runtime and ends it. Runtimes that an earlier bench has left are removed.
+ * Starts a daemon on a free port and waits until its templates are ready. Removes runtimes of an
+ * earlier bench. Disposal removes every runtime and ends the daemon.
  */
 export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
   const { stateDir, signal } = options
@@ -53,7 +56,7 @@ export async function startDaemon(options: DaemonOptions): Promise<HoltDaemon> {
   const child = await spawnDaemon(options, port)
   try {
     const { url, key } = await waitFor(() => readCredentials(stateDir, port), { what: 'credentials', child, signal })
-    // A request that has to be sent again is a failure here, so the client may not hide it.
+    // A retry would hide a failed request.
     const holt = new Holt({ url, apiKey: key, maxRetries: 0, timeoutSecs: requestTimeoutMs / 1000 })
     await waitForTemplates(holt, child, options)
     await removeRuntimes(holt)
@@ -127,7 +130,7 @@ async function endDaemon(child: Child): Promise<void> {
   await child.ended
 }
 
-/** Removes what a daemon leaves for the next one: the runtimes of its pools. */
+/** Removes the runtimes of the pools, which a daemon leaves for the next one. */
 async function purge({ repo, stateDir }: DaemonOptions): Promise<void> {
   await runProgram([process.execPath, join(repo, 'packages/server/src/main.ts'), 'purge'], {
     timeoutMs: purgeTimeoutMs,
@@ -146,7 +149,7 @@ async function waitForTemplates(holt: Holt, child: Child, { signal, say }: Daemo
   for (const name of templates) {
     await waitFor(
       async () => {
-        const template = await holt.templates.get(name, { signal }).catch(() => null) // It may not answer yet; the wait is bounded.
+        const template = await holt.templates.get(name, { signal }).catch(() => null) // It may not answer yet; the wait has a timeout.
         if (template?.state === 'failed')
           throw new Error(`${name} failed: ${template.state_reason?.message ?? 'see its log'}`)
         const line = progressOf(template?.progress ?? null)
@@ -181,13 +184,16 @@ async function waitFor<Value>(
   }
 }
 
-/** In steps of ten, so that a log stays readable. */
+/** Returns a line about the progress in steps of ten percent, so that a log stays readable. */
 function progressOf(progress: { phase: string; done: number; total: number } | null): string {
   if (progress === null) return ''
   return `${progress.phase}, ${10 * Math.floor((10 * progress.done) / Math.max(1, progress.total))} %`
 }
 
-/** Credentials of an earlier daemon name another port. */
+/**
+ * Returns the credentials of this daemon; null before it has written them. Those of an earlier
+ * daemon have another port.
+ */
 async function readCredentials(stateDir: string, port: number): Promise<{ url: string; key: string } | null> {
   try {
     const text = await readFile(join(stateDir, 'credentials.json'), 'utf8')

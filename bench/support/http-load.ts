@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { type Operation, reasonOf } from './subject.ts'
 
-/** A server to put under load, and a request that it is asked over and over. */
+/** A server under load, and the request that it gets repeatedly. */
 export interface LoadTarget {
   readonly port: number
   readonly path: string
@@ -9,13 +9,13 @@ export interface LoadTarget {
 }
 
 const endOfHead = Buffer.from('\r\n\r\n')
-/** The longest wait for one answer. A busy machine takes a few seconds. */
+/** The timeout of one answer, in milliseconds. A busy machine takes a few seconds. */
 const answerTimeoutMs = 60_000
 
 /**
- * A client of HTTP/1.1 on one connection, with one request at a time. It reads a status, a length
- * and that many bytes. A general client takes more time than a plain server does, and would be
- * measured.
+ * A client of HTTP/1.1 on one connection, with one request at a time. It reads only a status, a
+ * length and that many bytes. A general client would take more time than a plain server, and would
+ * dominate the figures.
  */
 export class LoadConnection implements Disposable {
   readonly #socket: Socket
@@ -42,7 +42,7 @@ export class LoadConnection implements Disposable {
     return connection
   }
 
-  /** Sends a GET and answers the body. Rejects for each status but 200. */
+  /** Sends a GET and returns the body. Rejects for each status except 200. */
   async get({ port, path, headers }: LoadTarget): Promise<Buffer> {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     this.#socket.write(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}\r\n`)
@@ -79,7 +79,7 @@ export class LoadConnection implements Disposable {
   }
 }
 
-/** Opens so many connections, and closes all of them when it is disposed of. */
+/** Opens `count` connections. Disposal closes all of them. */
 export async function openConnections(
   port: number,
   count: number,
@@ -95,7 +95,7 @@ export async function openConnections(
   }
 }
 
-/** Asks `each` times on every connection at once. Each answer must have `bytes` bytes. */
+/** Sends `each` requests on every connection, concurrently. Each answer must have `bytes` bytes. */
 export async function load(
   connections: readonly LoadConnection[],
   target: LoadTarget,

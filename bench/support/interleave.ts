@@ -1,23 +1,23 @@
 import { nearestRank } from './statistics.ts'
 import type { Operation, Subject } from './subject.ts'
 
-/** When a batch is long enough. */
+/** The length of a batch. */
 export interface BatchLength {
-  /** Rounds to do; null: 100, or 30 where every operation is slower than 100 ms. */
+  /** The number of rounds; null for 100, or 30 if every operation is slower than 100 ms. */
   readonly rounds: number | null
-  /** No round begins after this long, once `leastRounds` are done. */
+  /** The time after which no round begins, once `leastRounds` are done. */
   readonly budgetMs: number
   readonly leastRounds: number
 }
 
-/** What a subject did in a batch. */
+/** The results of a subject in a batch. */
 export interface Measured {
   readonly subject: Subject
   readonly rounds: number
   readonly operations: readonly Operation[]
-  /** Time spent in the rounds of this subject. */
+  /** The time spent in the rounds of this subject. */
   readonly wallMs: number
-  /** CPU time of all its operations; null where it cannot be told. */
+  /** The CPU time of all its operations; null if it is unknown. */
   readonly cpuMs: number | null
 }
 
@@ -25,7 +25,7 @@ const manyRounds = 100
 const fewRounds = 30
 const slowMs = 100
 
-/** True when the rounds done are enough for what their operations took. */
+/** Returns true if the number of rounds is sufficient for the duration of their operations. */
 export function isEnough(
   rounds: number,
   operations: readonly Operation[],
@@ -39,8 +39,8 @@ export function isEnough(
 }
 
 /**
- * Runs the subjects in turn, A B A B, until the batch is long enough. Failed operations are kept as
- * such; a failed `prepare` or `tidy` rejects.
+ * Runs the subjects in turn, A B A B, until the batch is long enough. Keeps failed operations as
+ * such. Rejects if a `prepare` or `tidy` fails.
  */
 export async function interleave(
   subjects: readonly Subject[],

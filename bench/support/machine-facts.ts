@@ -3,7 +3,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { runProgram } from './run-program.ts'
 
-/** What the figures depend on. */
+/** Facts about the machine that affect the figures. */
 export interface MachineFacts {
   readonly cpus: number
   readonly cpu_model: string
@@ -11,14 +11,14 @@ export interface MachineFacts {
   readonly os: string
   readonly kernel: string
   readonly cgroup: string
-  /** Of the state directory. */
+  /** The file system of the state directory. */
   readonly file_system: string
   readonly versions: Readonly<Record<string, string>>
 }
 
 const toolTimeoutMs = 10_000
 
-/** Reads what the figures depend on. A tool that cannot tell its version is `unknown`. */
+/** Reads the facts. The version of a tool is `unknown` if the tool does not print it. */
 export async function readMachineFacts(options: {
   readonly repo: string
   readonly stateDir: string
@@ -41,7 +41,7 @@ export async function readMachineFacts(options: {
   }
 }
 
-/** The load averages of 1, 5 and 15 minutes. */
+/** Returns the load averages of 1, 5 and 15 minutes. */
 export function loadAverage(): readonly number[] {
   return loadavg().map((load) => Number(load.toFixed(2)))
 }
@@ -55,6 +55,6 @@ async function firstLine(argv: readonly string[]): Promise<string> {
   try {
     return (await runProgram(argv, { timeoutMs: toolTimeoutMs })).split('\n')[0]?.trim() || 'unknown'
   } catch {
-    return 'unknown' // The figures are good without it.
+    return 'unknown' // The figures are valid without it.
   }
 }

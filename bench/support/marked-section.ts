@@ -4,14 +4,14 @@ export interface Markers {
   readonly end: string
 }
 
-/** Returns the markers of a name. */
+/** Returns the markers with a name. */
 export function markersOf(name: 'bench' | 'bench-summary'): Markers {
   return { begin: `<!-- ${name}:begin -->`, end: `<!-- ${name}:end -->` }
 }
 
 /**
- * Puts `section` between the markers of a page, in place of what is there. Null where the page has
- * not both, in order.
+ * Replaces the section between the markers of a page. Returns null if the page does not have both
+ * in order.
  */
 export function replaceMarkedSection(page: string, section: string, markers: Markers): string | null {
   const begin = page.indexOf(markers.begin)
@@ -20,7 +20,10 @@ export function replaceMarkedSection(page: string, section: string, markers: Mar
   return `${page.slice(0, begin + markers.begin.length)}\n${section.trim()}\n${page.slice(end)}`
 }
 
-/** What stands between the markers of a page. Null where the page has not both, in order. */
+/**
+ * Returns the section between the markers of a page. Returns null if the page does not have both in
+ * order.
+ */
 export function readMarkedSection(page: string, markers: Markers): string | null {
   const begin = page.indexOf(markers.begin)
   const end = page.indexOf(markers.end)

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a group's processes hold. */
+/** The memory of a group's processes. */
 export interface MemoryUse {
   /**
-   * Anonymous memory, and memory that is a file of no disk, such as what a sandbox gives its
-   * programs. Without the page cache.
+   * The anonymous memory, and the memory of files that are not on a disk, such as the memory of a
+   * sandbox's programs. Without the page cache.
    */
   readonly bytes: number
-  /** Groups right below it: a runtime each. */
+  /** The number of direct subgroups, one for each runtime. */
   readonly groups: number
 }
 
 /**
- * Bytes that the processes of a group and of those below it hold, from `memory.stat` (Linux
+ * Returns the memory of a group with its subgroups in bytes, from `memory.stat` (Linux
  * `cgroup-v1/memory.rst`, `cgroup-v2.rst`).
  */
 export function parseMemoryBytes(version: 1 | 2, text: string): number {
@@ -22,8 +22,8 @@ export function parseMemoryBytes(version: 1 | 2, text: string): number {
 }
 
 /**
- * Where this host accounts memory by group, from `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`);
- * null where it does not.
+ * Returns the hierarchy that accounts memory by group, from `/proc/self/mountinfo`
+ * (`proc_pid_mountinfo(5)`); null if there is none.
  */
 export function memoryHierarchyOf(mountinfo: string): { readonly version: 1 | 2; readonly mountPoint: string } | null {
   let second: string | null = null
@@ -39,8 +39,8 @@ export function memoryHierarchyOf(mountinfo: string): { readonly version: 1 | 2;
 }
 
 /**
- * Memory of a group by its path; null where memory is not accounted by group or the group is not
- * there.
+ * Returns the memory of a group by its path. Returns null if memory is not accounted by group, or
+ * if the group does not exist.
  */
 export function readMemoryUse(group: string): MemoryUse | null {
   const hierarchy = memoryHierarchyOf(readFileSync('/proc/self/mountinfo', 'utf8'))
@@ -58,7 +58,7 @@ export function readMemoryUse(group: string): MemoryUse | null {
 }
 
 /**
- * What a process holds alone, and its share of what it holds with others
+ * Returns the memory that a process has alone, plus its share of shared memory, in bytes
  * (`proc_pid_smaps_rollup(5)`).
  */
 export function readProportionalBytes(pid: number): number {

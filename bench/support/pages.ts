@@ -3,13 +3,13 @@ import { type Markers, readMarkedSection, replaceMarkedSection } from './marked-
 import type { RowReport } from './report.ts'
 import { floorLines, markdownTable, seriesCells, seriesHead, verdictCells, verdictHead } from './table.ts'
 
-/** The short table: a line for each bound. */
+/** Returns the short table, with a line for each verdict. */
 export function summarySection(reports: readonly RowReport[], command: string): string {
   const lines = reports.flatMap((report) => report.verdicts.map((verdict) => [report.row, ...verdictCells(verdict)]))
   return [markdownTable(['row', ...verdictHead], lines), '', surroundings(reports, command)].join('\n')
 }
 
-/** Everything that was measured, row by row. */
+/** Returns all results, row by row. */
 export function fullSection(reports: readonly RowReport[], command: string): string {
   const rows = reports.flatMap((report) => [
     `### ${report.row}: ${report.title}`,
@@ -32,14 +32,14 @@ export interface Section {
   readonly markers: Markers
 }
 
-/** Rejects if the page has no such section. */
+/** Rejects if the page does not have the section. */
 export async function requireSection(section: Section): Promise<void> {
   await withSection(section, '')
 }
 
 /**
- * Replaces a section by what `change` returns for it, and returns that. Rejects if the page has no
- * such section.
+ * Replaces a section by the result of `change`, and returns that. Rejects if the page does not have
+ * the section.
  */
 export async function writeSection(section: Section, change: (text: string) => string): Promise<string> {
   const { path, markers } = section

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-// The least that a server of files can be: Node's `pipe` between a request and a file. PUT writes
-// beside the file and renames, as Holt does; there is no key, no isolation and no check of
-// anything. Arguments: the directory. It says its port on stdout.
+// The minimal file server: Node's `pipe` between a request and a file. PUT writes a temporary file
+// and renames it, as Holt does. There is no key, no isolation and no validation. The argument is
+// the directory. It prints its port to stdout.
 
 const [dir = '.'] = process.argv.slice(2)
 
@@ -22,7 +22,7 @@ const server = createServer(async (request, response) => {
       await pipeline(createReadStream(path), response)
     }
   } catch {
-    response.destroy() // The bench sees that, and counts a failure.
+    response.destroy() // The bench counts this as a failure.
   }
 })
 

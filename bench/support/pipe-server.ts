@@ -6,10 +6,7 @@ import { createInterface } from 'node:readline'
 
 const startTimeoutMs = 30_000
 
-/**
- * A server of files in a process of its own that does nothing but pipe: what moving bytes costs in
- * Node alone.
- */
+/** A file server in its own process that only pipes: the cost of moving bytes in Node alone. */
 export class PipeServer implements AsyncDisposable {
   readonly url: string
   readonly #dir: string
@@ -21,7 +18,7 @@ export class PipeServer implements AsyncDisposable {
     this.#child = child
   }
 
-  /** Starts it, with its files below a directory. */
+  /** Starts the server, with its files below a directory. */
   static async start(parent: string, signal: AbortSignal): Promise<PipeServer> {
     await mkdir(parent, { recursive: true })
     const dir = await mkdtemp(join(parent, 'pipe-'))
@@ -46,7 +43,7 @@ export class PipeServer implements AsyncDisposable {
     if (!response.ok) throw new Error(`the pipe server answered ${response.status}`)
   }
 
-  /** Fetches a file and hands its chunks on. */
+  /** Fetches a file and returns its chunks. */
   async get(name: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await fetch(`${this.url}/${name}`, { signal })
     if (!response.ok || response.body === null) throw new Error(`the pipe server answered ${response.status}`)

@@ -1,21 +1,21 @@
 import { join } from 'node:path'
 import { findProgram, runSilently } from './run-program.ts'
 
-/** Where a raw runtime runs. */
+/** The environment of a raw runtime. */
 export interface RawPlace {
   /** Its root file system, as the host sees it. */
   readonly rootfs: string
-  /** A directory of its own. */
+  /** Its own directory. */
   readonly scratch: string
-  /** Below which cgroups are made. */
+  /** The parent of its cgroups. */
   readonly cgroupParent: string
 }
 
 const runTimeoutMs = 60_000
 
 /**
- * The verb that runs `true` with podman in a place; null where podman is not installed. Nothing is
- * left in the host's own podman.
+ * Returns a function that runs `true` with podman in a place; null if podman is not installed. It
+ * does not use the host's own podman storage.
  */
 export function podmanRun(place: RawPlace, signal: AbortSignal): (() => Promise<void>) | null {
   const podman = findProgram('podman')
@@ -31,7 +31,7 @@ export function podmanRun(place: RawPlace, signal: AbortSignal): (() => Promise<
     '--rm',
     '--network=none',
     `--cgroup-parent=${place.cgroupParent}`,
-    // Podman's own limits are above what some hosts let even root set.
+    // Podman's default limits are higher than some hosts allow even for root.
     '--ulimit=nofile=1024:4096',
     '--ulimit=nproc=1024:4096',
     '--rootfs',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How many runtimes of a pool there are, by what they are at. */
+/** The number of runtimes of a pool, by state. */
 export interface PoolMembers {
   readonly ready: number
   readonly making: number
@@ -8,14 +8,14 @@ export interface PoolMembers {
 
 const pollMs = 50
 /**
- * A restore takes a third of a second, and a hundred of them half a minute; a loaded host may take
- * ten times that.
+ * The timeout for filling a pool, in milliseconds. A restore takes a third of a second, and a
+ * hundred of them half a minute. A busy host may take ten times as long.
  */
 const fillTimeoutMs = 10 * 60_000
 
 /**
- * Reads `holt_pool_members` of one template and class from the text that Prometheus is given (text
- * format 0.0.4).
+ * Reads `holt_pool_members` of one template and class from the metrics (Prometheus text format
+ * 0.0.4).
  */
 export function poolMembers(
   metrics: string,
@@ -31,10 +31,7 @@ export function poolMembers(
   return counts
 }
 
-/**
- * Waits until `ready` runtimes of a pool wait and none is being made. Rejects when that takes too
- * long.
- */
+/** Waits until a pool has `ready` runtimes and is not making more. Rejects after a timeout. */
 export async function untilFull(
   read: () => Promise<PoolMembers>,
   { ready, signal }: { readonly ready: number; readonly signal: AbortSignal },

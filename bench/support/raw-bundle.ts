@@ -12,13 +12,13 @@ interface BundleConfig {
   }
 }
 
-/** What a raw bundle has of its own. */
+/** The parts of a raw bundle that differ from Holt's. */
 export interface RawBundle {
   readonly args: readonly string[]
   readonly rootfs: string
-  /** Directory that takes what a gVisor runtime writes. */
+  /** The directory for the writes of a gVisor runtime. */
   readonly upper: string
-  /** Empty directory that is mounted where a runtime of Holt has its socket. */
+  /** The empty directory that is mounted in place of the directory with Holt's socket. */
   readonly door: string
   readonly cgroupsPath: string
 }
@@ -27,12 +27,12 @@ const doorPath = '/run/holt'
 const overlayAnnotation = 'dev.gvisor.spec.rootfs.overlay'
 
 /**
- * Makes the configuration of a baseline from that of a runtime of Holt: the same image, limits,
- * mounts, capabilities and filters, without the guest. The comparison stays fair when Holt's
- * bundles change. The mount of the socket stays, of an empty directory: without any bind mount
- * gVisor starts no gofer, and then it cannot keep the overlay in a directory (the sandbox ends with
- * "fdDispenser out of fds"). A container's user namespace goes, for the guest makes it before the
- * runner starts.
+ * Returns the configuration of a baseline, made from that of a runtime of Holt. It has the same
+ * image, limits, mounts, capabilities and filters, but no guest, so the comparison stays fair when
+ * Holt's bundles change. The mount of the socket is kept with an empty directory. Without a bind
+ * mount gVisor starts no gofer. Then it cannot keep the overlay in a directory, and the sandbox
+ * ends with "fdDispenser out of fds". A container's user namespace is removed, because the guest
+ * makes it before the runner starts.
  */
 export function rawBundleConfig<Config extends BundleConfig>(config: Config, raw: RawBundle): Config {
   const { annotations } = config

@@ -7,33 +7,36 @@ import type { RawPlace } from './podman.ts'
 import { type RawBundle, rawBundleConfig } from './raw-bundle.ts'
 import { runProgram, runSilently } from './run-program.ts'
 
-/** What a runner needs to know of its surroundings. */
+/** The options of a runner. */
 export interface RawRunnerOptions {
   readonly isolation: Isolation
   /**
-   * True for bundles with nothing but an image, a program and a control group: a floor, no
-   * baseline.
+   * True for bundles with only an image, a program and a control group. They are floors, not
+   * baselines.
    */
   readonly isBare: boolean
-  /** Path of runsc, or of runc. */
+  /** The path of runsc or runc. */
   readonly program: string
-  /** A bundle of Holt's, of which the raw ones are made. */
+  /** A configuration of Holt, from which the raw ones are made. */
   readonly holtConfig: string
   /** The EROFS image of the runtime. */
   readonly image: string
-  /** A directory of its own. */
+  /** The runner's own directory. */
   readonly scratch: string
-  /** Below which the cgroups of raw runtimes are made. */
+  /** The parent of the cgroups of raw runtimes. */
   readonly cgroupParent: string
   readonly signal: AbortSignal
 }
 
-/** A verb takes tenths of a second; a loaded host may take ten times that. */
+/**
+ * The timeout of a verb, in milliseconds. It takes tenths of a second, and ten times as long on a
+ * busy host.
+ */
 const verbTimeoutMs = 60_000
 const logShown = 500
 
 /**
- * The flags that packages/engine-host gives runsc, but for that of the overlay, which names a
+ * The flags that packages/engine-host passes to runsc, except that of the overlay, which names a
  * directory.
  */
 const runscFlags = [
@@ -46,13 +49,13 @@ const runscFlags = [
 ]
 
 /**
- * Runs raw runtimes with runsc or runc: the baselines. They start from a bundle that is written
- * already, on a root that is mounted already and a disk that is the host's own file system, so what
- * the runner alone costs is all that is timed.
+ * Runs raw runtimes with runsc or runc as baselines. The bundle is already written, the root is
+ * already mounted, and the disk is the host's own file system. The times therefore include only the
+ * runner.
  */
 export class RawRunner implements AsyncDisposable {
   readonly name: 'runsc' | 'runc'
-  /** Its root file system is empty under gVisor, which reads the image itself. */
+  /** Its root file system is empty with gVisor, which reads the image itself. */
   readonly place: RawPlace
   readonly #options: RawRunnerOptions
   readonly #flags: readonly string[]
@@ -75,7 +78,7 @@ export class RawRunner implements AsyncDisposable {
     this.#flags = [`--root=${join(options.scratch, 'state')}`, `--log=${this.#log}`, ...flags]
   }
 
-  /** Makes the root ready. */
+  /** Opens a runner and prepares its root. */
   static async open(options: RawRunnerOptions): Promise<RawRunner> {
     const runner = new RawRunner(options)
     for (const dir of ['rootfs', 'state', 'image', 'disk/upper', 'disk/work', 'door']) {
@@ -90,7 +93,7 @@ export class RawRunner implements AsyncDisposable {
     }
   }
 
-  /** Writes the bundle `id` whose first process is `args`. */
+  /** Writes the bundle `id` with `args` as its first process. */
   async writeBundle(id: string, args: readonly string[]): Promise<void> {
     const { scratch, holtConfig, cgroupParent, isBare } = this.#options
     const raw: RawBundle = {
@@ -112,8 +115,8 @@ export class RawRunner implements AsyncDisposable {
   }
 
   /**
-   * Writes a running one into a fresh directory of this name, as Holt has it written; it ends, or
-   * goes on. Only gVisor can.
+   * Takes a checkpoint of a running runtime into the directory `name`, as Holt does. With `goOn`
+   * the runtime continues, and otherwise it ends. Only gVisor supports this.
    */
   async checkpoint(id: string, name: string, { goOn }: { readonly goOn: boolean }): Promise<void> {
     await this.dropCheckpoint(name)
@@ -122,13 +125,13 @@ export class RawRunner implements AsyncDisposable {
     await this.#verb(['checkpoint', ...flags, id])
   }
 
-  /** Starts the bundle `id` from what was written under a name. */
+  /** Starts the bundle `id` from a checkpoint. */
   async restore(id: string, name: string): Promise<void> {
     this.#started.add(id)
     await this.#verb(['restore', '--detach', `--bundle=${this.#bundle(id)}`, `--image-path=${this.#image(name)}`, id])
   }
 
-  /** Removes what was written under a name. */
+  /** Removes a checkpoint. */
   async dropCheckpoint(name: string): Promise<void> {
     await rm(this.#image(name), { recursive: true, force: true })
   }
@@ -140,58 +143,59 @@ export class RawRunner implements AsyncDisposable {
     await this.#verb(['start', id])
   }
 
-  /** Runs a command in a running one. */
+  /** Runs a command in a running runtime. */
   async exec(id: string, argv: readonly string[]): Promise<void> {
     await this.#verb(['exec', id, ...argv])
   }
 
   /**
-   * Spawns `true` inside a running one, by a shell that has the clock. Returns the milliseconds of
-   * each.
+   * Spawns `true` inside a running runtime, by a shell that reads the clock. Returns the
+   * milliseconds of each.
    */
   async spawnsInside(id: string, asked: Spawns): Promise<readonly number[]> {
     return this.#spawns(asked, ['exec', id, ...spawnCommand(asked)])
   }
 
   /**
-   * Does the same in one that is started for it and ends with it, so that none works beside others.
+   * Spawns `true` inside a new runtime that ends afterwards, so that it takes no CPU time during
+   * other subjects.
    */
   async spawnsInNew(id: string, asked: Spawns): Promise<readonly number[]> {
     await this.writeBundle(id, spawnCommand(asked))
     return this.#spawns(asked, ['run', `--bundle=${this.#bundle(id)}`, id])
   }
 
-  /** Returns the bytes of what was written under a name. */
+  /** Returns the size of a checkpoint in bytes. */
   async checkpointBytes(name: string): Promise<number> {
     const dir = this.#image(name)
     const sizes = (await readdir(dir)).map(async (file) => (await stat(join(dir, file))).size)
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   }
 
-  /** Waits until a file is there in a running one. */
+  /** Waits until a file exists in a running runtime. */
   async untilPresent(id: string, path: string): Promise<void> {
     const deadline = performance.now() + verbTimeoutMs
     for (;;) {
       const there = await this.exec(id, ['/usr/bin/test', '-e', path]).then(
         () => true,
-        () => false, // It is not yet, or exec itself failed, which shows as a deadline.
+        () => false, // The file does not exist yet, or exec itself failed, which the deadline reports.
       )
       if (there) return
       if (performance.now() > deadline) throw new Error(`${path} does not appear in ${id}`)
     }
   }
 
-  /** Ends a running one and takes it away. */
+  /** Ends and removes a runtime. */
   async remove(id: string): Promise<void> {
     await this.#verb(['delete', '--force', id])
     this.#started.delete(id)
   }
 
-  /** Takes away what is left of it all, also after a failure. */
+  /** Removes all runtimes, mounts and files, also after a failure. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const id of this.#started) {
       await this.#run([this.#options.program, ...this.#flags, 'delete', '--force', id]).catch(() => {
-        // It never was, or is gone.
+        // It was never made, or is gone.
       })
     }
     for (const point of this.#mounted.toReversed()) await this.#run(['umount', point])
@@ -216,7 +220,7 @@ export class RawRunner implements AsyncDisposable {
     try {
       await runSilently([program, ...this.#flags, ...verb], { timeoutMs: verbTimeoutMs, signal })
     } catch (cause) {
-      const log = await readFile(this.#log, 'utf8').catch(() => '') // Nothing was said.
+      const log = await readFile(this.#log, 'utf8').catch(() => '') // There is no log.
       const last = log.trim().split('\n').at(-1) ?? ''
       throw new Error(`${this.name} ${verb[0]} failed: ${last.slice(-logShown)}`, { cause })
     }

@@ -2,26 +2,26 @@ import type { Measured } from './interleave.ts'
 import type { MachineFacts } from './machine-facts.ts'
 import { type Distribution, distributionOf, significant } from './statistics.ts'
 
-/** What was measured of one series. `duration` is null when every operation failed. */
+/** The results of one series. `duration` is null if every operation failed. */
 export interface SeriesReport {
   readonly name: string
   readonly operations: number
   readonly success_rate: number
-  /** The first few reasons. */
+  /** The first distinct errors. */
   readonly failures: readonly string[]
   readonly duration: Distribution | null
-  /** Time spent in the rounds of the subject. */
+  /** The time spent in the rounds of the subject. */
   readonly wall_ms: number
   readonly per_second: number
-  /** User and system time of everything that worked for it. */
+  /** The user and system time of all processes that worked for the series. */
   readonly cpu_ms_per_operation: number | null
 }
 
-/** The least that a figure can be on this machine, measured in the same run. */
+/** The smallest possible figure on this machine, measured in the same run. */
 export interface Floor {
   readonly name: string
   readonly value: number | null
-  /** The reason why nobody can avoid this part. */
+  /** The reason why this part is unavoidable. */
   readonly why: string
 }
 
@@ -40,11 +40,11 @@ export interface Verdict {
   readonly met: boolean | null
 }
 
-/** What a row has found. */
+/** The results of a row. */
 export interface Findings {
   readonly series: readonly SeriesReport[]
   readonly verdicts: readonly Verdict[]
-  /** What is not there to be compared with, and why. */
+  /** The missing baselines, with the reasons. */
   readonly absent: readonly string[]
   readonly notes: readonly string[]
 }
@@ -63,9 +63,7 @@ export interface RowReport extends Findings {
 const failuresShown = 3
 const noFloor = { floor: null, floor_ratio: null } as const
 
-/**
- * Sums each series of a batch up. Failed operations count in the success rate and in nothing else.
- */
+/** Summarizes each series of a batch. Failed operations affect only the success rate. */
 export function seriesReports(batch: readonly Measured[]): readonly SeriesReport[] {
   return batch.flatMap(({ subject, operations, wallMs, cpuMs }) =>
     subject.series.map((name) => {
@@ -85,7 +83,7 @@ export function seriesReports(batch: readonly Measured[]): readonly SeriesReport
   )
 }
 
-/** Holds the p50 of one series against that of another. */
+/** Compares the p50 of one series with that of another. */
 export function compare(
   series: readonly SeriesReport[],
   asked: { readonly what: string; readonly subject: string; readonly baseline: string; readonly atMost: number | null },
@@ -105,7 +103,7 @@ export function compare(
   }
 }
 
-/** Holds the p50 of a series against a number of milliseconds. */
+/** Compares the p50 of a series with a number of milliseconds. */
 export function medianWithin(
   series: readonly SeriesReport[],
   asked: { readonly what: string; readonly subject: string; readonly ms: number },
@@ -124,7 +122,7 @@ export function medianWithin(
   }
 }
 
-/** Holds the rate of a series against a number of operations a second. */
+/** Compares the rate of a series with a number of operations per second. */
 export function rateAtLeast(
   series: readonly SeriesReport[],
   asked: { readonly what: string; readonly subject: string; readonly perSecond: number },
@@ -143,7 +141,7 @@ export function rateAtLeast(
   }
 }
 
-/** Holds the rate of one series against that of another. */
+/** Compares the rate of one series with that of another. */
 export function compareRates(
   series: readonly SeriesReport[],
   asked: { readonly what: string; readonly subject: string; readonly baseline: string; readonly atLeast: number },
@@ -164,8 +162,8 @@ export function compareRates(
 }
 
 /**
- * Holds a figure that is no duration of a series against another one, or against a bound of its
- * own.
+ * Compares a figure that is not the duration of a series with another figure, or with its own
+ * bound.
  */
 export function compareFigures(asked: {
   readonly what: string
@@ -196,7 +194,7 @@ export function floorOf(series: readonly SeriesReport[], name: string, why: stri
   return { name, value: medianOf(series, name), why }
 }
 
-/** Adds a floor to a verdict. Null leaves it without one. */
+/** Adds a floor to a verdict. Without a floor the verdict is unchanged. */
 export function onFloor(verdict: Verdict, floor: Floor | null): Verdict {
   if (floor === null) return verdict
   const value = floor.value === null ? null : significant(floor.value)

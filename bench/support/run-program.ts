@@ -4,11 +4,11 @@ import { open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** How a program is run. */
+/** The options of a program. */
 export interface ProgramOptions {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** Besides the path and the locale. */
+  /** The variables in addition to the path and the locale. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -16,26 +16,27 @@ const toolPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const wordsShown = 500
 let outputs = 0
 
-/** Finds a program on the usual path; null where there is none. */
+/** Returns the path of a program on the usual path; null if it is missing. */
 export function findProgram(name: string): string | null {
   for (const dir of [...toolPath.split(':'), ...(process.env.PATH ?? '').split(':')]) {
     try {
       accessSync(join(dir, name), constants.X_OK)
       return join(dir, name)
     } catch {
-      // It is not in this one.
+      // Not in this directory.
     }
   }
   return null
 }
 
 /**
- * Runs a program to its end and answers its stdout. Rejects with what it said when it fails or
- * takes too long.
+ * Runs a program to its end and returns its output. Rejects with the output if the program fails or
+ * exceeds the timeout.
  */
 export async function runProgram(argv: readonly string[], options: ProgramOptions): Promise<string> {
   const output = join(tmpdir(), `holt-bench-${process.pid}-${outputs++}`)
-  // Output goes to a file: what outlives the program and has inherited a pipe would hold it open.
+  // The output goes to a file. A process that outlives the program would hold an inherited pipe
+  // open.
   const file = await open(output, 'wx', 0o600)
   try {
     const code = await waitFor(argv, file.fd, options)
@@ -49,8 +50,8 @@ export async function runProgram(argv: readonly string[], options: ProgramOption
 }
 
 /**
- * Runs a program to its end as cheaply as that is done, for the clock. What it says is lost;
- * rejects when it fails.
+ * Runs a program to its end with as little overhead as possible, for timing. Discards its output.
+ * Rejects if the program fails.
  */
 export async function runSilently(argv: readonly string[], options: ProgramOptions): Promise<void> {
   const code = await waitFor(argv, 'ignore', options)

@@ -17,45 +17,44 @@ import { RawRunner } from './raw-runner.ts'
 import { findProgram } from './run-program.ts'
 import type { Subject } from './subject.ts'
 
-/** What every row measures with. */
+/** The environment in which every row measures. */
 export interface Stage {
   readonly holt: Holt
-  /** Where the daemon listens on loopback, and the headers that its requests need. */
+  /** The daemon's port on loopback, and the headers that its requests need. */
   readonly asked: { readonly port: number; readonly headers: Readonly<Record<string, string>> }
   readonly machine: MachineFacts
-  /** What runtimes can reach by name. */
+  /** The host that runtimes can reach by name. */
   readonly egressHost: EgressHost
   readonly signal: AbortSignal
   readonly say: (line: string) => void
-  /** CPU time so far of the daemon, its tools and its runtimes. */
+  /** Returns the CPU time so far of the daemon, its tools and its runtimes, in milliseconds. */
   readonly holtCpuMs: () => number | null
-  /** CPU time so far of the programs that the bench has started, and of raw runtimes. */
-  readonly rawCpuMs: () => number | null
   /**
-   * What Holt's runtimes take by themselves, those of pools included, and what the daemon takes.
+   * Returns the CPU time so far of the programs that the bench has started, and of raw runtimes.
    */
+  readonly rawCpuMs: () => number | null
+  /** Returns the resources of Holt's runtimes, including those of pools, and of the daemon. */
   readonly standing: () => Standing
-  /** What the raw runtimes take. */
+  /** Returns the memory of the raw runtimes. */
   readonly rawMemory: () => MemoryUse | null
   /**
-   * Waits until so many runtimes of the default template wait in the pool of a class, and none is
-   * being made.
+   * Waits until the pool of a class has `ready` runtimes of the default template, and is not making
+   * more.
    */
   untilPooled(isolation: Isolation, ready: number): Promise<void>
   /** A server that only answers, for floors. */
   readonly plain: PlainServer
   /**
-   * A runner of the same bundles and the same image as Holt's class. Rejects where it is not
-   * installed.
+   * Opens a runner of bundles with the same image as Holt's class. Rejects if it is not installed.
    */
   openRawRunner(isolation: Isolation): Promise<RawRunner>
-  /** A runner of bundles with the same image and nothing else, class gvisor, for floors. */
+  /** Opens a runner of bundles with only the image, in class gvisor, for floors. */
   openBareRunner(): Promise<RawRunner>
-  /** Runs subjects in turn and says how far it is. */
+  /** Runs subjects in turn and reports the progress. */
   batch(what: string, subjects: readonly Subject[], length: BatchLength): Promise<readonly Measured[]>
 }
 
-/** What stands there and does nothing. */
+/** The resources that idle runtimes and the daemon use. */
 interface Standing {
   readonly runtimes: MemoryUse | null
   readonly runtimesCpuMs: number | null
@@ -63,10 +62,10 @@ interface Standing {
   readonly daemonCpuMs: number | null
 }
 
-/** How a stage is set. */
+/** The options of a stage. */
 export interface StageOptions {
   readonly repo: string
-  /** Settings of the daemon. */
+  /** The settings of the daemon. */
   readonly environment: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly say: (line: string) => void
@@ -74,7 +73,7 @@ export interface StageOptions {
 
 const progressEveryMs = 5_000
 
-/** Sets the stage, hands it over, and clears it again whatever happens. */
+/** Prepares the stage, passes it to `use`, and removes it in any case. */
 export async function withStage<Value>(options: StageOptions, use: (stage: Stage) => Promise<Value>): Promise<Value> {
   const { repo, say, signal } = options
   const stateDir = join(repo, '.holt/bench')
@@ -158,7 +157,7 @@ async function openRawRunner(asked: {
   })
 }
 
-/** Says how many rounds are done, but not more often than people read. */
+/** Reports the number of completed rounds, but not more often than every `progressEveryMs`. */
 function progressOf(what: string, say: (line: string) => void): (done: number) => void {
   let saidAt = performance.now()
   return (done) => {

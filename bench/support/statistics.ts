@@ -1,4 +1,4 @@
-/** How long something took over many times; nothing is trimmed. */
+/** The durations of an operation. No samples are removed. */
 export interface Distribution {
   readonly min_ms: number
   readonly p50_ms: number
@@ -7,7 +7,10 @@ export interface Distribution {
   readonly max_ms: number
 }
 
-/** Sums samples up by nearest rank: every figure is one that was measured. Null without samples. */
+/**
+ * Summarizes samples by nearest rank, so every figure is a measured one. Returns null without
+ * samples.
+ */
 export function distributionOf(samples: readonly number[]): Distribution | null {
   if (samples.length === 0) return null
   const sorted = samples.toSorted((a, b) => a - b)
@@ -21,15 +24,15 @@ export function distributionOf(samples: readonly number[]): Distribution | null 
 }
 
 /**
- * The smallest of the ascending values that at least `fraction` of them do not exceed. NaN without
- * values.
+ * Returns the smallest of the ascending values that at least `fraction` of them do not exceed; NaN
+ * without values.
  */
 export function nearestRank(ascending: readonly number[], fraction: number): number {
   const rank = Math.max(1, Math.ceil(fraction * ascending.length))
   return ascending[rank - 1] ?? Number.NaN
 }
 
-/** Rounds to so many significant digits, so that figures say no more than was measured. */
+/** Rounds to `digits` significant digits, because further digits have no meaning. */
 export function significant(value: number, digits = 4): number {
   return Number(value.toPrecision(digits))
 }

@@ -1,38 +1,35 @@
-/**
- * One operation that was timed. One that failed has no duration worth keeping, and its reason in
- * `error`.
- */
+/** One timed operation. The duration of a failed one has no meaning, and `error` has its reason. */
 export interface Operation {
   readonly series: string
   readonly ms: number
   readonly error: string | null
 }
 
-/** One of the things that are compared. */
+/** One of the compared subjects. */
 export interface Subject {
-  /** The series that its rounds yield, the whole operation last. */
+  /** The series of its rounds. The whole operation is the last one. */
   readonly series: readonly string[]
-  /** Makes room for a round: neither timed nor counted. */
+  /** Prepares a round. It is not timed, and its CPU time does not count. */
   readonly prepare?: (round: number) => Promise<void>
-  /** One round: one operation of each series, or several when several clients are at work. */
+  /** Runs one round: one operation of each series, or several with several clients. */
   readonly perform: (round: number) => Promise<readonly Operation[]>
-  /** Takes away what the round has made: not timed, but its CPU time counts. */
+  /** Removes what the round has made. It is not timed, but its CPU time counts. */
   readonly tidy?: (round: number) => Promise<void>
   /**
-   * CPU time so far, in milliseconds, of all that works for this subject; null where it cannot be
-   * told.
+   * Returns the CPU time so far, in milliseconds, of all processes that work for this subject; null
+   * if it is unknown.
    */
   readonly cpuMs: () => number | null
   /**
-   * True where work goes on after the answer: then the CPU time of the whole batch is this
-   * subject's.
+   * True if work continues after the answer. Then the subject's CPU time is that of the whole
+   * batch.
    */
   readonly background: boolean
-  /** True for a floor: it does not decide how many rounds a batch has. */
+  /** True for a floor, which does not affect the number of rounds of a batch. */
   readonly isFloor?: boolean
 }
 
-/** Times one operation that stands for one series. */
+/** Times one operation of one series. */
 export async function timed(series: string, operation: () => Promise<unknown>): Promise<Operation> {
   const startedAt = performance.now()
   try {
@@ -43,7 +40,7 @@ export async function timed(series: string, operation: () => Promise<unknown>): 
   }
 }
 
-/** What went wrong, in one line. */
+/** Returns the error message as one line. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.replace(/\s+/g, ' ').slice(0, 300)

@@ -1,6 +1,9 @@
 import type { RowReport, SeriesReport, Verdict } from './report.ts'
 
-/** A table for a terminal: the first column to the left, the others to the right. */
+/**
+ * Returns a table for a terminal: the first column is left-aligned, and the others are
+ * right-aligned.
+ */
 export function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
   const line = (row: readonly string[]) =>
@@ -11,13 +14,13 @@ export function plainTable(head: readonly string[], rows: readonly (readonly str
   return [line(head), ...rows.map(line)].join('\n')
 }
 
-/** A table for a Markdown page. */
+/** Returns a table for a Markdown page. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (row: readonly string[]) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** The head of `seriesCells`. */
+/** The header of `seriesCells`. */
 export const seriesHead = [
   'series',
   'n',
@@ -32,7 +35,7 @@ export const seriesHead = [
   'CPU ms/op',
 ] as const
 
-/** One series as cells; times in milliseconds, wall in seconds. */
+/** Returns one series as cells, with times in milliseconds and wall time in seconds. */
 export function seriesCells(series: SeriesReport): readonly string[] {
   const { duration } = series
   return [
@@ -48,10 +51,10 @@ export function seriesCells(series: SeriesReport): readonly string[] {
   ]
 }
 
-/** The head of `verdictCells`. */
+/** The header of `verdictCells`. */
 export const verdictHead = ['what', 'Holt', 'floor', 'x floor', 'baseline', 'x baseline', 'target', 'result'] as const
 
-/** One verdict as cells. */
+/** Returns one verdict as cells. */
 export function verdictCells(verdict: Verdict): readonly string[] {
   const { target, baseline, floor } = verdict
   const sign = target?.at === 'least' ? '>=' : '<='
@@ -69,7 +72,7 @@ export function verdictCells(verdict: Verdict): readonly string[] {
   ]
 }
 
-/** A row for people at a terminal. */
+/** Returns a row's report for a terminal. */
 export function rowText(report: RowReport): string {
   const { machine } = report
   return [
@@ -86,13 +89,13 @@ export function rowText(report: RowReport): string {
   ].join('\n')
 }
 
-/** One line for each floor of a row: its name and the reason for it. */
+/** Returns one line for each floor of a row, with its name and reason. */
 export function floorLines(verdicts: readonly Verdict[]): readonly string[] {
   const lines = verdicts.flatMap(({ floor }) => (floor === null ? [] : `${floor.name}: ${floor.why}`))
   return [...new Set(lines)]
 }
 
-/** Three digits, and whole numbers whole. */
+/** Formats a number with three digits, or as a whole number from 1000. */
 export function figure(value: number): string {
   return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }

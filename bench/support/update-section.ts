@@ -1,9 +1,9 @@
-/** The number in a row's id, by which rows are ordered: 12 of `B12`. */
+/** Returns the number in a row's id, by which rows are sorted: 12 for `B12`. */
 const numberOf = (id: string) => Number(/\d+/.exec(id)?.[0] ?? 0)
 
 /**
- * Replaces the newly measured rows of the short table. The other rows stay as they are. Throws
- * where the columns of the two tables differ.
+ * Replaces the newly measured rows of the short table, and keeps the other rows. Throws if the two
+ * tables have different columns.
  */
 export function updateSummary(old: string, measured: string): string {
   const [was, now] = [partsOf(old), partsOf(measured)]
@@ -16,9 +16,7 @@ export function updateSummary(old: string, measured: string): string {
   return [...now.head, ...lines, '', ...notes].join('\n')
 }
 
-/**
- * Puts newly measured rows into the long page in place of what it had of them; the other rows stay.
- */
+/** Replaces the newly measured rows of the long page, and keeps the other rows. */
 export function updateFull(old: string, measured: string): string {
   const [was, now] = [sectionsOf(old), sectionsOf(measured)]
   const sections = [...new Map([...was.sections, ...now.sections])]
@@ -29,8 +27,8 @@ export function updateFull(old: string, measured: string): string {
 }
 
 /**
- * The notes, oldest first, that still tell of a row: each says by which command rows were measured,
- * and a row is what it was measured as last.
+ * Returns the notes that still apply to a row, oldest first. Each note names the command that
+ * measured rows, and only the last measurement of a row counts.
  */
 function notesThatCount(notes: readonly string[], ids: readonly string[]): string[] {
   const told = new Set<string>()

@@ -9,8 +9,8 @@ interface FullConfig {
 const overlayAnnotation = 'dev.gvisor.spec.rootfs.overlay'
 
 /**
- * Leaves of a bundle what a sandbox cannot do without: an image, a program and a control group. It
- * has no mounts, so gVisor starts no gofer, and its writes stay in memory.
+ * Returns the minimal configuration of a sandbox: an image, a program and a control group. It has
+ * no mounts, so gVisor starts no gofer, and its writes stay in memory.
  */
 export function bareBundleConfig<Config extends FullConfig>(config: Config): Config {
   const { annotations, ...rest } = config

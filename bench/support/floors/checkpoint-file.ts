@@ -2,12 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Directory on the file system where a daemon of the bench keeps checkpoints. */
+/** The parent directory, on the file system of the checkpoints. */
 const parent = new URL('../../../.holt/', import.meta.url).pathname
 
-/**
- * A file with as many bytes as a checkpoint: the write and the read that no checkpoint can avoid.
- */
+/** A file with as many bytes as a checkpoint. Every checkpoint needs the same write and read. */
 export class CheckpointFile implements AsyncDisposable {
   readonly #dir: string
   readonly #file: FileHandle
@@ -19,7 +17,7 @@ export class CheckpointFile implements AsyncDisposable {
     this.#bytes = bytes
   }
 
-  /** Makes a file of so many bytes. */
+  /** Makes a file of `size` bytes. */
   static async open(size: number): Promise<CheckpointFile> {
     await mkdir(parent, { recursive: true })
     const dir = await mkdtemp(join(parent, 'checkpoint-'))
@@ -34,14 +32,14 @@ export class CheckpointFile implements AsyncDisposable {
     }
   }
 
-  /** Writes the bytes to an empty file. */
+  /** Writes the bytes to the file after truncating it. */
   async write({ sync }: { readonly sync: boolean }): Promise<void> {
     await this.#file.truncate(0)
     await this.#file.write(this.#bytes, 0, this.#bytes.length, 0)
     if (sync) await this.#file.datasync()
   }
 
-  /** Reads the bytes into memory of their own. Returns their number. */
+  /** Reads the bytes into new memory. Returns their number. */
   async read(): Promise<number> {
     const into = Buffer.allocUnsafeSlow(this.#bytes.length)
     const { bytesRead } = await this.#file.read(into, 0, into.length, 0)

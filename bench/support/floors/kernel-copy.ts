@@ -14,8 +14,8 @@ export interface Relay extends AsyncDisposable {
 }
 
 /**
- * Moves a file over a connection on loopback into a file, within the kernel. Returns the
- * milliseconds by the program's own clock.
+ * Copies a file over a loopback connection into a file, within the kernel. Returns the milliseconds
+ * by the program's own clock.
  */
 export async function copyInKernel(source: string, destination: string, signal: AbortSignal): Promise<number> {
   const argv = [perl(), program, 'through', source, destination]

@@ -1,13 +1,13 @@
-// A Node server with nothing beside the request and the answer: no key, no routes, no store.
-// `/durable` writes 4 KiB and syncs them before it answers; requests that wait together share a
-// sync. Other paths answer what the parent sent for them, or an empty object.
+// A Node server with only the request and the answer: no key, no routes, no store. `/durable`
+// writes 4 KiB and syncs them before it answers; requests that wait together share a sync. Other
+// paths return the answer that the parent has set, or an empty object.
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { PlainAnswer, PlainServerSettings } from './plain-server.ts'
 
-/** A row of the store and its index entries take about this much of the log. */
+/** The approximate size of a row and its index entries in the log of the store. */
 const record = Buffer.alloc(4096, 'r')
 const json = 'application/json'
 const empty: PlainAnswer = { headers: { 'content-type': json }, body: '{}' }

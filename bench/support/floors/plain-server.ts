@@ -9,19 +9,17 @@ export interface PlainAnswer {
   readonly body: string
 }
 
-/** The first message to the plain server; a later one replaces its answers. */
+/** The first message to the plain server. A later one replaces its answers. */
 export interface PlainServerSettings {
   readonly answers: Readonly<Record<string, PlainAnswer>>
-  /** File of the durable writes. */
+  /** The file of the durable writes. */
   readonly file: string
 }
 
 const startTimeoutMs = 30_000
 const mainFile = join(import.meta.dirname, 'plain-server-main.ts')
 
-/**
- * A Node server in a process of its own that only answers: the least that an HTTP request costs.
- */
+/** A Node server in its own process that only answers: the minimal cost of an HTTP request. */
 export class PlainServer implements AsyncDisposable {
   readonly url: string
   readonly port: number
@@ -58,12 +56,12 @@ export class PlainServer implements AsyncDisposable {
     await changed
   }
 
-  /** Asks for a path and reads the answer to its end. */
+  /** Requests a path and reads the whole answer. */
   async get(path: string, signal: AbortSignal): Promise<void> {
     await read(await fetch(`${this.url}${path}`, { signal }))
   }
 
-  /** Asks for a write that is durable before the answer. */
+  /** Requests a write that is durable before the answer. */
   async writeDurably(signal: AbortSignal): Promise<void> {
     await read(await fetch(`${this.url}/durable`, { method: 'POST', body: '{}', signal }))
   }
@@ -81,7 +79,7 @@ async function read(response: Response): Promise<void> {
   if (!response.ok) throw new Error(`the plain server answered ${response.status}`)
 }
 
-/** Waits for the next message of the server. Rejects where the server ends before. */
+/** Waits for the next message of the server. Rejects if the server ends before it. */
 async function messageOf(child: ChildProcess, signal: AbortSignal): Promise<unknown> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(startTimeoutMs)])
   const settled = new AbortController()

@@ -1,10 +1,10 @@
-/** How many clients spawn at once, and how often each does. */
+/** The number of concurrent clients, and of the spawns of each. */
 export interface Spawns {
   readonly clients: number
   readonly each: number
 }
 
-/** The first spawn of a shell loads the program; it is not timed. */
+/** The shell that spawns. Its first spawn loads the program and is not timed. */
 const shell = `
 spawns() { /bin/true; for ((i = 0; i < $2; i++)); do from=$EPOCHREALTIME; /bin/true; echo "$from $EPOCHREALTIME"; done; }
 for ((client = 0; client < $1; client++)); do spawns "$1" "$2" & done
@@ -16,7 +16,7 @@ export function spawnCommand({ clients, each }: Spawns): readonly string[] {
 }
 
 /**
- * Returns the milliseconds of each spawn. Throws where there are fewer or more than were asked for.
+ * Returns the milliseconds of each spawn. Throws if their number differs from the requested one.
  */
 export function parseSpawns(output: string, { clients, each }: Spawns): readonly number[] {
   const lines = output.split('\n').filter((line) => line !== '')

@@ -3,7 +3,7 @@ import type { Stage } from '../stage.ts'
 import { type Operation, reasonOf, type Subject, timed } from '../subject.ts'
 import type { PlainServer } from './plain-server.ts'
 
-/** The reasons for the floors that several rows have. */
+/** The reasons for the floors that several rows share. */
 export const reasons = {
   durable:
     'one HTTP answer of a Node server without routes, after 4 KiB are written and synced; a create that is answered must survive a crash',
@@ -11,7 +11,7 @@ export const reasons = {
   boot: '`runsc create` and `start` of `sleep` without mounts, gofer or disk; no sandbox starts without these processes',
 } as const
 
-/** Makes the subject of one floor with one series. */
+/** Returns the subject of one floor with one series. */
 export function floorSubject(stage: Stage, series: string, operation: () => Promise<unknown>): Subject {
   return {
     series: [series],
@@ -22,7 +22,9 @@ export function floorSubject(stage: Stage, series: string, operation: () => Prom
   }
 }
 
-/** Makes the subject of a floor whose time is measured in parts: `measure` returns milliseconds. */
+/**
+ * Returns the subject of a floor whose time is measured in parts: `measure` returns milliseconds.
+ */
 export function measuredFloor(
   stage: Stage,
   series: string,
@@ -39,8 +41,8 @@ export function measuredFloor(
 }
 
 /**
- * Makes the floor of a command: an empty HTTP answer and a spawn inside `id`. Its CPU time has the
- * start of the shell in it, so it is not told.
+ * Returns the floor of a command: an empty HTTP answer and a spawn inside `id`. Its CPU time is not
+ * reported, because it would include the start of the shell.
  */
 export function commandFloor(
   stage: Stage,
@@ -54,7 +56,7 @@ export function commandFloor(
   return { ...measuredFloor(stage, series, measure), cpuMs: () => null }
 }
 
-/** Returns the milliseconds of each empty answer to clients at work at once. */
+/** Returns the milliseconds of each empty answer to concurrent clients. */
 async function emptyAnswers(
   plain: PlainServer,
   { clients, each, signal }: { clients: number; each: number; signal: AbortSignal },
@@ -67,7 +69,7 @@ async function emptyAnswers(
   return (await Promise.all(Array.from({ length: clients }, client))).flat()
 }
 
-/** Returns the milliseconds that an operation takes. */
+/** Returns the duration of an operation in milliseconds. */
 export async function msOf(operation: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await operation()
