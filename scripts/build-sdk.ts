@@ -12,8 +12,8 @@ const ownDir = join(root, 'packages/sdk/dist')
 
 /**
  * Builds the package of the client into a directory: `node scripts/build-sdk.ts [DIRECTORY]`, by
- * default packages/sdk/dist. It needs no other package: the parts of the contract that it uses are
- * in it, types with their descriptions, and no schemas.
+ * default packages/sdk/dist. It needs no other package. It includes the parts of the contract that
+ * it uses: types with their descriptions, and no schemas.
  */
 async function main(outDir: string): Promise<void> {
   await emptyOwnDirectory(outDir, ownDir)
@@ -46,8 +46,8 @@ async function bundleClient(dir: string): Promise<void> {
 }
 
 /**
- * Writes the manifest of the built package, which is the source's without what only the workspace
- * needs.
+ * Writes the manifest of the built package. It is the source's without the fields that only the
+ * workspace needs.
  */
 async function writeManifest(outDir: string): Promise<void> {
   const source = join(root, 'packages/sdk')

@@ -6,7 +6,7 @@ import { makeBundle } from './bundle/make-bundle.ts'
 import { useBundle } from './bundle/use-bundle.ts'
 
 /**
- * Milliseconds by which the file system's time of a change may lag: one tick of the kernel (10 ms
+ * The time in milliseconds by which a file's time of change may lag: one tick of the kernel (10 ms
  * at 100 ticks a second), doubled.
  */
 const tickMs = 20

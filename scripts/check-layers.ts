@@ -2,9 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /**
- * The legal arrows between packages, as ARCHITECTURE.md draws them. A package may import only what
- * its package.json declares (Biome's `noUndeclaredDependencies` sees to that), so it is enough to
- * hold the declarations against this table.
+ * The allowed dependencies between packages, as ARCHITECTURE.md draws them. Biome's
+ * `noUndeclaredDependencies` ensures that a package imports only dependencies in its package.json.
+ * So it is enough to compare these with this table.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
@@ -20,7 +20,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   testkit: [],
 }
 
-/** The packages of outside that a contract package may use: it has to run anywhere. */
+/** The external packages that a contract package may use. It has to run anywhere. */
 const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [] }
 
 const root = new URL('..', import.meta.url).pathname

@@ -2,17 +2,17 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Holds SECURITY.md against the repository: every file that it names is there, every rule has a row
- * that names files with tests, and titles that are in them, and what it says about programs of the
- * host and about the project in each query is so in the sources.
+ * Checks SECURITY.md against the repository. Every file that it names must exist. Every rule must
+ * have a row that names files with tests, and titles that are in them. Its claims about programs of
+ * the host, and about the project in each query, must match the sources.
  */
 
-/** The rules of SECURITY.md's first table. */
+/** The number of rules in SECURITY.md's first table. */
 const ruleCount = 22
 
 /**
- * The modules that may start programs. Each runs them by a list of arguments, in an environment
- * that it makes.
+ * The modules that may start programs. Each passes a list of arguments, and makes the environment
+ * itself.
  */
 const starters: readonly string[] = [
   'packages/builder/src/process/run-command.ts',
@@ -32,8 +32,8 @@ const starters: readonly string[] = [
 ]
 
 /**
- * The files of `packages/server/src` with queries of all projects: how many, and why. Whoever asks
- * for a client has the client's project in the query.
+ * The files of `packages/server/src` with queries of all projects: their number, and the reason. A
+ * query for a client must contain the client's project.
  */
 const serviceWide: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'audit/old-audit.ts': [4, 'the service bounds the whole log'],
@@ -88,8 +88,7 @@ for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
 
 /**
- * The paths of the repository in a text: what stands in backquotes and begins with one of its
- * folders.
+ * Returns the repository paths in a text: words in backquotes that begin with one of its folders.
  */
 function pathsIn(part: string): readonly string[] {
   return [...part.matchAll(/`((?:packages|e2e|chaos|guest|docs|scripts|deploy|bench|templates)\/[^`\s]*)`/g)].map(
@@ -138,7 +137,9 @@ function proofsIn(cell: string): readonly Proof[] {
   })
 }
 
-/** Returns why something proves nothing: it is no test file, or lacks a test with a title. */
+/**
+ * Returns the reasons why a proof is invalid: it is not a test file, or lacks a test with a title.
+ */
 function lackOf({ path, titles }: Proof): readonly string[] {
   const file = join(root, path)
   // A missing file is reported by `missingFiles`.
@@ -149,7 +150,7 @@ function lackOf({ path, titles }: Proof): readonly string[] {
   return titles.filter((title) => !source.includes(title)).map((title) => `${path} has no test "${title}"`)
 }
 
-/** Programs of the host are started by a list of arguments, in few places. */
+/** Returns a problem for each module that starts programs by a shell, or without being listed. */
 function programs(): readonly string[] {
   return globSync('packages/*/src/**/*.ts', { cwd: root }).flatMap((file) => {
     const source = readFileSync(join(root, file), 'utf8')
@@ -164,7 +165,10 @@ function programs(): readonly string[] {
   })
 }
 
-/** Each query of a table that has a project asks for one, but for those of the whole service. */
+/**
+ * Returns a problem for each file with queries that lack the project, although their table has one.
+ * The listed queries of the whole service are exempt.
+ */
 function tenancy(): readonly string[] {
   const base = join(root, 'packages/server/src')
   const columns = globSync('store/*tables.ts', { cwd: base }).map((file) => readFileSync(join(base, file), 'utf8'))

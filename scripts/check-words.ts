@@ -3,8 +3,8 @@ import { brokenRules } from './words/broken-rules.ts'
 
 /**
  * Checks the words of pages and comments: line length, sentence length and banned openings (see
- * CONTRIBUTING.md). Files older than the check have a bound in `scripts/words/bounds.json`, which may
- * only fall: `node scripts/check-words.ts --lower` writes the present counts.
+ * CONTRIBUTING.md). Files older than the check have a bound in `scripts/words/bounds.json`, which
+ * may only fall: `node scripts/check-words.ts --lower` writes the present counts.
  */
 const root = new URL('..', import.meta.url).pathname
 const boundsFile = `${root}scripts/words/bounds.json`

@@ -32,7 +32,7 @@ try {
 await mkdir(`${root}docs/images`, { recursive: true })
 await writeFile(`${root}docs/images/terminal.svg`, drawing(lines))
 
-/** Returns an SVG of a terminal with these lines, in pixels of the type's size. */
+/** Returns an SVG of a terminal with these lines. Sizes are in pixels. */
 function drawing(shown: typeof lines): string {
   const [size, leading, padding] = [13, 20, 18]
   const columns = Math.max(...shown.map(({ text }) => text.length))

@@ -50,7 +50,7 @@ function archOf(name: string): Arch {
   return arch
 }
 
-/** What was made for one processor. */
+/** The artifacts for one processor. */
 interface Made {
   readonly arch: Arch
   readonly deb: string

@@ -2,8 +2,8 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Writes the manifest of a compiled package beside its JavaScript: `npm publish ./dist` publishes
- * that, while the workspace runs the source. Runs in the package's directory, as `npm run build`
+ * Writes the manifest of a compiled package next to its JavaScript. `npm publish ./dist` publishes
+ * it, while the workspace runs the source. Runs in the package's directory, as `npm run build`
  * does: `write-manifest.ts [DIR]`, by default dist.
  */
 const [out = 'dist'] = process.argv.slice(2)

@@ -5,7 +5,7 @@ import { dropUnusedSchemas } from './drop-unused-schemas.ts'
 import { keepFactsAsData } from './facts-as-data.ts'
 import { keepPlacesOfSources } from './places-of-sources.ts'
 
-/** The programs that people and units start, by their source. */
+/** The file names of the programs that users and units start, by source file. */
 const programs = { 'packages/cli/src/main.ts': 'holt.mjs', 'packages/server/src/main.ts': 'holtd.mjs' } as const
 
 /** The input and the output directory of a bundle. */

@@ -14,8 +14,8 @@ interface BundlePlaces {
   /** The file name of each separately bundled program, by its source file. */
   readonly programs: Readonly<Record<string, string>>
   /**
-   * Where a release has the files and directories that sources name: paths relative to the bundle,
-   * by path in the repository. Without it the bundle stays in the repository.
+   * The places in a release of the files and directories that sources name: paths relative to the
+   * bundle, by path in the repository. Without it the bundle stays in the repository.
    */
   readonly released?: Readonly<Record<string, string>> | undefined
 }
@@ -58,7 +58,7 @@ function programNameOf(file: string): string {
   return `${[packageName, ...path.slice(0, -1), basename(file, '.ts')].join('-')}.mjs`
 }
 
-/** Replaces the paths of files beside a source file by their places in a release. */
+/** Replaces the paths that are relative to a source file by their places in a release. */
 function inRelease(
   code: string,
   { root, id, released }: { root: string; id: string; released: Readonly<Record<string, string>> },

@@ -1,7 +1,10 @@
 import { readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Bundles that are kept besides those in use: a program may have been started, and not run yet. */
+/**
+ * The number of bundles that are kept in addition to those in use. A program may have been started
+ * but not run yet.
+ */
 const keptBundles = 3
 
 /**

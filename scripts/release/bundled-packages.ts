@@ -17,8 +17,7 @@ export interface Part {
 const packageDir = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/
 
 /**
- * Reads which npm packages have code in a bundle, sorted by name, from the `files.json` of the
- * bundle.
+ * Returns the npm packages with code in a bundle, sorted by name, from the bundle's `files.json`.
  */
 export async function readBundledPackages(root: string, filesJson: string): Promise<readonly Part[]> {
   const files = JSON.parse(await readFile(filesJson, 'utf8')) as Record<string, { sources: readonly string[] }>

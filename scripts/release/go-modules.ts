@@ -4,8 +4,8 @@ import { type Part, readLicences } from './bundled-packages.ts'
 import { run } from './run.ts'
 
 /**
- * Reads which Go modules a program was linked from, with the Go library, from the program itself.
- * `source` is the directory of its module in the repository.
+ * Returns the Go modules that a program was linked from, and the Go library. It reads the program
+ * itself. `source` is the directory of its module in the repository.
  */
 export async function readGoModules(root: string, source: string, program: string): Promise<readonly Part[]> {
   const cwd = join(root, source)

@@ -9,7 +9,7 @@ import { run } from './run.ts'
 
 const debArchs: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** Where the package has the release directory. */
+/** The place of the release directory in the package. */
 const home = 'usr/lib/holt'
 
 /**
@@ -45,8 +45,8 @@ async function linkCommands(stage: string): Promise<void> {
 }
 
 /**
- * Links the pages and examples to where people look for those of a package, and adds the license
- * there.
+ * Links the pages and examples into the documentation directory of the package, and adds the
+ * license there.
  */
 async function placeDocs(stage: string, root: string): Promise<void> {
   const target = join(stage, 'usr/share/doc/holt')

@@ -10,7 +10,7 @@ const suite = 'trixie'
 /**
  * Makes a container image of the service for this machine's processor, as an OCI archive: Debian's
  * smallest system with the Debian package. Returns its name. Needs root, mmdebstrap, buildah and a
- * Debian mirror. The packages of Debian are those of the day.
+ * Debian mirror. The Debian packages are the current ones.
  */
 export async function makeImage(
   deb: string,
@@ -26,7 +26,7 @@ export async function makeImage(
       cwd: root,
       env,
     })
-    // Storage of its own: nothing of the image stays on the machine.
+    // Separate storage, so that no part of the image stays on the machine.
     const buildah = (...args: string[]) =>
       run(
         ['buildah', '--root', join(work, 'storage'), '--runroot', join(work, 'run'), '--storage-driver=vfs', ...args],

@@ -12,7 +12,7 @@ import { run } from './run.ts'
 import { writeSbom } from './sbom.ts'
 
 /**
- * Where a release has the files that sources name: relative to lib/bundle, by path in the
+ * The places in a release of the files that sources name: relative to lib/bundle, by path in the
  * repository.
  */
 const released = {
@@ -24,7 +24,7 @@ const released = {
   templates: '../../share/templates',
 } as const
 
-/** What is in a release directory besides the files of this repository. */
+/** The contents of a release directory in addition to the files of this repository. */
 export interface Components {
   readonly node: string
   readonly npm: string
@@ -66,8 +66,8 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string): Pr
 }
 
 /**
- * Copies the launchers, templates, units, the installer, and the pages and examples at the places
- * that links in pages have.
+ * Copies the launchers, templates, units, the installer, the pages and the examples. Pages and
+ * examples keep their relative paths, so that links work.
  */
 async function copyOwnFiles(root: string, dir: string): Promise<void> {
   await cp(join(root, 'deploy/release/bin'), join(dir, 'bin'), { recursive: true })
@@ -112,7 +112,7 @@ async function unpackNode(root: string, arch: Arch, dir: string): Promise<{ node
   await unpack(node, join(dir, 'lib'), strip(2), 'package/bin/node')
   await unpack(node, join(dir, 'share/licenses'), strip(1), '--transform=s,LICENSE,node.txt,', 'package/LICENSE')
   await unpack(await fetchPinned(root, 'npm'), join(dir, 'lib/npm'), strip(1))
-  // Pages for people, half of the package: the base template needs the program alone.
+  // The documentation is half of the package, and the base template needs only the program.
   for (const name of ['docs', 'man']) await rm(join(dir, 'lib/npm', name), { recursive: true, force: true })
   return { node: pins[nodePackage]?.version ?? '', npm: pins.npm?.version ?? '' }
 }

@@ -59,7 +59,7 @@ function describe(outline: CommandOutline, before: readonly string[]): readonly 
   ]
 }
 
-/** Returns a text as man(7) shows it: a line, whose signs are none of the format. */
+/** Returns a text as one line in the format of man(7), with special characters escaped. */
 function text(plain: string): string {
   const line = plain.replaceAll(/\s+/g, ' ').replaceAll('\\', '\\e').replaceAll('-', '\\-')
   return /^[.']/.test(line) ? `\\&${line}` : line

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './run.ts'
 
-/** The packages for users' own projects. Neither needs the other. */
+/** The packages for users' projects. Neither needs the other. */
 const published = ['protocol', 'sdk'] as const
 
 /**
@@ -36,7 +36,7 @@ async function compile(root: string, name: string, outDir: string): Promise<void
 }
 
 async function compileSources(root: string, cwd: string, outDir: string): Promise<void> {
-  // Source maps name the sources by their place on this machine.
+  // Source maps would contain paths of this machine.
   const flags = ['--sourceMap', 'false']
   await run([join(root, 'node_modules/.bin/tsc'), '-p', 'tsconfig.build.json', ...flags, '--outDir', outDir], { cwd })
   await run([process.execPath, join(root, 'scripts/write-manifest.ts'), outDir], { cwd })

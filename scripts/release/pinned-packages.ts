@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './run.ts'
 
-/** A package of the npm registry, of which a release contains one exact version. */
+/** A package of the npm registry. A release contains exactly this version. */
 export interface Pinned {
   readonly version: string
   /** Subresource Integrity, as in package-lock.json. */

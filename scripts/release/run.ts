@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** The longest step: it compiles the guest without a cache. In ms. */
+/** The timeout of a step, in milliseconds. The longest step compiles the guest without a cache. */
 const stepMs = 900_000
 
 interface RunOptions {

@@ -3,8 +3,8 @@ import type { ReleaseFacts } from './facts.ts'
 import { run } from './run.ts'
 
 /**
- * Packs a directory into a `.tar.gz` whose bytes depend on the names, contents and executable bits
- * of its files alone (reproducible-builds.org/docs/archives).
+ * Packs a directory into a `.tar.gz`. Its bytes depend only on the names, contents and executable
+ * bits of the files (reproducible-builds.org/docs/archives).
  */
 export async function writeArchive(dir: string, target: string, { epochSecs }: ReleaseFacts): Promise<void> {
   const same = ['--format=gnu', '--sort=name', `--mtime=@${epochSecs}`, '--owner=0', '--group=0', '--numeric-owner']

@@ -7,7 +7,7 @@ import type { Components } from './make-tree.ts'
 export const notesName = 'RELEASE-NOTES.md'
 
 /**
- * Writes the release notes: how to install, the versions of what is inside, and the part of
+ * Writes the release notes: how to install, the versions of the components, and the part of
  * CHANGELOG.md.
  */
 export async function writeNotes(
@@ -43,7 +43,7 @@ export async function writeNotes(
   await writeFile(join(outDir, notesName), lines.join('\n'))
 }
 
-/** Returns the changes of a version, or of the unreleased one. Throws if there are neither. */
+/** Returns the changes of a version, or of the unreleased one. Throws if both are missing. */
 export function changesOf(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1)
   const names = [`${version} `, `${version}\n`, 'Unreleased', '[Unreleased]']

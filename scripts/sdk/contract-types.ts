@@ -35,13 +35,16 @@ interface TypePart {
 /** The contract as declarations. */
 export interface Contract {
   readonly declarations: ReadonlyMap<string, string>
-  /** Returns the declaration of a part as an interface; null where its type is none. */
+  /**
+   * Returns the declaration of a part as an interface; null if its type is not inferred from an
+   * object schema.
+   */
   readonly partOf: (name: string, part: TypePart) => string | null
 }
 
 /**
- * Returns every declaration of the contract by its name, without zod: types that are inferred from
- * schemas are written out with the descriptions of the schemas, all others are as the compiler
+ * Returns every declaration of the contract by its name, without zod. Types that are inferred from
+ * schemas are written out with the descriptions of the schemas. All others are as the compiler
  * wrote them. `compiled` is the directory of the contract's declarations.
  */
 export async function readContract(compiled: string): Promise<Contract> {
@@ -52,7 +55,7 @@ export async function readContract(compiled: string): Promise<Contract> {
     if (file.endsWith('.d.ts')) addPlain(declarations, await readFile(join(compiled, file), 'utf8'))
   }
   for (const { name, schema, side, doc } of types) {
-    // Types whose values are made by a transformation are the service's own.
+    // Types of transformed values are internal to the service.
     const body = attempt(() => bodyOfSchema(schema, side, names))
     if (body === null) continue
     const isObject = schema._zod.def.type === 'object'
@@ -67,8 +70,8 @@ export async function readContract(compiled: string): Promise<Contract> {
 }
 
 /**
- * An editor shows no comments of fields behind `Omit` and `Pick`: a part is an interface of its
- * own.
+ * Returns a part as a separate interface, because an editor shows no comments of fields behind
+ * `Omit` and `Pick`.
  */
 function declarationOfPart(name: string, part: TypePart, { schema, side }: InferredType, names: Names): string | null {
   const { def } = schema._zod
@@ -103,7 +106,10 @@ function docLines(text: string): readonly string[] {
   return text.split('\n').map((line) => line.replace(/^\s*\*? ?/, '').trimEnd())
 }
 
-/** A schema that takes what it makes has one name for both sides. */
+/**
+ * Returns the names of schemas. If the input and output types of a schema are equal, one name is
+ * used for both sides.
+ */
 function namesOf(types: readonly InferredType[]): Names {
   const bySchema = Map.groupBy(types, ({ schema }) => schema)
   const names: Names = {
@@ -135,12 +141,14 @@ function attempt(make: () => string): string | null {
   try {
     return make()
   } catch {
-    // A transformation, whose result the schema does not tell.
+    // The schema does not describe the result of a transformation.
     return null
   }
 }
 
-/** The JSON of each route, in place of what is derived from the route table. */
+/**
+ * Returns the JSON types of each route, in place of types that are derived from the route table.
+ */
 function routeTypes(names: Names): Readonly<Record<string, string>> {
   const answers: string[] = []
   const bodies: string[] = []

@@ -1,13 +1,13 @@
-/** Which side of a schema: the values that it takes, or those that it makes. */
+/** A side of a schema: the values that it accepts, or those that it returns. */
 export type Side = 'input' | 'output'
 
-/** The parts of a zod schema that are read here (zod.dev/library-authors). */
+/** The parts of a zod schema that this module reads (zod.dev/library-authors). */
 export interface Schema {
   readonly description?: string | undefined
   readonly _zod: {
     readonly def: Definition
     readonly parent?: Schema | undefined
-    /** Set where the field may be left out. */
+    /** Set if the field is optional. */
     readonly optin?: string | undefined
     readonly optout?: string | undefined
   }
@@ -31,11 +31,13 @@ type Definition =
   | { readonly type: 'default'; readonly innerType: Schema; readonly defaultValue: unknown }
   | { readonly type: 'pipe'; readonly in: Schema; readonly out: Schema }
 
-/** What the schemas of a contract are called. */
+/** The names of a contract's schemas. */
 export interface Names {
-  /** Returns the name of a schema's type; null where it has none. */
+  /** Returns the name of a schema's type; null if it has none. */
   readonly nameOf: (schema: Schema, side: Side) => string | null
-  /** Returns the type of a string of a pattern, where it is narrower than `string`. */
+  /**
+   * Returns the type of a string with a pattern, if it is narrower than `string`; null otherwise.
+   */
   readonly typeOfPattern: (pattern: RegExp, side: Side) => string | null
 }
 
@@ -44,7 +46,7 @@ export function typeOfSchema(schema: Schema, side: Side, names: Names): string {
   return names.nameOf(schema, side) ?? bodyOfSchema(schema, side, names)
 }
 
-/** Returns the TypeScript type of a schema, written out even where it has a name. */
+/** Returns the TypeScript type of a schema, written out even if it has a name. */
 export function bodyOfSchema(schema: Schema, side: Side, names: Names): string {
   const { def } = schema._zod
   const typeOf = (inner: Schema) => typeOfSchema(inner, side, names)
@@ -95,7 +97,10 @@ function narrowerType(checks: readonly Check[], side: Side, names: Names): strin
   return null
 }
 
-/** A transformation of a text into a text is the only one whose result is known. */
+/**
+ * Returns the type of a transformed value. Only a transformation of a text into a text has a known
+ * result.
+ */
 function typeOfTransformed(source: Schema, names: Names): string {
   const type = typeOfSchema(source, 'output', names)
   if (type !== 'string') throw new Error(`The result of a transformation of ${type} is not known here.`)
@@ -120,7 +125,7 @@ export function typeOfFields(
   return `{\n${indent(lines.join(''))}}`
 }
 
-/** Returns the doc comment of a property; a default is a tag of its own. */
+/** Returns the doc comment of a property. A default is a separate tag. */
 function docOf(field: Schema, side: Side): string {
   const given = side === 'input' ? defaultOf(field) : undefined
   return docComment([descriptionOf(field), given === undefined ? '' : `@default ${JSON.stringify(given)}`])

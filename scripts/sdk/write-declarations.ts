@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { type Contract, readContract } from './contract-types.ts'
 
-/** Takes the place of the types that are derived from the route table. */
+/** The replacement for the types that are derived from the route table. */
 const routeTypes = `import type { Answers, Bodies, RouteName } from './contract.ts';
 /** The JSON a route answers with. */
 export type JsonAnswer<Name extends RouteName> = Answers[Name];
@@ -49,7 +49,7 @@ export async function writeDeclarations({ client, contract, outDir }: Places): P
   await Promise.all([client, contract].map((dir) => rm(dir, { recursive: true })))
 }
 
-/** Returns the types of the contract that a file names, by the names that it gives them. */
+/** Returns the types of the contract that a file imports, by their local names. */
 function importedTypes(text: string): ReadonlyMap<string, string> {
   const names = [...text.matchAll(fromContract)].flatMap(([, list = '']) => list.split(','))
   const pairs = names.flatMap((name): [string, string][] => {
@@ -59,7 +59,7 @@ function importedTypes(text: string): ReadonlyMap<string, string> {
   return new Map(pairs)
 }
 
-/** Puts the names of interfaces in the places of `Omit` and `Pick` of types of the contract. */
+/** Replaces `Omit` and `Pick` of types of the contract by names of interfaces. */
 function withNamedParts(text: string, { partOf }: Contract): { text: string; parts: ReadonlyMap<string, string> } {
   const types = importedTypes(text)
   const parts = new Map<string, string>()
@@ -97,7 +97,7 @@ async function reachableFiles(dir: string): Promise<ReadonlyMap<string, string>>
   return files
 }
 
-/** Returns the declarations of the names, and of everything that they name. */
+/** Returns the declarations of the names, and of all names that they contain. */
 function reachableTypes(declarations: ReadonlyMap<string, string>, names: ReadonlySet<string>): string {
   const found = new Map<string, string>()
   const todo = [...names]

@@ -7,7 +7,7 @@ export interface Broken {
 const maxColumns = 100
 const maxWords = 25
 
-/** A clause as the subject of a sentence, or a comment without a subject. */
+/** Openings of a clause as the subject of a sentence, or of a comment without a subject. */
 const bannedOpening = /^(?:What|Whatever|Who|Whoever|Whether|One that|Those that|That which|Where)\b(?!.*\?$)/
 
 /** Returns the places of a file that break a rule, in order. */
@@ -91,7 +91,7 @@ function sentencesOf(text: string): readonly string[] {
     .filter((sentence) => sentence !== '')
 }
 
-/** Returns the first line of each docstring: a comment with two stars, or a Go comment before a declaration. */
+/** Returns the first line of each docstring: a comment with two stars. */
 function docstringsOf(lines: readonly string[]): readonly Block[] {
   return lines.flatMap((line, at) => {
     const single = /^\s*\/\*\* (.*?)(?: \*\/)?$/.exec(line)?.[1]
