@@ -11,7 +11,10 @@ interface Result {
   readonly daemon_grown_mib: number
 }
 
-/** Prints the newest result at length of each attack as rows of the table in docs/reliability.md: `node chaos/print-figures.ts`. */
+/**
+ * Prints the newest result at length of each attack, as rows of the table in docs/reliability.md:
+ * `node chaos/print-figures.ts`.
+ */
 function printFigures(): void {
   const lines = existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8').trimEnd().split('\n') : []
   const results = lines.map((line) => JSON.parse(line) as Result)

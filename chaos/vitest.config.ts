@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     name: 'chaos',
     include: ['**/*.test.ts'],
-    // The one real service of the end-to-end tests, with their rig and their search for leaks.
+    // The service of the end-to-end tests, with their rig and their leak check.
     globalSetup: ['../packages/testkit/src/print-seed.ts', '../e2e/support/global-setup.ts'],
     setupFiles: ['../e2e/support/leak-check.ts'],
     fileParallelism: false,

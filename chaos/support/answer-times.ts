@@ -2,10 +2,10 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { service } from '../../e2e/support/facts.ts'
 
-/** A request that is not answered after this time has hung. */
+/** The time after which a request without an answer counts as hung, in milliseconds. */
 const hungMs = 30_000
 
-/** A rest between two requests, so that the measurement adds no load. */
+/** The pause between two requests, in milliseconds, so that the measurement adds little load. */
 const pauseMs = 20
 
 /** A request that a bystander repeats. Its answer has status 200. */
@@ -31,7 +31,7 @@ export async function timesOf(asked: Asked, goesOn: (runs: number) => boolean): 
 
 /**
  * Sends a request over a new connection. Retries if the connection is refused or cut, as any client
- * does; the time includes retries.
+ * does. The time includes retries.
  */
 async function ask(asked: Asked): Promise<void> {
   const what = `${asked.method} ${asked.path}`
@@ -71,8 +71,8 @@ export function quantile(times: readonly number[], part: number): number {
 }
 
 /**
- * Returns the time within which 95 of 100 requests were answered; for few requests, the second
- * longest.
+ * Returns the time within which 95 of 100 requests were answered. With few requests, it is the
+ * second longest.
  */
 export function most(times: readonly number[]): number {
   return Math.min(quantile(times, 0.95), times.at(-2) ?? Number.NaN)

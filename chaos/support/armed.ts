@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { crash, restart } from '../../e2e/support/crash.ts'
 import { findService, repository, type Settings } from '../../e2e/support/service-process.ts'
 
-/** One failure: where, and with which hit of that place. */
+/** One failure: the name of its failpoint, and the hit at which it occurs. */
 export interface Failure {
   readonly name: string
   readonly hit: number
@@ -13,12 +13,12 @@ export interface Failure {
 const directory = join(repository, '.holt', 'chaos')
 const file = join(directory, 'failpoints')
 
-/** How a service is started that can be made to fail. */
+/** The settings of a service with failpoints. */
 export const failing: Settings = { HOLT_FAILPOINTS: `@${file}` }
 
 let armings = 0
 
-/** Arms one failure and no other; null: none. Hits count from here on. */
+/** Arms one failure and disarms all others; null arms none. Hits are counted from here on. */
 export function arm(failure: Failure | null): void {
   mkdirSync(directory, { recursive: true })
   armings += 1
@@ -27,34 +27,34 @@ export function arm(failure: Failure | null): void {
   writeFileSync(`${file}.hits`, '')
 }
 
-/** What was hit since something was armed, in order. */
+/** Returns the names of the failpoints that were hit since the last arming, in order. */
 export function hits(): readonly string[] {
   return readFileSync(`${file}.hits`, 'utf8')
     .split('\n')
     .filter((name) => name !== '')
 }
 
-/** Whether a failure has come about. */
+/** Returns true if a failure has occurred. */
 export function hasFailed({ name, hit }: Failure): boolean {
   return hits().filter((one) => one === name).length >= hit
 }
 
-/** Starts a service anew that can be made to fail. */
+/** Restarts the service with failpoints. */
 export async function startFailing(): Promise<void> {
   arm(null)
   await crash()
   await restart(failing)
 }
 
-/** Disarms, and starts the next service where the last one was killed. */
+/** Disarms, and starts the next service if the last one was killed. */
 export async function goOn(): Promise<void> {
   arm(null)
   if (findService() !== null) return
-  await crash() // It is gone: this only lets go of its connections.
+  await crash() // The service is gone, so this only closes its connections.
   await restart(failing)
 }
 
-/** Every hit as failures of both kinds. */
+/** Returns two failures, one of each action, for every hit. */
 export function failuresAt(names: readonly string[]): readonly Failure[] {
   const counts = new Map<string, number>()
   return names.flatMap((name) => {

@@ -7,8 +7,8 @@ import { deleteProject, makeProject } from './own-project.ts'
 type PerBystander<Value> = Readonly<Record<'true' | 'whoami', Value>>
 
 /**
- * Two clients without a part in the attack: one runs `true` in a runtime, the other asks for its
- * identity from its own project.
+ * Two clients that take no part in the attack. One runs `true` in a runtime, and the other asks for
+ * its identity from its own project.
  */
 export class Bystanders implements AsyncDisposable {
   readonly #asked: PerBystander<Asked>

@@ -1,12 +1,12 @@
 /**
- * What a program in a runtime can try against the machine, for so many seconds: Python, run as
- * root.
+ * An attack of a program in a runtime against the machine, for a number of seconds. It is written
+ * in Python and runs as root.
  */
 export interface InsideAttack {
   readonly name: string
-  /** Reads its seconds from `sys.argv[1]`, and ends by itself where it is let. */
+  /** The program. It reads the seconds from `sys.argv[1]`, and ends by itself if it can. */
   readonly program: string
-  /** Absent: none. */
+  /** The network of the runtime. Absent: none. */
   readonly network?: 'none' | 'some'
 }
 
@@ -16,8 +16,8 @@ end = time.monotonic() + float(sys.argv[1])
 `
 
 /**
- * Each is stopped by its time, its limit, or the kernel, and none of these is a failure of the
- * service.
+ * The attacks. Each is stopped by its time, its limit, or the kernel, and none of these is a
+ * failure of the service.
  */
 export const insideAttacks: readonly InsideAttack[] = [
   {

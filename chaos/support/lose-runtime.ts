@@ -5,8 +5,8 @@ import { cgroupsOf, processesOf } from '../../e2e/support/host.ts'
 import { until } from '../../e2e/support/until.ts'
 
 /**
- * Has nothing run of a runtime, and nothing of it mounted below a directory, as after a reboot. No
- * daemon runs.
+ * Kills all processes of a runtime and removes its mounts below a directory, as a reboot does. No
+ * daemon may run.
  */
 export async function loseRuntime(id: string, dir: string): Promise<void> {
   for (const group of cgroupsOf(id)) thaw(group)
@@ -27,7 +27,10 @@ export function unmountBelow(dir: string): void {
   for (const point of points.filter((one) => one.startsWith(`${dir}/`)).reverse()) execFileSync('umount', [point])
 }
 
-/** What is frozen does not end (cgroup v1: `freezer.state`, v2: `cgroup.freeze`). */
+/**
+ * Thaws a cgroup, because frozen processes do not end (cgroup v1: `freezer.state`, v2:
+ * `cgroup.freeze`).
+ */
 function thaw(group: string): void {
   const [v1, v2] = [join(group, 'freezer.state'), join(group, 'cgroup.freeze')]
   if (existsSync(v1)) writeFileSync(v1, 'THAWED')
@@ -38,6 +41,6 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended in between.
+    // It has ended meanwhile.
   }
 }

@@ -2,8 +2,8 @@ import { expect } from 'vitest'
 import type { Evidence, Tally } from './attacker/target.ts'
 
 /**
- * Fails where an attack was none: it did too little, or was answered what only something else is
- * answered.
+ * Fails if an attack was not effective: it did too little, or got answers that an effective one
+ * does not get.
  */
 export function proveAttacked({ least, answers = {} }: Evidence, tally: Tally): void {
   const { answers: given, ...counts } = tally

@@ -14,18 +14,15 @@ import { type Registry, startRegistry } from '../../packages/builder/test/suppor
 import { makeSmallBase } from '../../packages/builder/test/support/small-base.ts'
 import type { Scenario } from './scenarios.ts'
 
-/**
- * A registry on loopback with small systems in it, each an image of its own, so that each is
- * pulled.
- */
+/** A registry on loopback with small systems. Each is a separate image, so that each is pulled. */
 interface Shelf {
-  /** Puts an image of this name into the registry and answers its reference. */
+  /** Adds an image with this name to the registry and returns its reference. */
   publish(name: string): Promise<string>
 }
 
 let shelf: Promise<Shelf> | null = null
 
-/** Starts the registry for the test that runs. */
+/** Starts the registry for the running test. */
 async function openShelf(): Promise<Shelf> {
   const dir = mkdtempSync(join(tmpdir(), 'holt-chaos-images-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
@@ -51,8 +48,8 @@ async function openShelf(): Promise<Shelf> {
 }
 
 /**
- * A build of a container image that is pulled for it, with a file of a context and a step that
- * reads it.
+ * A build from a container image that is pulled for it, with a file of a context and a step that
+ * reads the file.
  */
 export const pulledBuild: Scenario = {
   name: 'build of a container image',

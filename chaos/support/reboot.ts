@@ -5,18 +5,15 @@ import { service } from '../../e2e/support/facts.ts'
 import { stateDir } from '../../e2e/support/service-process.ts'
 import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 
-/** What things are of that are of another boot. */
+/** The boot id that stands for another boot. */
 const otherBoot = 'another-boot'
 
-/**
- * How far the clock of another boot is from that of this one: a host that has run for an hour less.
- */
+/** The offset of the other boot's clock, in milliseconds: a host that has run for an hour less. */
 const otherUptimeMs = 3_600_000
 
 /**
- * Has the installation as a reboot leaves it, and nothing else of the machine: no process, no
- * mount, no cgroup and nothing in `/run`, and what is noted of the boot is of another one. No
- * daemon runs.
+ * Leaves the installation as a reboot does: no process, mount or cgroup, nothing in `/run`, and
+ * records of another boot. The rest of the machine is unchanged. No daemon may run.
  */
 export async function loseAllInReboot(): Promise<void> {
   for (const id of readdirSync(join(stateDir, 'runtimes'))) {
@@ -34,8 +31,8 @@ export async function loseAllInReboot(): Promise<void> {
 }
 
 /**
- * The boot that deadlines are noted under, and by how much the wall clock is ahead of that boot's
- * own, in milliseconds.
+ * Returns the boot under which deadlines are recorded. `offset` is the time by which the wall clock
+ * is ahead of that boot's clock, in milliseconds.
  */
 export function notedClock(): { readonly bootId: string; readonly offset: number } {
   using database = openStore()
@@ -44,7 +41,7 @@ export function notedClock(): { readonly bootId: string; readonly offset: number
   return { bootId, offset: Number(offset) }
 }
 
-/** The boot of this machine. */
+/** Returns the boot id of this machine. */
 export function bootOfHost(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
@@ -60,8 +57,8 @@ function openStore(): DatabaseSync {
 }
 
 /**
- * Removes the cgroup that holds the installation's runtimes, with all below it, in each hierarchy:
- * it has no process any more.
+ * Removes the cgroup of the installation's runtimes, with its descendants, in each hierarchy. It
+ * has no process any more.
  */
 function removeCgroups(): void {
   const root = '/sys/fs/cgroup'

@@ -6,15 +6,12 @@ import type { Tally, Target } from './attacker/target.ts'
 const main = fileURLToPath(new URL('attacker/main.ts', import.meta.url))
 
 /**
- * An attacker who is not over so long after the time that it has at the least does not end by
+ * The time after the minimum time at which an attacker is killed, because it does not end by
  * itself.
  */
 const lateMs = 90_000
 
-/**
- * An attack from outside, and how long it goes on: for a time at the least, and until enough was
- * seen.
- */
+/** An attack from outside. It lasts for a minimum time, and until `enough` resolves. */
 export interface Attacking {
   readonly target: Target
   readonly leastMs: number
@@ -22,7 +19,7 @@ export interface Attacking {
 }
 
 /**
- * Runs an attack from outside in a process of its own, so that it takes no time of who measures.
+ * Runs an attack from outside in a separate process, so that it takes no time from the measurement.
  */
 export async function runAttacker(name: string, { target, leastMs, enough }: Attacking): Promise<Tally> {
   const child = spawn(nodeBinary(), [main, JSON.stringify({ name, leastMs, target })], {
@@ -31,7 +28,7 @@ export async function runAttacker(name: string, { target, leastMs, enough }: Att
     timeout: leastMs + lateMs,
     killSignal: 'SIGKILL',
   })
-  child.stdin.on('error', () => {}) // One that has ended by itself says so with its code.
+  child.stdin.on('error', () => {}) // An attacker that has ended reports that with its exit code.
   void enough.then(() => child.stdin.end())
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))

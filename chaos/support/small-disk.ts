@@ -21,8 +21,8 @@ import { every } from './length.ts'
 import { loseRuntime, unmountBelow } from './lose-runtime.ts'
 
 /**
- * Room beside a copy of the state for some runtimes and a memory snapshot, at length for an image
- * as well, and soon used up.
+ * The free space in addition to a copy of the state. It suffices for some runtimes and a memory
+ * snapshot, and at length also for an image, but is soon used up.
  */
 const room = { mib: every ? 2048 : 384, inodes: 1536 }
 
@@ -32,14 +32,14 @@ const room = { mib: every ? 2048 : 384, inodes: 1536 }
  */
 const imageName = /^[0-9a-f]{64}\.(?:erofs|base)$/
 
-/** Of the disk nothing is kept by the service itself, so that all that writes meets its end. */
+/** The settings of a service that reserves no disk space, so that all writers run out of it. */
 export const onSmallDisk: Settings = { HOLT_RESERVE_DISK: '0' }
 
 /**
- * A file system of its own, with a copy of the state directory, in the place of that directory: the
- * daemon that runs there is the one that the helpers of the tests know. In the short version the
- * images that are there are not copied: each is mounted from where it is. What is made later lies
- * on the disk in both. The state directory is as it was when it is disposed of.
+ * A separate file system with a copy of the state directory, mounted over that directory. The
+ * daemon there is the one that the helpers of the tests use. A short run does not copy the existing
+ * images, but mounts each of them from its original place. New files are always on the disk.
+ * Disposal restores the state directory.
  */
 export class SmallDisk implements AsyncDisposable {
   readonly #dir: string
@@ -48,7 +48,7 @@ export class SmallDisk implements AsyncDisposable {
     this.#dir = dir
   }
 
-  /** Has a daemon run there. */
+  /** Mounts the disk and starts a daemon on it. */
   static async mount(): Promise<SmallDisk> {
     await stopService()
     closeConnections()
@@ -64,7 +64,7 @@ export class SmallDisk implements AsyncDisposable {
     return disk
   }
 
-  /** Takes what is left of it. Answers how much that was. */
+  /** Uses up the free blocks or inodes. Returns the number of bytes or inodes. */
   fill(what: 'blocks' | 'inodes'): number {
     const taken = join(stateDir, '.taken')
     mkdirSync(taken, { recursive: true })
@@ -74,39 +74,42 @@ export class SmallDisk implements AsyncDisposable {
       for (let left = free.ffree; left > 0; left -= 1) writeFileSync(name(), '')
       return free.ffree
     }
-    // A file as large as the free room leaves single blocks, which smaller files take.
+    // A file as large as the free space leaves single blocks, which smaller files use.
     for (let bytes = free.bavail * free.bsize; bytes >= free.bsize; bytes = Math.floor(bytes / 2)) {
       const file = name()
       try {
         execFileSync('fallocate', ['-l', String(bytes), file], { stdio: 'ignore' })
       } catch {
-        rmSync(file, { force: true }) // It does not fit, and half of it may.
+        rmSync(file, { force: true }) // It does not fit, but half of it may.
       }
     }
     return free.bavail * free.bsize
   }
 
-  /** Gives back what was taken. */
+  /** Frees the space that `fill` has used. */
   empty(): void {
     rmSync(join(stateDir, '.taken'), { recursive: true })
   }
 
   /**
-   * Turns it read-only under whoever writes, as an error of the disk does (`ext4(5)`: abort). A
-   * remount alone is refused while files are open.
+   * Makes the disk read-only during writes, as a disk error does (`ext4(5)`: abort). A plain
+   * remount is refused while files are open.
    */
   fail(): void {
     execFileSync('mount', ['-o', 'remount,abort', stateDir])
   }
 
-  /** Has it mended and mounted anew, with nothing left of what ran. No daemon runs. */
+  /**
+   * Repairs the disk and mounts it again, without the processes and mounts of runtimes. No daemon
+   * may run.
+   */
   async mend(): Promise<void> {
     await this.#unmount()
-    // A program that still has it mounted sees the old one.
+    // A program that still has the disk mounted sees the old copy.
     const mended = join(this.#dir, 'mended')
     execFileSync('cp', ['--sparse=always', this.#image, mended])
     const { status } = spawnSync('e2fsck', ['-p', '-f', mended])
-    if (status !== 0 && status !== 1) throw new Error(`e2fsck ended with ${status}`) // 1: it has mended something.
+    if (status !== 0 && status !== 1) throw new Error(`e2fsck ended with ${status}`) // 1: it has repaired something.
     this.#mountOverState(mended)
   }
 
@@ -145,7 +148,9 @@ export class SmallDisk implements AsyncDisposable {
     this.#mountOverState(this.#image)
   }
 
-  /** Mounts a disk over the state directory, and on it the images that are there by name only. */
+  /**
+   * Mounts a disk over the state directory. Then mounts the images that exist there by name only.
+   */
   #mountOverState(disk: string): void {
     const images = every ? [] : imagesIn(stateDir)
     const under = join(this.#dir, 'under')
@@ -169,8 +174,8 @@ export class SmallDisk implements AsyncDisposable {
     // The mount here is this disk, not the directory below it.
     if (!isMounted(stateDir)) return
     await until('nobody uses the disk', async () => tryUnmount(stateDir)).catch(() => {
-      // A runtime of somebody else on this machine may have begun with a copy of our mounts, and
-      // keep what is mounted there until it ends.
+      // Another runtime on this machine may have started with a copy of our mounts, and keeps them
+      // until it ends.
       execFileSync('umount', ['--lazy', stateDir])
     })
     for (const dir of [service.runDir, join(service.runDir, '.runner')])
@@ -179,12 +184,12 @@ export class SmallDisk implements AsyncDisposable {
   }
 }
 
-/** The names of the images that a state directory has. */
+/** Returns the names of the images in a state directory. */
 function imagesIn(dir: string): readonly string[] {
   return readdirSync(join(dir, 'images')).filter((name) => imageName.test(name))
 }
 
-/** Returns the room that a tree takes on a disk, without some of its files. */
+/** Returns the space that a tree takes on a disk, without some of its files. */
 function sizeOf(dir: string, without: readonly string[]): { mib: number; inodes: number } {
   const excluded = without.map((path) => `--exclude=${path}`)
   const count = (...options: string[]) =>
@@ -203,6 +208,6 @@ function tryUnmount(dir: string): boolean {
     execFileSync('umount', [dir], { stdio: 'ignore' })
     return true
   } catch {
-    return false // What was killed still has files open.
+    return false // A killed process still has files open.
   }
 }

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { mainFile, nodeBinary, serviceEnvironment } from '../../e2e/support/service-process.ts'
 
-/** A daemon that cannot start says so within this time, on a busy machine. */
+/** The timeout of a daemon that cannot start, on a busy machine. */
 const timeoutMs = 60_000
 
 /**
- * Starts a daemon over the state directory of the tests, which is expected to end by itself.
- * Answers how it ended, and what it said.
+ * Starts a daemon on the state directory of the tests, and expects that it ends by itself. Returns
+ * its exit code and its output.
  */
 export async function startAndFail(port: number): Promise<{ readonly code: number | null; readonly said: string }> {
   const child = spawn(nodeBinary(), [mainFile, 'serve'], {

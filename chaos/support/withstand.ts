@@ -11,8 +11,8 @@ import { long } from './length.ts'
 import { recordResult } from './record-result.ts'
 
 /**
- * Time within which a bystander is answered during any attack. It is longer on a machine that was
- * slow or busy before the attack.
+ * The time within which a bystander is answered during any attack, in milliseconds. It is longer on
+ * a machine that was slow or busy before the attack.
  */
 const promisedMs = 1_000
 
@@ -22,8 +22,8 @@ const promisedMs = 1_000
 const laterMs = 100
 
 /**
- * The factor by which an attack may delay `whoami` in a short run, which follows other tests, if
- * that is more than the limit of `true`.
+ * The factor by which an attack may delay `whoami` in a short run, which follows other tests. The
+ * limit of `true` applies instead if it is higher.
  */
 const timesCalm = 10
 
@@ -48,7 +48,9 @@ const enoughRuns = 40
 /** The longest time that an attack is extended to reach these counts. */
 const enoughMs = 60_000
 
-/** Time in which descriptors of ended connections are closed in the background. */
+/**
+ * The time in which descriptors of ended connections are closed in the background, in milliseconds.
+ */
 const settleMs = 60_000
 
 /** Limits on the cost of an attack. */
@@ -62,11 +64,10 @@ export interface Conditions {
 }
 
 /**
- * Runs an attack and checks what the service promises meanwhile. `true` in another runtime and
+ * Runs an attack and checks the service's promises meanwhile. `true` in another runtime and
  * `whoami` of another project are answered in time, each over its own connections. The daemon's
  * memory stays within a bound, the daemon does not exit, and its descriptors are unchanged
- * afterwards. Returns the result of the attack. Tells the attack when `true` has been run often
- * enough to judge.
+ * afterwards. Returns the result of the attack. Resolves `enough` when `true` has run often enough.
  */
 export async function withstand<Outcome>(
   { name, bystander, growthMiB }: Conditions,

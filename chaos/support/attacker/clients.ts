@@ -8,7 +8,7 @@ const json = { 'content-type': 'application/json' }
 /** Returns a list of the same value. */
 const many = <Value>(count: number, value: Value) => Array<Value>(count).fill(value)
 
-/** The largest bodies that are taken, and those that take longest to parse or to check. */
+/** The largest accepted bodies, and those that take longest to parse or to validate. */
 const bodies = {
   text: Buffer.from(JSON.stringify({ name: 'x'.repeat(4 * mib - 100) })),
   fields: Buffer.from(`{${Array.from({ length: 300_000 }, (_, n) => `"f${n}":1`).join(',')}}`),
@@ -24,10 +24,10 @@ const bodies = {
   ),
 }
 
-/** What begins as gzip does (RFC 1952) and goes on as nothing does. */
+/** Bytes that begin as gzip does (RFC 1952), followed by invalid data. */
 const brokenGzip = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0]), Buffer.alloc(mib, 0xff)])
 
-/** Lists whose filters leave nothing of what is looked at, and one that is long. */
+/** Lists whose filters exclude every entry that is read, and one long list. */
 const costly = [
   '/v1/agents/audit?subject=none',
   '/v1/agents/event?type=build.ready',
@@ -35,13 +35,10 @@ const costly = [
   '/v1/agents/event?limit=100',
 ]
 
-/** What a project is told that asks for more than it may at once. */
+/** Answers to a project that exceeds its rate limit or quota. */
 const limited = { rate_limited: 0, quota_exceeded: 0 }
 
-/**
- * Sends the same request again and again over one connection, each when the answer of the one
- * before has begun.
- */
+/** Repeats a request over one connection. Each is sent once the previous answer has begun. */
 function again({ socket, note }: Lane, ...request: readonly (string | Buffer)[]): void {
   const send = () => {
     note()
@@ -70,7 +67,7 @@ function thousandOf(bytes: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(1_000).fill(bytes))
 }
 
-/** Attaches so many times, and says the rest once the service has agreed. */
+/** Attaches `count` times, and calls `say` after the service has accepted. */
 function attach(count: number, query: string, say: (lane: Lane) => void): Attack['run'] {
   return (target, time) =>
     lanes(target, time, { count }, (lane) => {
@@ -82,7 +79,7 @@ function attach(count: number, query: string, say: (lane: Lane) => void): Attack
     })
 }
 
-/** Attaches, says the same again and again, and reads nothing of what the service says to that. */
+/** Attaches and repeats a message, but reads no answers. */
 function deaf(said: Buffer, pieces = 1_000): Attack {
   const thousand = thousandOf(said)
   return {
@@ -95,7 +92,7 @@ function deaf(said: Buffer, pieces = 1_000): Attack {
   }
 }
 
-/** Sends JSON for a new runtime, the same again and again. */
+/** Repeatedly sends JSON for a new runtime. */
 function askFor(body: Buffer, evidence: Evidence): Attack {
   return {
     evidence,
@@ -107,7 +104,7 @@ function askFor(body: Buffer, evidence: Evidence): Attack {
   }
 }
 
-/** What a client with a key of a project of its own can do. */
+/** Attacks of a client with a key of its own project. */
 export const clients = {
   'bodies that come byte by byte': {
     evidence: { least: { opened: 500, pieces: 500 } },
@@ -137,7 +134,7 @@ export const clients = {
   },
 
   'bodies of one-byte chunks': {
-    // A slow machine takes no more than a few of them apart in a second.
+    // A slow machine parses only a few of them per second.
     evidence: { least: { opened: 16, bytes_sent: mib }, answers: { invalid_request: 1, ...limited } },
     run: (target, time) => {
       const start = head(target, 'POST /v1/agents/runtime', { ...json, 'transfer-encoding': 'chunked' })
@@ -328,7 +325,7 @@ export const clients = {
   'pings whose answers nobody reads': deaf(frame(9, Buffer.alloc(100)), 500),
 
   'visits to a port': {
-    // The program takes in few at a time.
+    // The program accepts few connections at a time.
     evidence: { least: { opened: 300, closed: 150 }, answers: { 200: 10, port_not_listening: 0, ...limited } },
     run: (target, time) =>
       lanes(target, time, { count: 300 }, ({ socket, index }) => {
@@ -338,7 +335,7 @@ export const clients = {
   },
 
   'bodies to a port that nobody takes': {
-    // The program takes in few at a time.
+    // The program accepts few connections at a time.
     evidence: { least: { opened: 60, bytes_sent: 4 * mib }, answers: { 501: 1, port_not_listening: 0, ...limited } },
     run: (target, time) =>
       lanes(target, time, { count: 60 }, (lane) => {

@@ -1,12 +1,12 @@
 /** The first line of an answer, and the code of an error in its body. */
 const marks = /HTTP\/1\.1 (\d{3}) |"error":\{"code":"(\w+)"/g
 
-/** Longer than any mark, so that none is missed that comes in two pieces. */
+/** The number of kept bytes. It is longer than any mark, so that a mark in two pieces is found. */
 const markBytes = 64
 
 /**
- * Counts the answers of one connection, as they come: by the code of their error, or else by their
- * status.
+ * Returns a function that counts the answers of one connection: by the code of their error, or
+ * otherwise by their status.
  */
 export function countAnswers(answers: Record<string, number>): (data: Buffer) => void {
   const add = (name: string, count: number) => {

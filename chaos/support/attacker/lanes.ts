@@ -3,47 +3,47 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { countAnswers } from './count-answers.ts'
 import type { AttackTime, Tally, Target } from './target.ts'
 
-/** How long an answer is waited for that nobody has read until then. */
+/** The timeout for reading an answer that was not read during the attack, in milliseconds. */
 const lateMs = 5_000
 
-/** The same of an answer before anybody attacks. */
+/** The timeout for an answer before the attack, in milliseconds. */
 const calmMs = 20_000
 
-/** So many connections are opened in one go. */
+/** The number of connections that are opened without a pause. */
 const batch = 100
 
-/** How an attacker's connections are opened. */
+/** The connections of an attacker. */
 export interface Lanes {
-  /** How many at once: one that is closed is opened anew. */
+  /** The number of concurrent connections. A closed one is replaced. */
   readonly count: number
   /**
-   * How many addresses of loopback they come from, each a peer of its own; default: 127.0.0.1, as
-   * everybody else.
+   * The number of loopback addresses that they come from. Each is a separate peer. By default all
+   * come from 127.0.0.1, as other clients do.
    */
   readonly addresses?: number
   /**
-   * Whether what the service answers is read; default: yes. Of what is not, the beginning is looked
-   * at when it is over.
+   * True if answers are read, which is the default. Otherwise only the beginning is read at the end
+   * of the attack.
    */
   readonly reads?: boolean
   /**
-   * Each is asked once beforehand, over a connection that is read: so it is known what those are
-   * answered that are cut before they are.
+   * Requests that are sent once before the attack, over a connection that is read. Their answers
+   * are counted even if those during the attack are cut.
    */
   readonly asksFirst?: readonly string[]
 }
 
-/** What is done over a connection. */
+/** One connection of an attacker. */
 export interface Lane {
   readonly socket: Socket
   readonly index: number
-  /** Notes a piece that was sent. */
+  /** Counts a piece that was sent. */
   readonly note: () => void
 }
 
 /**
- * Keeps connections open and does something over each of them: for a time that begins when each has
- * been begun, since to open thousands takes a slow machine long.
+ * Keeps connections open and calls `use` for each of them. The time begins after all were opened,
+ * because a slow machine takes long to open thousands.
  */
 export async function lanes(
   target: Target,
@@ -87,7 +87,7 @@ export async function lanes(
   const all: Promise<void>[] = []
   for (let index = 0; index < count; index += 1) {
     all.push(lane(index))
-    // What has been opened is looked at in between.
+    // Connections that are already open are handled meanwhile.
     if (index % batch === batch - 1) await sleep(1)
   }
   begin()
@@ -99,11 +99,11 @@ export async function lanes(
 
 function open({ port }: Target, localAddress: string | undefined): Socket {
   const socket = connect({ port, host: '127.0.0.1', ...(localAddress === undefined ? {} : { localAddress }) })
-  socket.on('error', () => {}) // Being cut is what an attacker expects.
+  socket.on('error', () => {}) // An attacker expects to be cut.
   return socket
 }
 
-/** Reads the beginning of what nobody has read so far, and hangs up. */
+/** Reads the beginning of the unread bytes, and closes the connection. */
 function readOnce(socket: Socket, timeoutMs: number, onData: (data: Buffer) => void): void {
   const timer = setTimeout(() => socket.destroy(), timeoutMs)
   socket.once('close', () => clearTimeout(timer))
@@ -126,7 +126,7 @@ async function askOnce(
   })
 }
 
-/** Writes the same again and again for as long as the connection takes it. */
+/** Writes the same bytes repeatedly, as fast as the connection accepts them. */
 export function pour({ socket, note }: Lane, bytes: Buffer | string): void {
   const more = () => {
     while (!socket.destroyed) {
@@ -138,7 +138,7 @@ export function pour({ socket, note }: Lane, bytes: Buffer | string): void {
   more()
 }
 
-/** Writes a byte now and then, so that nobody can say nothing had come. */
+/** Writes a byte at intervals, so that the connection is never silent. */
 export function drip({ socket, note }: Lane, byte: string, everyMs: number): void {
   const timer = setInterval(() => {
     note()
@@ -147,7 +147,7 @@ export function drip({ socket, note }: Lane, byte: string, everyMs: number): voi
   socket.once('close', () => clearInterval(timer))
 }
 
-/** The head of a request, with a key and other headers. */
+/** Returns the head of a request, with a key and other headers. */
 export function head(
   { key }: Pick<Target, 'key'>,
   line: string,
@@ -159,7 +159,7 @@ export function head(
     .join('')}\r\n`
 }
 
-/** So many bytes of a body, each a chunk of its own (RFC 9112, 7.1). */
+/** Returns `bytes` bytes of a body, each in its own chunk (RFC 9112, 7.1). */
 export function oneByteChunks(bytes: number): Buffer {
   return Buffer.alloc(bytes * 6, '1\r\nx\r\n')
 }

@@ -6,21 +6,18 @@ import type { Attack } from './target.ts'
 const mib = 2 ** 20
 
 /**
- * More strangers than are let in at once, so that some of them have to go: at length all of them
- * have been in.
+ * Returns the evidence of more strangers than are accepted at once, so that some are disconnected.
+ * A run at length admits all of them.
  */
 const crowd = (count: number) => ({ opened: short(1_200, count), closed: 100 })
 
-/**
- * What is said to who has sent no request within 15 s; before that nobody has a reason to say
- * anything.
- */
+/** The answer to a client that has sent no request within 15 s. A short run ends before that. */
 const late = short({}, { invalid_request: 0 })
 
-/** What those are told who have no key: that, and that they ask too often. */
+/** The answers to clients without a key: the key is missing, or they ask too often. */
 const refused = { unauthenticated: 5, rate_limited: 0 }
 
-/** What can be done without a key. */
+/** Attacks without a key. */
 export const strangers = {
   '5,000 connections that say nothing, from ten addresses': {
     evidence: { least: crowd(5_000), answers: late },
@@ -33,7 +30,7 @@ export const strangers = {
   },
 
   'headers that come byte by byte': {
-    // Fewer than would drive each other out before they have said anything.
+    // Fewer connections than would displace each other before they have sent anything.
     evidence: { least: { opened: 900, pieces: 500 }, answers: late },
     run: (target, time) =>
       lanes(target, time, { count: 900 }, (lane) => {
@@ -104,7 +101,7 @@ export const strangers = {
   },
 } as const satisfies Record<string, Attack>
 
-/** A request that anybody may send, with a large answer. */
+/** A request that needs no key and has a large answer. */
 const description = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
 
 /** The headers of a WebSocket handshake (RFC 6455, 4.1). */

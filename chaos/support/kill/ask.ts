@@ -6,12 +6,12 @@ import { type Answer, type CallOptions, call, success } from '../../../e2e/suppo
 /** Calls the service with the key of one project. */
 export type Ask = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 
-/** Asks with a key. */
+/** Returns a function that calls the service with a key. */
 export function askWith(key: string): Ask {
   return (method, path, options = {}) => call(method, path, { key, ...options })
 }
 
-/** All that a list has, page by page. */
+/** Returns all items of a list, page by page. */
 export async function listAll<Schema extends z.ZodType>(
   ask: Ask,
   path: string,

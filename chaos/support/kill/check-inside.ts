@@ -5,8 +5,8 @@ import type { Ask } from './ask.ts'
 import { eventKey, type KnownRuntime, type Ledger } from './ledger.ts'
 
 /**
- * Looks into every runtime that runs, and with `wake` into those that are paused: their files and
- * commands are what was acknowledged. Answers how many facts that were.
+ * Checks that the files and commands of every running runtime are the acknowledged ones. With
+ * `wake` it checks paused runtimes, too. Returns the number of facts.
  */
 export async function checkInside({ ask, ledger, wake }: { ask: Ask; ledger: Ledger; wake: boolean }): Promise<number> {
   let facts = 0
@@ -23,7 +23,10 @@ export async function checkInside({ ask, ledger, wake }: { ask: Ask; ledger: Led
   return facts
 }
 
-/** Each file has its bytes. One whose answer was lost is there with all of them, or not at all. */
+/**
+ * Checks that each file has its bytes. A file whose answer was lost either has all of them or does
+ * not exist.
+ */
 async function checkFiles(ask: Ask, ledger: Ledger, { id, state, files }: KnownRuntime): Promise<void> {
   const digests = await digestsOf(ask, id, [...files.keys()])
   if (state.isKnown('paused')) ledger.expectEvent(eventKey('runtime.running', id))
@@ -36,8 +39,8 @@ async function checkFiles(ask: Ask, ledger: Ledger, { id, state, files }: KnownR
 }
 
 /**
- * SHA-256 of those files that are there. A command that reads none brings a paused runtime back all
- * the same.
+ * Returns the SHA-256 of those files that exist. The command resumes a paused runtime even if it
+ * reads no files.
  */
 export async function digestsOf(ask: Ask, id: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const argv = ['sh', '-c', 'for path; do test ! -e "$path" || sha256sum -- "$path"; done', 'sh', ...paths]

@@ -11,27 +11,27 @@ import type { EventLog } from './event-log.ts'
 import { eventKey, type Ledger } from './ledger.ts'
 import { settingsPaths } from './settings-worker.ts'
 
-/** So many dead secrets of keys are tried after each crash. */
+/** The number of dead secrets that are tried after each crash. */
 const deadSecretsMax = 20
 
 /**
- * Longer than a pause, a resume or an end that was cut off takes to be finished by the next daemon.
+ * The timeout for the next daemon to finish an interrupted pause, resume or end, in milliseconds.
  */
 const settleMs = 60_000
 
-/** What is held against what. */
+/** The inputs of a check. */
 export interface Books {
   readonly ask: Ask
   readonly ledger: Ledger
   readonly log: EventLog
-  /** Whether paused runtimes are looked into as well, which brings them back. */
+  /** True if paused runtimes are checked as well, which resumes them. */
   readonly wake: boolean
 }
 
 /**
- * Looks whether all of the ledger is so, and whether there is nothing else: what the lists of the
- * service have is what was acknowledged, and what was sent and not acknowledged at the most. What
- * was open is known from then on. Answers how many facts that were.
+ * Checks that every fact of the ledger holds, and that the service has nothing else. Its lists
+ * contain all that was acknowledged, and at most also requests without an acknowledgement. Facts
+ * that were open are known afterwards. Returns the number of facts.
  */
 export async function checkLedger(books: Books): Promise<number> {
   const counts = [
@@ -103,7 +103,7 @@ function hostOf({ allow }: Policy): string {
   return allow.map(({ host }) => host).join(' ')
 }
 
-/** The event of a version, which is there where the version is. */
+/** Returns the key of a version's event. The event exists if the version does. */
 function changeKey(kind: 'policy' | 'secret', id: string, version: number): string {
   return eventKey(`${kind}.${version === 1 ? 'created' : 'replaced'}`, id, version)
 }
@@ -113,8 +113,8 @@ function atLeastOnce({ events }: Ledger, key: string): void {
 }
 
 /**
- * Valid keys open the service, and dead secrets do not: the newest of these, for an address that
- * sends more wrong ones than a few a second is told to wait.
+ * Checks that valid keys give access, and that dead secrets do not. Only the newest dead secrets
+ * are tried, because an address with more than a few wrong ones a second is told to wait.
  */
 async function checkKeys({ ask, ledger }: Books): Promise<number> {
   const listed = new Set((await listAll(ask, settingsPaths.keys, Key)).map(({ key_id }) => key_id as string))
@@ -124,14 +124,14 @@ async function checkKeys({ ask, ledger }: Books): Promise<number> {
     else if (!ledger.deadSecrets.includes(secret)) ledger.deadSecrets.push(secret)
   }
   const known = new Set(ledger.keys.keys())
-  // The one that is not known is the one that asks.
+  // The only unknown key is the one that sends this request.
   expect([...listed].filter((id) => !known.has(id))).toHaveLength(1)
   const dead = ledger.deadSecrets.slice(-deadSecretsMax)
   for (const key of dead) expect((await call('GET', runtimesPath, { key })).status).toBe(401)
   return ledger.keys.size + dead.length
 }
 
-/** A build that its daemon took with it has failed, and what has ended stays as it is. */
+/** Checks that builds whose daemon was killed have failed, and that ended builds are unchanged. */
 async function checkBuilds({ ask, ledger }: Books): Promise<number> {
   const workers = new Set([...ledger.runtimes.values()].map(({ worker }) => worker))
   const listed = (await listAll(ask, buildsPath, Build)).filter(({ name }) => workers.has(name))
@@ -157,7 +157,7 @@ async function checkEvents({ ledger, log }: Books): Promise<number> {
     if (state.isKnown('revoked')) expect(log.count(eventKey('key.revoked', id)), `the end of ${id}`).toBe(1)
   for (const [key, count] of ledger.events) {
     expect(log.count(key), `events "${key}"`).toBeGreaterThanOrEqual(count)
-    // A revision and a version come about once.
+    // A revision and a version occur once.
     if (key.split(' ').length === 3) expect(log.count(key), `events "${key}"`).toBe(1)
   }
   return ledger.events.size

@@ -10,10 +10,13 @@ import { digestsOf } from './check-inside.ts'
 import type { Ledger } from './ledger.ts'
 import { settingsPaths } from './settings-worker.ts'
 
-/** A build boots a runtime and takes a checkpoint, on a machine that may be busy. */
+/**
+ * The timeout of a build, in milliseconds. It boots a runtime and takes a checkpoint, possibly on a
+ * busy machine.
+ */
 const buildMs = 240_000
 
-/** Expects that a runtime can be made of each snapshot, and has its files. Answers how many. */
+/** Expects that a runtime can be made of each snapshot, and has its files. Returns their number. */
 export async function restoreSnapshots(ask: Ask, ledger: Ledger): Promise<number> {
   const ready = [...ledger.snapshots.values()].filter(({ state }) => state.isKnown('ready'))
   for (const { id, files } of ready) {
@@ -26,8 +29,8 @@ export async function restoreSnapshots(ask: Ask, ledger: Ledger): Promise<number
 }
 
 /**
- * Expects that a build comes to its end that is left alone, under a name whose builds were cut off,
- * and that a runtime of it has what was built.
+ * Expects that an undisturbed build succeeds, under a name whose earlier builds were interrupted.
+ * Expects that a runtime of it has the built file.
  */
 export async function buildToItsEnd(ask: Ask, name: string): Promise<void> {
   const json = { name, from_template: 'base-small', steps: [{ run: 'echo built > /workspace/built' }] }
@@ -46,7 +49,10 @@ export async function buildToItsEnd(ask: Ask, name: string): Promise<void> {
   expect((await ask('DELETE', `${runtimesPath}/${made.runtime_id}`)).status).toBe(204)
 }
 
-/** Deletes all that the ledger knows, and the project, which is refused while it has anything. */
+/**
+ * Deletes everything in the ledger, and then the project, whose deletion is refused while it is not
+ * empty.
+ */
 export async function endProject(ask: Ask, projectId: string, ledger: Ledger): Promise<void> {
   const paths = [
     ...[...ledger.runtimes.values()].map(({ id, state }) =>

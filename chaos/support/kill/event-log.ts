@@ -5,7 +5,7 @@ import type { Ask } from './ask.ts'
 import { eventKey } from './ledger.ts'
 
 /**
- * The log of events of a project, as its clients read it. What was read once has to be there ever
+ * The event log of a project, as its clients read it. An event that was read once must exist ever
  * after.
  */
 export class EventLog {
@@ -17,17 +17,17 @@ export class EventLog {
     this.#ask = ask
   }
 
-  /** All that was read. */
+  /** Returns all events that were read. */
   get events(): readonly Event[] {
     return this.#events
   }
 
-  /** How often the log has an event, by `eventKey`. */
+  /** Returns the number of times that the log has an event, by `eventKey`. */
   count(key: string): number {
     return this.#counts.get(key) ?? 0
   }
 
-  /** Reads what has come, and the last that was read once more. Cursors are 1, 2, 3 and so on. */
+  /** Reads the new events, and the last known one again. Cursors are 1, 2, 3 and so on. */
   async read(): Promise<void> {
     const [last] = this.#events.slice(-1)
     const fresh = await this.#after(Math.max(0, this.#events.length - 1))
@@ -44,7 +44,7 @@ export class EventLog {
     }
   }
 
-  /** Reads all of it from its beginning, and holds it against what was read piece by piece. */
+  /** Reads the whole log again, and compares it with the events that were read before. */
   async readAgain(): Promise<void> {
     expect(await this.#after(0)).toEqual(this.#events)
   }

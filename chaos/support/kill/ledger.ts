@@ -1,27 +1,27 @@
 import { Fact } from './fact.ts'
 
-/** What is known of one runtime. */
+/** The knowledge about one runtime. */
 export interface KnownRuntime {
   readonly id: string
-  /** The worker whose it is, as its metadata says. */
+  /** The worker that owns it, as its metadata says. */
   readonly worker: string
   readonly state: Fact<'running' | 'paused' | 'terminated'>
-  /** SHA-256 of each file, by its path; null: it is not there. */
+  /** The SHA-256 of each file, by its path; null if it does not exist. */
   readonly files: Map<string, Fact<string | null>>
   /** The exit code of each command, by its id. */
   readonly commands: Map<string, number>
 }
 
-/** What is known of one snapshot. */
+/** The knowledge about one snapshot. */
 export interface KnownSnapshot {
   readonly id: string
   readonly worker: string
   readonly state: Fact<'ready' | 'deleted'>
-  /** What a runtime of it begins with: SHA-256 by path. */
+  /** The files of a runtime that is made of it: SHA-256 by path. */
   readonly files: ReadonlyMap<string, string>
 }
 
-/** What is known of one key. */
+/** The knowledge about one key. */
 export interface KnownKey {
   readonly id: string
   readonly worker: string
@@ -29,12 +29,12 @@ export interface KnownKey {
   secret: string
 }
 
-/** A network policy, null where there is none of that name. */
+/** A network policy; null if none has the name. */
 export type PolicyValue = { readonly revision: number; readonly host: string } | null
 
 /**
- * Everything that the service has acknowledged, and that must therefore be so after every crash,
- * with what it may or may not have done where an answer was lost.
+ * All facts that the service has acknowledged, which must hold after every crash. For lost answers
+ * it has the possible results.
  */
 export class Ledger {
   readonly runtimes = new Map<string, KnownRuntime>()
@@ -42,21 +42,21 @@ export class Ledger {
   readonly keys = new Map<string, KnownKey>()
   /** By name. */
   readonly policies = new Map<string, Fact<PolicyValue>>()
-  /** The version of each secret, null where there is none, by name. */
+  /** The version of each secret, by name; null if it does not exist. */
   readonly secrets = new Map<string, Fact<number | null>>()
   readonly builds = new Map<string, Fact<'under way' | 'ready' | 'failed'>>()
   /** Secrets of keys that were revoked or rotated away. */
   readonly deadSecrets: string[] = []
-  /** How often the log has to have an event at the least, by `eventKey`. */
+  /** The minimal number of times that the log must have an event, by `eventKey`. */
   readonly events = new Map<string, number>()
   /**
-   * Requests that were answered that nothing came of them: each may have left what has failed, and
-   * nothing else.
+   * The number of requests that were answered with a failure. Each may have left one failed object,
+   * and nothing else.
    */
   readonly failures = { runtimes: 0, snapshots: 0 }
   acknowledged = 0
 
-  /** A runtime was made, with files that are known. */
+  /** Adds a new runtime, with its known files. */
   addRuntime(id: string, worker: string, files: ReadonlyMap<string, string> = new Map()): void {
     if (this.runtimes.has(id)) throw new Error(`${id} was made twice`)
     const facts = [...files].map(([path, digest]) => [path, new Fact<string | null>(path, digest)] as const)
@@ -64,23 +64,20 @@ export class Ledger {
     this.expectEvent(eventKey('runtime.running', id))
   }
 
-  /** A change was acknowledged that the log tells of. */
+  /** Counts an acknowledged change that the log must contain. */
   expectEvent(key: string): void {
     this.events.set(key, (this.events.get(key) ?? 0) + 1)
   }
 }
 
-/** The files of a runtime that are there for certain. */
+/** Returns the files of a runtime that certainly exist. */
 export function knownFiles({ files }: KnownRuntime): ReadonlyMap<string, string> {
   return new Map(
     [...files].flatMap(([path, { values }]) => (values.length === 1 && values[0] != null ? [[path, values[0]]] : [])),
   )
 }
 
-/**
- * What tells an event from others: what happened to what, and the revision or version that came of
- * it.
- */
+/** Returns the key of an event: its type and subject, and the new revision or version. */
 export function eventKey(type: string, subject: string, number?: unknown): string {
   return typeof number === 'number' ? `${type} ${subject} ${number}` : `${type} ${subject}`
 }

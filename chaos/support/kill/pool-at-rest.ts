@@ -6,23 +6,26 @@ import type { Settings } from '../../../e2e/support/service-process.ts'
 import { until } from '../../../e2e/support/until.ts'
 import type { Ledger } from './ledger.ts'
 
-/** So many wait at the least, so that creates come out of the pool. */
+/** The minimal size of a pool, so that creates use it. */
 const floor = 2
 
-/** The service as users have it, with pools, as small as the workers are few. */
+/** The settings of a service with pools. They are small, because there are few workers. */
 export const withPools: Settings = { HOLT_POOL_MIN: `${floor}`, HOLT_POOL_MAX: '4' }
 
-/** To fill a pool, and to take away what a killed daemon was making, on a busy machine. */
+/**
+ * The timeout for filling a pool, and for removing the unfinished runtimes of a killed daemon, on a
+ * busy machine.
+ */
 const restMs = 120_000
 
-/** Waits until a runtime waits in a pool. */
+/** Waits until a pool has a runtime. */
 export async function poolHasOne(): Promise<void> {
   await until('a member waits', async () => (await sumOf('holt_pool_members', { state: 'ready' })) > 0, restMs)
 }
 
 /**
- * Expects that the machine comes to have the runtimes of the ledger, those that wait in a pool, and
- * no other: what a killed daemon was making is gone.
+ * Waits until the machine has only the runtimes of the ledger and those in a pool. The unfinished
+ * runtimes of a killed daemon must be removed.
  */
 export async function nothingBesidesPool(ledger: Ledger): Promise<void> {
   const owned = new Set(

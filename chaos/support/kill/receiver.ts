@@ -11,20 +11,19 @@ import type { EventLog } from './event-log.ts'
 
 const webhooksPath = '/v1/agents/webhook'
 
-/** A message that could not be sent is tried again within this time. */
+/** The timeout for messages, in milliseconds. A failed message is retried within it. */
 const arriveMs = 120_000
 
-/** Webhooks may go to loopback, where the receiver is. */
+/** The settings that allow webhooks to loopback, the address of the receiver. */
 export const toLoopback: Settings = { HOLT_EGRESS_ALLOWED_NETWORKS: '127.0.0.0/8' }
 
 /**
- * Who is sent each event of policies, secrets and keys over a webhook, and lives through all
- * daemons.
+ * Receives all events of policies, secrets and keys over a webhook. It outlives the daemons.
  */
 export class Receiver implements AsyncDisposable {
   readonly #server: Server
   readonly #ask: Ask
-  /** The ids of the events that have come, each once, in the order of their coming. */
+  /** The ids of the received events, each once, in the order of arrival. */
   readonly #came = new Set<string>()
   #webhook: { readonly path: string; readonly after: number } | null = null
 
@@ -37,7 +36,7 @@ export class Receiver implements AsyncDisposable {
     })
   }
 
-  /** Has a webhook for what comes after all that `log` has read. */
+  /** Starts a receiver with a webhook for the events after those that `log` has read. */
   static async begin(ask: Ask, log: EventLog): Promise<Receiver> {
     const receiver = new Receiver(ask)
     await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve))
@@ -50,8 +49,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Expects that each event that the log has come to have has come, for the first time in their
-   * order. Answers how many.
+   * Expects that every event in the log was received, and that first deliveries are in the order of
+   * the log. Returns their number.
    */
   async check(log: EventLog): Promise<number> {
     const { after } = this.#webhook ?? { after: 0 }

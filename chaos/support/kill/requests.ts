@@ -4,45 +4,46 @@ import type { Chance } from '../chance.ts'
 import type { Ask } from './ask.ts'
 import type { Ledger } from './ledger.ts'
 
-/** What a request is answered with, as tests look into it. */
+/** The body of an answer, as tests inspect it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 export type Json = any
 
 /**
- * How often a request is sent again that was answered that it may come again, and how long after.
+ * The number of times that a refused request is retried, and the pause before each, in
+ * milliseconds.
  */
 const again = { times: 10, waitMs: 300 }
 
 /** A request that changes something. */
 export interface Change {
   readonly send: () => Promise<Answer>
-  /** Each time before it is sent: from then on it may have been done. */
+  /** Called each time before it is sent. From then on the change may have been made. */
   readonly begin?: () => void
   readonly acknowledge: (json: Json) => void
   /** The status of success. Default 201. */
   readonly expected?: readonly number[]
-  /** That of one that is sent again after it was done. */
+  /** The statuses of success of a request that is repeated after it succeeded. */
   readonly expectedAgain?: readonly number[]
-  /** Whether an error is no surprise. */
+  /** Returns true if an error code is expected. */
   readonly refused?: (code: string) => boolean
-  /** It was answered that nothing came of it, though it may come again. */
+  /** Called after an answer that the request failed, but may be retried. */
   readonly gaveUp?: () => void
   /**
-   * Whether it is sent until it is known what became of it. What else can be seen is left open now
-   * and then.
+   * True if it is repeated until its result is known. For other changes the result sometimes stays
+   * open, because it can be seen later.
    */
   readonly mustBeKnown: boolean
 }
 
 /**
- * The requests of one worker, one after another. What is acknowledged is written down; what is lost
- * with the daemon is sent again when there is another.
+ * The requests of one worker, one after another. Records acknowledged changes. If an answer is lost
+ * with the daemon, repeats the request with the next one.
  */
 export class Requests {
   readonly #ledger: Ledger
   readonly #chance: Chance
   #lost: Change | null = null
-  /** Answers that say neither yes nor come again. */
+  /** Answers that are neither a success nor a request to retry. */
   readonly surprises: string[] = []
 
   constructor(ledger: Ledger, chance: Chance) {
@@ -50,7 +51,7 @@ export class Requests {
     this.#chance = chance
   }
 
-  /** Whether an answer was lost. */
+  /** Returns true if an answer was lost. */
   get isLost(): boolean {
     return this.#lost !== null
   }
@@ -60,7 +61,10 @@ export class Requests {
     return this.#send(change, false)
   }
 
-  /** Finds out what became of the request whose answer was lost, or leaves that to who looks. */
+  /**
+   * Determines the result of the request whose answer was lost, or leaves it open for a later
+   * check.
+   */
   async recover(): Promise<void> {
     const lost = this.#lost
     this.#lost = null
@@ -85,7 +89,7 @@ export class Requests {
     }
   }
 
-  /** Whether this is the last answer. */
+  /** Returns true if this is the final answer. */
   #settle(change: Change, { status, text }: Answer, isAgain: boolean): boolean {
     const { acknowledge, expected = [201], expectedAgain = [], refused = () => false } = change
     if (expected.includes(status) || (isAgain && expectedAgain.includes(status))) {
@@ -99,7 +103,7 @@ export class Requests {
   }
 }
 
-/** A POST that is one request however often it is sent. */
+/** Returns a POST that counts as one request, however often it is sent. */
 export function keyed(ask: Ask, path: string, json: object): Change['send'] {
   const headers = { 'idempotency-key': crypto.randomUUID() }
   return () => ask('POST', path, { json, headers })

@@ -5,17 +5,17 @@ import { Fact } from './fact.ts'
 import { eventKey, type KnownKey, type Ledger, type PolicyValue } from './ledger.ts'
 import { type Change, keyed, type Requests } from './requests.ts'
 
-/** Where network policies, secrets and keys are. */
+/** The paths of network policies, secrets and keys. */
 export const settingsPaths = {
   policies: '/v1/agents/network-policy',
   secrets: '/v1/agents/secret',
   keys: '/v1/agents/key',
 } as const
 
-/** The most keys that one worker has at a time. */
+/** The largest number of keys of one worker. */
 const keysMax = 3
 
-/** What every part of a worker has. */
+/** The objects that all parts of a worker share. */
 export interface Parts {
   readonly ask: Ask
   readonly ledger: Ledger
@@ -23,7 +23,7 @@ export interface Parts {
   readonly requests: Requests
 }
 
-/** The part of a worker that sets, replaces and removes a policy, a secret and keys. */
+/** The part of a worker that creates, replaces and removes a policy, a secret and keys. */
 export class SettingsWorker {
   readonly #name: string
   readonly #parts: Parts
@@ -34,7 +34,7 @@ export class SettingsWorker {
     this.#parts = parts
   }
 
-  /** Does one of these things. */
+  /** Makes one change. */
   step(): Promise<void> {
     switch (this.#parts.chance.pick(['policy', 'secret', 'key'])) {
       case 'policy':
@@ -52,7 +52,7 @@ export class SettingsWorker {
     const fact = ledger.policies.get(name) ?? new Fact<PolicyValue>(name, null)
     ledger.policies.set(name, fact)
     const [now, ...others] = fact.values
-    // What it is comes out when somebody looks.
+    // A later check determines the value.
     if (now === undefined || others.length > 0) return
     const path = `${settingsPaths.policies}/${name}`
     if (now !== null && chance.below(4) === 0) {
@@ -65,7 +65,7 @@ export class SettingsWorker {
     const post = keyed(ask, settingsPaths.policies, json)
     return requests.make({
       send: now === null ? post : () => ask('PUT', path, { json }),
-      // A create is one however often it is sent; to replace it twice makes two revisions.
+      // A repeated create counts once, but a repeated replacement makes two revisions.
       begin: () =>
         fact.mayBecome((value) => ({ revision: now === null || value === null ? 1 : value.revision + 1, host })),
       acknowledge: ({ policy_id: id, revision }) => {
@@ -150,7 +150,7 @@ export class SettingsWorker {
   }
 }
 
-/** A removal by name; it may be sent again where nothing is left to remove. */
+/** Returns a removal by name. It may be repeated if nothing is left to remove. */
 function removal<Value>(fact: Fact<Value | null>): Omit<Change, 'send'> {
   return {
     begin: () => fact.mayBecome(() => null),

@@ -6,8 +6,8 @@ import { type Change, type Json, keyed } from './requests.ts'
 import type { Parts } from './settings-worker.ts'
 
 /**
- * The part of a worker that writes and runs in a runtime, which brings it back where it is paused,
- * and pauses it.
+ * The part of a worker that writes files and runs commands in a runtime, which resumes a paused
+ * one, and pauses it.
  */
 export class UsingWorker {
   readonly #name: string
@@ -19,7 +19,7 @@ export class UsingWorker {
     this.#parts = parts
   }
 
-  /** Does one of these things. A pause is the rarest. */
+  /** Makes one change. A pause is the rarest. */
   step(runtime: KnownRuntime): Promise<void> {
     const step = this.#parts.chance.below(9)
     if (step === 0) return this.#pause(runtime)
@@ -59,7 +59,7 @@ export class UsingWorker {
     })
   }
 
-  /** What is common to requests that bring a runtime back that is paused. */
+  /** Returns the common part of requests that resume a paused runtime. */
   #waking({ id, state }: KnownRuntime, acknowledge: (json: Json) => void): Pick<Change, 'begin' | 'acknowledge'> {
     const { ledger } = this.#parts
     const wasPaused = state.isKnown('paused')

@@ -10,16 +10,16 @@ import { SettingsWorker } from './settings-worker.ts'
 import { UsingWorker } from './using-worker.ts'
 
 /**
- * The most runtimes, and the most snapshots, that one worker has at a time; a fork adds its
- * children.
+ * The largest numbers of runtimes and snapshots of one worker. The children of a fork may exceed
+ * them.
  */
 const most = { runtimes: 2, snapshots: 2 }
 const children = 2
 
-/** Of so many steps one starts a build, which keeps the machine busy for seconds. */
+/** The average number of steps per build. A build keeps the machine busy for seconds. */
 const stepsPerBuild = 80
 
-/** What is done to a runtime, as often as it stands here. */
+/** The possible steps. A step that is listed more often is more likely. */
 const steps = [
   ...Array<'use'>(18).fill('use'),
   ...Array<'snapshot'>(2).fill('snapshot'),
@@ -29,8 +29,8 @@ const steps = [
 ] as const
 
 /**
- * A client that does whatever chance says, one thing after another, and writes down what was
- * acknowledged. Everything it does is to things of its own.
+ * A client that makes random changes to its own objects, one after another, and records the
+ * acknowledged ones.
  */
 export class Worker {
   readonly name: string
@@ -52,22 +52,22 @@ export class Worker {
     this.#using = new UsingWorker(name, parts)
   }
 
-  /** Answers that are none that a client has to reckon with. */
+  /** Returns the answers that a client does not have to expect. */
   get surprises(): readonly string[] {
     return this.#requests.surprises
   }
 
-  /** Whether an answer was lost. */
+  /** Returns true if an answer was lost. */
   get isLost(): boolean {
     return this.#requests.isLost
   }
 
-  /** Works until the daemon is gone or `stop` says so. */
+  /** Works until the daemon is gone or `stop` aborts. */
   async work(stop: AbortSignal): Promise<void> {
     while (!stop.aborted && !this.isLost) await this.#step()
   }
 
-  /** Finds out what became of the request whose answer was lost. */
+  /** Determines the result of the request whose answer was lost. */
   recover(): Promise<void> {
     return this.#requests.recover()
   }
@@ -91,7 +91,7 @@ export class Worker {
     }
   }
 
-  /** Those of its own that are there for certain. */
+  /** Returns the worker's runtimes that certainly exist. */
   #runtimes(): readonly KnownRuntime[] {
     return [...this.#ledger.runtimes.values()].filter(
       ({ worker, state }) => worker === this.name && !state.mayBe('terminated'),
@@ -118,8 +118,8 @@ export class Worker {
     let sent = 0
     const acknowledge = ({ data }: Json) => {
       runtime.state.is('running')
-      // The event comes after the children: a daemon that is killed in between leaves them with
-      // events of their own alone.
+      // The event follows the children. If the daemon is killed in between, only the children have
+      // events.
       if (sent === 1) this.#ledger.expectEvent(eventKey('runtime.forked', runtime.id))
       for (const { runtime: child, error } of data) {
         if (child !== null) this.#ledger.addRuntime(child.runtime_id, this.name, files)
@@ -175,7 +175,7 @@ export class Worker {
     })
   }
 
-  /** Those of its own that are there for certain, the oldest first. */
+  /** Returns the worker's snapshots that certainly exist, the oldest first. */
   #snapshots() {
     return [...this.#ledger.snapshots.values()].filter(
       ({ worker, state }) => worker === this.name && state.isKnown('ready'),
@@ -193,7 +193,7 @@ export class Worker {
     })
   }
 
-  /** Two that are the same are one while that is under way. */
+  /** Starts a build. Equal builds that run at the same time are one. */
   #build(): Promise<void> {
     const json = {
       name: this.name,
@@ -214,7 +214,7 @@ export class Worker {
   }
 }
 
-/** What only a runtime that runs can do is refused to one that may be paused. */
+/** Returns a function that returns true for the refusal of a runtime that may be paused. */
 function whilePaused({ state }: KnownRuntime): (code: string) => boolean {
   return (code) => code === 'runtime_paused' && state.mayBe('paused')
 }

@@ -1,18 +1,18 @@
 import type { Holt } from '@holt/sdk'
 import type { Stopwatch } from './stopwatch.ts'
 
-/** What one client does with each runtime, and where. */
+/** The inputs of one client. */
 export interface ClientParts {
   readonly holt: Holt
   readonly isolation: 'gvisor' | 'container'
   readonly watch: Stopwatch
-  /** Ends the work; a runtime that is begun is ended. */
+  /** Ends the work. The client first finishes with its current runtime. */
   readonly over: AbortSignal
 }
 
 /**
- * Creates, runs, writes, copies, reads and deletes, again and again until it is over. What comes
- * back has to be what was put there.
+ * Creates, runs, writes, copies, reads and deletes repeatedly until it is over. Data that is read
+ * must equal the data that was written.
  */
 export async function work({ holt, isolation, watch, over }: ClientParts): Promise<void> {
   for (let round = 0; !over.aborted; round += 1) {

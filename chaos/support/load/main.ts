@@ -2,14 +2,14 @@ import { Holt } from '@holt/sdk'
 import { work } from './client.ts'
 import { Stopwatch } from './stopwatch.ts'
 
-/** A client waits its turn for as long as the service asks it to. */
+/** The number of retries, so that a client waits as long as the service asks. */
 const maxRetries = 1_000
 
-/** A create may wait behind those of all other clients. */
+/** The timeout of a request, in seconds. A create may wait behind those of all other clients. */
 const timeoutSecs = 600
 
 /**
- * Has clients work for a time and prints what it came to: `main.ts '{"url", "key", "clients", "ms",
+ * Runs clients for a time and prints the result: `main.ts '{"url", "key", "clients", "ms",
  * "classes"}'`.
  */
 const { url, key, clients, ms, classes } = JSON.parse(process.argv[2] ?? '{}') as {
@@ -20,7 +20,7 @@ const { url, key, clients, ms, classes } = JSON.parse(process.argv[2] ?? '{}') a
   readonly classes: readonly ('gvisor' | 'container')[]
 }
 
-/** How often the service asked to come back later, by status and code. */
+/** The number of times that the service asked to retry later, by status and code. */
 const refusals: Record<string, number> = {}
 
 async function counted(input: string | URL | Request, init?: RequestInit): Promise<Response> {

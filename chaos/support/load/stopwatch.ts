@@ -1,4 +1,4 @@
-/** What became of one kind of operation. Times in milliseconds. */
+/** The figures of one kind of operation. Times are in milliseconds. */
 export interface OperationFigures {
   readonly count: number
   readonly p50_ms: number
@@ -6,16 +6,16 @@ export interface OperationFigures {
   readonly max_ms: number
 }
 
-/** How many failures are told in full. */
+/** The number of failures that are kept in full. */
 const maxTold = 10
 
-/** Times operations, and keeps what failed. */
+/** Times operations, and keeps the failures. */
 export class Stopwatch {
   readonly #times = new Map<string, number[]>()
   readonly failures: string[] = []
   failed = 0
 
-  /** Does something and notes how long it took; null where it failed. */
+  /** Runs an operation and records its duration. Returns null if it fails. */
   async time<Value>(operation: string, act: () => Promise<Value>): Promise<Value | null> {
     const startedAt = performance.now()
     try {
@@ -31,7 +31,7 @@ export class Stopwatch {
     }
   }
 
-  /** The figures of each operation. */
+  /** Returns the figures of each operation. */
   figures(): Readonly<Record<string, OperationFigures>> {
     return Object.fromEntries([...this.#times].map(([operation, times]) => [operation, figuresOf(times)]))
   }
