@@ -1,6 +1,6 @@
 import { appendFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
+import { type Engine, EngineError, GuestClient, type ImageDigest } from '@holt/engine'
 import { shareOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { createHostEngine, type HostEngineOptions } from '../src/index.ts'
@@ -75,9 +75,17 @@ exec ${process.env.HOLT_RUNSC} "$@"
 }
 
 async function expectWaiting(engine: Engine, id: string, commandId: string): Promise<void> {
-  const guest = new GuestClient(await engine.dial(id, timeout()))
-  expect((await guest.getProcess(commandId, timeout())).state).toBe('running')
-  expect((await runCommand(guest, 'echo', 'here')).output).toBe('here\n')
+  for (let tries = 1; ; tries++) {
+    try {
+      const guest = new GuestClient(await engine.dial(id, timeout()))
+      expect((await guest.getProcess(commandId, timeout())).state).toBe('running')
+      expect((await runCommand(guest, 'echo', 'here')).output).toBe('here\n')
+      return
+    } catch (error) {
+      // A guest may give up its first connection after a checkpoint. Clients get 503 and try again.
+      if (!(error instanceof EngineError) || error.kind !== 'unavailable' || tries === 5) throw error
+    }
+  }
 }
 
 function checkpointsOf(engine: Engine) {
