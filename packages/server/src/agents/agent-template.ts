@@ -4,15 +4,12 @@ import { join } from 'node:path'
 import { mibSchema, PolicyBody } from '@holt/protocol'
 import { z } from 'zod'
 
-/**
- * The vendors of models whose secrets have a meaning of their own: the names that `secretDefaults`
- * knows.
- */
+/** The model vendors with well-known secrets: the names that `secretDefaults` knows. */
 const vendorNames = ['anthropic', 'openai', 'google'] as const
 
 const sizes = { minMiB: 64, maxMiB: 1024 * 1024 }
 
-/** What `template.json` says of an agent template. */
+/** The content of an agent template's `template.json`. */
 const Settings = z.strictObject({
   cpu: z.number().min(0.1).max(256),
   memory: mibSchema(sizes),
@@ -22,26 +19,26 @@ const Settings = z.strictObject({
 })
 
 /**
- * A template with the program of a model vendor in it, which the service builds from a Dockerfile
- * of its own when somebody asks for it.
+ * A template with the program of a model vendor. The service builds it on demand from a Dockerfile
+ * of its own.
  */
 export interface AgentTemplate {
   readonly name: string
   readonly dockerfile: string
-  /** Of everything that is said about it: another one means that it is to be built anew. */
+  /** The digest of the Dockerfile and the settings. The template is built again if it changes. */
   readonly digest: string
   readonly cpu: number
   readonly memoryMiB: number
   readonly diskMiB: number
-  /** Whose secrets let its runtimes reach that vendor. */
+  /** The vendors that its runtimes may reach if they have the vendor's secret. */
   readonly vendors: readonly string[]
-  /** What its build may reach. */
+  /** The network policy of its build. */
   readonly buildNetwork: z.output<typeof PolicyBody>
 }
 
 /**
- * Reads the agent templates that the service has: each is a directory with `Dockerfile` and
- * `template.json`, its name the template's.
+ * Reads the agent templates of the service. Each is a directory with `Dockerfile` and
+ * `template.json`, and its name is the template's name.
  */
 export async function readAgentTemplates(dir: string): Promise<readonly AgentTemplate[]> {
   const entries = await readdir(dir, { withFileTypes: true })

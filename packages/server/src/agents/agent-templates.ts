@@ -15,12 +15,15 @@ export class AgentTemplates {
     return [...this.#templates.values()]
   }
 
-  /** What a template is built from; null where the service does not build it by itself. */
+  /** Returns the agent template of a row, or null if the service does not build it by itself. */
   of(row: Pick<TemplateRow, 'kind' | 'name'>): AgentTemplate | null {
     return row.kind === 'agent' ? (this.#templates.get(row.name) ?? null) : null
   }
 
-  /** As `of`, for those who ask for a build. */
+  /**
+   * Returns the agent template of a row that a client wants to build. Throws `unsupported_setting`
+   * if there is none.
+   */
   require(row: Pick<TemplateRow, 'kind' | 'name'>): AgentTemplate {
     const agent = this.of(row)
     if (agent !== null) return agent
@@ -30,8 +33,8 @@ export class AgentTemplates {
   }
 
   /**
-   * True once for each template that is ready and was made from something else: it is worth a
-   * build, and one that fails is not tried with each create.
+   * Returns true once for each ready template whose recipe has changed. A failed rebuild is thus
+   * not repeated with each create.
    */
   isToBeRenewed(row: TemplateRow): boolean {
     const agent = this.of(row)

@@ -3,9 +3,9 @@ import type { Service } from '../service.ts'
 import { defaultTag } from '../templates/find-template.ts'
 
 /**
- * Makes a row for each agent template that has none. What there is stays as it is, but for the size
- * of one that nobody has built. Where nothing is to be changed nothing is written: a start has to
- * succeed on a full disk.
+ * Creates a row for each agent template that has none. Existing rows stay, except for the size of
+ * an unbuilt template. Writes nothing if nothing changes, because a start has to succeed on a full
+ * disk.
  */
 export async function ensureAgentTemplates({ store, now, agents }: Service, projectId: string): Promise<void> {
   const at = now()

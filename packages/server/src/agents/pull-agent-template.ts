@@ -5,16 +5,16 @@ import type { BuildRow } from '../store/build-tables.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate, requireReady, templateName } from '../templates/find-template.ts'
 
-/** How an agent template is built. */
+/** The settings of an agent template's build. */
 export interface Pull {
   readonly buildId: string
-  /** Nothing of earlier builds is used. */
+  /** True if nothing of earlier builds is used. */
   readonly noCache: boolean
 }
 
 /**
- * Starts the build of an agent template, or answers the equal one that is under way. All of them
- * are made on the base, which therefore has to be ready.
+ * Starts the build of an agent template, or returns the equal build that is in progress. All agent
+ * templates use the base as their parent, so the base has to be ready.
  */
 export async function pullAgentTemplate(service: Service, row: TemplateRow, pull: Pull): Promise<BuildRow> {
   const agent = service.agents.require(row)
@@ -43,7 +43,7 @@ async function requireBase(service: Service, projectId: string): Promise<void> {
   requireReady(service, await findTemplate(service, { projectId, reference: defaultTemplate }))
 }
 
-/** The image of a template as it is now: `imageToUse` without the builds that it starts. */
+/** Returns the current image of a template. Unlike `imageToUse`, it starts no build. */
 export async function imageAsItIs(service: Service, row: TemplateRow): Promise<string> {
   if (!isUnbuilt(service, row)) return requireReady(service, row)
   await requireBase(service, row.project_id)
@@ -53,15 +53,15 @@ export async function imageAsItIs(service: Service, row: TemplateRow): Promise<s
   })
 }
 
-/** Whether a template is one that its first create has built. */
+/** Returns true for an agent template that its first create builds. */
 function isUnbuilt({ agents }: Service, row: TemplateRow): boolean {
   return row.state === 'unbuilt' && agents.of(row) !== null
 }
 
 /**
- * The image of a template that a runtime is to be made of. An agent template that nobody has built
- * is built: who asked comes back when it is ready. One that was made by an earlier version of the
- * service is used as it is, and built anew beside that.
+ * Returns the image of a template for a new runtime. An unbuilt agent template is built, and the
+ * client tries again when it is ready. If an earlier version of the service made the image, it is
+ * used, and a rebuild starts in the background.
  */
 export async function imageToUse(service: Service, row: TemplateRow): Promise<string> {
   const pull = { buildId: makeId('build'), noCache: false }
@@ -71,7 +71,7 @@ export async function imageToUse(service: Service, row: TemplateRow): Promise<st
   }
   if (service.agents.isToBeRenewed(row)) {
     await pullAgentTemplate(service, row, pull).catch((error: unknown) => {
-      // What is there works: the next start of the service tries again.
+      // The present image works. The next start of the service tries again.
       service.log.warn({ err: error, template: row.name }, 'an agent template could not be built anew')
     })
   }

@@ -3,9 +3,9 @@ import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
 /**
- * What a runtime of an agent template may reach where its create says nothing of the network: the
- * API of each vendor that the template is for and whose secret it is given, by the secret's
- * well-known name, and nothing else. Null without such a secret.
+ * Returns the network policy of a runtime of an agent template whose create does not name one. It
+ * allows the API of each vendor of the template whose secret the runtime has, by its well-known
+ * name. Nothing else is allowed. Returns null without such a secret.
  */
 export function vendorPolicy(
   { agents }: Pick<Service, 'agents'>,
