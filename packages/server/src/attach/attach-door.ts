@@ -20,17 +20,17 @@ import { roomsOf } from './rooms.ts'
 
 const route = routes.attachCommand
 
-/** The route's path, its parameters as they stand in the target. */
+/** The route's path, with its parameters as named groups. */
 const pattern = new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+)')}(?:\\?|$)`)
 
 /**
- * The most fragments of one message. The library parses all fragments that have arrived at once,
- * and an empty one has six bytes.
+ * The most fragments of one message. The library parses all received fragments at once, and an
+ * empty one has six bytes.
  */
 const maxFragments = 256
 
 /**
- * The way to a command's terminal: checks everything that the route would, and then speaks
+ * Returns the door to a command's terminal. It makes all checks of the route, and then speaks
  * WebSocket.
  */
 export function attachDoor(service: Service): UpgradeDoor {
@@ -40,8 +40,7 @@ export function attachDoor(service: Service): UpgradeDoor {
     perMessageDeflate: false,
     maxPayload: attachFrameBytes,
     maxFragments,
-    // One frame of a connection, and then it is others' turn: a part of the stream may hold a
-    // thousand.
+    // Handles one frame of a connection per turn, because a part of the stream may hold a thousand.
     allowSynchronousEvents: false,
     handleProtocols: (offered) => (offered.has(attachProtocol) ? attachProtocol : false),
   })
@@ -53,7 +52,7 @@ export function attachDoor(service: Service): UpgradeDoor {
   }
 }
 
-/** What the door has for all attachments. */
+/** The parts that all attachments share. */
 interface Shared {
   readonly server: WebSocketServer
   readonly pace: AttachPace
@@ -91,8 +90,8 @@ async function attach(
   socket.off('close', leave)
   const room = roomsOf(service).open(caller.projectId, params)
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
-  // Where nothing but the handshake is left to do, the library does it before it returns, or
-  // destroys a connection that is gone.
+  // The handshake is the only step left. The library completes it before it returns, or destroys a
+  // connection that has ended.
   server.handleUpgrade(request, socket, head, (ws) => {
     const attachment = new Attachment({ ws, service, ref, ...found, room, query, caller })
     service.streams.add(caller, outletOf(request.socket), () => attachment.cut(service.closing.aborted))
@@ -100,9 +99,9 @@ async function attach(
 }
 
 /**
- * An attachment passes no route: its entry of the audit log is begun here, before anything is
- * refused, and ends with the connection. Answers what is told of how the request was answered; a
- * client that was gone before that leaves an entry without a status.
+ * Begins the audit entry of an attachment, which passes no route. The entry begins before any
+ * refusal and ends with the connection. Returns a function that takes the status of the answer. The
+ * entry of a client that disconnects earlier has no status.
  */
 function writeDown(
   { audit }: Service,
@@ -135,7 +134,7 @@ function outletOf(socket: Socket): Watched {
   }
 }
 
-/** The parameters and the query of a request's target, as the route has them. */
+/** Parses the parameters and the query of a request's target with the route's schemas. */
 function parseTarget(target: string) {
   const params = route.params.safeParse(namedIn(target))
   const query = route.query.safeParse(parseQuery(target), requestParsing)
@@ -146,7 +145,7 @@ function parseTarget(target: string) {
   ])
 }
 
-/** What the path of a target names. */
+/** Returns the parameters in the path of a target. */
 function namedIn(target: string): Readonly<Record<string, string>> {
   const raw = pattern.exec(target)?.groups ?? {}
   return Object.fromEntries(Object.entries(raw).map(([name, text]) => [name, decoded(text)]))

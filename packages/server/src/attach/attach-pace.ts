@@ -1,24 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { limitReached } from '../limits/limit-reached.ts'
 
-/** The attachments that a project may make at once, and the time between those that follow. */
+/** The attachments that a project may make at once, and the interval of further ones. */
 const usual = { burst: 64, everyMs: 50 }
 
-/** An attachment that would wait longer is refused. */
+/** The longest wait. A longer one is refused. */
 const maxWaitMs = 10_000
 
-/** More projects than this are gone through, and those without a wait are forgotten. */
+/** The number of projects above which those without a wait are removed. */
 const maxProjects = 1_000
 
 /**
- * Delays the attachments of a project that attaches very often. Each one asks the runtime for the
- * command and its output again, which costs the service more than the client.
+ * A rate limit for the attachments of a project. Each attachment requests the command and its
+ * output from the runtime, which costs the service more than the client.
  */
 export class AttachPace {
   readonly #rate: typeof usual
   /**
-   * Per project, when its bucket is full again (`performance.now`): the generic cell rate
-   * algorithm.
+   * The time at which each project's bucket is full again (`performance.now`): the generic cell
+   * rate algorithm.
    */
   readonly #fullAt = new Map<string, number>()
 
@@ -28,7 +28,7 @@ export class AttachPace {
 
   /**
    * Waits until the project may attach once more. Throws `rate_limited` if that takes too long, and
-   * the signal's reason once aborted.
+   * the signal's reason if it is aborted.
    */
   async wait(projectId: string, signal: AbortSignal): Promise<void> {
     const { burst, everyMs } = this.#rate

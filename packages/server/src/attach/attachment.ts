@@ -24,32 +24,33 @@ import type { Member, Room } from './rooms.ts'
 import { watchPeer } from './watch-peer.ts'
 
 /**
- * Frames of other attachments' doing, and answers, may wait for a slow reader up to here; then it
- * is cut, and finds out when it comes back.
+ * The most frames and bytes that may wait for a slow reader. Beyond that the attachment is cut, and
+ * the client learns the reason when it attaches again.
  */
 const maxUnsentBytes = 1024 * 1024
 const maxUnsentFrames = 256
 
-/** How long a connection that was told to close has to do so. */
+/** The time that a closing connection has, in milliseconds. */
 const farewellMs = 1_000
 
-/** The most of a close frame beside its code. */
+/** The most bytes of a close frame's reason. */
 const maxReasonBytes = 123
 
-/** How long a command that has taken nothing is left alone; the guest itself has waited for it. */
+/**
+ * The pause after a command has taken no input, in milliseconds. The guest has already waited too.
+ */
 const refusedInputPauseMs = 50
 
 /**
- * Why what a client does or hears ends. One of each serves all: an error costs more than all else
- * that is done for a small frame.
+ * Abort reasons, shared by all attachments: a new error costs more than the rest of a small frame.
  */
 const noLongerWrites = new Error('this attachment no longer writes')
 const clientIsGone = new Error('the client is gone')
 
-/** What a writer asks for beside input. */
+/** A request of a writer other than input. */
 type Order = Extract<AttachClientFrame, { type: 'resize' | 'signal' }>
 
-/** What an attachment is made of. */
+/** The parts of an attachment. */
 export interface AttachmentParts {
   readonly ws: WebSocket
   readonly service: Service
@@ -63,8 +64,8 @@ export interface AttachmentParts {
 }
 
 /**
- * One client's WebSocket to a command: output goes out as it comes and as it is taken, input goes
- * in where the client writes.
+ * A client's WebSocket to a command. Output is sent as it arrives and as the client takes it. Input
+ * is accepted if the client is the writer.
  */
 export class Attachment implements Member {
   readonly client: string | null
@@ -74,11 +75,10 @@ export class Attachment implements Member {
   readonly #input: Lane<Buffer | null>
   readonly #orders: Lane<Order>
   /**
-   * Ends when this attachment no longer writes: what it has asked for until then and is not done
-   * yet, is not done.
+   * Aborted when this attachment is no longer the writer. Its unfinished requests are then dropped.
    */
   #tenure: AbortController | null = null
-  /** The newest size of a window that changed while the runtime was not there. */
+  /** The latest window size that arrived while the runtime was absent. */
   #laterSize: Order | null = null
   #takenBytes = 0
   #unsentFrames = 0
@@ -90,7 +90,7 @@ export class Attachment implements Member {
     const flow = sharedFlow({
       stop: () => ws.pause(),
       go: () => {
-        // A closed connection stays paused: nothing more of it is read.
+        // A closed connection stays paused, so nothing more is read from it.
         if (!this.#gone.signal.aborted) ws.resume()
       },
       failed: (error) => this.#fail(error),
@@ -107,12 +107,13 @@ export class Attachment implements Member {
       send: (frame) => this.#send(frame),
     })
     ws.on('message', (data, isBinary) => this.#receive(data, isBinary))
-    ws.on('error', () => ws.terminate()) // The library has closed it with the right code, or it is gone.
+    // The library has closed it with the right code, or it has ended.
+    ws.on('error', () => ws.terminate())
     ws.once('close', () => this.#end())
     watchPeer(ws, () => this.#close('silent', 'no answer to a ping'))
     limitControlFrames(ws, () => {
       this.#close('refused', 'too many pings')
-      ws.pause() // What else the client sends is not read.
+      ws.pause() // Later frames of the client are not read.
     })
     const start = { command_id: commandId as Id<'command'>, pid: process.pid, pty: process.pty, cursor: query.cursor }
     this.tell({ type: 'start', ...start, replay_end: process.cursor })
@@ -125,7 +126,7 @@ export class Attachment implements Member {
     const { bufferedAmount } = this.#parts.ws
     if (bufferedAmount > maxUnsentBytes || this.#unsentFrames > maxUnsentFrames)
       this.#close('silent', 'too slow a reader')
-    else this.#send(frame).catch(() => {}) // The connection is gone, which is noticed where it is closed.
+    else this.#send(frame).catch(() => {}) // Its close event handles that.
   }
 
   loseWriting(): void {
@@ -137,7 +138,7 @@ export class Attachment implements Member {
     this.#close('replaced', 'attached again')
   }
 
-  /** Cuts it: the service closes, the key is no longer valid, or nobody reads. */
+  /** Cuts the attachment: the service closes, the key is no longer valid, or nobody reads. */
   cut(closing: boolean): void {
     if (closing) this.#close('closing', 'the service closes')
     else this.#close('unauthenticated', 'the key is no longer valid, or nobody reads')
@@ -172,8 +173,8 @@ export class Attachment implements Member {
   }
 
   /**
-   * What was read before a client went may still wait here: input is given to the command, and
-   * nobody loses its place to who is gone.
+   * Frames of a client that has disconnected may still wait here. Its input still reaches the
+   * command, but it cannot become the writer.
    */
   #askToWrite(takeover: boolean): void {
     if (!this.#isOpen) return
@@ -203,7 +204,10 @@ export class Attachment implements Member {
     this.#pump.hold(false)
   }
 
-  /** Gives the command bytes, or the end of its stdin for null, and says how much is done with. */
+  /**
+   * Writes bytes to the command, or closes its stdin for null. Then reports the total of bytes
+   * taken.
+   */
   async #giveInput(data: Buffer | null): Promise<void> {
     const whole = data ?? Buffer.alloc(0)
     await this.#asWriter('input', (signal) => this.#writeAll(whole, { eof: data === null, signal }))
@@ -212,8 +216,8 @@ export class Attachment implements Member {
   }
 
   /**
-   * A command that does not read takes a part, and the rest is sent again, for as long as this is
-   * the writer.
+   * Writes all bytes while this is the writer. A command that does not read takes a part, and the
+   * rest is sent again.
    */
   async #writeAll(data: Buffer, { eof, signal }: { eof: boolean; signal: AbortSignal }): Promise<void> {
     const { guest, commandId } = this.#parts
@@ -238,8 +242,8 @@ export class Attachment implements Member {
   }
 
   /**
-   * A window that changes its size is no use of a runtime: one that is paused stays so, and hears
-   * of the newest size when it is back.
+   * Applies a window size later. A resize does not count as use, so a paused runtime stays paused.
+   * It gets the latest size when it is back.
    */
   #obeyLater(order: Order, tenure: AbortSignal): void {
     const waits = this.#laterSize !== null
@@ -250,7 +254,7 @@ export class Attachment implements Member {
       .then(() => {
         if (this.#laterSize !== null) this.#orders.add(this.#laterSize, 1)
       })
-      .catch(() => {}) // It no longer writes.
+      .catch(() => {}) // The attachment is no longer the writer.
       .finally(() => {
         this.#laterSize = null
       })
@@ -262,8 +266,8 @@ export class Attachment implements Member {
   }
 
   /**
-   * Does something that only the writer may. What the command refuses is told; what the guest fails
-   * at ends the attachment.
+   * Performs an action of the writer. A refusal of the command is reported to the client. A failure
+   * of the guest ends the attachment.
    */
   async #asWriter(
     about: 'input' | 'resize' | 'signal',
@@ -305,7 +309,8 @@ export class Attachment implements Member {
 
   #fail(error: unknown): void {
     const { log } = this.#parts.service
-    if (this.#gone.signal.aborted || !this.#isOpen) return // The client leaves, which is no failure.
+    // The client has disconnected, which is no failure.
+    if (this.#gone.signal.aborted || !this.#isOpen) return
     if (isEngineError(error)) log.warn({ err: error }, 'the engine failed an attachment')
     else if (!(error instanceof HoltError)) log.error({ err: error }, 'an attachment failed')
     const told = isEngineError(error) ? fromEngineError(error) : error
@@ -313,10 +318,10 @@ export class Attachment implements Member {
   }
 
   #close(why: keyof typeof attachCloseCodes, reason: string): void {
-    if (this.#gone.signal.aborted) return // It closes already.
+    if (this.#gone.signal.aborted) return // It is already closing.
     const { ws } = this.#parts
     this.#end()
-    ws.resume() // Else the client's own farewell would not be read.
+    ws.resume() // Otherwise the client's close frame would not be read.
     ws.close(attachCloseCodes[why], cutReason(reason))
     const timer = setTimeout(() => ws.terminate(), farewellMs)
     ws.once('close', () => clearTimeout(timer))
@@ -330,8 +335,8 @@ export class Attachment implements Member {
 }
 
 /**
- * As much of a reason as a close frame takes (RFC 6455, 5.5): 123 bytes, and no part of a
- * character. A guest's words may be of any length.
+ * Returns the part of a reason that fits a close frame (RFC 6455, 5.5): 123 bytes, without a
+ * partial character. A guest's message may have any length.
  */
 function cutReason(reason: string): string {
   return new TextDecoder().decode(Buffer.from(reason).subarray(0, maxReasonBytes), { stream: true })

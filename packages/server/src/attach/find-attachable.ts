@@ -6,22 +6,22 @@ import { idNotFound } from '../missing/not-found.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import type { Service } from '../service.ts'
 
-/** Time for the guest to say what it knows of a command. */
+/** The time for the guest to report a command, in milliseconds. */
 const answerTimeoutMs = 30_000
 
-/** A command that can be attached to. */
+/** A command that clients can attach to. */
 export interface Attachable {
   readonly guest: GuestClient
   readonly commandId: string
   readonly process: GuestProcess
 }
 
-/** Whether somebody asks to write. */
+/** Returns true if the client asks to write. */
 export function wantsToWrite({ write, takeover }: Pick<AttachQuery, 'write' | 'takeover'>): boolean {
   return isSet(write) || isSet(takeover)
 }
 
-/** Finds a project's command, and makes sure that it can be attached to as asked. */
+/** Returns a project's command after a check that it can be attached to as asked. */
 export async function findAttachable(
   service: Service,
   request: {

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
 
 /**
- * What stands for the `Authorization` header of a WebSocket: the header itself, or for browsers,
- * which cannot set it, a key among the subprotocols. With both there would be two answers to who it
- * is, so that is refused.
+ * Returns the value that serves as a WebSocket's `Authorization` header. Browsers cannot set the
+ * header and send a key among the subprotocols. A request with both is refused, because the two
+ * could differ.
  */
 export function authorizationOf(headers: IncomingHttpHeaders): string | undefined {
   const keys = subprotocolsOf(headers).filter((name) => name.startsWith(attachKeyPrefix))
@@ -15,8 +15,8 @@ export function authorizationOf(headers: IncomingHttpHeaders): string | undefine
 }
 
 /**
- * Refuses what is no WebSocket handshake (RFC 6455, 4.2.1), before the library does so in words of
- * its own.
+ * Refuses a request that is not a WebSocket handshake (RFC 6455, 4.2.1). The library would refuse
+ * it in its own words.
  */
 export function requireHandshake(headers: IncomingHttpHeaders): void {
   const offered = subprotocolsOf(headers)

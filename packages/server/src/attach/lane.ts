@@ -1,17 +1,17 @@
-/** What may wait in a lane before its source is stopped. */
+/** The bytes and things that may wait in a lane before its source is stopped. */
 const maxWaitingBytes = 128 * 1024
 const maxWaiting = 256
 
-/**
- * How a lane stops its source, and lets it go on; and who hears that something could not be done.
- */
+/** The backpressure of a lane on its source, and the report of failures. */
 export interface Flow {
   stop(): void
   go(): void
   failed(error: unknown): void
 }
 
-/** The flow of a source that feeds several lanes: it goes on when none of them has it stopped. */
+/**
+ * Returns the flow of a source that feeds several lanes. The source resumes when no lane stops it.
+ */
 export function sharedFlow(source: Flow): Flow {
   let stops = 0
   return {
@@ -27,7 +27,7 @@ export function sharedFlow(source: Flow): Flow {
   }
 }
 
-/** Does one thing after another, and stops the source of things while too many wait. */
+/** A bounded queue. Handles one thing at a time, and stops the source while too many wait. */
 export class Lane<Thing> {
   readonly #handle: (thing: Thing) => Promise<void>
   readonly #flow: Flow

@@ -4,8 +4,8 @@ import type { WebSocket } from 'ws'
 const usual = { max: 200, everyMs: 10_000 }
 
 /**
- * Calls `exceeded` once if the other end of a connection sends more pings and pongs than the limit.
- * The service answers each ping, so a flood of them would cost it more than the client.
+ * Calls `exceeded` once if the peer of a connection sends more pings and pongs than the limit. The
+ * service answers each ping, so a flood would cost it more than the client.
  */
 export function limitControlFrames(ws: WebSocket, exceeded: () => void, { max, everyMs } = usual): void {
   let count = 0

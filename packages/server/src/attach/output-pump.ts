@@ -3,12 +3,12 @@ import type { AttachServerFrame } from '@holt/protocol'
 import type { Comeback } from '../links/come-back.ts'
 
 /**
- * A command is told at once whether to wait for a reader, and once in so long where that changes
- * again and again: each time is a request to its runtime.
+ * The least interval between two hold settings of a command, in milliseconds. The first is sent at
+ * once. Each is a request to the runtime.
  */
 const retellMs = 100
 
-/** Ends a way of reading the output for another one. */
+/** The abort reason when the hold setting changes and the output is read again. */
 const otherWay = new Error('the output is read in another way from here on')
 
 /** The parts that a pump needs. */
@@ -17,30 +17,30 @@ export interface PumpParts {
   readonly commandId: string
   /** The cursor to begin at. */
   readonly cursor: number
-  /** The most bytes sent ahead of what the client has taken; null: as much as `send` allows. */
+  /** The most bytes sent ahead of the client's cursor. With null, only `send` limits them. */
   readonly windowBytes: number | null
   readonly gone: AbortSignal
   readonly comeback: Comeback
-  /** Sends a frame, and answers when it is out. */
+  /** Sends a frame, and resolves when it is sent. */
   readonly send: (frame: AttachServerFrame | Buffer) => Promise<void>
 }
 
-/** Sends a command's output from a cursor to its end, no faster than it is taken. */
+/** Sends a command's output from a cursor to its end, no faster than the client takes it. */
 export class OutputPump {
   readonly #parts: PumpParts
   #cursor: number
   #takenCursor: number
   #stream: 'stdout' | 'stderr' = 'stdout'
   /**
-   * True if the command is to wait for this reader; and whether it was told so, null before it was
-   * told anything.
+   * True if the command has to wait for this reader. `#told` is the last value sent, null before
+   * the first.
    */
   #hold = false
   #told: boolean | null = null
   #retoldAt = Number.NEGATIVE_INFINITY
   #retelling: NodeJS.Timeout | null = null
   #exited = false
-  /** Ends when the output is to be read another way. */
+  /** Aborted when the output has to be read with another setting. */
   #turn = new AbortController()
   #wake: (() => void) | null = null
 
@@ -67,13 +67,13 @@ export class OutputPump {
     this.#turn.abort(otherWay)
   }
 
-  /** Notes how far the client has come. */
+  /** Notes the client's cursor. */
   noteTaken(cursor: number): void {
     this.#takenCursor = Math.max(this.#takenCursor, Math.min(cursor, this.#cursor))
     this.#wake?.()
   }
 
-  /** Resolves after `end` was sent; rejects when the output cannot be read or sent any more. */
+  /** Resolves after `end` was sent. Rejects if the output can no longer be read or sent. */
   async run(): Promise<void> {
     const { guest, commandId, gone } = this.#parts
     for (;;) {
@@ -97,8 +97,8 @@ export class OutputPump {
 
   async #pass(item: GuestItem): Promise<void> {
     const { send } = this.#parts
-    if (item.type === 'start') return // The attachment has told its own.
-    if (item.type === 'exit' && this.#exited) return // It comes again with each answer.
+    if (item.type === 'start') return // The attachment has sent its own.
+    if (item.type === 'exit' && this.#exited) return // Each answer repeats it.
     this.#exited ||= item.type === 'exit'
     if (!('data' in item)) {
       this.#cursor = item.cursor
@@ -117,7 +117,7 @@ export class OutputPump {
     await send(bytes)
   }
 
-  /** Waits until so many bytes more are not too far ahead of the client. */
+  /** Waits until `bytes` more fit into the client's window. */
   async #window(bytes: number): Promise<void> {
     const { windowBytes, gone } = this.#parts
     while (windowBytes !== null && this.#cursor + bytes - this.#takenCursor > windowBytes) {

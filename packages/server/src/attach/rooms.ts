@@ -7,19 +7,21 @@ const maxInRoom = 64
 const maxInProject = 512
 const maxInAll = 1024
 
-/** Somebody attached to a command, as the others know them. */
+/** An attachment to a command, as the others see it. */
 export interface Member {
-  /** Who it is, where it said so: whoever comes with the same name takes its place. */
+  /**
+   * The client's name, null if it gave none. A new attachment with the same name replaces this one.
+   */
   readonly client: string | null
-  /** Hears something that concerns every attachment. */
+  /** Receives a frame for every attachment. */
   tell(frame: AttachServerFrame): void
-  /** Hears that another one writes from now on. */
+  /** Called when another attachment becomes the writer. */
   loseWriting(): void
-  /** Hears that the same client has attached again. */
+  /** Called when the same client has attached again. */
   leaveForSuccessor(): void
 }
 
-/** Who is attached to one command, and who of them writes. */
+/** The attachments of one command, and the writer among them. */
 export class Room {
   readonly projectId: string
   readonly #rooms: Rooms
@@ -38,8 +40,8 @@ export class Room {
   }
 
   /**
-   * Takes somebody in, in the place of an older attachment of the same client. Answers whether that
-   * one wrote.
+   * Adds an attachment. It replaces an older one of the same client. Returns true if that one was
+   * the writer.
    */
   join(member: Member): boolean {
     const older = [...this.#members].find(({ client }) => client !== null && client === member.client)
@@ -51,13 +53,16 @@ export class Room {
     return wrote
   }
 
-  /** Lets somebody go; once is enough. */
+  /** Removes an attachment. Idempotent. */
   leave(member: Member): void {
     this.release(member)
     if (this.#members.delete(member)) this.#rooms.left(this.#name, this)
   }
 
-  /** Lets somebody write where nobody does, or in the place of who does. */
+  /**
+   * Makes a member the writer if there is none, or if it takes over. Returns true if it is the
+   * writer.
+   */
   claim(member: Member, takeover: boolean): boolean {
     if (this.#writer === member) return true
     if (this.#writer !== null && !takeover) return false
@@ -67,7 +72,7 @@ export class Room {
     return true
   }
 
-  /** Has somebody write no longer. */
+  /** Ends the writing of a member. */
   release(member: Member): void {
     if (this.#writer === member) this.#writer = null
   }
@@ -77,13 +82,16 @@ export class Room {
   }
 }
 
-/** The rooms of all commands that somebody is attached to. */
+/** The rooms of all commands with attachments. */
 class Rooms {
   readonly #rooms = new Map<string, Room>()
   readonly #byProject = new Map<string, number>()
   #members = 0
 
-  /** The room of a command, where there is place for one more; it is to be joined at once. */
+  /**
+   * Returns the room of a command if there is space for one more. The caller has to join it
+   * synchronously.
+   */
   open(projectId: string, { runtime_id, command_id }: { runtime_id: string; command_id: string }): Room {
     const name = `${runtime_id}/${command_id}`
     const room = this.#rooms.get(name) ?? new Room(this, { projectId, name })
@@ -104,7 +112,7 @@ class Rooms {
     this.#count(room, 1)
   }
 
-  /** Tells everybody who is attached to a command. */
+  /** Sends a frame to all attachments of a command. */
   tell({ runtime_id, command_id }: { runtime_id: string; command_id: string }, frame: AttachServerFrame): void {
     this.#rooms.get(`${runtime_id}/${command_id}`)?.tell(frame)
   }
@@ -124,7 +132,7 @@ class Rooms {
 
 const all = new WeakMap<Service, Rooms>()
 
-/** The rooms of a service. */
+/** Returns the rooms of a service. */
 export function roomsOf(service: Service): Rooms {
   const known = all.get(service) ?? new Rooms()
   all.set(service, known)

@@ -1,14 +1,11 @@
 import type { WebSocket } from 'ws'
 
-/**
- * How often a peer is asked whether it is there; one that has said nothing from one question to the
- * next is gone.
- */
+/** The interval of pings, in milliseconds. A peer that is silent for one interval is lost. */
 const askMs = 20_000
 
 /**
- * Calls `lost` when the other end of a connection is gone without a word. While a connection is
- * paused its answers cannot be read, and it is not asked.
+ * Calls `lost` when the peer of a connection is silent. A paused connection is not checked, because
+ * its answers cannot be read.
  */
 export function watchPeer(ws: WebSocket, lost: () => void, everyMs = askMs): void {
   let heard = true
