@@ -1,37 +1,39 @@
 import { type AuditEntry, makeId } from '@holt/protocol'
 import type { Queries } from '../store/open-store.ts'
 
-/** What is known of a call. Subject, status and end become known while it is answered. */
+/** The facts of a call. Subject, status and end become known while the call is handled. */
 export interface OpenEntry {
   readonly auditId: string
   readonly projectId: string | null
   readonly kind: AuditEntry['kind']
-  /** Milliseconds since 1970 UTC, as `lastAt`. */
+  /** Milliseconds since 1970 UTC, like `lastAt`. */
   readonly at: number
   readonly key: { readonly keyId: string; readonly name: string } | null
   readonly address: string
   readonly route: string | null
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string | null
-  /** What its path names: as it stands there, and by its id once it was found. */
+  /**
+   * The thing that the path names. It holds the path's text, then the id once the thing is found.
+   */
   named: string | null
   subjectId: string | null
   status: number | null
   count: number
   lastAt: number
   /**
-   * What the logs of other projects have of the call, where an operator's key has changed something
-   * of theirs.
+   * The entries of this call in other projects' logs, if an operator's key has changed their
+   * things.
    */
   readonly told: OpenEntry[]
 }
 
-/** What stands for an operator's address in the log of a project that is not his. */
+/** The value that replaces an operator's address in the log of another project. */
 const operatorAddress = 'operator'
 
 /**
- * What a project's log has of a call that changes something of it with a key of another project, an
- * operator's: everything but which key that was, and from where.
+ * Returns the entry for a project's log if an operator's key of another project changes something
+ * of it. It omits the key and the address.
  */
 export function entryFor(entry: OpenEntry, projectId: string): OpenEntry {
   const known = entry.told.find((told) => told.projectId === projectId)
@@ -41,7 +43,7 @@ export function entryFor(entry: OpenEntry, projectId: string): OpenEntry {
   return told
 }
 
-/** Writes an entry, or completes the one that is there. */
+/** Writes an entry, or completes the existing one. */
 export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<void> {
   const known = { subject_id: entry.subjectId, status: entry.status, last_at: entry.lastAt, count: entry.count }
   await changes
@@ -64,8 +66,8 @@ export async function writeEntry(changes: Queries, entry: OpenEntry): Promise<vo
 }
 
 /**
- * Notes what a call is about: what it makes, or what an event says; of two of one kind the later
- * one.
+ * Notes the subject of a call: the thing that it makes, or that an event names. Of two things of
+ * one kind, the later one counts.
  */
 export function noteSubject(entry: OpenEntry, subjectId: string, by: 'made' | 'event'): void {
   const sameKind = entry.subjectId?.slice(0, 2) === subjectId.slice(0, 2)
@@ -73,8 +75,8 @@ export function noteSubject(entry: OpenEntry, subjectId: string, by: 'made' | 'e
 }
 
 /**
- * Notes the id of what was found by a name, where it is what the path names: a call is about that
- * also where it is refused.
+ * Notes the id of a thing that was found by the name in the path. It is the subject of the call
+ * even if the call is refused.
  */
 export function noteFound(entry: OpenEntry, name: string, id: string): void {
   if (entry.named !== name || entry.subjectId !== name) return

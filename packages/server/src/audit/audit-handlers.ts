@@ -28,8 +28,8 @@ async function listAudit({ service, caller, query, gone }: Call<'listAudit'>): P
 }
 
 /**
- * The project that is meant by a name or an id. One that was deleted is known by its id alone, and
- * its entries stay.
+ * Returns the id of the project with a name or an id. A deleted project is known by its id alone,
+ * and its entries stay.
  */
 async function projectOf(db: Queries, reference: string): Promise<string> {
   if (reference === 'all' || isIdParam('project_id', reference)) return reference

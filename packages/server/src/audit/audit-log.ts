@@ -5,33 +5,30 @@ import { isUnstorable } from '../store/unstorable.ts'
 import { type OpenEntry, writeEntry } from './audit-entry.ts'
 import { maxWaiting, WaitingEntries } from './waiting-entries.ts'
 
-/**
- * How late a call may be in the log that changes nothing of the database by itself: a command, a
- * file.
- */
+/** The delay of entries without a database change, such as commands and files, in milliseconds. */
 const flushMs = 200
 
-/** How many entries are written as one transaction, so that none holds others up for long. */
+/** The entries of one transaction, so that none blocks others for long. */
 const batchSize = 100
 
-/** Calls without a valid key that are one entry come within so long of the first of them. */
+/** The time in which calls without a valid key share one entry, in milliseconds. */
 const failedMs = 60_000
 
-/** How late such a call may be in the log. */
+/** The delay of such an entry, in milliseconds. */
 const failedFlushMs = 5_000
 
-/** The most addresses that are counted apart at once; the others are counted together. */
+/** The most addresses with their own count. All others share one. */
 const maxAddresses = 1000
 const otherAddresses = 'others'
 
-/** A call that begins. */
+/** A call at its start. */
 export type AuditedCall = Pick<OpenEntry, 'projectId' | 'kind' | 'key' | 'address' | 'route' | 'params' | 'requestId'>
 
 /**
- * Who did what. An entry is written in the transaction of the first event of its call, so that no
- * change is without one; all else is written in batches beside the calls, when they begin and again
- * when they have ended. A daemon that is killed loses the entries of its last fifth of a second
- * that go with no event, and the calls without a valid key of its last five seconds.
+ * The log of who did what. The transaction of a call's first event writes its entry, so no change
+ * lacks one. Other entries are written in batches, when the call begins and again when it has
+ * ended. A killed daemon loses the entries without an event of its last 200 milliseconds. It also
+ * loses the calls without a valid key of its last five seconds.
  */
 export class AuditLog {
   readonly #store: Store
@@ -41,9 +38,9 @@ export class AuditLog {
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
   readonly #dropped = new WeakSet<OpenEntry>()
-  /** By address: what counts the calls without a valid key. */
+  /** The entries that count calls without a valid key, by address. */
   readonly #failed = new Map<string, OpenEntry>()
-  /** Those that have counted more than the database knows. */
+  /** The entries whose count is higher than in the database. */
   readonly #counted = new Set<OpenEntry>()
   #failedTimer: NodeJS.Timeout | null = null
 
@@ -55,8 +52,8 @@ export class AuditLog {
   }
 
   /**
-   * Begins the entry of a call. With `held` it is not written before `release` or `end`: the call
-   * may turn out to change nothing.
+   * Begins the entry of a call. With `held` it is not written before `release` or `end`, because
+   * the call may change nothing.
    */
   begin(call: AuditedCall, { held = false }: { readonly held?: boolean } = {}): OpenEntry {
     const at = this.#now()
@@ -72,12 +69,12 @@ export class AuditLog {
     this.#add(entry)
   }
 
-  /** Drops an entry that was held: its call changes nothing. */
+  /** Drops a held entry, because its call changes nothing. */
   drop(entry: OpenEntry): void {
     this.#dropped.add(entry)
   }
 
-  /** Ends an entry. `status` is null where the client was gone before there was an answer. */
+  /** Ends an entry. `status` is null if the client disconnected before the answer. */
   end(entry: OpenEntry, status: number | null): void {
     if (this.#dropped.has(entry)) return
     const lastAt = this.#now()
@@ -101,7 +98,7 @@ export class AuditLog {
     this.#failedTimer ??= setTimeout(() => this.#noteFailed(), failedFlushMs).unref()
   }
 
-  /** Writes what waits, and what has been counted. */
+  /** Writes all waiting and counted entries. */
   async flush(): Promise<void> {
     this.#noteFailed()
     await this.#flush()
@@ -114,7 +111,7 @@ export class AuditLog {
     await this.#flushing
   }
 
-  /** Writes everything, and counts no longer. */
+  /** Writes all entries and stops counting. */
   async close(): Promise<void> {
     await this.flush()
     if (this.#failedTimer !== null) clearTimeout(this.#failedTimer)
@@ -124,7 +121,7 @@ export class AuditLog {
     if (this.#waiting.add(entry)) this.#timer ??= setTimeout(() => void this.#flush(), flushMs).unref()
   }
 
-  /** Puts down what has been counted, and forgets the addresses whose minute is over. */
+  /** Queues the counted entries, and removes the addresses whose minute is over. */
   #noteFailed(): void {
     if (this.#failedTimer !== null) clearTimeout(this.#failedTimer)
     this.#failedTimer = null
@@ -141,7 +138,7 @@ export class AuditLog {
       try {
         await this.#writeBatch(entries.slice(start, start + batchSize))
       } catch (error) {
-        // They wait for the next time; calls go on meanwhile.
+        // The entries wait for the next attempt. Calls continue meanwhile.
         this.#log.warn({ err: error, entries: entries.length - start }, 'audit entries could not be written')
         for (const entry of entries.slice(start)) this.#add(entry)
         return
@@ -152,8 +149,8 @@ export class AuditLog {
   }
 
   /**
-   * Writes entries at once, or each apart where the store does not take one of them: that one is
-   * dropped, or all behind it would wait for ever.
+   * Writes entries together, or one by one if the store refuses one of them. The refused entry is
+   * dropped, so that it does not block all later ones.
    */
   async #writeBatch(entries: readonly OpenEntry[]): Promise<void> {
     try {
@@ -176,14 +173,12 @@ export class AuditLog {
   }
 }
 
-/**
- * What a path names last. A port is no thing of its own: what is done to it is done to its runtime.
- */
+/** Returns the last parameter of a path. A port is not a subject of its own; its runtime is. */
 function thingNamed({ port: _, ...params }: OpenEntry['params']): string | null {
   return Object.values(params).at(-1) ?? null
 }
 
-/** The entry of calls without a valid key, before the first is counted. */
+/** Returns an entry for calls without a valid key, with a count of zero. */
 function failedEntry(address: string, at: number): OpenEntry {
   return {
     auditId: makeId('audit'),
@@ -204,7 +199,7 @@ function failedEntry(address: string, at: number): OpenEntry {
   }
 }
 
-/** Whether an entry counts no more. A clock that was set back ends it as well. */
+/** Returns true if an entry no longer counts. A clock that was set back also ends it. */
 function isOver({ at }: OpenEntry, now: number): boolean {
   return now < at || now - at >= failedMs
 }

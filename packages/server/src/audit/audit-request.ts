@@ -6,7 +6,7 @@ import type { Service } from '../service.ts'
 import type { OpenEntry } from './audit-entry.ts'
 import { auditKindOf } from './audited-route.ts'
 
-/** The most of a path's parameter that is kept: ids and names are shorter. */
+/** The most characters of a path parameter that are kept. Ids and names are shorter. */
 const maxParamLength = 200
 
 interface Audited {
@@ -18,7 +18,7 @@ interface Audited {
 }
 
 /**
- * Begins the audit entry of a request, which ends with its connection's part in it; null where the
+ * Begins the audit entry of a request, which ends when its response closes. Returns null if the
  * route only reads.
  */
 export function auditRequest({ audit }: Service, { name, route, caller, request, reply }: Audited): OpenEntry | null {
@@ -29,7 +29,7 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
     projectId,
     kind,
     key: { keyId, name: keyName },
-    // A client that has vanished since has none any more.
+    // The address of a client that has disconnected is unknown.
     address: request.socket.remoteAddress ?? 'unknown',
     route: name,
     params: auditedParams(request.params as Readonly<Record<string, string>>),
@@ -42,8 +42,8 @@ export function auditRequest({ audit }: Service, { name, route, caller, request,
 }
 
 /**
- * A path's parameters as the log keeps them: not longer than an id or a name can be, and as every
- * store can keep them.
+ * Returns a path's parameters as the log keeps them: cut to the length of ids and names, and
+ * storable in every store.
  */
 export function auditedParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(

@@ -1,8 +1,8 @@
 import type { AuditEntry, Route } from '@holt/protocol'
 
 /**
- * What a route's calls are in the audit log: none for those that only read. A terminal is read and
- * written to; a link to a port lets others in.
+ * Returns the kind of a route's calls in the audit log, or null if they only read. A terminal is
+ * also written to, and a link to a port admits others.
  */
 export function auditKindOf({ method, path, scope }: Route): AuditEntry['kind'] | null {
   if (scope === null) return null

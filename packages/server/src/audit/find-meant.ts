@@ -5,19 +5,20 @@ import type { Queries } from '../store/open-store.ts'
 import { giveTurn } from '../store/read-in-turn.ts'
 import { templateName } from '../templates/find-template.ts'
 
-/** What entries are looked for by. */
+/** The search terms of a subject filter. */
 export interface Meant {
-  /** Ids, or what else stands in paths. */
+  /** Ids, or other texts from paths. */
   readonly subjects: readonly string[]
   /**
-   * How paths name the thing whose id was asked for: so it stands in the entries of calls that were
-   * refused before it was looked for.
+   * The names by which paths refer to the requested id. Entries of calls that were refused before
+   * the lookup have these names.
    */
   readonly named: { readonly param: string; readonly names: readonly string[] } | null
 }
 
 /**
- * Whose things count: those of a project or of `all`, and for an operator the projects themselves.
+ * The scope of a lookup: the things of a project or of `all`. For an operator, also the projects
+ * themselves.
  */
 interface Known {
   readonly project: string
@@ -25,7 +26,8 @@ interface Known {
 }
 
 /**
- * The tables of what has a name, the column of its id, which is what paths call it, and its kind.
+ * The tables of named things: the table, the id column, which is also the path parameter, and the
+ * kind.
  */
 const tables = [
   ['runtimes', 'runtime_id', 'runtime'],
@@ -40,12 +42,12 @@ const tables = [
 
 type Table = (typeof tables)[number][0]
 
-/** The most things of a kind that a name is taken for: the newest. */
+/** The most things of a kind with the same name. The newest ones are taken. */
 const maxNamesakes = 20
 
 /**
- * What is meant by an id or a name: itself, the ids of what has or had that name and is still
- * known, and the name of what has that id.
+ * Returns the meaning of an id or a name. It includes the text itself, the ids of known things that
+ * have or had the name, and the names of the thing with the id.
  */
 export async function findMeant(db: Queries, known: Known, subject: string): Promise<Meant> {
   const subjects = [subject]
@@ -59,12 +61,15 @@ export async function findMeant(db: Queries, known: Known, subject: string): Pro
   return { subjects, named: await namesOf(db, known, subject) }
 }
 
-/** A template is named with its tag or without. */
+/** Returns the condition for a name. A template matches with or without its tag. */
 function isNamed(table: Table, name: string): RawBuilder<unknown> {
   return table === 'templates' ? sql`(name = ${name} OR name || ':' || tag = ${name})` : sql`name = ${name}`
 }
 
-/** The templates that Holt provides are everybody's, and an operator knows all projects. */
+/**
+ * Returns the condition for known things. Holt's templates belong to everybody, and an operator
+ * knows all projects.
+ */
 function isKnown(table: Table, { project, isOperator }: Known): RawBuilder<unknown> {
   if (project === 'all' || (table === 'projects' && isOperator)) return sql`1 = 1`
   const projects = table === 'templates' ? readableBy(project) : [project]

@@ -3,29 +3,27 @@ import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 import type { Queries } from '../store/open-store.ts'
 
-/** How many rows are removed at once, and how many counted, so that nobody waits for long. */
+/** The rows that are removed and counted at once, so that nobody waits for long. */
 const stepRows = 2000
 const countedRows = 20_000
 
-/** Entries of a project and kind on top of what is kept. */
+/** The entries of a project and kind above the limit. */
 interface Surplus {
   readonly projectId: string | null
   readonly kind: AuditEntry['kind']
   rows: number
 }
 
-/**
- * Removes audit entries that are too old, and of each project and kind those on top of what is
- * kept.
- */
+/** Removes audit entries that are too old, and those of each project and kind above the limit. */
 export class OldAudit {
   readonly #service: Pick<Service, 'store' | 'now'>
   readonly #kept: typeof keptAudit
   readonly #countedRows: number
-  /** A count that is under way: up to where, and what it came to so far. */
+  /** A count in progress: its bounds and the result so far. */
   #count: { until: number; from: number; readonly found: Surplus[] } | null = null
   /**
-   * Null: to be counted. A count looks at the whole log, so one serves until all of it is removed.
+   * The entries to remove. Null if they have to be counted. A count reads the whole log, so its
+   * result is used until all are removed.
    */
   #surplus: readonly Surplus[] | null = null
 
@@ -35,9 +33,9 @@ export class OldAudit {
     this.#countedRows = counted
   }
 
-  /** Removes some of them. Answers whether there may be more. */
+  /** Removes some entries. Returns true if there may be more. */
   async removeSome(): Promise<boolean> {
-    // What has been counted is removed by its number: nothing of it may go in between as too old.
+    // Counted entries are removed by number. Until then none of them may be removed as too old.
     if (this.#count === null && this.#surplus === null && (await this.#removeOld())) return true
     if (this.#surplus === null && !(await this.#countSome())) return true
     return this.#removeSurplus()
@@ -64,8 +62,8 @@ export class OldAudit {
   }
 
   /**
-   * Counts some of the log. Answers whether that was the rest of what was there when the count
-   * began.
+   * Counts a part of the log. Returns true if the count has reached the end that the log had at its
+   * start.
    */
   async #countSome(): Promise<boolean> {
     const { db } = this.#service.store

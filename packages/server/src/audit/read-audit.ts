@@ -6,29 +6,26 @@ import { seqBefore } from '../store/page-cursor.ts'
 import { giveTurn } from '../store/read-in-turn.ts'
 import type { Meant } from './find-meant.ts'
 
-/** How many entries one request looks at: a log has millions, and most filters have no index. */
+/** The entries that one request examines. A log has millions, and most filters have no index. */
 export const examinedEntries = 20_000
 
-/** How many one query looks at; others have their turn between two. */
+/** The entries that one query examines. Other requests get a turn between two. */
 const stepEntries = 2_000
 
-/** Which entries, and what `subject` means. */
+/** A query, and the meaning of its `subject`. */
 type Wanted = ListAuditQuery & { readonly meant?: Meant | null }
 
-/** What was found. */
+/** The result of a search. */
 export interface FoundEntries {
-  /** The newest first, one more than the page's limit where there are so many. */
+  /** The newest first. One more than the page's limit, if there are so many. */
   readonly rows: readonly AuditRow[]
-  /**
-   * The `seq` of the last entry that was looked at, where older ones were not; null where
-   * everything was.
-   */
+  /** The `seq` of the last examined entry if older ones were not examined. Null if all were. */
   readonly lookedTo: number | null
 }
 
 /**
- * Finds the entries of a page. Where filters leave few of those that were looked at, it is a short
- * page with more behind it.
+ * Finds the entries of a page. If few of the examined entries match, the page is short and more
+ * pages follow.
  */
 export async function findEntries(
   db: Queries,
@@ -62,16 +59,16 @@ function entries(db: Queries, query: Wanted, { before, from = null, count }: Spa
   if (key_id !== undefined) rows = rows.where('key_id', '=', key_id)
   if (route !== undefined) rows = rows.where('route', '=', route)
   if (meant) rows = rows.where(isAbout(meant))
-  // The sign keeps SQLite from the index by time, which would have it read and sort all that is
-  // newer (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms").
+  // The sign keeps SQLite from the index by time, which would make it read and sort all newer
+  // entries (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms").
   if (query.since !== undefined) rows = rows.where(sql<number>`+at`, '>=', Date.parse(query.since))
   if (query.until !== undefined) rows = rows.where(sql<number>`+at`, '<', Date.parse(query.until))
   return rows.orderBy('seq', 'desc').limit(count).execute()
 }
 
 /**
- * Whether an entry is about one of these, or its path names one: what was done inside a runtime is
- * about a command, below the runtime.
+ * Returns the condition that an entry is about one of the subjects, or that its path names one. A
+ * call inside a runtime is about a command, below the runtime.
  */
 function isAbout({ subjects, named }: Meant) {
   const inPath = subjects.map((subject) => hasText(`:${JSON.stringify(subject)}`))
@@ -81,12 +78,15 @@ function isAbout({ subjects, named }: Meant) {
   return sql<boolean>`(subject_id IN (${sql.join(subjects)}) OR ${sql.join([...inPath, ...refused], sql` OR `)})`
 }
 
-/** Whether a path's parameters have a text in them. LIKE is not the same in both databases. */
+/**
+ * Returns the condition that a path's parameters contain a text. LIKE differs between the two
+ * databases.
+ */
 function hasText(text: string) {
   return sql`replace(params_json, ${text}, '') <> params_json`
 }
 
-/** Whether an index leads from each entry of a page to the next. */
+/** Returns true if an index leads from each entry of a page to the next. */
 function isIndexed(query: ListAuditQuery): boolean {
   const { key_id, route, subject, since, until, kind } = query
   if ([key_id, route, subject, since, until].some((filter) => filter !== undefined)) return false
@@ -97,7 +97,7 @@ function isOfAll({ project }: ListAuditQuery): boolean {
   return project === undefined || project === 'all'
 }
 
-/** The entries that an index leads to. */
+/** Selects the entries that an index finds. */
 function reachable(db: Queries, query: ListAuditQuery, before: number) {
   const rows = db.selectFrom('audit').where('seq', '<', before)
   if (isOfAll(query)) return rows

@@ -1,14 +1,14 @@
 import type { OpenEntry } from './audit-entry.ts'
 
 /**
- * The most entries that wait while they cannot be written, on a full disk say: of all, and of one
- * project, so that one that floods loses its own.
+ * The most entries that wait while they cannot be written, for example on a full disk. A project
+ * that floods loses only its own, because it has its own limit.
  */
 export const maxWaiting = { all: 10_000, project: 2_500 } as const
 
 /**
- * Entries that are to be written, and how many found no room. Calls without a valid key are of no
- * project, and bounded as one.
+ * A bounded buffer of entries, with a count of the lost ones. Calls without a valid key have no
+ * project and share one limit.
  */
 export class WaitingEntries {
   readonly #max: { readonly all: number; readonly project: number }
@@ -20,7 +20,7 @@ export class WaitingEntries {
     this.#max = max
   }
 
-  /** Has an entry wait, once. Answers whether it has room. */
+  /** Adds an entry, once. Returns true if there is space for it. */
   add(entry: OpenEntry): boolean {
     if (this.#entries.has(entry)) return true
     const { projectId } = entry
@@ -34,7 +34,7 @@ export class WaitingEntries {
     return true
   }
 
-  /** Takes all that waits. */
+  /** Removes and returns all waiting entries. */
   take(): readonly OpenEntry[] {
     const entries = [...this.#entries]
     this.#entries = new Set()
@@ -42,7 +42,7 @@ export class WaitingEntries {
     return entries
   }
 
-  /** Takes what is to be said of entries that found no room; null where all did. */
+  /** Returns and resets the report of lost entries, or null if none was lost. */
   takeLost(): { readonly entries: number; readonly project_ids: readonly (string | null)[] } | null {
     if (this.#lost.size === 0) return null
     const entries = [...this.#lost.values()].reduce((sum, count) => sum + count, 0)
