@@ -3,18 +3,18 @@ import { limitReached } from '../limits/limit-reached.ts'
 import type { Service } from '../service.ts'
 import { authenticate, type Caller } from './authenticate.ts'
 
-/** Of a request what tells who sent it. */
+/** The parts of a request that identify the sender. */
 export interface Claim {
   /** The `Authorization` header. */
   readonly authorization: string | undefined
-  /** The address that it came from. */
+  /** The address of the sender. */
   readonly peer: string | undefined
 }
 
 /**
- * Finds the caller of a request and counts it: for its project where the key is right, for its
- * address where not. `tell` is handed what the answer says of that. Throws `rate_limited` where
- * there have been too many.
+ * Finds the caller of a request and counts the request. A valid key counts for its project, an
+ * invalid one for its address. Passes the rate limit headers of the answer to `tell`. Throws
+ * `rate_limited` after too many requests.
  */
 export async function admitCaller(
   service: Service,
@@ -34,14 +34,14 @@ export async function admitCaller(
   })
 }
 
-/** Finds the caller of a request. Wrong keys are counted, and written down. */
+/** Finds the caller of a request. Counts wrong keys and writes them to the audit log. */
 export async function identify(service: Service, { authorization, peer }: Claim): Promise<Caller> {
   try {
     return await authenticate(service, authorization)
   } catch (error) {
     if (error instanceof HoltError && error.code === 'unauthenticated') {
-      // Written down first: the rate throws where there are too many, which is when the log is
-      // asked.
+      // The entry is written first. The rate throws after too many failures, and the log is needed
+      // then.
       service.audit.failedAuthentication(peer ?? 'unknown')
       service.rates.noteFailure(peer)
     }

@@ -7,23 +7,25 @@ import type { Queries } from '../store/open-store.ts'
 import type { KeyRow } from '../store/tables.ts'
 import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
 
-/** Who sent a request: the project comes from the key. */
+/** The sender of a request. The key determines the project. */
 export interface Caller {
   readonly projectId: string
   readonly keyId: string
   readonly keyName: string
-  /** Of the key's secrets the one that was sent. */
+  /** The version of the key's secret that was sent. */
   readonly keyVersion: number
   readonly scopes: ReadonlySet<Scope>
 }
 
-/** `last_used_at` is written at most this often per key, so that reading does not mean writing. */
+/**
+ * The least interval between two writes of a key's `last_used_at`, so that most reads do not write.
+ */
 const lastUsedStepMs = 60_000
 
 /**
- * Finds the caller of a request by its `Authorization` header. A revoked, replaced or damaged key
- * gets the answer of an unknown one. Only a client that sends the whole secret of an expired key
- * is told that it expired.
+ * Returns the caller of a request by its `Authorization` header. A revoked, replaced or damaged key
+ * gets the same error as an unknown one. Only a client that sends the whole secret of an expired
+ * key learns that it has expired.
  */
 export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
   const secret = sentSecret(header)
@@ -47,18 +49,18 @@ export async function authenticate(service: Service, header: string | undefined)
   }
 }
 
-/** Returns true if the scopes of a key include one. `admin` has every one of its project. */
+/** Returns true if the scopes of a key include one. `admin` includes all scopes of its project. */
 export function hasScopeOf(scopes: ReadonlySet<Scope>, scope: Scope): boolean {
   return scopes.has(scope) || (scopes.has('admin') && scope !== 'operator')
 }
 
-/** Refuses a caller whose key lacks a scope. */
+/** Throws `forbidden` if a caller's key lacks a scope. */
 export function requireScope(caller: Caller, scope: Scope | 'any'): void {
   if (scope === 'any' || hasScopeOf(caller.scopes, scope)) return
   throw new HoltError('forbidden', `This key lacks the scope ${scope}.`, { details: { scope } })
 }
 
-/** Returns the key that has or had a secret, valid or not; null where there is none. */
+/** Returns the key that has or had a secret, valid or not. Returns null if there is none. */
 async function findKey({ store, recentKeys, now, log }: Service, digest: string): Promise<KeyRow | null> {
   const recent = recentKeys.get(digest)
   const row =
@@ -86,7 +88,7 @@ function isSame(stored: string, digest: string): boolean {
   return stored.length === digest.length && timingSafeEqual(Buffer.from(stored), Buffer.from(digest))
 }
 
-/** Notes when a key was used last. Nobody waits for that, and a power cut may take it. */
+/** Notes the last use of a key. No caller waits for it, and a power loss may lose it. */
 function noteUse({ store, recentKeys, now, log }: Service, digest: string, key: KeyRow): void {
   const at = now()
   if (key.last_used_at !== null && at - key.last_used_at < lastUsedStepMs) return
@@ -99,12 +101,12 @@ function noteUse({ store, recentKeys, now, log }: Service, digest: string, key: 
       .where('key_id', '=', key.key_id)
       .execute()
   store.change(note, { durable: 'later' }).catch((error: unknown) => {
-    // On a full disk reads go on: when a key was used last is not worth refusing a request.
+    // Reads continue on a full disk. `last_used_at` does not justify the refusal of a request.
     log.warn({ err: error }, 'last_used_at could not be written')
   })
 }
 
-/** Returns true if nothing but its expiry keeps a key from opening the service. */
+/** Returns true if a key is invalid only because it has expired. */
 function hasExpired(row: KeyRow, digest: string, now: number): boolean {
   return row.expires_at !== null && row.expires_at <= now && isValid({ ...row, expires_at: null }, digest, now)
 }
@@ -118,7 +120,7 @@ function expired({ prefix, expires_at }: KeyRow): HoltError {
 }
 
 function unknown(secret: string): HoltError {
-  // Of what is no secret of a key, as a password that was sent by mistake, nothing is repeated.
+  // A text that is no key secret is not repeated. It may be a password that was sent by mistake.
   const which = isSecret(secret) ? ` ${prefixOf(secret)}...` : ''
   return new HoltError('unauthenticated', `The API key${which} is not known here.`)
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { randomText } from '@holt/protocol'
 
-/** How many characters of a secret are kept to recognise it: `holt_` and seven of forty. */
+/** The characters of a secret that are kept to recognise it: `holt_` and seven of forty. */
 const prefixLength = 12
 
-/** A new key's secret: `holt_` and 40 characters of `[a-z0-9]` (206 random bits). */
+/** Returns a new key's secret: `holt_` and 40 characters of `[a-z0-9]` (206 random bits). */
 export function makeSecret(): string {
   return `holt_${randomText(40)}`
 }
@@ -15,25 +15,25 @@ export function isSecret(text: string): boolean {
 }
 
 /**
- * The digest under which a secret is stored. The secret is random, so one round of SHA-256 is
- * enough.
+ * Returns the digest under which a secret is stored. The secret is random, so one round of SHA-256
+ * is enough.
  */
 export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
-/** The secret in an `Authorization` header; null where there is none. */
+/** Returns the secret in an `Authorization` header, or null if there is none. */
 export function sentSecret(header: string | undefined): string | null {
   return /^Bearer +([\x21-\x7e]{1,200})$/i.exec(header ?? '')?.[1] ?? null
 }
 
-/** The digest of the secret in an `Authorization` header; null where there is none. */
+/** Returns the digest of the secret in an `Authorization` header, or null if there is none. */
 export function sentDigest(header: string | undefined): string | null {
   const secret = sentSecret(header)
   return secret === null ? null : digestOf(secret)
 }
 
-/** The part of a secret that may be shown. */
+/** Returns the part of a secret that may be shown. */
 export function prefixOf(secret: string): string {
   return secret.slice(0, prefixLength)
 }

@@ -1,32 +1,34 @@
 import { Groups } from '../http/connection-groups.ts'
 import { sentDigest } from './key-secret.ts'
 
-/** Far more keys than are in use at once. With their projects they take about a MiB. */
+/**
+ * The most remembered keys, far more than are in use at once. With their projects they take about a
+ * MiB.
+ */
 const maxKeys = 4096
 
 /**
- * Of which project each key was when it was looked at last. That tells at once, without the store,
- * among whose requests one waits; it opens nothing, for every request is authenticated as if nobody
- * knew its key. Only keys that were right get in, and those that turn out to be wrong get out.
- * Where there are too many the project goes short that has most, so whoever makes keys by the
- * thousand pushes out nobody else's. They are looked up by digest, so that the time which that
- * takes tells nothing of how near a guess was.
+ * The last known project of each key. It selects the fair queue of a request without access to the
+ * store. It grants nothing: every request is still authenticated. Only valid keys are added, and
+ * keys that become invalid are removed. If there are too many, the project with the most keys loses
+ * its least recently used one. A client with thousands of keys thus displaces no other project's
+ * keys. The lookup is by digest, so its timing does not reveal how close a guess is.
  */
 export class LikelyProjects {
   readonly #projects = new Map<string, string>()
-  /** The digests of each project, the one that was used longest ago first. */
+  /** The digests of each project, the least recently used first. */
   readonly #digests = new Groups<string>()
 
   /**
-   * The project of the key in an `Authorization` header; null where there is no key, or nobody
-   * knows it.
+   * Returns the project of the key in an `Authorization` header. Returns null if there is no key,
+   * or if the key is unknown.
    */
   of(header: string | undefined): string | null {
     const digest = sentDigest(header)
     return digest === null ? null : (this.#projects.get(digest) ?? null)
   }
 
-  /** Notes that a key was right. */
+  /** Notes that a key was valid. */
   note(digest: string, projectId: string): void {
     this.forget(digest)
     this.#projects.set(digest, projectId)
@@ -36,7 +38,7 @@ export class LikelyProjects {
     this.forget(oldest)
   }
 
-  /** Forgets secrets that are wrong from now on. */
+  /** Removes secrets that are no longer valid. */
   forget(...digests: readonly (string | null)[]): void {
     for (const digest of digests) {
       const projectId = digest === null ? undefined : this.#projects.get(digest)

@@ -1,31 +1,34 @@
-/** How often open streams are looked at: a revoked or expired key loses them within a second. */
+/**
+ * The interval between checks of open streams, in milliseconds. A revoked or expired key loses its
+ * streams within a second.
+ */
 const sweepMs = 500
 
 /**
- * A stream whose reader takes nothing for this long is cut; what it missed can be read again from
- * its last cursor.
+ * The time after which a stream without progress is cut, in milliseconds. The client can read the
+ * rest from its last cursor.
  */
 const stalledMs = 120_000
 
-/** What carries an answer: a response, or a connection that HTTP has let go of. */
+/** The transport of an answer: a response, or an upgraded connection. */
 export interface Watched {
-  /** True while its reader takes less than it is given. */
+  /** True while the reader is slower than the writer. */
   readonly writableNeedDrain: boolean
   readonly socket?: { readonly bytesWritten: number } | null
   readonly bytesWritten?: number
   once(event: 'close', listener: () => void): unknown
 }
 
-/** Under which of a key's secrets something is open. */
+/** The key and secret version under which a stream is open. */
 export interface Credential {
   readonly keyId: string
   readonly keyVersion: number
 }
 
-/** Which of some credentials are still good, as `credentialName` has them. */
+/** Returns the valid credentials of some keys, in the form of `credentialName`. */
 export type ValidCredentials = (keyIds: readonly string[]) => Promise<ReadonlySet<string>>
 
-/** A credential as text. */
+/** Returns a credential as text. */
 export function credentialName({ keyId, keyVersion }: Credential): string {
   return `${keyId} ${keyVersion}`
 }
@@ -38,18 +41,18 @@ interface Stream {
   movedAt: number
 }
 
-/** The answers that stay open, so that they end when their key does or when nobody reads them. */
+/** The open streams. Each is cut when its key becomes invalid or nobody reads it. */
 export class OpenStreams {
   readonly #streams = new Set<Stream>()
   readonly #valid: ValidCredentials
   #timer: NodeJS.Timeout | null = null
 
-  /** `valid` answers with which secrets some keys still open the service. */
+  /** `valid` returns the valid credentials of some keys. */
   constructor(valid: ValidCredentials) {
     this.#valid = valid
   }
 
-  /** How many there are. */
+  /** The number of open streams. */
   get size(): number {
     return this.#streams.size
   }
@@ -65,13 +68,13 @@ export class OpenStreams {
     this.#timer ??= setInterval(() => void this.#sweep().catch(() => this.#cutAll()), sweepMs).unref()
   }
 
-  /** Cuts the streams of one key at once. */
+  /** Cuts the streams of one key immediately. */
   cutKey(keyId: string): void {
     for (const stream of this.#streams)
       if (stream.credential.keyId === keyId) stream.cut(new Error('the key was revoked'))
   }
 
-  /** Looks at once which streams may stay. */
+  /** Checks immediately which streams may stay open. */
   async look(): Promise<void> {
     if (this.#streams.size > 0) await this.#sweep().catch(() => this.#cutAll())
   }
@@ -90,7 +93,7 @@ export class OpenStreams {
     }
   }
 
-  /** Whether keys are valid cannot be told: that means no. */
+  /** Cuts all streams. Used also if the validity of keys cannot be checked. */
   #cutAll(): void {
     for (const stream of this.#streams) stream.cut(new Error('the stream was cut'))
   }

@@ -1,7 +1,7 @@
 import type { Queries } from '../store/open-store.ts'
 import { credentialName } from './open-streams.ts'
 
-/** With which secrets some keys open the service now. */
+/** Returns the valid credentials of some keys, in the form of `credentialName`. */
 export async function validCredentials(
   db: Queries,
   keyIds: readonly string[],
