@@ -2,7 +2,7 @@ import type { GuestItem } from '@holt/engine'
 import { freeBytes } from '../http/kept-memory.ts'
 import { incompleteTail } from './decode-output.ts'
 
-/** What a command that was waited for left. */
+/** The result of a command that a client has waited for. */
 export interface Collected {
   readonly pid: number
   readonly startedAt: number | null
@@ -16,24 +16,24 @@ export interface Collected {
   readonly sessionKept: boolean | null
 }
 
-/** The beginning of a stream, and how many bytes came in all. */
+/** The beginning of a stream, and the count of all its bytes. */
 interface Gathered {
   readonly text: string
   readonly bytes: number
   readonly truncated: boolean
 }
 
-/** How much is kept of a command's output. */
+/** The limits of kept output. */
 interface Bounds {
-  /** Of each stream. */
+  /** The most bytes of each stream. */
   readonly maxOutputBytes: number
-  /** Whether so many more bytes may be kept. */
+  /** Returns true if so many more bytes may be kept. */
   readonly keep: (bytes: number) => boolean
 }
 
 /**
- * Reads a command to its end. Of each stream the first `maxOutputBytes` are kept, or fewer where
- * there is no room for them: the output route has the rest, as long as the guest does.
+ * Reads a command to its end. Keeps the first `maxOutputBytes` of each stream, or fewer if there is
+ * no memory for them. The output route has the rest, as long as the guest keeps it.
  */
 export async function collectResult(
   items: AsyncIterable<GuestItem>,
@@ -69,8 +69,8 @@ export async function collectResult(
 }
 
 /**
- * Keeps the first bytes of a stream and counts all of them. They are in one piece, so that output
- * which comes byte by byte takes no more than other output.
+ * Keeps the first bytes of a stream and counts all of them. They are in one buffer, so that output
+ * byte by byte takes no more memory than other output.
  */
 class Head {
   readonly #keep: (bytes: number) => boolean
@@ -100,8 +100,8 @@ class Head {
   }
 
   /**
-   * Makes room for so many bytes. Where there is none it stays without: what came after a gap would
-   * be no beginning.
+   * Makes space for so many bytes. If there is none, nothing more is kept: bytes after a gap would
+   * not be the beginning.
    */
   #grow(wanted: number): void {
     const before = this.#kept.length

@@ -12,7 +12,9 @@ import { pageOfGuest } from './list-page.ts'
 import { presentCommand } from './present-command.ts'
 import { startCommand } from './start-command.ts'
 
-/** Time for the guest to answer what it can answer at once; a kill takes it up to ten seconds. */
+/**
+ * The time for an immediate answer of the guest, in milliseconds. A kill takes up to ten seconds.
+ */
 const answerTimeoutMs = 30_000
 
 /** The routes of commands. */
@@ -53,8 +55,8 @@ async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
 }
 
 /**
- * An attachment that did not ask for an upgrade: it hears what is wrong with its request, and that,
- * where nothing else is.
+ * Handles an attachment that did not ask for an upgrade. The client gets the error of its request,
+ * or else `upgrade_required`.
  */
 async function attachCommand({ service, caller, params, query, gone }: Call<'attachCommand'>): Promise<Answer> {
   await findAttachable(service, { caller, params, query, gone })

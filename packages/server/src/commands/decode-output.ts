@@ -4,16 +4,16 @@ import { moment } from '../store/moment.ts'
 
 type Stream = 'stdout' | 'stderr'
 
-/** Bytes at the end of a chunk that begin a character whose rest has not come. */
+/** The bytes at the end of a chunk that begin an incomplete character. */
 interface Held {
   readonly stream: Stream
   readonly bytes: Buffer
 }
 
 /**
- * Turns a guest's items into the API's: bytes become text where they are UTF-8. A character that is
- * cut between two chunks of a stream is put together again; an item's cursor counts only what has
- * been given out, so that resuming there loses nothing.
+ * Converts a guest's items to the API's. Bytes become text if they are UTF-8. A character that is
+ * split between two chunks of a stream is joined. An item's cursor counts only delivered bytes, so
+ * a client that resumes there loses nothing.
  */
 export async function* decodeOutput(
   items: AsyncIterable<GuestItem>,
@@ -42,9 +42,7 @@ export async function* decodeOutput(
   }
 }
 
-/**
- * How many bytes at the end begin a UTF-8 character (RFC 3629) without ending it; 0 where none do.
- */
+/** Returns how many bytes at the end begin an incomplete UTF-8 character (RFC 3629), or 0. */
 export function incompleteTail(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -62,7 +60,7 @@ function textItem(type: Stream, cursor: number, bytes: Buffer): OutputItem {
   try {
     return { type, cursor, data: strict.decode(bytes), encoding: 'utf-8' }
   } catch {
-    return base64Item(type, cursor, bytes) // Not text: the bytes travel as they are.
+    return base64Item(type, cursor, bytes) // The bytes are not text.
   }
 }
 

@@ -1,22 +1,22 @@
 import type { GuestClient, GuestItem } from '@holt/engine'
 import type { Comeback } from '../links/come-back.ts'
 
-/** What is followed, and from where. */
+/** The command to follow, and the start position. */
 export interface Followed {
   readonly guest: GuestClient
   readonly commandId: string
   readonly cursor: number
-  /** Whether the command waits for this reader. */
+  /** True if the command waits for this reader. */
   readonly hold: boolean
-  /** Whether `start` comes first: in the answer to the command's start. */
+  /** True if `start` comes first: in the answer to the command's start. */
   readonly hasStart: boolean
-  /** The items of an answer that has begun; absent: it is asked for. */
+  /** The items of an answer that has begun. If absent, the output is requested. */
   readonly begun?: AsyncIterable<GuestItem>
 }
 
 /**
- * A command's items from a cursor to its end, each once, also where the runtime is written down or
- * paused meanwhile.
+ * Yields a command's items from a cursor to its end, each once. Continues across checkpoints and
+ * pauses of the runtime.
  */
 export async function* followOutput(
   { guest, commandId, cursor, hold, hasStart, begun }: Followed,
@@ -35,7 +35,7 @@ export async function* followOutput(
       for await (const item of items) {
         comeback.progress()
         at = item.cursor
-        // What is no output comes again with each answer.
+        // Items other than output are repeated in each answer.
         if ((item.type === 'start' || item.type === 'exit') && told.has(item.type)) continue
         told.add(item.type)
         yield item

@@ -2,8 +2,8 @@ import type { Page } from '@holt/protocol'
 import { decodeCursor, encodeCursor } from '../store/page-cursor.ts'
 
 /**
- * One page of what a guest lists all at once, newest first. A page's cursor is its last item's
- * start and name, so that items that are forgotten meanwhile do not matter.
+ * Returns one page of a guest's complete list, newest first. A page's cursor is its last item's
+ * start and name, so that items may be removed meanwhile.
  */
 export function pageOfGuest<Item extends { readonly started_at_ms: number }, Shown>(
   items: readonly Item[],

@@ -3,8 +3,8 @@ import type { Command } from '@holt/protocol'
 import { moment, momentOrNull } from '../store/moment.ts'
 
 /**
- * A guest's process as the API shows it. The id is the one that was asked for, not what the guest
- * says.
+ * Returns a guest's process as the API shows it. The id is the requested one, not the one that the
+ * guest reports.
  */
 export function presentCommand(process: GuestProcess, commandId: string): Command {
   return {

@@ -2,8 +2,8 @@ import type { Isolation } from '@holt/protocol'
 import { HoltError, pairsOf, type RlimitName, type RlimitPair, type Rlimits } from '@holt/protocol'
 
 /**
- * Limits that the kernel of a class takes and does not hold a command to as setrlimit(2) says, and
- * what to use instead.
+ * The limits that the kernel of a class accepts but does not enforce as in setrlimit(2), and the
+ * alternatives.
  */
 const notHeld: Readonly<Record<Isolation, Partial<Record<RlimitName, string>>>> = {
   gvisor: { data: 'gVisor counts only the heap of brk(2) as data. Use `as` instead.' },
@@ -11,8 +11,8 @@ const notHeld: Readonly<Record<Isolation, Partial<Record<RlimitName, string>>>> 
 }
 
 /**
- * The limits of a command as the guest takes them. One that the runtime's class would not hold is
- * refused.
+ * Returns the limits of a command in the guest's form. Throws if the runtime's class would not
+ * enforce one.
  */
 export function rlimitsOf(rlimits: Rlimits, isolation: Isolation): Readonly<Record<string, RlimitPair>> {
   for (const name of Object.keys(rlimits) as RlimitName[]) {

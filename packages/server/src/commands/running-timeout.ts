@@ -1,4 +1,4 @@
-/** Ends a signal after so long, not counting the time for which it was stopped. */
+/** Aborts a signal after a time. The time in which it is stopped does not count. */
 export class RunningTimeout implements Disposable {
   readonly #controller = new AbortController()
   #leftMs: number

@@ -7,8 +7,8 @@ import { moment } from '../store/moment.ts'
 import { pageOfGuest } from './list-page.ts'
 
 /**
- * Time for the guest to answer; ending a session kills, which takes it up to ten seconds for each
- * command.
+ * The time for the guest to answer, in milliseconds. The end of a session takes up to ten seconds
+ * for each command that is killed.
  */
 const answerTimeoutMs = 60_000
 

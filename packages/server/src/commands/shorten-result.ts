@@ -1,8 +1,9 @@
 import type { CommandResult } from '@holt/protocol'
 
 /**
- * A result with no more output than fits into so many bytes of JSON: the beginning of each stream,
- * and `truncated` says so. What else it has is not cut, and may be too long by itself.
+ * Returns a result with its output cut to a number of bytes of JSON. Each stream keeps its
+ * beginning, and `truncated` is set. The other fields are not cut, and may be too long by
+ * themselves.
  */
 export function shortenResult(result: CommandResult, maxBytes: number): CommandResult {
   const cut = { stdout: true, stderr: true }
@@ -17,8 +18,8 @@ export function shortenResult(result: CommandResult, maxBytes: number): CommandR
 }
 
 /**
- * The longest beginning of a text that takes no more than so many bytes within the quotes of a JSON
- * string.
+ * Returns the longest beginning of a text that takes at most `maxBytes` between the quotes of a
+ * JSON string.
  */
 function beginning(text: string, maxBytes: number): string {
   let [fits, end] = [0, Math.min(text.length, maxBytes)]

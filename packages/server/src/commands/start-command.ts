@@ -15,12 +15,14 @@ import { RunningTimeout } from './running-timeout.ts'
 import { shortenResult } from './shorten-result.ts'
 
 /**
- * Time for the guest to answer a start, and how much longer than the command's own timeout a wait
- * lasts.
+ * The time for the guest to answer a start, and the margin of a wait over the command's own
+ * timeout, in milliseconds.
  */
 const graceMs = 30_000
 
-/** Starts a command, and answers at once, streams it, or waits for its end, as the request asks. */
+/**
+ * Starts a command. Returns at once, streams the output or waits for the end, as the request asks.
+ */
 export async function startCommand(call: Call<'startCommand'>): Promise<Answer> {
   const { service, caller, params, body } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
@@ -84,8 +86,8 @@ async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal
 }
 
 /**
- * The items of a command from its start to its end, over pauses. One that is started again is
- * followed from its beginning, and waits for nobody.
+ * Returns the items of a command from its start to its end, across pauses. A repeated start follows
+ * the command from its beginning, and does not hold it.
  */
 async function runOrFollow(
   { guest }: OpenRuntime,
@@ -104,8 +106,8 @@ async function runOrFollow(
 }
 
 /**
- * An id that the guest knows is a request that is repeated: its command runs or ran, and is not
- * started twice.
+ * Returns true if the guest knows the id. The request is then a repeated one: its command runs or
+ * ran, and is not started twice.
  */
 function isKnown(error: unknown): boolean {
   return error instanceof HoltError && error.code === 'already_exists'
@@ -129,7 +131,8 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
     const { keep } = call
     collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, keep, now: service.now })
   } catch (cause) {
-    // The answer does not name the cause, and a client that has left is none.
+    // The answer does not name the cause, so the log does. A client that has disconnected is not a
+    // cause.
     if (!gone.aborted) {
       const facts = { err: cause, runtime_id: runtime.row.runtime_id, command_id: request.id }
       service.log.warn(facts, 'the connection to a runtime broke while a command ran')
@@ -143,16 +146,16 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
   try {
     return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
   } catch (err) {
-    // The command has ended and its result is whole but for details: an error would have it run
-    // again.
+    // The command has ended, and only details of its result are missing. An error would make the
+    // client run it again.
     call.service.log.warn({ err, command_id: request.id }, 'the guest does not tell the rest of a result')
     return result
   }
 }
 
 /**
- * How a command ended is the guest's word or nobody's. Not 503: a client that repeats the request
- * would run the command twice.
+ * Returns the error for a lost connection. Only the guest knows the end of the command. The error
+ * is not a 503: a client that repeats the request would run the command twice.
  */
 function brokeOff(commandId: string, cause: unknown): HoltError {
   return new HoltError('timeout', 'The connection to the runtime broke while the command ran. It may still run.', {
@@ -201,8 +204,8 @@ function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished)
 }
 
 /**
- * What only the guest knows: which stream the bytes are missing from that fell out of its ring
- * before they were read, and where and as whom a command of a session ran.
+ * Adds the facts that only the guest knows. They are the stream of the bytes that its ring dropped,
+ * and the directory and user of a session's command.
  */
 function withGuestsWord(result: CommandResult, process: GuestProcess): CommandResult {
   const dropped = result.dropped_bytes > 0
