@@ -1,9 +1,9 @@
 import type { Log } from '../service.ts'
 
 /**
- * Ends the process at what nobody expected, with the reason in the log: nobody knows what was left
- * half done, and the next start finishes it or takes it back. That start is systemd's to make, or
- * somebody's `holt up`. Runtimes go on meanwhile.
+ * Ends the process on an unexpected error, and logs the reason. The state of unfinished work is
+ * unknown, and the next start completes or reverts it. systemd or `holt up` starts the service
+ * again. Runtimes continue meanwhile.
  */
 export function endAtSurprise(log: Log): void {
   const end = (error: unknown, message: string) => {

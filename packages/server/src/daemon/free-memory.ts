@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Memory that Linux could give away without swapping (`MemAvailable` of proc_meminfo(5)); null
- * where it is not said. Read at once: no disk is behind that file, while the threads that files are
- * else read in may all wait for one, and a create with them.
+ * Returns the memory that Linux can give without swapping (`MemAvailable` of proc_meminfo(5)), or
+ * null if unknown. Reads synchronously, because no disk is behind that file. The threads for other
+ * reads may all wait for a disk, and a create would wait with them.
  */
 export async function freeMemoryMiB(): Promise<number | null> {
   const text = readMemoryFacts()
@@ -15,6 +15,6 @@ function readMemoryFacts(): string {
   try {
     return readFileSync('/proc/meminfo', 'utf8')
   } catch {
-    return '' // Not Linux: not known.
+    return '' // Not Linux: unknown.
   }
 }

@@ -5,9 +5,9 @@ import { findInstallation } from '../config/installation.ts'
 import { runDirOf } from './open-engine.ts'
 
 /**
- * Ends the processes of all runtimes, as the end of the machine would, but at once: they do not end
- * when asked, and one that stands still not even when killed, for which a shutdown waits minutes.
- * The daemon must not run, or it would make new ones. Answers what could not be ended.
+ * Ends the processes of all runtimes before a shutdown. Otherwise a shutdown waits minutes: they do
+ * not end when asked, and a frozen one not even when killed. The daemon must not run, because it
+ * would make new ones. Returns the runtimes that could not be ended.
  */
 export async function halt(config: ServerConfig): Promise<readonly string[]> {
   const daemon = await findDaemon(config.stateDir)

@@ -2,8 +2,7 @@ import type { ServerConfig } from '../config/config.ts'
 import type { ImportResult } from './transfer.ts'
 
 /**
- * What an operator is told of an import: what was taken in, what is missing, and what does not go
- * on by itself.
+ * Returns the report of an import: the imported rows, the missing files, and the disabled webhooks.
  */
 export function wordsOf(
   { rows, schema, missing, disabledWebhooks }: ImportResult,

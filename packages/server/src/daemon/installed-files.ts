@@ -7,10 +7,10 @@ export const baseRecipeDir = fileURLToPath(new URL('../../../../templates/base',
 /** The directory of the agent templates. */
 export const agentTemplatesDir = fileURLToPath(new URL('../../../../templates/agents', import.meta.url))
 
-/** The guest program, where the build puts it. */
+/** The path of the guest program in the build's output. */
 export const builtGuest = fileURLToPath(new URL('../../../../guest/holt-guest', import.meta.url))
 
-/** The path of Holt's own runsc, where the build puts it. Null where it is not built. */
+/** The path of Holt's own runsc in the build's output. Null if it is not built. */
 export const ownRunsc = ifThere(new URL('../../../../runsc/runsc', import.meta.url))
 
 /**

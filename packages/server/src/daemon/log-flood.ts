@@ -1,28 +1,28 @@
 import { type Rate, TokenBuckets } from '../limits/token-buckets.ts'
 
-/** So many lines of one message are written as they come, and after that one in ten seconds. */
+/** The rate of equal messages. After the burst, one line in ten seconds is written. */
 const rate: Rate = { perSec: 0.1, burst: 100 }
 
 /**
- * Bounds how often the log says the same: what a guest or a client does, they may do as often as
- * they like, and a log must not fill the disk that the service writes to.
+ * A rate limit for equal log messages. Guests and clients can repeat their actions without limit,
+ * and the log must not fill the service's disk.
  */
 export class LogFlood {
   readonly #buckets: TokenBuckets
   /**
-   * By message, of which the code has as many as it has: lines that were left out since the last
-   * one.
+   * The number of omitted lines by message since the last written one. The code has a limited
+   * number of messages.
    */
   readonly #leftOut = new Map<string, number>()
 
-  /** `monotonic` counts milliseconds. */
+  /** `monotonic` returns milliseconds. */
   constructor(monotonic: () => number = () => performance.now()) {
     this.#buckets = new TokenBuckets(monotonic)
   }
 
   /**
-   * Whether a line of this message is to be written: how many were left out before it, or null for
-   * not now.
+   * Decides whether to write a line of this message. Returns the number of lines omitted before it,
+   * or null to omit it.
    */
   admit(message: string): number | null {
     const leftOut = this.#leftOut.get(message) ?? 0

@@ -4,29 +4,29 @@ import type { Log } from '../service.ts'
 import { currentRequest } from '../telemetry/request-context.ts'
 import { LogFlood } from './log-flood.ts'
 
-/** Lines that wait for a disk that is full; those that come after them are lost. */
+/** The most bytes of lines that wait for a full disk. Later lines are lost. */
 const maxWaitingBytes = 2 ** 20
 
 /** The number of warnings (pino's levels); errors are above. */
 const warnLevel = 40
 
-/** So much of an error's message and of its stack is written, in characters. */
+/** The most characters of an error's message and of its stack. */
 const maxErrorTextLength = 3_000
 
 /**
- * Stdout, which may be a file on a disk that fills up: that keeps lines from the log, and is no
- * reason to end.
+ * Returns stdout, which may be a file on a full disk. Log lines are lost then, and the service
+ * continues.
  */
 function stdout(): DestinationStream {
   const destination = pino.destination({ fd: 1, sync: true, maxLength: maxWaitingBytes })
-  destination.on('error', () => {}) // Whoever listens is told again with each line that is tried.
+  destination.on('error', () => {}) // The error occurs again with each line.
   return destination
 }
 
 /**
- * JSON lines on stdout, written before the next step, so that a crash has its reason in the log.
- * Each line that is written for a request has its `request_id`, and its `trace_id` where it is
- * traced. What is said again and again is left out, which later lines count as `left_out`.
+ * Returns a log that writes JSON lines to stdout. It writes synchronously, so that the reason of a
+ * crash is in the log. Each line of a request has its `request_id`, and its `trace_id` if it is
+ * traced. Repeated messages are omitted, and later lines count them as `left_out`.
  */
 export function makeLog({ logLevel }: Pick<ServerConfig, 'logLevel'>, destination: DestinationStream = stdout()): Log {
   const flood = new LogFlood()
@@ -50,8 +50,8 @@ export function makeLog({ logLevel }: Pick<ServerConfig, 'logLevel'>, destinatio
 }
 
 /**
- * What there is to say of an error on one line. Its words may be a guest's, of any length; its
- * details are a client's.
+ * Returns the facts of an error for one line. Its message may come from a guest and have any
+ * length. Its details belong to a client and are omitted.
  */
 function shortError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error).slice(0, maxErrorTextLength)

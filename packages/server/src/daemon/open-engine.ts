@@ -5,7 +5,10 @@ import type { ServerConfig } from '../config/config.ts'
 import type { Log } from '../service.ts'
 import { builtGuest, ownRunsc } from './installed-files.ts'
 
-/** Opens this machine's engine for an installation. Without a guest it can only find and remove. */
+/**
+ * Opens this machine's engine for an installation. Without a guest, the engine can only find and
+ * remove runtimes.
+ */
 export function openEngine(
   config: ServerConfig,
   { installationId, log, guest }: { installationId: string; log: Log; guest: 'needed' | 'none' },
@@ -22,7 +25,7 @@ export function openEngine(
   })
 }
 
-/** Where the runtimes' sockets lie. */
+/** Returns the directory of the runtimes' sockets. */
 export function runDirOf({ runDir }: Pick<ServerConfig, 'runDir'>, installationId: string): string {
   return runDir ?? join('/run/holt', installationId)
 }

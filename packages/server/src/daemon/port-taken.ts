@@ -6,18 +6,18 @@ import type { ServerConfig } from '../config/config.ts'
 const listens = '0A'
 const lastPort = 65_535
 
-/** The programs of the service by their paths, as its launchers start them. */
+/** The programs of the service by their paths, as the launchers start them. */
 const ownProgram = /(?:^|\/)(?:holtd|holtd\.mjs|packages\/server\/src\/main\.ts)$/
 
-/** Returns true if a start failed because something else has the port. */
+/** Returns true if a start failed because another process has the port. */
 export function isPortTaken(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException
   return error instanceof Error && code === 'EADDRINUSE' && syscall === 'listen'
 }
 
 /**
- * Returns the error for a port that something else has, with the process where it can be found.
- * Reads all of /proc: for a start that has failed.
+ * Returns the error for a port in use, with the process if it can be found. Reads all of /proc,
+ * which is acceptable after a failed start.
  */
 export async function portTaken({ port }: Pick<ServerConfig, 'port'>, cause: unknown): Promise<Error> {
   const pid = await listenerOf(port)
@@ -27,7 +27,8 @@ export async function portTaken({ port }: Pick<ServerConfig, 'port'>, cause: unk
 }
 
 /**
- * Returns the process that listens on a port here; null where none is found, as of another user.
+ * Returns the process that listens on a port of this machine. Returns null if none is found, for
+ * example one of another user.
  */
 async function listenerOf(port: number): Promise<number | null> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => textOf(`/proc/net/${name}`)))
@@ -36,14 +37,17 @@ async function listenerOf(port: number): Promise<number | null> {
   for (const name of await namesIn('/proc')) {
     if (!/^\d+$/.test(name)) continue
     for (const fd of await namesIn(`/proc/${name}/fd`)) {
-      const target = await readlink(`/proc/${name}/fd/${fd}`).catch(() => '') // Closed, or gone.
+      const target = await readlink(`/proc/${name}/fd/${fd}`).catch(() => '') // Closed, or ended.
       if (sockets.has(target)) return Number(name)
     }
   }
   return null
 }
 
-/** The inodes of the sockets that listen on a port, of a table in the form of proc_pid_net(5). */
+/**
+ * Returns the inodes of the sockets that listen on a port, from a table in the form of
+ * proc_pid_net(5).
+ */
 function listenersIn(table: string, port: number): readonly string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
   return table.split('\n').flatMap((line) => {
@@ -53,8 +57,8 @@ function listenersIn(table: string, port: number): readonly string[] {
 }
 
 /**
- * Returns the program of a process, without its arguments, as they may hold secrets. Another
- * service is told with its state directory.
+ * Returns the program of a process without its arguments, which may hold secrets. For another Holt
+ * service, also returns its state directory.
  */
 async function nameOf(pid: number): Promise<string> {
   const words = (await textOf(`/proc/${pid}/cmdline`)).split('\0')
@@ -64,12 +68,14 @@ async function nameOf(pid: number): Promise<string> {
   return directory === '' ? 'holtd' : `holtd of the state directory ${shown(directory)}`
 }
 
-/** The line goes to a terminal, and a process names itself. */
+/** Replaces unprintable characters. The line goes to a terminal, and a process chooses its name. */
 function shown(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
-/** Returns the text of a file; empty where it cannot be read, as of a process that has ended. */
+/**
+ * Returns the text of a file. Empty if it cannot be read, for example of a process that has ended.
+ */
 async function textOf(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '')
 }

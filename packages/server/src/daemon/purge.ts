@@ -12,14 +12,14 @@ import { makeLog } from './make-log.ts'
 import { openEngine, runDirOf } from './open-engine.ts'
 
 /**
- * Listing and each removal are bounded, so that one runtime that resists is named and does not hang
- * the rest.
+ * The time limit of the listing and of each removal. A runtime that cannot be removed is named, and
+ * the others are removed.
  */
 const stepTimeoutMs = 60_000
 
 /**
- * Removes every runtime and kernel object of the installation; templates and keys stay. The daemon
- * must not run. Answers what could not be removed.
+ * Removes every runtime and kernel object of the installation. Templates and keys stay. The daemon
+ * must not run. Returns the things that could not be removed.
  */
 export async function purge(config: ServerConfig): Promise<readonly string[]> {
   const daemon = await findDaemon(config.stateDir)
@@ -39,8 +39,8 @@ export async function purge(config: ServerConfig): Promise<readonly string[]> {
 }
 
 /**
- * Refuses a store that is another state directory's: runtimes of others would be said to be
- * removed. Where one of them has no id yet, as before a first start, nothing is to be known.
+ * Refuses a store of another state directory, because its runtimes would be marked as removed. If
+ * one of them has no id, as before a first start, there is nothing to compare.
  */
 export async function requireOwnStore(config: Pick<ServerConfig, 'stateDir' | 'databaseUrl'>): Promise<void> {
   const place = storePlace(config)
@@ -59,8 +59,8 @@ export async function requireOwnStore(config: Pick<ServerConfig, 'stateDir' | 'd
 }
 
 /**
- * Removes what the engine has of an installation, and closes it whatever happens. Answers what
- * could not be removed.
+ * Removes everything that the engine has of an installation, and always closes the engine. Returns
+ * the things that could not be removed.
  */
 export async function purgeEngine(
   engine: Engine,
@@ -76,7 +76,7 @@ export async function purgeEngine(
   }
 }
 
-/** Removes one after another, and names those that resist. */
+/** Removes the things in order. Returns the ones that could not be removed. */
 async function removeEach(ids: readonly string[], remove: (id: string) => Promise<void>): Promise<readonly string[]> {
   const left: string[] = []
   for (const id of ids) {
@@ -98,10 +98,7 @@ async function listAll(engine: Engine): Promise<readonly string[]> {
   return ids
 }
 
-/**
- * Ends the rows of what was removed, of every project, and answers the checkpoints that those had
- * which were paused.
- */
+/** Marks the runtimes of all projects as terminated. Returns the checkpoints of the paused ones. */
 async function markTerminated(store: Store): Promise<readonly string[]> {
   const at = Date.now()
   const checkpointIds = await store.change(async (changes) => {

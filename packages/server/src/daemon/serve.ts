@@ -22,12 +22,12 @@ import { openEngine } from './open-engine.ts'
 import { isPortTaken, portTaken } from './port-taken.ts'
 import { findManager } from './tell-manager.ts'
 
-/** A stop that takes longer than this is a kill; nothing is lost by it. */
+/** The time limit of a stop, in milliseconds. The process then exits, and nothing is lost. */
 const stopTimeoutMs = 5_000
 
 /**
- * Runs the service until it is told to stop. What nobody expected ends the process: the next start
- * repairs.
+ * Runs the service until a signal stops it. An unexpected error ends the process, and the next
+ * start repairs the state.
  */
 export async function serve(config: ServerConfig): Promise<void> {
   const log = makeLog(config)
@@ -67,10 +67,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
 }
 
-/**
- * Returns the error of a start that failed, in words that say what to do where the reason is a
- * known one.
- */
+/** Returns the error of a failed start. For a known reason, the message says what to do. */
 export async function explainedStart(
   config: Pick<ServerConfig, 'stateDir' | 'port'>,
   cause: unknown,
@@ -80,8 +77,8 @@ export async function explainedStart(
 }
 
 /**
- * Takes away what builds that were killed have left on the disk, beside the start: nothing waits
- * for it, and nothing fails by it.
+ * Removes the leftovers of killed builds in the background. The start neither waits for it nor
+ * fails with it.
  */
 async function sweep(log: Log): Promise<void> {
   try {

@@ -13,13 +13,12 @@ import { storeIdOf } from '../open-own-store.ts'
 import { openStore, storePlace } from '../store/open-store.ts'
 import { exportStore, type Imported, importStore } from '../store/transfer/transfer.ts'
 
-/** The name of a file that stands for the standard streams. */
+/** The file name for the standard streams. */
 const standard = '-'
 
 /**
- * Writes the store to a file of mode 0600, or to stdout. The daemon may run. A file is there when
- * it is whole, and was there before otherwise: then it is refused, unless `force` says that it may
- * go.
+ * Writes the store to a file of mode 0600, or to stdout. The daemon may run. A file appears only
+ * when it is complete. An existing file is refused, unless `force` allows its replacement.
  */
 export async function exportTo(config: ServerConfig, file: string, { force = false } = {}): Promise<void> {
   if (file !== standard && !force && existsSync(file))
@@ -28,7 +27,7 @@ export async function exportTo(config: ServerConfig, file: string, { force = fal
   if (file === standard) return pipeline(lines, process.stdout, { end: false })
   const temporary = `${file}.${randomBytes(8).toString('hex')}.part`
   try {
-    // `wx`: never a file or a link that somebody else has put there, whose mode would hold.
+    // `wx` refuses an existing file or link. Its mode would stay in force.
     await pipeline(lines, createWriteStream(temporary, { flags: 'wx', mode: 0o600, flush: true }))
     await rename(temporary, file)
   } catch (error) {
@@ -37,14 +36,14 @@ export async function exportTo(config: ServerConfig, file: string, { force = fal
   }
 }
 
-/** What an import has taken in, and how much of it the state directory has no files for. */
+/** The result of an import, with counts of the missing files in the state directory. */
 export interface ImportResult extends Imported {
   readonly missing: Readonly<Record<keyof Missing, number>>
 }
 
 /**
- * Fills the empty store of an installation from a file, or from stdin. The daemon must not run.
- * What is refused leaves nothing behind.
+ * Fills the empty store of an installation from a file, or from stdin. The daemon must not run. A
+ * refused import leaves nothing behind.
  */
 export async function importFrom(
   config: ServerConfig,
@@ -60,13 +59,13 @@ export async function importFrom(
     return { ...imported, missing: await settle(config) }
   } finally {
     await releaseLock(stateDir)
-    if (made !== undefined) await rmdir(stateDir).catch(() => {}) // What was taken in is there, and stays.
+    if (made !== undefined) await rmdir(stateDir).catch(() => {}) // Imported files stay.
   }
 }
 
 /**
- * Answers what the state directory lacks. One that has nothing at all is the store's from now on,
- * since whoever imports has been told.
+ * Returns the counts of missing files. A state directory without any files is bound to the store,
+ * because the operator is told.
  */
 async function settle(config: ServerConfig): Promise<ImportResult['missing']> {
   const { stateDir } = config
