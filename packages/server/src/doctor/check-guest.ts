@@ -15,9 +15,9 @@ const sourceFile = /(?:\.go|^go\.mod|^go\.sum)$/
 const buildCommand = `cd ${join(dirname(builtGuest), '..')} && npm run build`
 
 /**
- * Checks the program that runs inside each runtime and starts containers: it exists, is built for
- * this processor, is not older than sources beside it, and has the version of this service. An
- * older program may lack what the service asks of it. The program is not executed.
+ * Checks the program that runs inside each runtime and starts containers. It must exist, be built
+ * for this processor, and have the version of this service. It must not be older than sources
+ * beside it, because it may lack something that the service needs. The program is not executed.
  */
 export async function checkGuest({ guest }: Pick<ServerConfig, 'guest'>, arch: string): Promise<Check> {
   const path = guest ?? builtGuest
@@ -42,15 +42,15 @@ export async function requireGuest(config: Pick<ServerConfig, 'guest'>): Promise
   throw new Error(`The guest ${message}.${fix === null ? '' : ` To correct it: ${fix}`}`)
 }
 
-/** Null for a file that is no ELF. */
+/** Returns the `e_machine` value of a file, or null if it is no ELF file. */
 function elfMachineOf(bytes: Buffer): number | null {
   const isElf = bytes.length >= 20 && bytes.readUInt32BE(0) === 0x7f45_4c46
   return isElf ? bytes.readUInt16LE(18) : null
 }
 
 /**
- * Returns the version in the guest's file (`stamp` in guest/internal/api/version.go); null without
- * one.
+ * Returns the version in the guest's file (`stamp` in guest/internal/api/version.go), or null if
+ * there is none.
  */
 function versionIn(bytes: Buffer): string | null {
   const start = bytes.indexOf(`holt-guest version ${version}\n`)
@@ -58,7 +58,10 @@ function versionIn(bytes: Buffer): string | null {
   return /holt-guest version ([\w.+-]{1,64})\n/.exec(bytes.toString('latin1'))?.[1] ?? null
 }
 
-/** Compares times of modification, which a checkout sets and a build as well. */
+/**
+ * Returns true if a source is newer than the program. A checkout and a build both set the time of
+ * modification.
+ */
 async function isOlderThanSources(path: string): Promise<boolean> {
   const { mtimeMs: builtMs } = await stat(path)
   const files = await readdir(dirname(path), { recursive: true, withFileTypes: true })

@@ -1,36 +1,36 @@
-/** What a check found: `fix` stands in the way, `warn` does not. */
+/** The result of a check. `fix` prevents runtimes, `warn` does not. */
 export interface Check {
   readonly name: string
   readonly status: 'ok' | 'warn' | 'fix'
   readonly message: string
   /**
-   * What to type; null where nothing is to do, or nothing can be typed: `message` says what to do
-   * then.
+   * The command to type. Null if nothing is to do, or if no command helps. `message` then says what
+   * to do.
    */
   readonly fix: string | null
 }
 
-/** All is well. */
+/** Returns the result of a passed check. */
 export function ok(name: string, message: string): Check {
   return { name, status: 'ok', message, fix: null }
 }
 
-/** Something that runtimes can do without. */
+/** Returns a warning about something that runtimes can do without. */
 export function warn(name: string, message: string, fix: string | null = null): Check {
   return { name, status: 'warn', message, fix }
 }
 
 /**
- * Something that must be done first. `fix` is a command; null: none does it, and the message says
- * what does.
+ * Returns a problem that must be solved first. `fix` is a command. With null, no command helps, and
+ * the message says what to do.
  */
 export function mustFix(name: string, message: string, fix: string | null): Check {
   return { name, status: 'fix', message, fix }
 }
 
 /**
- * A check as a line for people. After `FIX:` stands what a shell takes: a command, or where none
- * does it a comment alone.
+ * Returns a check as a line for people. A shell can run the text after `FIX:`. It is a command, or
+ * only a comment if there is no command.
  */
 export function lineOf({ name, status, message, fix }: Check): string {
   if (status === 'fix') return `FIX: ${fix === null ? '' : `${fix}    `}# ${name}: ${message}`

@@ -3,42 +3,40 @@ import { access, readFile } from 'node:fs/promises'
 import { arch, release, totalmem } from 'node:os'
 
 /**
- * What the kernel says of this machine. Checks are functions of it, so that a test can hand them
- * any machine.
+ * The facts that the kernel reports of this machine. Checks are functions of it, so that tests can
+ * pass any machine.
  */
 export interface MachineFacts {
   readonly arch: string
   readonly kernelRelease: string
   readonly memoryMiB: number
-  /** The names of file systems that the kernel knows now. */
+  /** The names of the file systems that the kernel has loaded. */
   readonly filesystems: ReadonlySet<string>
   readonly cgroups: CgroupFacts
   readonly hasLoopDevices: boolean
   readonly hasTun: boolean
-  /** What seccomp filters may do; empty: the kernel has none. */
+  /** The actions that seccomp filters support. Empty if the kernel has none. */
   readonly seccompActions: string
   readonly limits: LimitFacts
-  /**
-   * Where the kernel puts the memory of a process that crashes (core(5)); empty: it cannot be told.
-   */
+  /** The destination of core dumps (core(5)). Empty if unknown. */
   readonly corePattern: string
   readonly time: TimeFacts
 }
 
-/** How this machine does cgroups. */
+/** The cgroups of this machine. */
 export interface CgroupFacts {
-  /** Controllers that are there, with the place where each is mounted. */
+  /** The available controllers, with the mount point of each. */
   readonly controllers: ReadonlyMap<string, string>
-  /** Places that cannot be written. */
+  /** The mount points that are not writable. */
   readonly readOnly: readonly string[]
   /**
-   * Controllers of version 2 that groups below the root do not have; empty where there is no
-   * version 2 tree with controllers.
+   * The controllers of version 2 that groups below the root do not have. Empty if no version 2 tree
+   * has controllers.
    */
   readonly undelegated: readonly string[]
 }
 
-/** What the service and its children may have; infinite: no limit. */
+/** The limits of the service and its children. Infinite: no limit. */
 export interface LimitFacts {
   readonly openFiles: number
   readonly threads: number
@@ -46,18 +44,16 @@ export interface LimitFacts {
   readonly inotifyInstances: number
 }
 
-/** What the clocks say. */
+/** The readings of the clocks. */
 export interface TimeFacts {
   /** Milliseconds since 1970 UTC. */
   readonly now: number
-  /**
-   * When the machine was started, as the clock on the wall was then, and as it is counted back now.
-   */
+  /** The start of the machine, as the kernel recorded it and as it is computed from the uptime. */
   readonly bootedAt: number
   readonly countedBootAt: number
 }
 
-/** Reads what the kernel says. */
+/** Reads the facts from the kernel. */
 export async function readMachineFacts(): Promise<MachineFacts> {
   const [filesystems, seccompActions, corePattern, limits, time, cgroups, hasLoopDevices, hasTun] = await Promise.all([
     read('/proc/filesystems'),
@@ -85,7 +81,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
 }
 
 /**
- * Reads which controllers there are from the mounts (proc_pid_mountinfo(5)) and from
+ * Reads the available controllers from the mounts (proc_pid_mountinfo(5)) and from
  * `cgroup.controllers`.
  */
 async function readCgroups(): Promise<CgroupFacts> {
@@ -128,14 +124,14 @@ async function readTime(): Promise<TimeFacts> {
   return { now, bootedAt: bootSecs * 1000, countedBootAt: now - uptimeSecs * 1000 }
 }
 
-/** A setting of the kernel (proc_sys(5)); infinite where it has none. */
+/** Returns a setting of the kernel (proc_sys(5)), or infinity if it has none. */
 async function readNumber(name: string): Promise<number> {
   const text = (await read(`/proc/sys/${name}`)).trim()
   return text === '' ? Number.POSITIVE_INFINITY : Number(text)
 }
 
 async function read(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '') // What is not there says nothing.
+  return readFile(path, 'utf8').catch(() => '') // A missing file has no facts.
 }
 
 async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {

@@ -1,22 +1,19 @@
 import { type Check, mustFix, ok, warn } from './check.ts'
 import type { CgroupFacts, LimitFacts, MachineFacts, TimeFacts } from './facts.ts'
 
-/**
- * The first kernel with EROFS outside of staging, and the one from which it is as good as it is
- * needed.
- */
+/** The first kernel with EROFS outside of staging, and the oldest one that is tested. */
 const kernels = { oldest: [5, 4], tried: [5, 15] } as const
 
-/** The base template builds and runs in this. */
+/** The memory in which the base template builds and runs. */
 const leastMemoryMiB = 2048
 
-/** No machine that runs this was set up before it was written. */
+/** The earliest plausible time: this check did not exist before it. */
 const earliestTime = Date.parse('2026-01-01T00:00:00Z')
 
-/** Clocks that are further apart than this were set. */
+/** The difference of the clocks above which the time was changed, in milliseconds. */
 const apartMs = 60_000
 
-/** Looks at everything that the kernel has a say in. */
+/** Runs all checks of the kernel's facts. */
 export function checkKernel(facts: MachineFacts): readonly Check[] {
   return [
     checkArch(facts.arch),
@@ -30,13 +27,13 @@ export function checkKernel(facts: MachineFacts): readonly Check[] {
   ]
 }
 
-/** Whether there is a runner for this processor. */
+/** Checks that there is a runner for this processor. */
 export function checkArch(arch: string): Check {
   if (arch === 'x64' || arch === 'arm64') return ok('architecture', arch)
   return mustFix('architecture', `there is no runsc for ${arch}: use an x86-64 or arm64 machine`, null)
 }
 
-/** Whether the kernel is new enough. */
+/** Checks that the kernel is new enough. */
 export function checkRelease(release: string): Check {
   const [major = 0, minor = 0] = release.split(/[.-]/).map(Number)
   const isBefore = ([wantedMajor, wantedMinor]: readonly [number, number]) =>
@@ -57,8 +54,8 @@ function checkMemory(memoryMiB: number): Check {
 }
 
 /**
- * What every class of isolation needs must be there; without what one needs, that one is not
- * available.
+ * Checks the features of the kernel. One that every class of isolation needs is required. Without
+ * one that a single class needs, that class is not available.
  */
 export function checkFeatures(
   facts: Pick<MachineFacts, 'filesystems' | 'hasLoopDevices' | 'hasTun' | 'seccompActions'>,
@@ -83,8 +80,8 @@ export function checkFeatures(
 }
 
 /**
- * Without limits a runtime can take the machine; without the others it cannot be frozen or
- * accounted for.
+ * Checks the cgroup controllers. Without limits a runtime can use up the machine. Without the other
+ * controllers it cannot be frozen or accounted for.
  */
 export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts): readonly Check[] {
   const checks: Check[] = []
@@ -107,10 +104,10 @@ export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts
   return checks.length > 0 ? checks : [ok('cgroups', [...controllers.keys()].sort().join(', '))]
 }
 
-/** A limit of the shell is nothing to a service that systemd starts. */
+/** A limit of the shell does not apply to a service of systemd. */
 const moreFiles = 'ulimit -Hn 65536    # where a systemd unit runs the service: LimitNOFILE=65536 in it'
 
-/** What the service and all runtimes together may have. */
+/** Checks the limits of the service and all runtimes together. */
 export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstances }: LimitFacts): readonly Check[] {
   return [
     openFiles >= 65_536
@@ -125,8 +122,8 @@ export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstanc
 }
 
 /**
- * Neither the service nor what it starts may leave its memory, in which secrets are, in a file; but
- * a program that the kernel pipes it to is not held by that limit (core(5)).
+ * Checks that no core dump of the service or its children reaches a file, because their memory
+ * holds secrets. A program to which the kernel pipes a dump ignores the limit (core(5)).
  */
 export function checkCores(corePattern: string): Check {
   if (!corePattern.startsWith('|')) return ok('core dumps', 'the limit of the service holds: there are none')
@@ -151,7 +148,8 @@ function said(value: number): string {
 }
 
 /**
- * Whether the clock tells a time that can be, and has gone evenly since the machine was started.
+ * Checks that the time is plausible, and that the clock was not changed much since the machine
+ * started.
  */
 export function checkClock({ now, bootedAt, countedBootAt }: TimeFacts): Check {
   const text = new Date(now).toISOString()

@@ -2,11 +2,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Check, ok, warn } from './check.ts'
 
-/** What of this machine may be left of installations. */
+/** The possible leftovers of installations on this machine. */
 export interface LeftoverFacts {
   /**
-   * Cgroups of installations in which there is no process, those of this one and of such as run
-   * left out.
+   * The cgroups of installations without a process. Excludes this installation and the running
+   * ones.
    */
   readonly emptyCgroups: readonly string[]
   /** Loop devices whose file in this state directory has been deleted. */
@@ -14,7 +14,7 @@ export interface LeftoverFacts {
 }
 
 /**
- * Looks for what installations have left. `installationId` is this one's; null before its first
+ * Finds the leftovers of installations. `installationId` is this one's, or null before its first
  * start.
  */
 export async function readLeftovers({
@@ -34,7 +34,10 @@ export async function readLeftovers({
   return { emptyCgroups: groups.flat(), deadLoops: await deadLoops(stateDir) }
 }
 
-/** What is left is no harm, and nobody but its owner knows whether it is: it is only told. */
+/**
+ * Reports leftovers as warnings. They do no harm, and only their owner knows whether they are in
+ * use.
+ */
 export function checkLeftovers({ emptyCgroups, deadLoops }: LeftoverFacts): readonly Check[] {
   const checks: Check[] = []
   if (emptyCgroups.length > 0) {
@@ -47,8 +50,8 @@ export function checkLeftovers({ emptyCgroups, deadLoops }: LeftoverFacts): read
 }
 
 /**
- * The installations whose engine is open: each has a socket in the abstract namespace that is named
- * after it (`claimInstallation`), which `/proc/net/unix` lists with an `@`.
+ * Returns the installations with an open engine. Each has a socket in the abstract namespace with
+ * its name (`claimInstallation`), which `/proc/net/unix` lists with an `@`.
  */
 async function runningInstallations(sockets: string): Promise<readonly string[]> {
   const text = await readFile(sockets, 'utf8').catch(() => '') // Not Linux.
@@ -65,7 +68,7 @@ async function emptyGroups(point: string, kept: ReadonlySet<string>): Promise<re
   return found
 }
 
-/** Whether there is no process in a cgroup, nor in any below it. */
+/** Returns true if neither a cgroup nor any below it has a process. */
 async function isEmpty(group: string): Promise<boolean> {
   const text = await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '') // Removed since it was listed.
   if (text.trim() !== '') return false
@@ -75,14 +78,15 @@ async function isEmpty(group: string): Promise<boolean> {
 }
 
 /**
- * The kernel says `(deleted)` behind the name of a file that is gone
+ * Returns the loop devices with a deleted file. The kernel appends `(deleted)` to the file's name
  * (`/sys/block/loopN/loop/backing_file`).
  */
 async function deadLoops(stateDir: string): Promise<readonly string[]> {
   const devices = (await readdir('/sys/block').catch(() => [])).filter((name) => /^loop\d+$/.test(name))
   const found: string[] = []
   for (const name of devices) {
-    const file = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '') // It is free.
+    // The device is free.
+    const file = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '')
     if (file.startsWith(`${stateDir}/`) && file.trimEnd().endsWith('(deleted)')) found.push(`/dev/${name}`)
   }
   return found

@@ -6,22 +6,22 @@ import type { ServerConfig } from '../config/config.ts'
 import { readIfThere } from '../config/installation.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 
-/** The newest Node that can run the service's TypeScript as it is. */
+/** The oldest Node that can run the service's TypeScript directly. */
 const oldestNode = [22, 18] as const
 
-/** Whether this Node can run the service. */
+/** Checks that this Node can run the service. */
 export function checkNode(current: string): Check {
   const [major = 0, minor = 0] = current.split('.').map(Number)
   const good = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1])
   return good ? ok('node', current) : mustFix('node', `${current} is older than ${oldestNode.join('.')}`, 'npm ci')
 }
 
-/** Whether the process may do what runtimes need. */
+/** Checks that the process has the rights that runtimes need. */
 export function checkRoot(uid: number | undefined): Check {
   return uid === 0 ? ok('root', 'yes') : mustFix('root', 'runtimes, disks and cgroups need root', 'sudo -i')
 }
 
-/** Whether the port can be listened on. */
+/** Checks that the service can listen on the port. */
 export async function checkPort({ host, port }: ServerConfig): Promise<Check> {
   const name = 'port'
   const code = await new Promise<string | null>((resolve) => {
@@ -35,8 +35,7 @@ export async function checkPort({ host, port }: ServerConfig): Promise<Check> {
 }
 
 /**
- * Whether the tool that makes the base template is there; one that is made already does not need
- * it.
+ * Checks that the tool for the base template exists. An existing base template does not need it.
  */
 export async function checkBaseTools({ baseImage, stateDir }: ServerConfig): Promise<Check> {
   const tool = baseImage === null ? 'mmdebstrap' : 'skopeo'

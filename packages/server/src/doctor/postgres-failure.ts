@@ -1,16 +1,16 @@
 import { type Check, mustFix } from './check.ts'
 
-/** Why the database could not be asked. */
+/** The reason why a database query failed. */
 export interface PostgresFailure {
   /**
-   * A SQLSTATE, an errno, or what OpenSSL and Node call what is wrong with a certificate; null:
-   * nobody said.
+   * A SQLSTATE, an errno, or the code of OpenSSL or Node for a certificate error. Null if there is
+   * none.
    */
   readonly code: string | null
   readonly message: string
 }
 
-/** What of an address may be told: no password. */
+/** The parts of an address that may be shown. The password is not among them. */
 interface Place {
   readonly host: string
   readonly isLocal: boolean
@@ -20,8 +20,8 @@ interface Place {
 }
 
 /**
- * Says what to do about a database that could not be asked. What is to be done on another machine,
- * or by its owner, cannot be typed here.
+ * Returns the advice for a database that cannot be used. It has no command if the work is for
+ * another machine or the database's owner.
  */
 export function checkOfFailure({ code, message }: PostgresFailure, url: string): Check {
   const place = placeOf(url)
@@ -35,7 +35,10 @@ interface Advice {
   readonly type?: string | null
 }
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html and errno(3). */
+/**
+ * Returns the advice for a code of https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * or errno(3).
+ */
 function adviceOn({ code, message }: PostgresFailure, place: Place): Advice {
   const { host, port, user, database } = place
   switch (code) {
@@ -73,20 +76,23 @@ function adviceOn({ code, message }: PostgresFailure, place: Place): Advice {
   return { say: message.includes('password') ? `say the password of ${user} in HOLT_DATABASE_URL` : 'see to its log' }
 }
 
-/** A database is made on its own machine, by names that a shell takes as they are. */
+/**
+ * Returns the command that creates a database on its own machine. Returns null if it is remote, or
+ * if the names need quotes in a shell.
+ */
 function createDatabase({ isLocal, port, user, database }: Place): string | null {
   const isPlain = [port, user, database].every((name) => /^[a-z0-9_][\w-]*$/i.test(name))
   return isLocal && isPlain ? `runuser -u postgres -- createdb -p ${port} -O ${user} ${database}` : null
 }
 
-/** https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+/** Returns true for a code of https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
 function isOfCertificate(code: string | null): boolean {
   return code !== null && /CERT|SIGNATURE|ISSUER|^ERR_(?:TLS|SSL)|^EPROTO$/.test(code)
 }
 
 function placeOf(url: string): Place {
   const { hostname, port, username, pathname, searchParams } = new URL(url)
-  // As in libpq, a parameter goes before what stands before the path.
+  // As in libpq, a parameter has precedence over the part before the path.
   const host = searchParams.get('host') || decodeURIComponent(hostname) || 'localhost'
   const user = decodeURIComponent(username) || 'postgres'
   return {

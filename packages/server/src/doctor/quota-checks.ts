@@ -4,18 +4,15 @@ import { reservedMemoryMiB } from '../runtimes/system-reserve.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 import type { MachineFacts } from './facts.ts'
 
-/** What there is to be shared. */
+/** The resources that projects share. */
 export interface HostSizes {
   readonly memoryMiB: number
   readonly cpus: number
-  /** The whole disk of the state directory. */
+  /** The size of the state directory's disk. */
   readonly diskMiB: number
 }
 
-/**
- * What a project of which nothing else is said may take, held against what runtimes of this host
- * may have together.
- */
+/** Compares the default quotas of a project with the total that runtimes of this host may have. */
 export function checkQuotas(config: Pick<ServerConfig, 'projectQuotas' | 'reserve'>, host: HostSizes): Check {
   const { projectQuotas: quotas, reserve } = config
   const memoryMiB = host.memoryMiB - reservedMemoryMiB(reserve, host.memoryMiB)
@@ -40,7 +37,7 @@ export function checkQuotas(config: Pick<ServerConfig, 'projectQuotas' | 'reserv
 }
 
 /**
- * Whether the disks of runtimes are bounded, which no quota of the host's file system has to do.
+ * Checks that the disks of runtimes are bounded. The host's file system needs no quotas for that.
  */
 export function checkDiskQuotas({
   filesystems,
@@ -51,7 +48,10 @@ export function checkDiskQuotas({
   return ok('disk quotas', "each runtime's disk is an ext4 file system of its size, which bounds it")
 }
 
-/** Disks, snapshots and templates lie on one disk. Null: none of them is limited. */
+/**
+ * Returns the disk quota of a project, or null if none is set. Disks, snapshots and templates share
+ * one disk.
+ */
 function diskQuotaMiB({ disk_mib, snapshot_bytes, template_bytes }: Quotas): number | null {
   const limits = [disk_mib, toMiB(snapshot_bytes), toMiB(template_bytes)].filter((limit) => limit !== null)
   return limits.length === 0 ? null : limits.reduce((sum, limit) => sum + limit, 0)

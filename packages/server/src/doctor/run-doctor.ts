@@ -22,10 +22,10 @@ import { checkDisk, checkMasterKeys, checkStateDir, readDiskFacts } from './stat
 import { checkStore } from './store-checks.ts'
 import { checkTimeSource } from './time-source.ts'
 
-/** A daemon that does not answer in this time does not answer. */
+/** The time for a daemon to answer, in milliseconds. */
 const answerTimeoutMs = 5_000
 
-/** Looks at everything that the service needs of this machine. */
+/** Checks everything that the service needs of this machine. */
 export async function runDoctor(config: ServerConfig): Promise<readonly Check[]> {
   const { stateDir } = config
   const daemon = await findDaemon(stateDir)
@@ -55,20 +55,22 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
   ]
 }
 
-/** The id that the first start gave the installation; null before it. */
+/** Returns the installation's id, or null before the first start. */
 async function installationOf(stateDir: string): Promise<string | null> {
   const text = await readIfThere(join(stateDir, 'installation.json'))
   return /"id"\s*:\s*"([a-z0-9]{8})"/.exec(text ?? '')?.[1] ?? null
 }
 
-/** A machine may be fit though nothing runs on it, so this stands in nobody's way. */
+/**
+ * Returns a warning that no service runs. A machine may be fit without one, so it prevents nothing.
+ */
 async function notRunning(stateDir: string): Promise<Check> {
   return warn('holtd', `no service runs over ${stateDir}`, startCommand(await lastUnit(stateDir)))
 }
 
 /**
- * A daemon that runs knows best; which runners it has is asked of them, unless it was told to take
- * others.
+ * Asks the running daemon, which knows its state best. The runners are asked directly, unless the
+ * daemon was configured with others.
  */
 async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
   const { stateDir } = config
@@ -88,8 +90,8 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
 }
 
 /**
- * Runtimes that had to boot although their template has a checkpoint start later, and run its
- * `start_cmd` again.
+ * Warns of runtimes that booted although their template has a checkpoint. They start later, and run
+ * its `start_cmd` again.
  */
 function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
   if (fallbacks.length === 0) return ok('checkpoints', 'no runtime was booted cold in place of a restore')
@@ -102,8 +104,8 @@ function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
 }
 
 /**
- * The runners that a daemon beside this process has; none where it was told to take others, or they
- * cannot be asked.
+ * Returns the runners of a daemon beside this process. Returns none if the daemon was configured
+ * with others, or if they cannot be asked.
  */
 async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<string, string>>> {
   const changed = await changedSettings(config.stateDir, process.env)
@@ -111,12 +113,12 @@ async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<stri
   return own === null || 'problem' in own ? {} : runnersOf(own.isolation)
 }
 
-/** What an engine of this doctor's own says, or why there is none. */
+/** The report of the doctor's own engine, or the reason why there is none. */
 type OwnEngine = { readonly isolation: EngineFacts['isolation'] } | { readonly problem: string }
 
 /**
- * Opens an engine over a place of its own, asks it, and closes it. With a guest it also tries what
- * the start of a container needs.
+ * Opens an engine in a temporary directory, asks it, and closes it. With a guest it also tests the
+ * start of a container.
  */
 async function askEngine(config: ServerConfig, guest: 'needed' | 'none'): Promise<OwnEngine> {
   const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
@@ -134,7 +136,7 @@ async function askEngine(config: ServerConfig, guest: 'needed' | 'none'): Promis
   }
 }
 
-/** Without a daemon it is the engine that says what there is. */
+/** Returns the checks of the doctor's own engine, for use without a daemon. */
 function ownChecks(own: OwnEngine): readonly Check[] {
   if ('problem' in own)
     return [mustFix('engine', `it cannot be opened: ${own.problem}; mend that, and look again`, null)]
@@ -148,15 +150,15 @@ function flat(facts: EngineFacts['isolation']['gvisor']): Readiness['isolation']
     : { available: false, reason: facts.reason, fix: facts.fix }
 }
 
-/** With which program each class is carried out. */
+/** Returns the runner of each available class. */
 function runnersOf(isolation: EngineFacts['isolation']): Readonly<Record<string, string>> {
   const known = Object.entries(isolation).flatMap(([name, facts]) => (facts.available ? [[name, facts.runner]] : []))
   return Object.fromEntries(known)
 }
 
 /**
- * `gvisor` is the default and what untrusted code needs; `container` is for code you trust, so it
- * may be missing.
+ * Returns the checks of the classes. `gvisor` is the default and necessary for untrusted code.
+ * `container` is for trusted code, so it may be missing.
  */
 function isolationChecks(
   isolation: Readiness['isolation'],

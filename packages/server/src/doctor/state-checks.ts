@@ -3,36 +3,41 @@ import { dirname, join } from 'node:path'
 import { storeExists, storePlace } from '../store/open-store.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 
-/** The base image, one disk and room to work; below the lower bound creates are refused. */
+/**
+ * The size of the base image, one disk and work space. Below the lower bound creates are refused.
+ */
 const diskMiB = { wanted: 6 * 1024, needed: 2 * 1024 }
 
-/** The part of all inodes that should be free. */
+/** The share of all inodes that should be free. */
 const inodesFree = { wanted: 0.05, needed: 0.005 }
 
-/** `statfs(2)`: what is gone after a reboot. */
+/** The types of `statfs(2)` that lose their files on a reboot. */
 const memoryFilesystems: ReadonlyMap<number, string> = new Map([
   [0x0102_1994, 'tmpfs'],
   [0x8584_58f6, 'ramfs'],
 ])
 
-/** What is known of the disk of a directory. */
+/** The facts of a directory's disk. */
 export interface DiskFacts {
   readonly sizeMiB: number
   readonly freeMiB: number
   readonly inodes: number
   readonly freeInodes: number
   readonly filesystem: number
-  /** The mount that the directory is on. */
+  /** The mount of the directory. */
   readonly mount: MountFacts
 }
 
-/** A mount: where it is, and its options. */
+/** The place and the options of a mount. */
 export interface MountFacts {
   readonly point: string
   readonly options: readonly string[]
 }
 
-/** Looks at the disk of a directory, or of where it will be. */
+/**
+ * Reads the facts of the disk of a directory. If the directory does not exist, its closest existing
+ * parent is used.
+ */
 export async function readDiskFacts(path: string): Promise<DiskFacts> {
   const place = await existing(path)
   const { blocks, bavail, bsize, files, ffree, type } = await statfs(place)
@@ -47,8 +52,8 @@ export async function readDiskFacts(path: string): Promise<DiskFacts> {
 }
 
 /**
- * The mount that a path is on (proc_pid_mounts(5)): of those above it the deepest, and of these the
- * last.
+ * Returns the mount of a path (proc_pid_mounts(5)): the deepest one above it, and the last of equal
+ * ones.
  */
 export function mountOf(mounts: string, path: string): MountFacts {
   let best = { point: '', options: '' }
@@ -61,9 +66,7 @@ export function mountOf(mounts: string, path: string): MountFacts {
   return { point: best.point, options: best.options.split(',') }
 }
 
-/**
- * Whether the disk of the state directory has room, keeps what is written, and lets programs run.
- */
+/** Checks that the disk of the state directory has space, is persistent, and lets programs run. */
 export function checkDisk(stateDir: string, facts: DiskFacts): readonly Check[] {
   const { freeMiB, inodes, freeInodes, filesystem, mount } = facts
   const free = `${freeMiB} MiB are free on the disk of ${stateDir}`
@@ -75,7 +78,7 @@ export function checkDisk(stateDir: string, facts: DiskFacts): readonly Check[] 
         ? warn('disk', `${free}; ${diskMiB.wanted} MiB are better`)
         : mustFix('disk', `${free}; ${diskMiB.needed} MiB are needed`, elsewhere),
   ]
-  // Some file systems make inodes as they need them, and tell of none.
+  // Some file systems create inodes on demand and report none.
   const share = inodes === 0 ? 1 : freeInodes / inodes
   if (share < inodesFree.needed) checks.push(mustFix('inodes', `${freeInodes} of ${inodes} are free`, elsewhere))
   else if (share < inodesFree.wanted) checks.push(warn('inodes', `${freeInodes} of ${inodes} are free`))
@@ -91,15 +94,15 @@ export function checkDisk(stateDir: string, facts: DiskFacts): readonly Check[] 
   ] as const) {
     if (!mount.options.includes(option)) continue
     const message = `${stateDir} is on ${mount.point}, which is mounted ${option}`
-    // A directory that is no mount point itself cannot be mounted anew.
+    // Only a mount point can be remounted, so the command names it instead of the directory.
     checks.push(mustFix('mount options', message, `mount -o remount,${instead} ${mount.point}`))
   }
   return checks
 }
 
-/** Whether the state directory is root's own. */
+/** Checks that the state directory belongs to root alone. */
 export async function checkStateDir(stateDir: string): Promise<Check> {
-  const info = await stat(stateDir).catch(() => null) // Not there yet: the first start makes it.
+  const info = await stat(stateDir).catch(() => null) // The first start makes it.
   const owner = process.geteuid?.() ?? 0
   if (info === null) return ok('state directory', `${stateDir}, which the first start makes`)
   if (!info.isDirectory())
@@ -110,12 +113,13 @@ export async function checkStateDir(stateDir: string): Promise<Check> {
   return ok('state directory', stateDir)
 }
 
-/** Whether what secrets are sealed with is there, and nobody else's. */
+/** Checks that the master keys exist, and that only root can read them. */
 export async function checkMasterKeys(settings: Parameters<typeof storePlace>[0]): Promise<Check> {
   const path = join(settings.stateDir, 'master-keys.json')
-  const info = await stat(path).catch(() => null) // Not there.
+  const info = await stat(path).catch(() => null) // The file is missing.
   if (info === null) {
-    const hasStore = await storeExists(storePlace(settings)).catch(() => null) // Why it does not answer is the store's check.
+    // The check of the store reports the reason.
+    const hasStore = await storeExists(storePlace(settings)).catch(() => null)
     if (hasStore === null)
       return warn('master keys', 'they are not there, and the store does not say whether it has secrets')
     if (!hasStore) return ok('master keys', 'the first start makes them')
@@ -132,7 +136,7 @@ function countKeys(text: string): number {
     const { keys } = JSON.parse(text) as { keys: unknown }
     return Array.isArray(keys) ? keys.length : 0
   } catch {
-    return 0 // Not JSON: no key in it can be used.
+    return 0 // The file is not JSON.
   }
 }
 

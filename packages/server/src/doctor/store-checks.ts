@@ -8,22 +8,22 @@ import { findDamage } from '../store/require-integrity.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 import { checkOfFailure } from './postgres-failure.ts'
 
-/** PostgreSQL's own number for the oldest version that is tried. */
+/** The oldest tested version, as PostgreSQL's own number. */
 const oldestPostgres = 150_000
 
-/** Whether the store can be used by this version. It is only read. */
+/** Checks that this version can use the store. Only reads it. */
 export async function checkStore(settings: Parameters<typeof storePlace>[0]): Promise<Check> {
   const place: StorePlace = storePlace(settings)
   return place.type === 'sqlite' ? checkFile(place.path, settings.stateDir) : checkPostgres(place.url)
 }
 
-/** Whether the database file is whole, and not a newer version's. */
+/** Checks that the database file is intact, and not of a newer version. */
 async function checkFile(path: string, stateDir: string): Promise<Check> {
   if ((await stat(path).catch(() => null)) === null) return ok('store', 'the first start makes it')
   const damage = findDamage(path)
   if (damage !== null) {
-    // A daemon that runs would write on into the file that was moved. What is in the log beside it
-    // is needed to get out what can be read.
+    // A running daemon would continue to write into the moved file. The log beside the file is
+    // needed to recover its data.
     const stop = stopCommand(await findUnit(stateDir))
     const aside = join(dirname(path), 'damaged-store')
     return mustFix(
@@ -38,7 +38,7 @@ async function checkFile(path: string, stateDir: string): Promise<Check> {
     const version = Number(row?.version)
     return checkVersion(version, 'whole')
   } catch (error) {
-    // It is locked, or just being made: no reason to put it aside.
+    // It is locked or being created, which is no reason to move it aside.
     return warn('store', `${path} cannot be looked into: ${error instanceof Error ? error.message : 'unknown'}`)
   }
 }
@@ -48,7 +48,7 @@ function open(path: string): Disposable & { all(sql: string): readonly Record<st
   return { all: (sql) => database.prepare(sql).all(), [Symbol.dispose]: () => database.close() }
 }
 
-/** Whether the database answers, is new enough, and is not a newer version's. */
+/** Checks that the database answers, is new enough, and has no newer schema. */
 async function checkPostgres(url: string): Promise<Check> {
   const [{ Session }, { schemaVersion }, { codeOf }] = await Promise.all([
     import('../store/postgres/session.ts'),

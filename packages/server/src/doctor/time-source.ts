@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type Check, ok, warn } from './check.ts'
 
-/** A service manager that does not answer in this time is not asked further. */
+/** The time for the service manager to answer, in milliseconds. */
 const answerTimeoutMs = 2_000
 
 /**
- * Whether the clock follows a time server, as far as somebody on this machine can tell: systemd,
- * where it is there.
+ * Checks that the clock follows a time server. Only systemd can tell; without it, there is no
+ * result.
  */
 export async function checkTimeSource(ask: () => Promise<string> = askSystemd): Promise<readonly Check[]> {
-  const answer = await ask().catch(() => '') // No systemd: nobody tells.
+  const answer = await ask().catch(() => '') // There is no systemd.
   if (answer.trim() === 'yes') return [ok('time source', 'the clock follows a time server')]
   if (answer.trim() !== 'no') return []
   const message = 'the clock follows no time server: deadlines and signatures are as wrong as it is'
@@ -18,7 +18,7 @@ export async function checkTimeSource(ask: () => Promise<string> = askSystemd): 
 }
 
 async function askSystemd(): Promise<string> {
-  // Nothing of what the service was started with but where programs are.
+  // The command gets nothing of the service's environment except the path of programs.
   const env = { PATH: process.env.PATH }
   const show = ['show', '--property', 'NTPSynchronized', '--value']
   return (await promisify(execFile)('timedatectl', show, { cwd: '/', env, timeout: answerTimeoutMs })).stdout
