@@ -9,7 +9,7 @@ import { readInTurn } from '../store/read-in-turn.ts'
 import { eventItems } from './event-items.ts'
 import { type EventFilter, findAfter, findBefore, logPosition, presentEvent } from './read-events.ts'
 
-/** The routes of the log of events. */
+/** The routes of the event log. */
 export const eventHandlers = { listEvents, readRuntimeEvents } satisfies Partial<Handlers>
 
 async function listEvents(call: Call<'listEvents'>): Promise<Answer> {
@@ -44,11 +44,12 @@ async function readRuntimeEvents(call: Call<'readRuntimeEvents'>): Promise<Answe
   return { status: 200, items: eventItems(service, filter, { cursor, follow: isSet(query.follow), gone, isOver }) }
 }
 
-/** Where reading begins. A cursor of 0 is the oldest that is kept. */
+/** Returns the cursor where reading begins. A cursor of 0 means the oldest kept event. */
 async function startOf({ store }: Service, projectId: string, cursor: number | 'latest'): Promise<number> {
   const { last, removed } = await logPosition(store.db, projectId)
   if (cursor === 'latest') {
-    // What has been told of as the end may not come again with other events after a power cut.
+    // A reported end must be durable. Otherwise other events could have the same cursors after a
+    // power loss.
     await store.settled()
     return last
   }
@@ -63,7 +64,9 @@ async function startOf({ store }: Service, projectId: string, cursor: number | '
   return cursor
 }
 
-/** A page after a cursor, which is what `asked` stood for a moment ago. */
+/**
+ * Returns a page after a cursor. `asked` is the client's value, from which the cursor was computed.
+ */
 async function oldestFirst(
   service: Service,
   filter: EventFilter,
@@ -73,7 +76,7 @@ async function oldestFirst(
   const { last } = await logPosition(store.db, filter.projectId)
   const { rows, reach } = await findAfter(store.db, filter, { after: cursor, last, limit: limit + 1 })
   await store.settled()
-  // What was removed meanwhile would be missing, and nobody would say so.
+  // Events that were removed meanwhile would be missing without notice.
   const start = asked === 'latest' ? cursor : await startOf(service, filter.projectId, asked)
   if (start > cursor) return oldestFirst(service, filter, { cursor: start, asked, limit })
   const data = rows.slice(0, limit).map(presentEvent)

@@ -5,24 +5,23 @@ import { giveTurn } from '../store/read-in-turn.ts'
 import { type Follower, followLog } from './followers.ts'
 import { type EventFilter, presentEvent } from './read-events.ts'
 
-/**
- * A reader that waits looks this often by itself, also whether there is anything left to wait for.
- */
+/** The interval at which a waiting reader checks for events and for the end, in milliseconds. */
 const lookMs = 1000
 
 interface Reading {
   readonly cursor: number
   readonly follow: boolean
-  /** Ends when the reader is gone. */
+  /** Aborted when the reader has disconnected. */
   readonly gone: AbortSignal
-  /** Whether nothing more can come. */
+  /** Returns true if no more events can come. */
   readonly isOver?: () => Promise<boolean>
 }
 
 /**
- * The events of a log after a cursor: those that are there, and with `follow` those that come. Each
- * is told when it is durable, so that not even a power cut takes back what somebody has seen. What
- * was removed before it could be told is said. Throws at once where too many read the log.
+ * Yields the events of a log after a cursor, and with `follow` also new ones. Each event is durable
+ * first, so that a power loss does not revoke an event that a client has seen. Events that were
+ * removed before they were read are reported as `dropped`. Throws immediately if too many streams
+ * read the log.
  */
 export function eventItems(service: Service, filter: EventFilter, reading: Reading): AsyncGenerator<EventItem> {
   const follower = followLog(service, filter.projectId, reading.gone)
@@ -55,7 +54,7 @@ async function* items(
       }
       at = Math.max(at, reach)
       if (reach < last) {
-        // Others have their turn between two looks at a long log.
+        // Other requests get a turn between two reads of a long log.
         await giveTurn()
         continue
       }

@@ -1,24 +1,24 @@
 import type { Queries, Store } from '../store/open-store.ts'
 import { Watchers } from '../watchers.ts'
 
-/** The projects in whose logs a transaction has written. */
+/** The projects into whose logs a transaction has written. */
 const written = new WeakMap<Queries, Set<string>>()
 
-/** Notes that a transaction writes in a project's log. */
+/** Notes that a transaction writes into a project's log. */
 export function noteProject(changes: Queries, projectId: string): void {
   written.get(changes)?.add(projectId)
 }
 
-/** Tells whoever waits for the events of a project that there are some. */
+/** Notifies the readers of a project's events. */
 export class EventNews {
   readonly #watchers = new Watchers()
 
-  /** Calls `onNews` whenever events of a project were committed, until it is disposed of. */
+  /** Calls `onNews` whenever events of a project are committed, until the result is disposed of. */
   watch(projectId: string, onNews: () => void): Disposable {
     return this.#watchers.watch(projectId, onNews)
   }
 
-  /** The same store, whose changes are news when they are committed. */
+  /** Returns the store with a notification after each committed change. */
   announce(store: Store): Store {
     return {
       ...store,

@@ -5,28 +5,25 @@ import type { EventRow } from '../store/event-tables.ts'
 import { readInTurn } from '../store/read-in-turn.ts'
 import { type EventFilter, eventsAfter, isOf, logPosition, reachAfter } from './read-events.ts'
 
-/** The most streams of one project's log, and of the logs of all. */
+/** The most streams of one project's log, and of all logs. */
 const maxOfProject = 128
 const maxOfAll = 1024
 
-/** How many events are read at once, and kept for a client that does not read. */
+/** The most events that are read at once, and kept for a slow client. */
 const batch = 50
 
-/** What of a log is after a cursor. */
+/** The part of a log after a cursor. */
 interface LogPart {
-  /** The first ones, which may be none. */
+  /** The first events. May be empty. */
   readonly rows: readonly EventRow[]
-  /** How far was looked for them. */
+  /** The cursor up to which the log was searched. */
   readonly reach: number
   readonly last: number
-  /** The last one that is no longer kept. */
+  /** The cursor of the last removed event. */
   readonly removed: number
 }
 
-/**
- * A log, for all streams of it: those at its end all stand at the same place, and what comes is
- * read once for them.
- */
+/** A log for all its streams. The streams at its end share one read of new events. */
 class FollowedLog {
   readonly #service: Service
   readonly #projectId: string
@@ -37,13 +34,13 @@ class FollowedLog {
   constructor(service: Service, projectId: string) {
     this.#service = service
     this.#projectId = projectId
-    // Whoever is told of news does not join a read that began before.
+    // A reader that is notified does not join a read that began earlier.
     this.#news = service.eventNews.watch(projectId, () => this.#underWay.clear())
   }
 
   /**
-   * Reads on after a cursor. What it answers is durable, and with `afresh` has all that was
-   * committed before it was asked for.
+   * Reads after a cursor. The result is durable. With `afresh` it has everything that was committed
+   * before the call.
    */
   async after(filter: EventFilter, at: number, afresh: boolean): Promise<LogPart> {
     const end = await (afresh ? this.#readEnd(at) : this.#end(at))
@@ -55,7 +52,7 @@ class FollowedLog {
     this.#news[Symbol.dispose]()
   }
 
-  /** The end of the log, without rows where it is far from the cursor. */
+  /** Reads the end of the log. There are no rows if it is far from the cursor. */
   #end(at: number): Promise<LogPart> {
     const underWay = this.#underWay.get(at)
     if (underWay !== undefined) return underWay
@@ -74,7 +71,7 @@ class FollowedLog {
     return this.#settled({ rows, reach: last, last }, at)
   }
 
-  /** A stream that lags reads what is its own. */
+  /** Reads for a stream that lags, with its own filter. */
   async #behind(filter: EventFilter, at: number, last: number): Promise<LogPart> {
     const { store } = this.#service
     const rows = await readInTurn(store, filter, () => eventsAfter(store.db, filter, at, batch))
@@ -90,7 +87,7 @@ class FollowedLog {
   }
 }
 
-/** Who follows a log, until it is disposed of; once is enough. */
+/** A reader of a log, until it is disposed of. Disposal is idempotent. */
 export interface Follower extends Disposable {
   after: FollowedLog['after']
 }
@@ -100,7 +97,7 @@ class Followers {
   readonly #logs = new Map<string, FollowedLog>()
   #all = 0
 
-  /** Makes place for one more stream. */
+  /** Adds a stream. Throws if there are too many. */
   enter(service: Service, projectId: string): Follower {
     if ((this.#logs.get(projectId)?.streams ?? 0) >= maxOfProject)
       throw limitReached('quota_exceeded', `${maxOfProject} streams read the log of the project, which is the most.`, {
@@ -128,13 +125,13 @@ class Followers {
 
 const all = new WeakMap<Service, Followers>()
 
-/** Makes place for a stream of a project's log, until it ends or its client has gone. */
+/** Adds a stream of a project's log, until it ends or its client disconnects. */
 export function followLog(service: Service, projectId: string, gone: AbortSignal): Follower {
   const followers = all.get(service) ?? new Followers()
   all.set(service, followers)
   const follower = followers.enter(service, projectId)
   if (gone.aborted) follower[Symbol.dispose]()
-  // A stream of which nobody has asked for anything does not even begin.
+  // A stream that the client never reads does not even begin, so only this removes it.
   else gone.addEventListener('abort', () => follower[Symbol.dispose](), { once: true })
   return follower
 }

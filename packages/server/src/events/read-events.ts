@@ -5,45 +5,45 @@ import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import { giveTurn } from '../store/read-in-turn.ts'
 
-/** Which events of a project. */
+/** A filter for events of a project. */
 export interface EventFilter {
   readonly projectId: string
-  /** Absent: every type. */
+  /** Absent: all types. */
   readonly types?: readonly EventType[] | undefined
   readonly subjectId?: string | undefined
 }
 
 /**
- * True of every event of a log; the index by cursor holds these, and serves only statements that
- * say so with this literal.
+ * The condition that holds for every event of a log. The index by cursor covers these events, and
+ * is only used by statements with this literal.
  */
 export const inLog = sql<boolean>`cursor > 0`
 
-/** How many events a page looks at where it chooses by type, for which there is no index. */
+/** The events that a page examines with a filter by type, which has no index. */
 export const examinedEvents = 20_000
 
-/** How many one query looks at then; others have their turn between two. */
+/** The events that one such query examines. Other requests get a turn between two. */
 const stepEvents = 2_000
 
-/** Whether an event is one of these. */
+/** Returns true if an event matches the filter. */
 export function isOf({ types, subjectId }: EventFilter, row: EventRow): boolean {
   const isOfType = types === undefined || types.some((type) => type === row.type)
   return isOfType && (subjectId === undefined || subjectId === row.subject_id)
 }
 
-/** Up to `limit` events after a cursor and up to `reachAfter`, the oldest first. */
+/** Returns up to `limit` events after a cursor and up to `reachAfter`, the oldest first. */
 export async function eventsAfter(db: Queries, filter: EventFilter, after: number, limit: number): Promise<EventRow[]> {
   let query = matching(db, filter).where('cursor', '>', after)
   if (filter.types !== undefined) query = query.where('cursor', '<=', after + stepEvents)
   return query.orderBy('cursor', 'asc').limit(limit).execute()
 }
 
-/** How far `eventsAfter` looks in a log that ends with `last`. */
+/** Returns the cursor up to which `eventsAfter` searches a log that ends with `last`. */
 export function reachAfter({ types }: EventFilter, after: number, last: number): number {
   return types === undefined ? last : Math.min(last, after + stepEvents)
 }
 
-/** Up to `limit` events before a cursor and not before `reachBefore`, the newest first. */
+/** Returns up to `limit` events before a cursor and not before `reachBefore`, the newest first. */
 export async function eventsBefore(
   db: Queries,
   filter: EventFilter,
@@ -55,14 +55,14 @@ export async function eventsBefore(
   return query.orderBy('cursor', 'desc').limit(limit).execute()
 }
 
-/** The first event that `eventsBefore` looks at. */
+/** Returns the first cursor that `eventsBefore` examines. */
 function reachBefore({ types }: EventFilter, before: number): number {
   return types === undefined ? 1 : Math.max(1, before - stepEvents)
 }
 
 /**
- * Up to `limit` events of a page, and the cursor of the last one that was looked at in a log that
- * ends with `last`.
+ * Returns up to `limit` events of a page, and the last examined cursor in a log that ends with
+ * `last`.
  */
 export async function findAfter(
   db: Queries,
@@ -77,7 +77,7 @@ export async function findAfter(
   }
 }
 
-/** As `findAfter`, the newest first. */
+/** Like `findAfter`, but the newest first. */
 export async function findBefore(
   db: Queries,
   filter: EventFilter,
@@ -92,8 +92,8 @@ export async function findBefore(
 }
 
 /**
- * The last cursor of a project's log, and the last one that was removed as too old; 0 where there
- * is none.
+ * Returns the last cursor of a project's log, and that of the last removed event. Both are 0 if
+ * there is none.
  */
 export async function logPosition(db: Queries, projectId: string): Promise<{ last: number; removed: number }> {
   const row = await db
@@ -112,7 +112,7 @@ function matching(db: Queries, { projectId, types, subjectId }: EventFilter) {
 
 const kindsByPrefix = Object.fromEntries(Object.entries(idPrefixes).map(([kind, prefix]) => [prefix, kind as IdKind]))
 
-/** An event as clients see it. */
+/** Returns an event as clients see it. */
 export function presentEvent(row: EventRow): Event {
   return {
     type: row.type as Event['type'],
@@ -128,7 +128,7 @@ export function presentEvent(row: EventRow): Event {
   }
 }
 
-/** A row that is damaged keeps nobody from those behind it. */
+/** Parses the data of an event. A damaged row does not block the ones after it. */
 function dataOf({ data_json }: EventRow): Event['data'] {
   try {
     return JSON.parse(data_json)

@@ -5,23 +5,23 @@ import type { Queries } from '../store/open-store.ts'
 import { actingRequest } from './acting.ts'
 import { noteProject } from './event-news.ts'
 
-/** Something that happened to a thing of a project. */
+/** An event of a thing of a project. */
 export interface NewEvent {
   readonly projectId: string
   readonly type: EventType
   readonly subjectId: string
   /**
-   * Nothing secret: whoever may read the events of the project sees it, and webhooks send it. `by`
-   * is the key that asked.
+   * The public data, without secrets: readers of the project's events see it, and webhooks send it.
+   * `by` is the key of the request.
    */
   readonly data: object
   readonly at: number
 }
 
 /**
- * Writes an event, in the transaction of the change that it tells of, and with it who asked for the
- * change. Its cursor is the next one of the project's log: the row that counts them is written by
- * one transaction at a time, so that cursors are committed in order and without gaps.
+ * Writes an event and the key of its request, in the transaction of the change. The cursor is the
+ * next one of the project's log. Only one transaction at a time writes the row of the count, so
+ * cursors are committed in order and without gaps.
  */
 export async function recordEvent(changes: Queries, event: NewEvent): Promise<void> {
   const { projectId, subjectId } = event
@@ -58,7 +58,10 @@ export async function recordEvent(changes: Queries, event: NewEvent): Promise<vo
   await writeEntry(changes, told)
 }
 
-/** A key of another project, an operator's, is none of this project's business. */
+/**
+ * Removes the key from an event's data. An operator's key belongs to another project and stays
+ * hidden.
+ */
 function withoutKey(data: object): object {
   return Object.fromEntries(Object.entries(data).filter(([name]) => name !== 'by'))
 }

@@ -24,7 +24,7 @@ export async function removeOldEvents(
   for (const { project_id, last, removed } of logs) {
     const step = Math.min(Number(last), Number(removed) + stepEvents)
     const surplus = Number(last) - kept.ofProject
-    // All events before the first young one are removed: if the clock was behind for a moment, an
+    // All events before the first young one are removed. If the clock was behind for a moment, an
     // event at the end of the log looks old.
     const young = await store.db
       .selectFrom('events')
