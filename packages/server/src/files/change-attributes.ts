@@ -4,7 +4,7 @@ import { invalidField } from '../http/field-issues.ts'
 import { guestOf, treeTimeoutMs } from './guest-of.ts'
 import { presentFile } from './present-file.ts'
 
-/** Makes a symlink. */
+/** Creates a symlink. */
 export async function makeSymlink(call: Call<'makeSymlink'>): Promise<Answer> {
   if (call.body.path === '/') throw invalidField('/path', 'must not be the root directory, which cannot be replaced')
   const { created, file } = await (await guestOf(call)).makeSymlink(call.body, within(call, treeTimeoutMs))

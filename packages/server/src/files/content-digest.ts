@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { invalidField } from '../http/field-issues.ts'
 
 /**
- * The SHA-256 digests that a request announces, in hexadecimal: of its body, and of the file that
- * comes of it.
+ * Returns the SHA-256 digests that a request announces, in hexadecimal: of its body, and of the
+ * resulting file.
  */
 export function announcedDigests(headers: IncomingHttpHeaders): { partSha256?: string; sha256?: string } {
   const part = digestIn(headers, 'content-digest')
@@ -12,9 +12,8 @@ export function announcedDigests(headers: IncomingHttpHeaders): { partSha256?: s
 }
 
 /**
- * Reads `Content-Digest` or `Repr-Digest` (RFC 9530): a dictionary of algorithms and bytes, of
- * which `sha-256` is taken. One without it is refused, since whoever sends a digest counts on its
- * being checked.
+ * Reads the `sha-256` of `Content-Digest` or `Repr-Digest` (RFC 9530), a dictionary of algorithms
+ * and bytes. A header without it is refused, because the client expects a check.
  */
 function digestIn(headers: IncomingHttpHeaders, name: 'content-digest' | 'repr-digest'): string | null {
   const value = headers[name]

@@ -4,8 +4,8 @@ import { mergePieces } from '@holt/streams'
 import { passOn } from '../http/pass-on.ts'
 
 /**
- * Passes a body on if it has exactly `length` bytes, and breaks it off otherwise: a guest that
- * announces fewer bytes than it sends would write the beginning of the client's next answer.
+ * Returns a stream of a body that fails unless the body has exactly `length` bytes. A guest that
+ * sends more than it announces would otherwise write the beginning of the client's next answer.
  */
 export function exactLength(body: Readable, length: number): Readable {
   let left = length

@@ -38,7 +38,7 @@ async function moveFile(call: Call<'moveFile'>): Promise<Answer> {
   return transferred(call.body, await (await guestOf(call)).move(call.body, within(call, treeTimeoutMs)))
 }
 
-/** Nothing can take the place of the root directory, whatever a guest would make of it. */
+/** Refuses the root directory as a destination. Nothing can replace it, in any guest. */
 function keepRoot({ destination, overwrite }: { destination: string; overwrite: boolean }): void {
   if (destination === '/' && overwrite)
     throw invalidField('/destination', 'must not be the root directory, which cannot be replaced')
@@ -93,16 +93,16 @@ async function replaceInFiles(call: Call<'replaceInFiles'>): Promise<Answer> {
 
 const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
-/** A date that HTTP can express: its year has four digits. */
+/** A date that HTTP can express: the year has four digits. */
 const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} /
 
 async function readFile(call: Call<'readFile'>): Promise<Answer> {
   const range = call.headers.range ?? null
   const guest = await guestOf(call)
-  // A range of another form is as if there were none (RFC 9110, 14.2).
+  // A range of another form is ignored (RFC 9110, 14.2).
   const asked = range !== null && /^bytes=(?:\d{1,16}-\d{0,16}|-\d{1,16})$/.test(range) ? range : null
   const condition = call.headers['if-range']?.toString()
-  // A condition that cannot be one of our etags matches none (RFC 9110, 13.1.5), so the whole file
+  // A condition that cannot be one of our etags never matches (RFC 9110, 13.1.5), so the whole file
   // is sent.
   const ifRange = condition === undefined ? null : etagForm.test(condition) ? condition : '""'
   const content = await guest.readContent({ path: call.query.path, range: asked, ifRange }, call.gone)

@@ -3,13 +3,16 @@ import type { Caller } from '../auth/authenticate.ts'
 import { openGuest } from '../runtimes/open-guest.ts'
 import type { Service } from '../service.ts'
 
-/** Time for the guest to answer what touches a file or a page of entries. */
+/** The time for the guest to handle a file or a page of entries, in milliseconds. */
 export const answerTimeoutMs = 60_000
 
-/** Time for what touches a whole tree. Where the client leaves first, the guest undoes it. */
+/**
+ * The time for the guest to handle a whole tree, in milliseconds. If the client disconnects first,
+ * the guest reverts the change.
+ */
 export const treeTimeoutMs = 60 * 60_000
 
-/** What the routes of files need of a call to find the guest. */
+/** The parts of a call that locate the guest. */
 interface FileCall {
   readonly service: Service
   readonly caller: Caller
@@ -18,7 +21,7 @@ interface FileCall {
   readonly gone: AbortSignal
 }
 
-/** Opens the guest of the runtime that a call is about. */
+/** Opens the guest of the runtime that a call names. */
 export async function guestOf({ service, caller, params, operation, gone }: FileCall): Promise<GuestClient> {
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   return (await openGuest(service, ref, { operation, gone })).guest

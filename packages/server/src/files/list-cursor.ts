@@ -1,9 +1,9 @@
 import { EngineError, type GuestFile } from '@holt/engine'
 import { wrongCursor } from '../store/page-cursor.ts'
 
-// Names are bytes, so the cursor of a list is the last path's bytes, relative to the list's own.
+// Names are bytes, so a list's cursor has the bytes of the last path, relative to the list's own.
 
-/** The cursor after an entry of a list of `base`. */
+/** Returns the cursor after an entry of a list of `base`. */
 export function cursorAfter(base: string, entry: Pick<GuestFile, 'path' | 'path_base64'>): string {
   const path = entry.path_base64 === undefined ? Buffer.from(entry.path) : Buffer.from(entry.path_base64, 'base64')
   const prefix = Buffer.from(base === '/' ? '/' : `${base}/`)
@@ -13,7 +13,7 @@ export function cursorAfter(base: string, entry: Pick<GuestFile, 'path' | 'path_
   return path.subarray(prefix.length).toString('base64url')
 }
 
-/** The percent-encoded relative path in a cursor. */
+/** Returns the percent-encoded relative path in a cursor. */
 export function pathInCursor(cursor: string): string {
   const bytes = Buffer.from(cursor, 'base64url')
   if (bytes.length === 0 || bytes.includes(0) || bytes.toString('base64url') !== cursor) throw wrongCursor()

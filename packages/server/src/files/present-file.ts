@@ -2,11 +2,11 @@ import type { GuestFile } from '@holt/engine'
 import type { FileInfo } from '@holt/protocol'
 import { moment } from '../store/moment.ts'
 
-/** The years 1 to 9999: what RFC 3339 can write. A guest may claim any other. */
+/** The years 1 to 9999, which RFC 3339 can express. A guest may claim any other. */
 const earliestMs = -62_135_596_800_000
 const latestMs = 253_402_300_799_999
 
-/** What a guest says of a file as the API shows it. */
+/** Returns a guest's file as the API shows it. */
 export function presentFile({ modified_at_ms, path_base64, ...file }: GuestFile): FileInfo {
   return {
     ...file,

@@ -5,12 +5,12 @@ import { acceptedFormat } from '../http/stream-items.ts'
 import { guestOf } from './guest-of.ts'
 
 /**
- * How much longer than the search's own time the guest may take: it waits its turn where others
- * search.
+ * The time that the guest may take beyond the search's own, in milliseconds. It may wait for other
+ * searches.
  */
 const graceMs = 60_000
 
-/** Searches, and streams or collects what is found, as the request asks. */
+/** Searches files. Streams or collects the matches, as the request asks. */
 export async function searchFiles(call: Call<'searchFiles'>): Promise<Answer> {
   const { glob, type, content, timeout_secs, ...rest } = call.body
   const guest = await guestOf(call)

@@ -7,8 +7,8 @@ import { uploadBody } from './upload-body.ts'
 import { watchFiles } from './watch-files.ts'
 
 /**
- * The routes of whole trees. What flows is passed on no faster than it is read; an answer ends when
- * the client has left.
+ * The routes of whole trees. Streams have backpressure, and an answer ends when the client
+ * disconnects.
  */
 export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
 

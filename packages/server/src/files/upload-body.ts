@@ -4,8 +4,8 @@ import { HoltError } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 
 /**
- * A request's bytes as a stream that fails, and does not merely end, where the client breaks off or
- * sends nothing for `quietMs`.
+ * Returns a request's body as a stream. It fails, and does not merely end, if the client breaks off
+ * or sends nothing for `quietMs`.
  */
 export function uploadBody(request: IncomingMessage, quietMs: number): Readable {
   return mergePieces(Readable.from(chunks(request, quietMs), { objectMode: false, highWaterMark: 256 * 1024 }))
@@ -15,8 +15,8 @@ async function* chunks(request: IncomingMessage, quietMs: number): AsyncGenerato
   const onQuiet = () => request.destroy(new HoltError('timeout', `Nothing arrived for ${quietMs / 1000} seconds.`))
   const timer = setTimeout(onQuiet, quietMs)
   try {
-    // Leaving the loop early must not destroy the request: that would cut it from its socket, which
-    // then nobody reads or closes.
+    // An early end of the loop must not destroy the request. That would detach it from its socket,
+    // which nobody would then read or close.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       timer.refresh()
       yield chunk

@@ -4,14 +4,14 @@ import type { Answer, Call } from '../http/call.ts'
 import { Comeback } from '../links/come-back.ts'
 import { guestOf } from './guest-of.ts'
 
-/** What is watched, and after which change; null: from now on. */
+/** The watched directory, and the cursor of the last known change. Null: from now on. */
 interface Watched {
   readonly path: string
   readonly recursive: boolean
   readonly cursor: number | null
 }
 
-/** Tells what changes in a directory, also over a pause of the runtime. */
+/** Streams the changes of a directory, also across a pause of the runtime. */
 export async function watchFiles(call: Call<'watchFiles'>): Promise<Answer> {
   const { service, caller, params, query, gone: signal } = call
   const watched: Watched = { path: query.path, recursive: isSet(query.recursive), cursor: query.cursor ?? null }
@@ -22,8 +22,8 @@ export async function watchFiles(call: Call<'watchFiles'>): Promise<Answer> {
 }
 
 /**
- * A watch that breaks before it has told anything begins anew with `start`, which tells from where
- * on.
+ * Continues a watch after an interruption. A watch that breaks before its first item begins again
+ * with `start`, which has the start cursor.
  */
 async function* goOn(
   { guest, watched, begun }: { guest: GuestClient; watched: Watched; begun: AsyncIterable<GuestChange> },

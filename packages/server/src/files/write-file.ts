@@ -38,7 +38,7 @@ async function writePart(
   return { status: written.created ? 201 : 200, json: presentFile(written.file) }
 }
 
-/** The ids are the client's own words, not the guest's. */
+/** Returns an upload with the ids that the client sent, not the guest's. */
 function uploadOf(
   path: string,
   upload_id: string,
@@ -47,14 +47,14 @@ function uploadOf(
   return { upload_id, path, offset_bytes, completed }
 }
 
-/** Tells how far an upload in parts is. */
+/** Returns the progress of an upload in parts. */
 export async function getUpload(call: Call<'getUpload'>): Promise<Answer> {
   const { path, upload_id } = call.query
   const upload = await (await guestOf(call)).uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
   return { status: 200, json: uploadOf(path, upload_id, upload) }
 }
 
-/** Removes what has come of an upload in parts. */
+/** Removes the received bytes of an upload in parts. */
 export async function abortUpload(call: Call<'abortUpload'>): Promise<Answer> {
   await (await guestOf(call)).abortUpload(call.query, within(call, answerTimeoutMs))
   return { status: 204 }
