@@ -1,16 +1,15 @@
 import { Turns } from '../turns.ts'
 
 /**
- * Children of one project that are created at once. Each keeps a processor busy while it is
- * restored.
+ * The most children that a project creates at once. Each keeps a processor busy during its restore.
  */
 const atOnce = 8
 
-/** Bounds the children that each project creates at once, over all of its forks. */
+/** Limits the children that each project creates at once, over all of its forks. */
 export class ChildTurns {
   readonly #byProject = new Map<string, { readonly turns: Turns; users: number }>()
 
-  /** Runs `work` when it is its turn. */
+  /** Runs `work` in its turn. */
   async run<Result>(projectId: string, work: () => Promise<Result>): Promise<Result> {
     const project = this.#byProject.get(projectId) ?? { turns: new Turns(atOnce), users: 0 }
     this.#byProject.set(projectId, project)

@@ -11,9 +11,9 @@ import type { Service } from '../service.ts'
 import { childDeadline } from './make-child.ts'
 
 /**
- * Answers a fork with `dry_run`: runs the checks of a fork and of its children, and collects the
- * refusals. Writes nothing, and does not write the runtime down. The memory that children begin
- * with is not known before that, and is not counted.
+ * Runs the checks of a fork and of its children, and collects the refusals. Writes nothing and
+ * takes no checkpoint. The memory that the children begin with is unknown before a checkpoint and
+ * is not counted.
  */
 export async function dryRunFork(service: Service, ref: RuntimeRef, request: ForkRuntime): Promise<ForkDryRun> {
   const parent = await findRuntime(service, ref)
@@ -50,7 +50,7 @@ export async function dryRunFork(service: Service, ref: RuntimeRef, request: For
   }
 }
 
-/** Refuses one more child beside some that there is room for. */
+/** Refuses one more child beside those that fit. */
 function requireRoomBeside(
   { quotas, admission }: RequiredRoom,
   { children, refuse }: { children: number; refuse: Refuse },

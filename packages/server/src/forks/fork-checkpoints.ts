@@ -11,7 +11,7 @@ interface Shared {
   users: number
 }
 
-/** A checkpoint that stays until it is disposed of. */
+/** A checkpoint that is kept until it is disposed of. */
 export interface ForkCheckpoint extends AsyncDisposable {
   readonly checkpointId: string
   readonly sizeBytes: number
@@ -21,14 +21,14 @@ export interface ForkCheckpoint extends AsyncDisposable {
 type Write = (checkpointId: string) => Promise<CheckpointInfo>
 
 /**
- * Shares checkpoints between forks. Forks of one runtime that arrive while a checkpoint is being
- * written share the next one, so a hundred forks at once stop the runtime and write its memory
- * twice. No fork gets a checkpoint that was begun before the fork was requested.
+ * Shares checkpoints between forks. Forks of one runtime that arrive during a write share the next
+ * checkpoint. A hundred forks at once thus stop the runtime and write its memory twice. No fork
+ * gets a checkpoint that was begun before the fork was requested.
  */
 export class ForkCheckpoints {
   readonly #service: () => Pick<Service, 'engine' | 'log' | 'builds'>
   readonly #writing = new KeyedLock()
-  /** By runtime: the checkpoint that is not yet being written. */
+  /** The checkpoints that are not yet being written, by runtime. */
   readonly #waiting = new Map<string, Shared>()
 
   constructor(service: () => Pick<Service, 'engine' | 'log' | 'builds'>) {
@@ -55,7 +55,10 @@ export class ForkCheckpoints {
     }
   }
 
-  /** Held from before it exists until the last fork has left, because no row names it. */
+  /**
+   * Begins a checkpoint. It is held before it exists and until the last fork releases it, because
+   * no row refers to it.
+   */
   #begin(runtimeId: string, write: Write): Shared {
     const checkpointId = makeCheckpointId()
     this.#service().builds.holds.hold(checkpointId, checkpointId)

@@ -14,16 +14,16 @@ import type { RuntimeRow } from '../store/tables.ts'
 import { childIds } from './child-ids.ts'
 import { makeChild, type WantedChild } from './make-child.ts'
 
-/** Which runtime is forked, and the id of the first child. */
+/** The runtime to fork, and the id of the first child. */
 export interface ForkCreation extends RuntimeRef {
   readonly firstId: string
   readonly request: ForkRuntime
 }
 
 /**
- * Forks a running runtime: writes a checkpoint, lets the runtime go on, and creates children of the
- * checkpoint. Returns the result for each child. Only this process holds the checkpoint, so if it
- * dies the collector removes the checkpoint. Forks that wait at once share it.
+ * Forks a running runtime. Writes a checkpoint, continues the runtime, and creates children of the
+ * checkpoint. Returns the result for each child. Only this process holds the checkpoint, so the
+ * collector removes it if the process dies. Forks that wait at the same time share it.
  */
 export async function forkRuntime(service: Service, creation: ForkCreation): Promise<Fork> {
   const { firstId, request } = creation
@@ -41,8 +41,8 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
     await using checkpoint = await service.forkCheckpoints.take(source.runtime_id, (id) => write(service, source, id))
     await failpoint('fork.written')
     const after = await copyNetwork(service, creation)
-    // A runtime that was deleted since has let go of its authority, and its children are made all
-    // the same.
+    // The authority of a runtime that was deleted meanwhile is gone. Its children are still made,
+    // with the earlier copy.
     const network = after.ca === null ? before : after
     const { checkpointId, sizeBytes: checkpointBytes } = checkpoint
     const make = (id: string) =>
@@ -79,7 +79,7 @@ async function write(service: Service, source: RuntimeRow, checkpointId: string)
   }
 }
 
-/** One child, or why there is none. */
+/** Returns a child, or the error that prevented it. */
 async function child(service: Service, source: RuntimeRow, wanted: WantedChild): Promise<ForkResult> {
   try {
     const row = await makeChild(service, source, wanted)
@@ -102,8 +102,8 @@ function failed({ code, message, hint }: HoltError): ForkResult {
 }
 
 /**
- * Returns the children of an earlier attempt under the same ids whose answer was lost; null if
- * there was none.
+ * Returns the children of an earlier attempt with the same ids, whose answer was lost. Returns null
+ * if there was none.
  */
 async function findEarlier(
   service: Service,
@@ -128,7 +128,7 @@ async function findEarlier(
   return { data: await Promise.all(data) }
 }
 
-/** The children are there whatever becomes of this event; each has events of its own. */
+/** Records the fork's event. The children exist even if that fails, and each has its own events. */
 async function tellIfItCan(service: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
   try {
     await failpoint('fork.made')

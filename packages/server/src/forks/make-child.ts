@@ -10,19 +10,19 @@ import { startRuntime } from '../runtimes/start-runtime.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
-/** What is wanted of a child, and what it goes on from. */
+/** The settings of a child, and the checkpoint that it starts from. */
 export interface WantedChild {
   readonly id: string
   readonly checkpointId: string
   readonly checkpointBytes: number
   readonly request: ForkRuntime
-  /** Its parent's. */
+  /** The network of its parent. */
   readonly network: DecidedNetwork
 }
 
 /**
- * Makes one child of a fork: admitted, noted and started like any runtime, with its parent's
- * environment, network and secrets.
+ * Makes one child of a fork. It is admitted, recorded and started like any runtime, with its
+ * parent's environment, network and secrets.
  */
 export async function makeChild(
   service: Service,
@@ -69,9 +69,7 @@ function sourceOf(
   }
 }
 
-/**
- * What a create of such a runtime would say. What the fork does not say is as the parent has it.
- */
+/** Returns the create request of such a runtime. Absent settings are the parent's. */
 function asCreate(parent: RuntimeRow, request: ForkRuntime) {
   return {
     env: JSON.parse(parent.env_json) as Record<string, string>,
@@ -79,7 +77,7 @@ function asCreate(parent: RuntimeRow, request: ForkRuntime) {
   }
 }
 
-/** How long a child lives. What the fork does not say is as the parent has it. */
+/** Returns the deadline of a child. Absent settings are the parent's. */
 export function childDeadline(parent: RuntimeRow, request: ForkRuntime): DeadlineColumns {
   return decideDeadline(deadlineOf(parent, request), { canPause: true })
 }
