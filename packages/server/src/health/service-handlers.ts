@@ -11,14 +11,13 @@ import type { Service } from '../service.ts'
 const document = openApi(version)
 
 /**
- * Written down once, and sent from the same memory to everybody: it is large, and asked for without
- * a key.
+ * The description, serialized once and shared by all answers: it is large, and readable without a
+ * key.
  */
 const description = Buffer.from(JSON.stringify(document))
 
 /**
- * The same to read. What is described is what the page's own types say: both are made of the route
- * table.
+ * The description as a page. The page's own types match it, because both come from the route table.
  */
 const docs = docsPage(document as unknown as ApiDocument)
 
@@ -44,10 +43,13 @@ async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
   return { status: reasons.length === 0 ? 200 : 503, json }
 }
 
-/** A trial start of a class may take longer than whoever asks waits (`holt doctor` waits 5 s). */
+/**
+ * The time for a description, in milliseconds. A trial start of a class may take longer than a
+ * client waits (`holt doctor` waits 5 s).
+ */
 const describeTimeoutMs = 3_000
 
-/** Returns the facts of the host; null where they cannot be had in time. */
+/** Returns the facts of the host, or null if they do not arrive in time. */
 async function described({ engine, log }: Service): Promise<EngineFacts | null> {
   const facts = engine.describe().catch((error) => {
     log.error({ err: error }, 'the engine cannot be described')
@@ -69,7 +71,10 @@ function engineReasons(facts: EngineFacts | null): readonly string[] {
   return [`No class of isolation is available on this host.${reasons.join('')}`]
 }
 
-/** The default template must be ready, and the others not on their way. */
+/**
+ * Returns the reasons why templates are not ready. The default template must be ready, and no other
+ * one may be in progress.
+ */
 async function templateReasons({ store, templateProgress }: Service): Promise<readonly string[]> {
   const rows = await store.db
     .selectFrom('templates')
