@@ -27,39 +27,40 @@ interface Once {
   readonly caller: Caller
   /** The `Idempotency-Key`. */
   readonly key: string
-  /** What the records of the caller's project are made with. */
+  /** The keys for the records of the caller's project. */
   readonly keys: RecordKeys
   /**
-   * What must be the same for the answer to be: the request, and not who of the project sends it.
+   * The request, which must be the same for the same answer. The sender within the project may
+   * differ.
    */
   readonly request: unknown
   /**
-   * Whether the answer has what is shown once: it is for the API key alone that asked, whichever of
-   * its secrets is sent.
+   * True if the answer holds a secret that is shown once. Only the same API key gets it again, with
+   * any of its secrets.
    */
   readonly showsSecret: boolean
-  /** Whether an answer of this status that is kept, as JSON, is what the request asks for. */
+  /** Returns true if a kept JSON answer of this status has the form that the request asks for. */
   readonly takesJson: (status: number) => boolean
-  /** What must be as well, where the request's body is bytes. */
+  /** The body, which must also be the same, if it is bytes. */
   readonly bytes: HashedBody | null
   readonly answer: (ids: RequestIds) => Promise<Answer>
-  /** Makes room for an answer of so many bytes. */
+  /** Reserves memory for an answer of so many bytes. */
   readonly keepAnswer: (bytes: number) => void
 }
 
 /** The ids of a request, which are the same when it runs again. */
 export interface RequestIds {
   readonly newId: (kind: IdKind) => string
-  /** What a guest knows it by. */
+  /** Returns the id by which a guest knows the request. */
   readonly operation: () => string | null
 }
 
 /**
- * Answers a request with an `Idempotency-Key` once: the same key and request again gets the same
- * answer, also after a restart. A request that died with its process runs again under the same ids,
- * so that what it had made is found. Failures are kept too, except those that say try again. What
- * is kept here waits for no disk: a record is durable before anything is that its request has
- * changed, and an answer that a power cut takes is made again.
+ * Answers a request with an `Idempotency-Key` once. The same key and request gets the same answer
+ * again, also after a restart. A request that died with its process runs again with the same ids,
+ * so that it finds its earlier results. Failures are kept too, except those that call for a retry.
+ * Records wait for no disk: a record is durable before the changes of its request. An answer that a
+ * power loss deletes is made again.
  */
 export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
   requireKey(once.key)
@@ -94,7 +95,7 @@ export async function answerOnce(service: Service, once: Once): Promise<{ answer
   }
 }
 
-/** Refuses what is no `Idempotency-Key`. */
+/** Throws if a text is not a valid `Idempotency-Key`. */
 export function requireKey(key: string): void {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
@@ -115,7 +116,10 @@ interface Answering {
   readonly fingerprint: string
 }
 
-/** A stream is not kept: who asks again is answered from what the request has made. */
+/**
+ * Answers a request and keeps the answer. A stream is not kept: a repeated request is answered from
+ * the results of the first.
+ */
 async function answerAndKeep(
   service: Service,
   ref: RecordRef,
@@ -130,7 +134,8 @@ async function answerAndKeep(
   const newId = (kind: IdKind) => `${idPrefixes[kind]}${made++ === 0 ? record.resource_id : randomText(20)}`
   const keep = async (status: number, json: unknown, shorten?: Shorten) => {
     const ofBytes = once.bytes?.fingerprint()
-    if (ofBytes === null) return // Not all of the body was read, so that the same one could not be told from others.
+    // The body was not read completely, so a repeated one could not be recognised.
+    if (ofBytes === null) return
     const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
     const text = keptText(json, shorten)
     const body = text === null ? null : seal(text, once.keys.answer, ownerOf(once))
@@ -152,8 +157,8 @@ async function answerAndKeep(
 type Shorten = (maxBytes: number) => unknown
 
 /**
- * An answer as it is kept; null where it is too long for that, also in short. A result with all of
- * its output may have 50 MiB, and any key may ask for thousands.
+ * Returns the JSON to keep of an answer. Returns null if even its short form is too long. A result
+ * with all output may have 50 MiB, and any key can create thousands.
  */
 function keptText(json: unknown, shorten?: Shorten): string | null {
   const whole = JSON.stringify(json)
@@ -163,8 +168,8 @@ function keptText(json: unknown, shorten?: Shorten): string | null {
 }
 
 /**
- * What was done is told though its answer cannot be kept: the request again runs under the same
- * ids, and finds what was made.
+ * Keeps an answer if possible. The client gets the answer anyway. A repeated request runs with the
+ * same ids and finds the results.
  */
 async function keepIfItCan(
   { log }: Service,
@@ -182,10 +187,10 @@ async function keepIfItCan(
 }
 
 /**
- * Whether something may have come of a request though its answer says nothing of it: the service
- * stops, the client has gone, nobody expected the failure, or a command may still run. A guest that
- * was told to do something may have done it, though nothing came back. Then it runs again under the
- * same ids, and finds that.
+ * Returns true if a failed request may have had an effect. Examples are a stop of the service, a
+ * disconnected client, an unexpected failure, or a command that may still run. A guest may also
+ * have acted without an answer. The request then runs again with the same ids and finds the
+ * results.
  */
 function mayHaveHappened(
   { closing }: Service,
@@ -196,12 +201,15 @@ function mayHaveHappened(
   return !isEngineError(error)
 }
 
-/** A failure that does not say try again. */
+/** Returns true for a failure that does not call for a retry. */
 function isRefusal(error: unknown): error is HoltError {
   return error instanceof HoltError && error.status < 500 && error.status !== 429
 }
 
-/** An answer may have a MiB, and whoever has one can ask for it a thousand times at once. */
+/**
+ * Returns a kept answer. Reads in turn, because an answer may have a MiB, and a client can request
+ * it a thousand times at once.
+ */
 function replay(service: Service, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
   return readInTurn(service.store, { projectId: `${ref.projectId} replays` }, async () => {
     const body = await readKept(service, ref)
@@ -211,7 +219,7 @@ function replay(service: Service, ref: RecordRef, { once, status }: { once: Once
 }
 
 function keptAnswer(once: Once, { status, body }: { status: number; body: string | null }): Answer {
-  // For another owner the fingerprint is another: what does not open is damaged.
+  // Another owner has another fingerprint. An answer that does not open is damaged.
   const text = body === null ? null : openSealed(body, once.keys.answer, ownerOf(once))
   if (text === null) throw notKept()
   const json = JSON.parse(text)
@@ -223,14 +231,16 @@ function mismatch(): HoltError {
   return new HoltError('idempotency_mismatch', 'This Idempotency-Key was used for another request.')
 }
 
-/** A stream shows what happens as it does, and what is kept is how it ended. */
+/**
+ * Returns the error for a request for a stream. A stream shows progress, and only the end is kept.
+ */
 function keptAsJson(): HoltError {
   return new HoltError('idempotency_mismatch', 'The answer under this Idempotency-Key is JSON, and not a stream.', {
     hint: 'Send the request again without asking for a stream, or use a new Idempotency-Key.',
   })
 }
 
-/** That it is not done twice holds without the answer as well. */
+/** Returns the error for an answer that is not kept. The request is still not done twice. */
 function notKept(): HoltError {
   return new HoltError('conflict', 'The request with this Idempotency-Key was answered, and the answer is not kept.', {
     hint: 'Look at what it has done; to have it done once more, send it with another key.',

@@ -1,4 +1,4 @@
-/** JSON with the fields of every object in order. */
+/** Returns JSON with the fields of every object in order. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

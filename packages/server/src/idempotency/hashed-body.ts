@@ -4,14 +4,14 @@ import { HoltError } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import { passOn } from '../http/pass-on.ts'
 
-/** The bytes of a request, and what tells them from others once all of them have been read. */
+/** A request's bytes, with a fingerprint once all have been read. */
 export interface HashedBody {
   readonly body: Readable
-  /** Length and keyed digest; null while not all has been read. */
+  /** Returns the length and keyed digest, or null while not all has been read. */
   fingerprint(): string | null
 }
 
-/** Passes a body on and takes its digest, keyed as the fingerprint of a request is. */
+/** Passes a body on and computes its digest, with the key of the request's fingerprint. */
 export function hashedBody(source: Readable, key: Uint8Array): HashedBody {
   const hash = createHmac('sha256', key)
   let bytes = 0
@@ -27,14 +27,14 @@ export function hashedBody(source: Readable, key: Uint8Array): HashedBody {
       done()
     },
   })
-  body.on('error', () => {}) // Whoever reads the body sees that it broke off.
+  body.on('error', () => {}) // The reader of the body gets the error.
   passOn(source, mergePieces(body))
   return { body, fingerprint: () => (digest === null ? null : `${bytes}.${digest}`) }
 }
 
 /**
- * Reads a body that is sent again, no further than needed, and answers whether it is the one of the
- * fingerprint. One that sends nothing for `quietMs` is given up.
+ * Reads a repeated body, no further than necessary. Returns true if it matches the fingerprint.
+ * Destroys a body that sends nothing for `quietMs`.
  */
 export async function isSameBody(hashed: HashedBody, fingerprint: string, quietMs: number): Promise<boolean> {
   let left = Number(fingerprint.split('.', 1)[0])

@@ -2,24 +2,21 @@ import type { Changes, Store } from '../store/open-store.ts'
 
 const mib = 2 ** 20
 
-/** The longest answer that is kept, as JSON. */
+/** The longest kept answer, in bytes of JSON. */
 export const maxKeptAnswerBytes = mib
 
-/**
- * What the answers of a project may take together, as they are stored: some hundred thousand of the
- * usual ones.
- */
+/** The most bytes of a project's kept answers, as stored. Some hundred thousand usual ones fit. */
 export const maxKeptBytesOfProject = 256 * mib
 
 /**
- * What is known of the answers that are kept: at least as much as there is, since nobody counts
- * what grows old. It is read from the table once for each project, and again at the bound.
+ * An upper bound of the kept answers' bytes by project: expired answers are not subtracted. It is
+ * read from the table once for each project, and again at the limit.
  */
 const keptOf = new WeakMap<Store, Map<string, number>>()
 
 /**
- * Notes that an answer of so many bytes is kept, in the change that keeps it. Where a project's
- * answers are more than `maxBytes` then, its oldest are let go of.
+ * Counts a kept answer, in the change that keeps it. Removes the project's oldest answers if all of
+ * them exceed `maxBytes`.
  */
 export async function countKept(
   store: Store,
@@ -34,16 +31,14 @@ export async function countKept(
   kept.set(projectId, total)
 }
 
-/**
- * Forgets what was counted for a project, where the change that counted it may have been undone.
- */
+/** Resets the count of a project, if the change that counted may have been rolled back. */
 export function recountKept(store: Store, projectId: string): void {
   keptOf.get(store)?.delete(projectId)
 }
 
 /**
- * Lets go of the oldest answers until an eighth is free, so that not each answer has to look for
- * room. That a request was answered stays known.
+ * Removes the oldest answers until an eighth of the limit is free, so that not every answer has to
+ * make room. The records stay.
  */
 async function makeRoom(changes: Changes, projectId: string, maxBytes: number): Promise<number> {
   const total = await keptBytes(changes, projectId)

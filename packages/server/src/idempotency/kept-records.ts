@@ -4,24 +4,25 @@ import { limitReached } from '../limits/limit-reached.ts'
 import type { Changes, Store } from '../store/open-store.ts'
 import { countRows, oldestOf, removeOldest, removeRefused } from './record-rows.ts'
 
-/** How long the same request again gets the same answer. */
+/** The time for which a repeated request gets the same answer, in milliseconds. */
 const keptMs = dayMs
 
 /**
- * What one API key may have of its project's records: however many it makes, others find room for
- * as many.
+ * The share of a project's records that one API key may have. The rest stays available to other
+ * keys.
  */
 const shareOfKey = 0.5
 
 /**
- * Records that one request removes at the bound: so many that not each has to look, and so few that
- * none waits for it.
+ * The records that one request removes at the limit. They are enough for later requests, and few
+ * enough that none waits.
  */
 const maxRemoved = 500
 
 /**
- * What is known of an API key's records, or with null of all of its project: how many there are at
- * the most (null: not known), and until when none of them makes room.
+ * The state of an API key's records, or of the whole project's for the key null. `rows` is an upper
+ * bound, or null if unknown. Until `fullUntil`, in milliseconds since 1970, no record can be
+ * removed.
  */
 interface Tally {
   readonly rows: number | null
@@ -31,23 +32,23 @@ interface Tally {
 type Tallies = Map<string | null, Tally>
 
 /**
- * The rows are counted once for each project and key, and again at the bound and where somebody
- * else has removed some.
+ * The tallies of each store. Rows are counted once for each project and key, at the limit, and
+ * after another part has removed some.
  */
 const talliesOf = new WeakMap<Store, Map<string, Tallies>>()
 
 interface Bound {
   readonly projectId: string
-  /** The API key that asks. */
+  /** The API key of the request. */
   readonly keyId: string
-  /** How many requests of the project are known at the most, with their answers or without. */
+  /** The most records of the project, with or without answers. */
   readonly maxRecords: number
   readonly now: number
 }
 
 /**
- * Refuses a new request where its API key or its project is known to have as many as may be. So a
- * flood of them asks nothing of the store.
+ * Throws `rate_limited` if the API key or the project is known to be full. A flood of requests thus
+ * causes no query.
  */
 export function requireRoom(store: Store, bound: Bound): void {
   const tallies = talliesIn(store, bound.projectId)
@@ -58,10 +59,10 @@ export function requireRoom(store: Store, bound: Bound): void {
 }
 
 /**
- * Notes one more record, in the change that writes it, and before it does. At the bound the oldest
- * make room that are older than a day, and after them those of refusals, which changed nothing.
- * Throws `rate_limited` where there are none: what is younger and was done is not forgotten, for a
- * request that came again would be done again.
+ * Counts one more record, before the change that writes it does so. At the limit, removes the
+ * oldest records of more than a day, and then those of refusals, which changed nothing. Throws
+ * `rate_limited` if there are none. Younger records of completed requests stay, because a repeated
+ * request would be done again.
  */
 export async function countRecord(store: Store, changes: Changes, bound: Bound): Promise<void> {
   const tallies = talliesIn(store, bound.projectId)
@@ -72,26 +73,26 @@ export async function countRecord(store: Store, changes: Changes, bound: Bound):
   }
 }
 
-/** Notes that a record of an API key was removed. */
+/** Subtracts a removed record of an API key. */
 export function uncountRecord(store: Store, { projectId, keyId }: Maker): void {
   uncount(talliesIn(store, projectId), [keyId])
 }
 
-/** Notes that a record of an API key can be forgotten where there is no room. */
+/** Notes that a record of an API key can be removed if there is no space. */
 export function noteRefused(store: Store, { projectId, keyId }: Maker): void {
   const tallies = talliesIn(store, projectId)
   for (const one of [keyId, null]) tallies.set(one, { rows: tallies.get(one)?.rows ?? null, fullUntil: 0 })
 }
 
-/** Who has made a record; a null key: it is of an earlier version, which did not note it. */
+/** The maker of a record. The key is null if an earlier version wrote it. */
 interface Maker {
   readonly projectId: string
   readonly keyId: string | null
 }
 
 /**
- * Forgets what was counted for a project, where the change that counted it may have been undone.
- * Who was refused is so still.
+ * Resets the counts of a project, if the change that counted may have been rolled back. Refusals
+ * stay in force.
  */
 export function recountRecords(store: Store, projectId: string): void {
   const tallies = talliesIn(store, projectId)
@@ -116,11 +117,11 @@ function talliesIn(store: Store, projectId: string): Tallies {
 }
 
 interface Room extends Omit<Bound, 'keyId'> {
-  /** The API key whose share it is; null: all of the project's. */
+  /** The API key with the share. Null: the whole project. */
   readonly keyId: string | null
 }
 
-/** Sees to it that there is room for one more, and knows afterwards how many there are. */
+/** Makes space for one more record. Afterwards the count is known. */
 async function makeRoom(changes: Changes, tallies: Tallies, room: Room): Promise<void> {
   const { projectId, keyId, now } = room
   const holder = { projectId, keyId }
@@ -133,18 +134,18 @@ async function makeRoom(changes: Changes, tallies: Tallies, room: Room): Promise
   const isFull = async () => (tallies.get(keyId)?.rows ?? (await count())) >= limit
   if (!(await isFull())) return
   uncount(tallies, await removeOldest(changes, { holder, before: now - keptMs, limit: maxRemoved }))
-  // A change that is run again has counted its record twice: who is refused, and what is forgotten,
-  // is so for what there is.
+  // A repeated change has counted its record twice. Refusals and removals therefore use a fresh
+  // count.
   if (!(await isFull()) || (await count()) < limit) return
   uncount(tallies, await removeRefused(changes, { holder, limit: maxRemoved }))
   if (!(await isFull())) return
-  // Where the clock was set back the oldest may be of the future.
+  // After the clock was set back, the oldest record may be in the future.
   const fullUntil = Math.min(await oldestOf(changes, holder), now) + keptMs + 1
   tallies.set(keyId, { rows: null, fullUntil })
   throw full(room, { keyId, fullUntil })
 }
 
-/** Takes records off the tallies of those who had made them, and of the project. */
+/** Subtracts records from the tallies of their keys and of the project. */
 function uncount(tallies: Tallies, keyIds: readonly (string | null)[]): void {
   for (const keyId of keyIds)
     for (const one of keyId === null ? [null] : [keyId, null]) {

@@ -3,28 +3,26 @@ import { findSealed, putSealed } from '../sealing/sealed-values.ts'
 import type { Service } from '../service.ts'
 import type { Queries, Store } from '../store/open-store.ts'
 
-/** The purpose of the one sealed value without which nothing is lost but the answers of a day. */
+/** The purpose of the record secret. Its loss costs only the answers of a day. */
 export const recordsPurpose = 'idempotency'
 
 const owner = { purpose: recordsPurpose, projectId: null, ownerId: recordsPurpose }
 
-/** What the records of a project are made with, whichever of its API keys asks. */
+/** The keys for the records of a project, the same for all its API keys. */
 export interface RecordKeys {
-  /**
-   * Fingerprints are keyed, because a request may hold a secret that is short enough to be guessed.
-   */
+  /** The key of fingerprints. A request may hold a secret that is short enough to guess. */
   readonly fingerprint: Uint8Array
   readonly answer: Uint8Array
 }
 
 type Parts = Pick<Service, 'store' | 'masterKeys' | 'log'>
 
-/** The secret that all of them follow from; it does not change while a service runs. */
+/** The secret from which all keys are derived. It does not change while a service runs. */
 const rootOf = new WeakMap<Store, Promise<Buffer>>()
 
 /**
- * The keys of a project, of a secret that the store has under the master key (HKDF-SHA256, RFC
- * 5869).
+ * Returns the keys of a project. They are derived from a secret that the store seals with the
+ * master key (HKDF-SHA256, RFC 5869).
  */
 export async function recordKeys(parts: Parts, projectId: string): Promise<RecordKeys> {
   const root = await rootIn(parts)
@@ -38,11 +36,14 @@ function rootIn(parts: Parts): Promise<Buffer> {
   if (known !== undefined) return known
   const root = readOrMakeRoot(parts)
   rootOf.set(parts.store, root)
-  root.catch(() => rootOf.delete(parts.store)) // The next request asks again.
+  root.catch(() => rootOf.delete(parts.store)) // The next request tries again.
   return root
 }
 
-/** No power cut takes it without every record: those are written after it. */
+/**
+ * Reads or makes the secret. A power loss that deletes it also deletes every record, because
+ * records are written after it.
+ */
 function readOrMakeRoot(parts: Parts): Promise<Buffer> {
   const { store, masterKeys } = parts
   const readOrMake = async (changes: Queries) => {
@@ -56,18 +57,18 @@ function readOrMakeRoot(parts: Parts): Promise<Buffer> {
 }
 
 /**
- * Null where there is none, or none that opens: with another one, requests of before are told from
- * all others, and refused.
+ * Returns the secret, or null if there is none or it does not open. With another secret, earlier
+ * requests have other fingerprints and are refused.
  */
 async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<Buffer | null> {
-  // A database that cannot be read says nothing of the secret: whoever asks is told so.
+  // A database that cannot be read says nothing of the secret. The client gets that error.
   const sealed = await findSealed(changes, masterKeys, owner)
   if (sealed === null) return null
   try {
     return Buffer.from(sealed.open(), 'base64')
   } catch (err) {
-    // Its master key is gone, or its row is damaged: to refuse every request with a key for that
-    // would help nobody.
+    // Its master key is lost, or its row is damaged. A refusal of every request with a key would
+    // not help.
     log.error({ err }, 'the secret of the records of Idempotency-Key does not open, and is made anew')
     return null
   }

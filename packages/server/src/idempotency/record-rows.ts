@@ -1,19 +1,19 @@
 import { sql } from 'kysely'
 import type { Changes } from '../store/open-store.ts'
 
-/** Whose records are meant: those that an API key has made, or with null all of a project. */
+/** The holder of records: an API key, or with null the whole project. */
 export interface Holder {
   readonly projectId: string
   readonly keyId: string | null
 }
 
-/** Records to remove. Of a number that is removed the oldest go. */
+/** The records to remove. The oldest are removed first. */
 interface Removal {
   readonly holder: Holder
   readonly limit: number
 }
 
-/** How many records there are. */
+/** Returns the number of records. */
 export async function countRows(changes: Changes, holder: Holder): Promise<number> {
   const { rows } = await rowsOf(changes, holder)
     .select(({ fn }) => fn.countAll().as('rows'))
@@ -21,7 +21,7 @@ export async function countRows(changes: Changes, holder: Holder): Promise<numbe
   return Number(rows)
 }
 
-/** The time of the oldest record, of which there is one. */
+/** Returns the time of the oldest record. There must be one. */
 export async function oldestOf(changes: Changes, holder: Holder): Promise<number> {
   const { created_at } = await rowsOf(changes, holder)
     .select('created_at')
@@ -31,7 +31,7 @@ export async function oldestOf(changes: Changes, holder: Holder): Promise<number
   return created_at
 }
 
-/** Removes records that are from before a time, and answers which API keys had made them. */
+/** Removes records from before a time. Returns the API keys that made them. */
 export function removeOldest(
   changes: Changes,
   { holder, before, limit }: Removal & { readonly before: number },
@@ -39,9 +39,9 @@ export function removeOldest(
   return remove(changes, { holder, limit }, rowsOf(changes, holder).where('created_at', '<', before))
 }
 
-/** Removes records of requests that were refused, and answers which API keys had made them. */
+/** Removes records of refused requests. Returns the API keys that made them. */
 export function removeRefused(changes: Changes, removal: Removal): Promise<readonly (string | null)[]> {
-  // As a number of the query, and none that is given with it, it is that of the index.
+  // A literal, not a parameter: only that matches the condition of the index.
   return remove(changes, removal, rowsOf(changes, removal.holder).where('status', '>=', sql.lit(400)))
 }
 

@@ -4,31 +4,31 @@ import type { Changes, Queries } from '../store/open-store.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
 import { countRecord, noteRefused, recountRecords, requireRoom, uncountRecord } from './kept-records.ts'
 
-/** Whose record, and under which `Idempotency-Key`. */
+/** The project and the `Idempotency-Key` of a record. */
 export interface RecordRef {
   readonly projectId: string
   readonly key: string
 }
 
-/** What is known of a request. `status` is null until it has been answered. */
+/** A record of a request. `status` is null until it is answered. */
 export interface IdempotencyRecord {
   readonly fingerprint: string
-  /** What the id is made of that its request gives to what it makes. */
+  /** The random part of the id of the thing that the request makes. */
   readonly resource_id: string
   readonly status: number | null
 }
 
-/** A request that nothing is known of. */
+/** A request without a record. */
 interface NewRequest {
   readonly fingerprint: string
-  /** The API key that asks. */
+  /** The API key of the request. */
   readonly keyId: string
-  /** How many of its project are known at the most. */
+  /** The most records of the project. */
   readonly maxRecords: number
 }
 
 /**
- * What a request was answered. `body` is null where that was too long to keep, or was let go of for
+ * The kept answer of a request. `body` is null if it was too long, or was removed in favour of
  * newer ones.
  */
 export interface KeptAnswer {
@@ -37,7 +37,7 @@ export interface KeptAnswer {
   readonly body: string | null
 }
 
-/** The record of a request, if there is one. */
+/** Returns the record of a request, if there is one. */
 export async function findRecord(
   { store }: Pick<Service, 'store'>,
   { projectId, key }: RecordRef,
@@ -50,7 +50,7 @@ export async function findRecord(
     .executeTakeFirst()
 }
 
-/** The answer that was kept of a request. */
+/** Returns the kept answer of a request. */
 export async function readKept(
   { store }: Pick<Service, 'store'>,
   { projectId, key }: RecordRef,
@@ -65,8 +65,8 @@ export async function readKept(
 }
 
 /**
- * Notes a request before anything of it is done. Throws `rate_limited` where its project has
- * `maxRecords` of the last day that were not refused, or its API key half of them.
+ * Records a request before any of its work. Throws `rate_limited` if its project has `maxRecords`
+ * of the last day that were not refused. An API key may have half of them.
  */
 export async function openRecord(
   { store, now }: Pick<Service, 'store' | 'now'>,
@@ -92,8 +92,8 @@ export async function openRecord(
 }
 
 /**
- * Keeps what a request was answered. Where the project's answers take more than `maxBytes` then,
- * its oldest are let go of.
+ * Keeps the answer of a request. Removes the project's oldest answers if all of them exceed
+ * `maxBytes`.
  */
 export async function closeRecord(
   { store }: Pick<Service, 'store'>,
@@ -121,7 +121,7 @@ export async function closeRecord(
   }
 }
 
-/** Forgets a request that nothing came of. */
+/** Removes the record of a request without effect. */
 export async function dropRecord({ store }: Pick<Service, 'store'>, { projectId, key }: RecordRef): Promise<void> {
   const change = (changes: Queries) =>
     changes

@@ -3,8 +3,8 @@ import type { Store } from '../store/open-store.ts'
 const running = new WeakMap<Store, Map<string, Map<string, string>>>()
 
 /**
- * Fingerprints of a project's requests that have not been answered, by their keys. One that stands
- * open in the table and not here has been answered as a stream, or has broken off.
+ * Returns the fingerprints of a project's unanswered requests, by key. A record that is open only
+ * in the table was answered as a stream, or was interrupted.
  */
 export function runningOf(store: Store, projectId: string): Map<string, string> {
   const projects = running.get(store) ?? new Map<string, Map<string, string>>()

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 /**
- * An answer's place: whose it is, and under which `Idempotency-Key`. It is authenticated with the
- * answer, so that none stands in another's place.
+ * The project and the `Idempotency-Key` of an answer. They are authenticated with the answer, so
+ * that it cannot be moved to another record.
  */
 export type AnswerOwner = readonly string[]
 
 /**
- * Encrypts a kept answer (AES-256-GCM), because the answer of a new key holds its secret, and the
- * table must not.
+ * Encrypts a kept answer (AES-256-GCM). The answer of a new key holds its secret, which must not be
+ * in the table.
  */
 export function seal(text: string, key: Uint8Array, owner: AnswerOwner): string {
   const nonce = randomBytes(12)
@@ -19,8 +19,8 @@ export function seal(text: string, key: Uint8Array, owner: AnswerOwner): string 
 }
 
 /**
- * The text that was sealed with this key for this owner; null where it was another, or what is
- * stored is damaged.
+ * Returns the text that was sealed with this key for this owner. Returns null if key or owner
+ * differ, or if the text is damaged.
  */
 export function openSealed(sealed: string, key: Uint8Array, owner: AnswerOwner): string | null {
   const bytes = Buffer.from(sealed, 'base64')
@@ -30,7 +30,7 @@ export function openSealed(sealed: string, key: Uint8Array, owner: AnswerOwner):
     decipher.setAuthTag(bytes.subarray(12, 28))
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   } catch {
-    return null // It was sealed for somebody else, or is damaged.
+    return null // It has another owner, or is damaged.
   }
 }
 
