@@ -1,8 +1,8 @@
 import { signingAlgorithms } from '@holt/protocol'
 
 /**
- * What a verifier needs to know of this issuer (OpenID Connect Discovery 1.0, section 3). It has no
- * endpoints for people: tokens come from secrets only.
+ * Returns the description of this issuer for verifiers (OpenID Connect Discovery 1.0, section 3).
+ * It has no endpoints for people: tokens come from secrets only.
  */
 export function discovery(issuer: string) {
   return {

@@ -4,10 +4,12 @@ import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts
 import type { Queries } from '../store/open-store.ts'
 import type { ProviderRow } from '../store/tables.ts'
 
-/** What is secret of a provider is stored as. */
+/** The purpose of a provider's sealed secret. */
 export const providerPurpose = 'provider credential'
 
-/** A project's identity provider, by id or name. One of another project is the same as none. */
+/**
+ * Returns a project's identity provider by id or name. A provider of another project is not found.
+ */
 export async function findProvider(db: Queries, projectId: string, reference: string): Promise<ProviderRow> {
   const row = await db
     .selectFrom('providers')
@@ -20,7 +22,7 @@ export async function findProvider(db: Queries, projectId: string, reference: st
   return row
 }
 
-/** What of a provider is no secret. */
+/** Returns the public settings of a provider. */
 export function settingsOf({ settings_json }: Pick<ProviderRow, 'settings_json'>): ProviderSettings {
   return JSON.parse(settings_json)
 }

@@ -1,7 +1,7 @@
 import type { SigningAlgorithm } from '@holt/protocol'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair as generate, type JWK } from 'jose'
 
-/** A new key pair as JWKs. Its id is the thumbprint of the public half (RFC 7638). */
+/** Returns a new key pair as JWKs. Its id is the thumbprint of the public half (RFC 7638). */
 export async function generateKeyPair(
   algorithm: SigningAlgorithm,
 ): Promise<{ readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK }> {

@@ -4,7 +4,7 @@ import { type DialTls, type Form, postForm } from './post-form.ts'
 
 type OAuth = Extract<ProviderSettings, { type: 'oauth2' }>
 
-/** A provider with the way to its client secret. */
+/** A provider with its client secret. */
 export interface OAuthProvider {
   readonly providerId: string
   readonly version: number
@@ -14,22 +14,23 @@ export interface OAuthProvider {
 
 const requestTimeoutMs = 10_000
 
-/** After a failure the endpoint is left alone for so long, however often a runtime asks. */
+/** The pause after a failure of the endpoint, in milliseconds, however often a runtime asks. */
 const backOffMs = 5_000
 
 /**
- * A token is asked for anew this long before it expires, or when a tenth of a short life is left.
+ * The time before the expiry at which a new token is requested, in milliseconds. For a short life
+ * it is a tenth of that.
  */
 const marginMs = 60_000
 
 /**
- * The life of a token whose answer does not say: RFC 6749 leaves it open, and most live for an
- * hour.
+ * The life of a token if the answer does not state it, in seconds. RFC 6749 leaves it open, and
+ * most live for an hour.
  */
 const assumedLifeSecs = 300
 const longestLifeSecs = 24 * 3600
 
-/** RFC 6749, 5.1. Besides what is needed an answer may hold anything. */
+/** The answer with a token (RFC 6749, 5.1). It may have other fields. */
 const TokenAnswer = z.object({
   access_token: z
     .string()
@@ -40,14 +41,13 @@ const TokenAnswer = z.object({
 })
 
 /**
- * RFC 6749, 5.2: the code of an error is one of few words; its description is not repeated, since
- * it may hold anything.
+ * The answer with an error (RFC 6749, 5.2). Only its code is used, because the description may hold
+ * anything.
  */
 const ErrorAnswer = z.object({ error: z.string().regex(/^[a-z_]{1,64}$/) })
 
 /**
- * A token could not be had. The message holds nothing of what was sent or answered but the status
- * and the code of the error.
+ * A failure to get a token. Of the exchange, the message holds only the status and the error code.
  */
 class TokenError extends Error {
   override readonly name = 'TokenError'
@@ -61,8 +61,8 @@ interface Entry {
 }
 
 /**
- * Access tokens by client credentials (RFC 6749, 4.4): kept until shortly before they expire, and
- * asked for once however many need one.
+ * Access tokens by client credentials (RFC 6749, 4.4). Each is cached until shortly before it
+ * expires. Concurrent callers share one request.
  */
 export class OAuthTokens {
   readonly #dial: DialTls
@@ -74,7 +74,7 @@ export class OAuthTokens {
     this.#now = now
   }
 
-  /** A token of a provider. Rejects with `TokenError` where none can be had. */
+  /** Returns a token of a provider. Rejects with `TokenError` if there is none. */
   async token(provider: OAuthProvider): Promise<string> {
     const entry = this.#entryOf(provider)
     const now = this.#now()
@@ -89,13 +89,16 @@ export class OAuthTokens {
     entry.asking ??= this.#ask(entry, provider).finally(() => {
       entry.asking = null
     })
-    // A token that is not over yet is better than waiting for the next one.
+    // A valid token is returned at once, while the next one is requested.
     if (!stillGood) return entry.asking
     entry.asking.catch(() => {})
     return token.text
   }
 
-  /** Why the last token of a provider could not be had; null where it could, or none was needed. */
+  /**
+   * Returns the reason why the last request for a token failed. Returns null if it succeeded, or if
+   * there was none.
+   */
   lastError(providerId: string): { readonly message: string; readonly at: number } | null {
     const failure = this.#entries.get(providerId)?.failure ?? null
     return failure === null ? null : { message: failure.error.message, at: failure.at }
@@ -156,7 +159,7 @@ function formOf({ settings, clientSecret }: OAuthProvider): Form {
   return { url: new URL(token_url), headers: { authorization }, fields }
 }
 
-/** RFC 6749, 2.3.1: id and secret are form-encoded before they are put together. */
+/** Encodes id or secret as a form value before they are joined (RFC 6749, 2.3.1). */
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1)
 }
@@ -165,11 +168,14 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return null // Not JSON: no answer of a token endpoint.
+    return null // The answer is not JSON.
   }
 }
 
-/** What went wrong on the way, in words of our own: a failure's own message may name addresses. */
+/**
+ * Returns the reason of a failed connection in fixed words. The error's own message may name
+ * addresses.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof DOMException && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'the token endpoint did not answer in time'

@@ -1,12 +1,12 @@
 import { type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** An answer with a token is a kilobyte or two. */
+/** The most bytes of an answer. One with a token has a kilobyte or two. */
 const maxAnswerBytes = 64 * 1024
 
 /**
- * Opens verified TLS to a host under the rules of egress: the service's own requests go nowhere
- * that a runtime's may not.
+ * Opens verified TLS to a host under the egress rules. The service's own requests reach only hosts
+ * that a runtime may reach.
  */
 export type DialTls = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>
 
@@ -17,10 +17,7 @@ export interface Form {
   readonly fields: URLSearchParams
 }
 
-/**
- * Sends a form and answers status and body. A redirect is an answer like any other: nothing is
- * followed.
- */
+/** Sends a form and returns status and body. Redirects are not followed. */
 export async function postForm(
   dial: DialTls,
   { url, headers, fields }: Form,
@@ -31,7 +28,7 @@ export async function postForm(
     const body = Buffer.from(fields.toString())
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const sent = request({
-      // TLS is made already: this is HTTP over it, on a connection of its own and without an agent.
+      // TLS is open already. This is HTTP over it, on its own connection and without an agent.
       createConnection: () => socket,
       method: 'POST',
       path: `${url.pathname}${url.search}`,

@@ -44,7 +44,8 @@ async function createProvider({ service, caller, body, newId }: Call<'createProv
       .where('project_id', '=', projectId)
       .where('provider_id', '=', providerId)
       .executeTakeFirst()
-    if (earlier !== undefined) return earlier // The same id is the same request again, whose answer was lost.
+    // The same id is a repeated request whose answer was lost.
+    if (earlier !== undefined) return earlier
     await requireRoom(changes, 'providers', projectId)
     await requireFreeName(changes, 'providers', { projectId, name: body.name, what: 'An identity provider' })
     const stored = await changes
@@ -131,7 +132,7 @@ async function deleteProvider({ service, caller, params }: Call<'deleteProvider'
   return { status: 204 }
 }
 
-/** What may be read again. */
+/** Returns the settings that may be read again. */
 function publicPart(body: CreateProvider | ReplaceProvider): ProviderSettings {
   switch (body.type) {
     case 'static':

@@ -9,15 +9,15 @@ import type { SigningKeyRow } from '../store/tables.ts'
 import { generateKeyPair } from './key-pair.ts'
 
 /**
- * How long a key signs, and how much longer verifiers find it: past every token and every cache of
- * keys.
+ * The time for which a key signs, and for which verifiers find it. The latter outlives every token
+ * and every cache of keys.
  */
 const signsMs = 30 * dayMs
 const publishedMs = signsMs + dayMs
 
 const purpose = 'signing key'
 
-/** A key that signs now. */
+/** A key that currently signs. */
 export interface SigningKey {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
@@ -28,8 +28,8 @@ export interface SigningKey {
 type Parts = Pick<Service, 'store' | 'masterKeys' | 'now' | 'log'>
 
 /**
- * The keys that the service signs tokens with: one for each algorithm that is asked for, made when
- * it is, replaced after 30 days.
+ * The keys that sign the service's tokens. There is one for each requested algorithm. It is made on
+ * demand and replaced after 30 days.
  */
 export class SigningKeys {
   readonly #parts: Parts
@@ -39,7 +39,7 @@ export class SigningKeys {
     this.#parts = parts
   }
 
-  /** The key that signs now. */
+  /** Returns the key that currently signs. */
   async current(algorithm: SigningAlgorithm): Promise<SigningKey> {
     const known = this.#keys.get(algorithm)
     if (known !== undefined) {
@@ -50,12 +50,12 @@ export class SigningKeys {
     }
     const loading = this.#load(algorithm)
     this.#keys.set(algorithm, loading)
-    // A key that cannot be had is tried again by the next one who asks.
+    // The next caller tries again if the key cannot be loaded.
     loading.catch(() => this.#keys.delete(algorithm))
     return loading
   }
 
-  /** The public keys that verifiers may still need, as JWKs. */
+  /** Returns the public keys that verifiers may still need, as JWKs. */
   async published(): Promise<readonly JWK[]> {
     const { store, now } = this.#parts
     const rows = await store.db
@@ -70,7 +70,7 @@ export class SigningKeys {
     })
   }
 
-  /** Removes keys that no verifier needs any more. */
+  /** Removes the keys that no verifier needs. */
   async removeOld(): Promise<void> {
     const { store, now } = this.#parts
     await store.change(async (changes) => {
@@ -93,13 +93,13 @@ export class SigningKeys {
       .orderBy('seq', 'desc')
       .executeTakeFirst()
     if (row === undefined) return this.#make(algorithm)
-    // A database that cannot be read says nothing of the key: whoever asks is told so.
+    // A database that cannot be read says nothing of the key. The caller gets that error.
     const sealed = await findSealed(store.db, masterKeys, { projectId: null, ownerId: row.kid, purpose })
     try {
       return await opened(row, sealed, algorithm)
     } catch (err) {
-      // Verifiers find the new one as they would find it after 30 days; what the damaged one has
-      // signed stays valid.
+      // Verifiers find the new key as they do after 30 days. Signatures of the damaged one stay
+      // valid.
       log.error({ err, kid: row.kid }, 'a signing key cannot be opened; another one signs from now on')
       return this.#make(algorithm)
     }
@@ -132,7 +132,7 @@ async function opened(
   return { kid, algorithm, key: await privateKey(sealed.open(), algorithm), createdAt }
 }
 
-/** What verifiers are told of a key; null where its row is damaged. */
+/** Returns the public key for verifiers, or null if its row is damaged. */
 function publicJwk({ public_jwk_json, kid, algorithm }: SigningKeyRow): JWK | null {
   const jwk = storedJson(public_jwk_json)
   return typeof jwk === 'object' && jwk !== null ? { ...jwk, kid, alg: algorithm, use: 'sig' } : null

@@ -6,21 +6,21 @@ import type { Service } from '../service.ts'
 type Workload = Extract<ProviderSettings, { type: 'workload' }>
 
 /**
- * A token is made new when less than this part of its life is left, so that what is sent lives for
- * a while yet.
+ * The share of a token's life below which a new one is made, so that a sent token stays valid for a
+ * while.
  */
 const freshPart = 0.5
 
-/** Tokens that are kept at once; past it the oldest is made again when it is needed. */
+/** The most cached tokens. Beyond that the oldest is removed. */
 const maxKept = 10_000
 
-/** Whom a token speaks for. */
+/** The runtime that a token identifies. */
 export interface Subject {
   readonly projectId: string
   readonly runtimeId: string
 }
 
-/** Signs the short-lived tokens that say which runtime a request comes from (RFC 7519). */
+/** Signs short-lived tokens that state the runtime of a request (RFC 7519). */
 export class WorkloadTokens {
   readonly #parts: Pick<Service, 'signingKeys' | 'issuer' | 'now'>
   readonly #kept = new Map<string, { readonly token: string; readonly freshUntil: number }>()
@@ -29,7 +29,7 @@ export class WorkloadTokens {
     this.#parts = parts
   }
 
-  /** A token of a runtime for a provider's audience. */
+  /** Returns a token of a runtime for a provider's audience. */
   async token(
     provider: { readonly providerId: string; readonly version: number; readonly settings: Workload },
     subject: Subject,
