@@ -4,19 +4,19 @@ import type { Log } from '../service.ts'
 import type { Store } from '../store/open-store.ts'
 import { hasScope } from './key-scopes.ts'
 
-/** The name of the project that is there from the start. */
+/** The name of the project that exists from the start. */
 export const defaultProject = 'default'
 
-/** The name of the key of this machine, and what one is called whose place another has taken. */
+/** The name of this machine's key, and that of a replaced one. */
 const machineKey = 'admin of this machine'
 const formerMachineKey = 'former admin of this machine'
 
-/** What the key of this machine may do: everything. */
+/** The scopes of this machine's key: all of them. */
 const machineScopes: readonly Scope[] = ['admin', 'operator']
 
 /**
- * Makes the default project where it is missing, and answers its id. Where it is there nothing is
- * written: a start has to succeed on a full disk.
+ * Makes the default project if it is missing, and returns its id. Writes nothing if it exists,
+ * because a start has to succeed on a full disk.
  */
 export async function ensureDefaultProject({ db }: Store, now: number): Promise<string> {
   const find = () => db.selectFrom('projects').select('project_id').where('name', '=', defaultProject)
@@ -31,10 +31,10 @@ export async function ensureDefaultProject({ db }: Store, now: number): Promise<
 }
 
 /**
- * The key of this machine: the one at hand if it still opens everything, else a new one. So whoever
- * has lost the last key of an operator removes `credentials.json` and starts the service again.
- * What had the name before is called a former one, of another machine after an import: it opens the
- * service as before, and nobody but the operator knows who has it.
+ * Returns the key of this machine: the known one if it still has all scopes, else a new one. An
+ * operator who has lost the last key removes `credentials.json` and starts the service again. The
+ * earlier key of that name is renamed to a former one. After an import it is another machine's. It
+ * stays valid, because only the operator knows who has it.
  */
 export async function ensureAdminKey(
   { store, log }: { readonly store: Store; readonly log: Log },

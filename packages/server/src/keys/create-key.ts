@@ -9,23 +9,23 @@ import type { Service } from '../service.ts'
 import type { KeyRow } from '../store/tables.ts'
 import { projectOfKeys } from './find-key.ts'
 
-/** Under which id, as asked for, and who asks. */
+/** The id and the settings of a new key, and the caller. */
 interface KeyCreation {
   readonly keyId: string
   readonly request: z.output<typeof CreateKey>
   readonly caller: Caller
 }
 
-/** A key, and its secret, which is kept nowhere. */
+/** A key with its secret, which is not stored. */
 export interface SecretKey {
   readonly row: KeyRow
   readonly secret: string
 }
 
-/** The most keys of a project that work: one for each machine of a large one. */
+/** The most active keys of a project: one for each machine of a large one. */
 const maxKeys = 1000
 
-/** Makes a key, for another project where an operator names one. */
+/** Makes a key. An operator may make it for another project. */
 export async function createKey({ store, now }: Service, { keyId, request, caller }: KeyCreation): Promise<SecretKey> {
   requireOwnScopes(caller, request.scopes)
   const at = now()
@@ -34,8 +34,7 @@ export async function createKey({ store, now }: Service, { keyId, request, calle
   const secret = makeSecret()
   const row = await store.change(async (changes) => {
     const projectId = await projectOfKeys(changes, caller, request.project)
-    // The same id is the same request again, after an answer that was never given: nobody has the
-    // earlier secret.
+    // The same id is a repeated request whose answer was lost. Nobody has the earlier secret.
     await changes.deleteFrom('keys').where('project_id', '=', projectId).where('key_id', '=', keyId).execute()
     const { count } = await changes
       .selectFrom('keys')
@@ -71,7 +70,7 @@ export async function createKey({ store, now }: Service, { keyId, request, calle
   return { row, secret }
 }
 
-/** Nobody hands out more than they have. `admin` has every scope of its project. */
+/** Refuses scopes that the caller lacks. `admin` includes all scopes of its project. */
 function requireOwnScopes({ scopes: own }: Caller, wanted: readonly string[]): void {
   if (!wanted.includes('operator') || own.has('operator')) return
   throw new HoltError('forbidden', 'Only a key with the scope operator makes another one.', {

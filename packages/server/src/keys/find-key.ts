@@ -7,15 +7,15 @@ import type { KeyRow } from '../store/tables.ts'
 import { hasScope } from './key-scopes.ts'
 
 /**
- * The keys that a caller may see and that have not been revoked: its project's, and an operator's
- * are those of all.
+ * Selects the keys that a caller may see and that are not revoked. They are its project's, or all
+ * for an operator.
  */
 function keysOf(db: Queries, { projectId, scopes }: Pick<Caller, 'projectId' | 'scopes'>) {
   const keys = db.selectFrom('keys').selectAll().where('revoked_at', 'is', null)
   return scopes.has('operator') ? keys : keys.where('project_id', '=', projectId)
 }
 
-/** A key that a caller may see. One of another project is the same as none. */
+/** Returns a key that a caller may see. A key of another project is not found. */
 export async function findKey(db: Queries, caller: Caller, keyId: string): Promise<KeyRow> {
   const row = isIdParam('key_id', keyId)
     ? await keysOf(db, caller).where('key_id', '=', keyId).executeTakeFirst()
@@ -25,8 +25,8 @@ export async function findKey(db: Queries, caller: Caller, keyId: string): Promi
 }
 
 /**
- * A key that a caller may rotate and revoke. One with `operator` is for operators alone: whoever
- * has its secret is one, and whoever takes it away locks them out.
+ * Returns a key that a caller may rotate and revoke. Only operators may change a key with
+ * `operator`. Its secret makes its holder an operator, and its removal locks operators out.
  */
 export async function findKeyToChange(db: Queries, caller: Caller, keyId: string): Promise<KeyRow> {
   const row = await findKey(db, caller, keyId)
@@ -36,7 +36,7 @@ export async function findKeyToChange(db: Queries, caller: Caller, keyId: string
   })
 }
 
-/** The project whose keys are meant: the caller's own, or the one that an operator names. */
+/** Returns the project of the keys: the caller's own, or the one that an operator names. */
 export async function projectOfKeys(db: Queries, caller: Caller, named: string | undefined): Promise<string> {
   if (named === undefined) return caller.projectId
   if (!caller.scopes.has('operator'))

@@ -19,7 +19,7 @@ export const keyHandlers = {
     json: presentKey(await findKey(service.store.db, caller, params.key_id), service.now()),
   }),
   rotateKey: async ({ service, caller, params, body, newId }) => {
-    // A rotation has no id of its own; under the same one it is the same request again.
+    // A rotation has no id of its own. A repeated request has the same one.
     const rotation = { rotationId: newId('key'), overlapMs: body.overlap_secs * 1000 }
     const { row, secret } = await rotateKey(service, { ...rotation, keyId: params.key_id, caller })
     return { status: 200, json: { ...presentKey(row, service.now()), key: secret } }

@@ -4,12 +4,15 @@ import type { KeyRow } from '../store/tables.ts'
 
 type Scopes = Pick<KeyRow, 'scopes_json'>
 
-/** What a key may do; null where its row is damaged: it opens nothing then, and can be revoked. */
+/**
+ * Returns the scopes of a key, or null if its row is damaged. A damaged key opens nothing, and can
+ * be revoked.
+ */
 export function scopesOf({ scopes_json }: Scopes): readonly Scope[] | null {
   return Key.shape.scopes.safeParse(storedJson(scopes_json)).data ?? null
 }
 
-/** Whether a key has a scope by its name. */
+/** Returns true if a key names a scope. */
 export function hasScope(row: Scopes, scope: Scope): boolean {
   return scopesOf(row)?.includes(scope) ?? false
 }

@@ -3,7 +3,7 @@ import { moment, momentOrNull } from '../store/moment.ts'
 import type { KeyRow } from '../store/tables.ts'
 import { scopesOf } from './key-scopes.ts'
 
-/** A stored key as the API shows it: nothing of its secret but how that begins. */
+/** Returns a stored key as the API shows it. Of its secret it has only the prefix. */
 export function presentKey(row: KeyRow, now: number): Key {
   const scopes = scopesOf(row)
   if (scopes === null) throw damagedKey(row)
@@ -22,7 +22,7 @@ export function presentKey(row: KeyRow, now: number): Key {
   }
 }
 
-/** The error for a key whose row is damaged. */
+/** Returns the error for a key with a damaged row. */
 export function damagedKey({ key_id }: KeyRow): HoltError {
   return new HoltError('unavailable', `What is stored of the key ${key_id} is damaged.`, {
     hint: 'Revoke it, and make another one.',

@@ -7,7 +7,7 @@ import type { KeyRow } from '../store/tables.ts'
 import { findKeyToChange } from './find-key.ts'
 import { hasScope } from './key-scopes.ts'
 
-/** Revokes a key; what it has open ends at once. */
+/** Revokes a key, and immediately ends its open streams. */
 export async function revokeKey(
   { store, recentKeys, likelyProjects, streams, now }: Service,
   { keyId, caller }: { keyId: string; caller: Caller },
@@ -38,8 +38,8 @@ interface Revocation {
 }
 
 /**
- * The last key of a project that may make keys stays, or nobody could get in; an operator makes
- * others. The last operator's stays in any case.
+ * Refuses to revoke the last `admin` key of a project, because nobody could get in. An operator may
+ * revoke it, and can make another. The last operator's key is never revoked.
  */
 async function requireAnother(db: Queries, { key, caller, at }: Revocation): Promise<void> {
   const scope: Scope = caller.scopes.has('operator') ? 'operator' : 'admin'

@@ -9,7 +9,7 @@ import { findKeyToChange } from './find-key.ts'
 import { scopesOf } from './key-scopes.ts'
 import { damagedKey } from './present-key.ts'
 
-/** Which key, how long its secret overlaps with the next, and who asks. */
+/** The key to rotate, the overlap of its secrets, and the caller. */
 interface Rotation {
   readonly rotationId: string
   readonly keyId: string
@@ -18,9 +18,9 @@ interface Rotation {
 }
 
 /**
- * Gives a key a new secret. The one that it has opens the service for a while more; one that
- * overlapped with that ends. What is open under a secret is cut when that ends. The same rotation
- * again, after an answer that was never given, replaces the secret that nobody has.
+ * Gives a key a new secret. The present one stays valid for the overlap, and an earlier one ends.
+ * Streams are cut when their secret ends. A repeated rotation, whose answer was lost, replaces the
+ * secret that nobody has.
  */
 export async function rotateKey(
   service: Service,
@@ -63,7 +63,8 @@ export async function rotateKey(
 }
 
 /**
- * The key that this machine's clients use goes on being theirs: what they read has the new secret.
+ * Updates this machine's credentials if they have the rotated key, so that its clients continue to
+ * work.
  */
 async function keepOnThisMachine(
   { config: { stateDir }, log }: Service,
@@ -74,8 +75,7 @@ async function keepOnThisMachine(
     if (credentials !== null && digestOf(credentials.key) === digest)
       await writeCredentials(stateDir, { ...credentials, key: secret })
   } catch (error) {
-    // The key is rotated all the same, and the next start of the service makes another one for this
-    // machine.
+    // The key is rotated anyway. The next start of the service makes another one for this machine.
     log.error({ err: error }, 'the credentials of this machine could not be written')
   }
 }

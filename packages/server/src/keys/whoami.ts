@@ -5,7 +5,7 @@ import { quotasOf } from '../projects/stored-quotas.ts'
 import type { Service } from '../service.ts'
 import { presentKey } from './present-key.ts'
 
-/** Tells a caller which key it has, of which project, what that may have and what it has. */
+/** Returns a caller's key and project, with its quotas and its use of them. */
 export async function whoami({ store: { db }, projects, now }: Service, caller: Caller): Promise<Identity> {
   const { projectId, keyId } = caller
   const key = await db
