@@ -1,33 +1,33 @@
 import { HoltError } from '@holt/protocol'
 
 /**
- * The codes of limits: one that time or others make room in, and one for which something has to be
- * given up first.
+ * The error codes of limits. A rate frees itself with time or when others finish. A quota needs
+ * something to be removed first.
  */
 type LimitCode = 'rate_limited' | 'quota_exceeded'
 
 /**
- * When a client comes again that is told no time: a place that others have is soon free, and what a
- * quota counts seldom goes by itself.
+ * The wait of a client if no time is known, in seconds. A place that others have is soon free, and
+ * a quota seldom frees itself.
  */
 const usualWaitSecs: Readonly<Record<LimitCode, number>> = { rate_limited: 1, quota_exceeded: 60 }
 
-/** What is known of a limit. All of it but the hint is in the error's `details`. */
+/** The facts of a limit. All but the hint are in the error's `details`. */
 interface Limit {
-  /** Its number, in whatever it counts. */
+  /** The limit itself, in the unit of the counted thing. */
   readonly limit: number
-  /** What is taken of it; absent: all. */
+  /** The used amount. Absent: all. */
   readonly used?: number
-  /** Its name, where it is a quota of the project. */
+  /** The name of the quota, if it is one of the project. */
   readonly quota?: string
   readonly retry_after_secs?: number
-  /** When all of it is there again, where it fills with time. */
+  /** The time until all of it is free again, in seconds, if it fills with time. */
   readonly reset_secs?: number
   readonly hint?: string
 }
 
 /**
- * The error of a limit that refuses. Each is made here, so that each has a number for
+ * Returns the error of a limit. All such errors are made here, so that each has the numbers for
  * `limitHeaders`.
  */
 export function limitReached(code: LimitCode, message: string, { hint, ...details }: Limit): HoltError {
@@ -35,8 +35,8 @@ export function limitReached(code: LimitCode, message: string, { hint, ...detail
 }
 
 /**
- * The headers of an error with 429: `Retry-After`, and of the limit that refused `RateLimit-Limit`,
- * `-Remaining` and `-Reset`
+ * Returns the headers of an error with 429: `Retry-After`, and `RateLimit-Limit`, `-Remaining` and
+ * `-Reset` of the limit
  * (https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-06).
  */
 export function limitHeaders({ code, details = {} }: HoltError): Record<string, string> {
@@ -55,8 +55,8 @@ export function limitHeaders({ code, details = {} }: HoltError): Record<string, 
 }
 
 /**
- * A fact of an error as a number that a header can have; null where it is none: an error's facts
- * may be anything.
+ * Returns a fact of an error as a finite number for a header. Returns null if it is none, because
+ * an error's facts may be anything.
  */
 export function finite(fact: unknown): number | null {
   return typeof fact === 'number' && Number.isFinite(fact) ? fact : null

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * Whom an address belongs to, as far as it tells: an IPv6 network of 64 bits is one host's (RFC
- * 6177), and an IPv4 address in IPv6 is an IPv4 address.
+ * Returns a name for the host of an address, as far as the address tells. An IPv6 network of 64
+ * bits belongs to one host (RFC 6177). An IPv4 address in IPv6 counts as the IPv4 address.
  */
 export function peerName(address: string | undefined): string {
   if (address === undefined) return 'unknown'

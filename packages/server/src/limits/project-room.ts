@@ -1,6 +1,6 @@
 /**
- * Counts bytes of the service's memory or disk on the accounts of projects: a bound of each piece
- * alone is none where a client asks a thousand times at once.
+ * Counts bytes of the service's memory or disk by project. A limit per item is not enough, because
+ * a client can send a thousand requests at once.
  */
 export class ProjectRoom {
   readonly #maxBytes: number
@@ -14,8 +14,8 @@ export class ProjectRoom {
   }
 
   /**
-   * Takes room for more bytes. Answers whose room is full, in which case nothing is taken; null
-   * where there was room.
+   * Takes bytes. Returns the limit that is reached, in which case nothing is taken, or null on
+   * success.
    */
   take(projectId: string, bytes: number): 'project' | 'service' | null {
     const ofProject = (this.#byProject.get(projectId) ?? 0) + bytes
@@ -26,7 +26,7 @@ export class ProjectRoom {
     return null
   }
 
-  /** Gives back what was taken. */
+  /** Returns bytes to the project. */
   give(projectId: string, bytes: number): void {
     const left = (this.#byProject.get(projectId) ?? 0) - bytes
     if (left <= 0) this.#byProject.delete(projectId)
@@ -35,7 +35,7 @@ export class ProjectRoom {
   }
 }
 
-/** What one piece of work has of the room of its project. */
+/** The share of a project's bytes that one task has taken. */
 export class RoomAccount implements Disposable {
   readonly #room: ProjectRoom
   readonly #projectId: string
@@ -52,7 +52,7 @@ export class RoomAccount implements Disposable {
     return this.#room.maxBytesOfProject
   }
 
-  /** Takes more bytes. Answers as `ProjectRoom.take` does. */
+  /** Takes more bytes. Returns the same as `ProjectRoom.take`. */
   take(bytes: number): 'project' | 'service' | null {
     if (bytes === 0) return null
     const full = this.#closed ? 'project' : this.#room.take(this.#projectId, bytes)
@@ -60,7 +60,7 @@ export class RoomAccount implements Disposable {
     return full
   }
 
-  /** Gives everything back; what comes later finds no room. */
+  /** Returns all bytes. Later calls of `take` fail. */
   [Symbol.dispose](): void {
     this.#closed = true
     this.#room.give(this.#projectId, this.#bytes)

@@ -3,12 +3,10 @@ import { limitReached } from './limit-reached.ts'
 import { peerName } from './peer-name.ts'
 import { type Rate, type Taken, TokenBuckets } from './token-buckets.ts'
 
-/**
- * Wrong keys that one address may send: more than a client whose key has just been revoked does.
- */
+/** The rate of wrong keys from one address. A client whose key was just revoked stays below it. */
 const failureRate: Rate = { perSec: 10, burst: 200 }
 
-/** How often projects ask, and how often addresses send wrong keys. */
+/** The request rates of projects, and the rates of wrong keys from addresses. */
 export class RequestRates {
   readonly #projects: TokenBuckets
   readonly #peers: TokenBuckets
@@ -20,7 +18,7 @@ export class RequestRates {
     this.#failures = failures
   }
 
-  /** Counts a request of a project; null where its quotas do not limit them. */
+  /** Counts a request of a project. Returns null if its quotas have no rate. */
   take(projectId: string, { requests_per_sec: perSec, request_burst }: Quotas): Counted | null {
     if (perSec === null) return null
     const burst = request_burst ?? usualBurst(perSec)
@@ -28,8 +26,8 @@ export class RequestRates {
   }
 
   /**
-   * Counts a wrong key, and throws `rate_limited` where that address has sent too many. A right one
-   * is never refused: behind a proxy all clients have one address.
+   * Counts a wrong key. Throws `rate_limited` if the address has sent too many. Valid keys are
+   * never refused, because all clients behind a proxy have one address.
    */
   noteFailure(peer: string | undefined): void {
     const { allowed, retryAfterSecs, resetSecs } = this.#peers.take(peerName(peer), this.#failures)

@@ -1,13 +1,13 @@
-/** How fast a bucket fills, and how much it holds. */
+/** The fill rate and the capacity of a bucket. */
 export interface Rate {
   readonly perSec: number
   readonly burst: number
 }
 
-/** What became of an attempt to take a token. */
+/** The result of an attempt to take a token. */
 export interface Taken {
   readonly allowed: boolean
-  /** Whole tokens that are left. */
+  /** The whole tokens that are left. */
   readonly remaining: number
   /** Seconds until the bucket is full again. */
   readonly resetSecs: number
@@ -20,26 +20,23 @@ interface Bucket {
   filledAt: number
 }
 
-/**
- * More buckets than this are gone through, and those that are full are forgotten: a full one is the
- * same as none.
- */
+/** The number of buckets above which full ones are removed. A full bucket is the same as none. */
 const maxBuckets = 10_000
 
 /**
- * Token buckets by name (https://en.wikipedia.org/wiki/Token_bucket): in the long run so many a
- * second, and a burst after a while without.
+ * Token buckets by name (https://en.wikipedia.org/wiki/Token_bucket): a rate per second, with a
+ * burst after a pause.
  */
 export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>()
   readonly #monotonic: () => number
 
-  /** `monotonic` counts milliseconds. */
+  /** `monotonic` returns milliseconds. */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic
   }
 
-  /** Takes a token, where there is one. A rate that has changed holds from now on. */
+  /** Takes a token if there is one. A changed rate applies at once. */
   take(name: string, rate: Rate): Taken {
     const { perSec, burst } = rate
     const now = this.#monotonic()
@@ -62,7 +59,7 @@ export class TokenBuckets {
       const now = this.#monotonic()
       for (const [other, { tokens, filledAt }] of this.#buckets)
         if (tokens + ((now - filledAt) / 1000) * perSec >= burst) this.#buckets.delete(other)
-      // Where none is full the oldest goes: memory is bounded whatever comes.
+      // If none is full, the oldest is removed, so that memory stays bounded.
       const [oldest] = this.#buckets.keys()
       if (this.#buckets.size >= maxBuckets && oldest !== undefined) this.#buckets.delete(oldest)
     }
