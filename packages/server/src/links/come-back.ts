@@ -22,7 +22,7 @@ export class Comeback {
   #breaks = 0
   #holds: number
 
-  /** `clock` stands still while the runtime is not there. */
+  /** `clock` is stopped while the runtime is absent. */
   constructor(
     service: Service,
     { ref, signal, clock }: { ref: RuntimeRef; signal: AbortSignal; clock?: { stop(): void; go(): void } },
@@ -34,20 +34,20 @@ export class Comeback {
     this.#holds = this.#gate.holds
   }
 
-  /** Notes that something came. */
+  /** Notes that an item has arrived. */
   progress(): void {
     this.#breaks = 0
   }
 
   /**
-   * Resolves when the runtime is there again after `error` broke what was followed: it waits while
-   * the runtime is written down, and for a resume, which it does not cause. Rejects with `error`
-   * where that is no break, with the signal's reason, and with what the runtime is where it has
-   * ended.
+   * Resolves when the runtime is available again after `error` broke a stream. Waits during a
+   * checkpoint, and for a resume, which it does not cause. Rejects with `error` if that is not a
+   * break, and with the signal's reason if it is aborted. Rejects with the runtime's state if it
+   * has ended.
    */
   async after(error: unknown): Promise<void> {
     this.#signal.throwIfAborted()
-    // A runtime may be written down any number of times while nothing comes from it.
+    // Any number of checkpoints may happen without an item between them.
     this.#breaks = this.#gate.holds === this.#holds ? this.#breaks + 1 : 1
     if (!isBreak(error) || this.#breaks > maxBreaks) throw error
     this.#clock?.stop()
@@ -60,8 +60,8 @@ export class Comeback {
   }
 
   /**
-   * Waits until requests are let in. False where the row is ahead of that: it says `paused`, and
-   * the way is not closed yet.
+   * Waits until requests are admitted. Returns false if the row is ahead: it is `paused`, and the
+   * gate is not closed yet.
    */
   async #isBack(): Promise<boolean> {
     const { transitions } = this.#service

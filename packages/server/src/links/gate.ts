@@ -3,31 +3,36 @@ import { type Engine, type GuestLink, type GuestRequest, type GuestResponse, Wai
 import { isBreak } from '../engine-errors.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 
-/** Pause before a runtime that came back, or left again, is looked at anew. */
+/**
+ * The pause before another check of a runtime that has come back or left again, in milliseconds.
+ */
 const awayPauseMs = 5
 
-/** A guest that runs answers the dial at once, or after the pause between two of its own dials. */
+/**
+ * The time of a dial, in milliseconds. A running guest answers at once, or after the pause between
+ * two dials of its own.
+ */
 const dialTimeoutMs = 10_000
 
 /** The parts that a gate needs. */
 export interface GateParts {
   readonly runtimeId: string
   readonly engine: Engine
-  /** Milliseconds of a clock that is never set. */
+  /** Returns milliseconds of a clock that is never set. */
   readonly monotonic: () => number
-  /** Brings a runtime back that is away, or throws why that is not done. */
+  /** Resumes an absent runtime, or throws the reason against it. */
   readonly wake: () => Promise<void>
 }
 
-/** A request that somebody waits for. */
+/** A request in progress. */
 interface Passage {
   readonly request: GuestRequest
   answered: boolean
 }
 
 /**
- * The way into one runtime: knows who uses it, lets nobody in while it is written down, and thaws
- * it for whoever comes.
+ * The link to one runtime. It counts the uses, blocks requests during a checkpoint, and thaws the
+ * runtime for each request.
  */
 export class Gate implements GuestLink {
   readonly #parts: GateParts
@@ -56,27 +61,29 @@ export class Gate implements GuestLink {
     return this.#frozen
   }
 
-  /** Requests, streams and visits that are open now. */
+  /** The number of open requests, streams and visits. */
   get open(): number {
     return this.#uses + this.#passages.size
   }
 
-  /** When it was used last, by the monotonic clock: now, while it is. */
+  /** The time of the last use, on the monotonic clock. During a use it is the present time. */
   get lastUsedAt(): number {
     return this.open > 0 ? this.#parts.monotonic() : this.#lastUsedAt
   }
 
-  /** True while it neither is held nor away. */
+  /** True if it is neither held nor away. */
   get isOpen(): boolean {
     return this.#barrier === null && this.#away === null
   }
 
-  /** Counts how often nobody was let in: connections from before have broken. */
+  /**
+   * The number of times that requests were blocked. It changes if earlier connections have broken.
+   */
   get holds(): number {
     return this.#holds
   }
 
-  /** Counts as use until it is disposed. */
+  /** Counts as a use until the result is disposed of. */
   use(): Disposable {
     this.#uses += 1
     let over = false
@@ -90,7 +97,7 @@ export class Gate implements GuestLink {
     }
   }
 
-  /** Resolves when the guest is connected; a runtime that is away comes back first. */
+  /** Resolves when the guest is connected. An absent runtime is resumed first. */
   async connect(signal: AbortSignal): Promise<void> {
     using _use = this.use()
     await this.#admitted(signal)
@@ -111,15 +118,15 @@ export class Gate implements GuestLink {
       } catch (error) {
         this.#leave(passage)
         if (!this.#mayRepeat(request, { error, holds })) throw error
-        // A request that the pause itself broke must not bring the runtime back.
+        // A request that the pause itself broke must not resume the runtime.
         await this.whenOpen(request.signal)
       }
     }
   }
 
   /**
-   * Runs `work` while nobody is let in. What is under way and no stream is waited for, so long at
-   * the most. The signal ends every wait before `work`.
+   * Runs `work` while requests are blocked. First waits at most `quietMs` for requests in progress,
+   * except streams. The signal ends every wait before `work`.
    */
   async hold<Result>(
     quietMs: number,
@@ -142,10 +149,7 @@ export class Gate implements GuestLink {
     }
   }
 
-  /**
-   * The runtime is not on the host any more, and may come back: requests bring it back, and what
-   * follows it waits.
-   */
+  /** Marks the runtime as absent from the host. Requests resume it, and followers wait. */
   setAway(): void {
     this.#away ??= new Waiters()
     this.#holds += 1
@@ -153,7 +157,7 @@ export class Gate implements GuestLink {
     this.#frozen = false
   }
 
-  /** The runtime is on the host again, or has ended. */
+  /** Marks the runtime as present again, or as ended. */
   setBack(): void {
     this.#inner = null
     this.#away?.resolve()
@@ -161,7 +165,7 @@ export class Gate implements GuestLink {
     this.#touch()
   }
 
-  /** Resolves when requests are let in, and brings nothing back for that. */
+  /** Resolves when requests are admitted. Does not resume the runtime. */
   async whenOpen(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
@@ -171,17 +175,17 @@ export class Gate implements GuestLink {
     }
   }
 
-  /** Freezes the runtime unless somebody uses it. */
+  /** Freezes the runtime unless it is in use. */
   async freeze(): Promise<void> {
     await this.#temperature.run('', async () => {
       const freezer = this.#parts.engine.ability('freezer')
       if (freezer === null || this.open > 0 || !this.isOpen || this.#frozen) return
-      this.#frozen = true // Who comes from here on thaws it, and waits for this to be done.
+      this.#frozen = true // Later requests thaw it, after this is done.
       await freezer.freeze(this.#parts.runtimeId)
     })
   }
 
-  /** Notes that it was found frozen. */
+  /** Marks the runtime as frozen, after it was found so. */
   noteFrozen(): void {
     this.#frozen = true
   }
@@ -197,8 +201,7 @@ export class Gate implements GuestLink {
 
   async #enter(request: GuestRequest): Promise<Passage> {
     const passage: Passage = { request, answered: false }
-    // It may have been closed between the end of the wait and here, and who closes it counts those
-    // who are in.
+    // It may have closed since the wait ended, and `hold` counts the requests inside.
     do await this.#open(request.signal)
     while (!this.isOpen)
     this.#passages.add(passage)
@@ -218,17 +221,17 @@ export class Gate implements GuestLink {
     } while (!this.isOpen)
   }
 
-  /** Waits while the runtime is held, and brings it back where it is away. */
+  /** Waits during a hold, and resumes the runtime if it is absent. */
   async #open(signal: AbortSignal): Promise<void> {
     while (!this.isOpen) {
       signal.throwIfAborted()
       await (this.#barrier ?? this.#wake()).wait(signal)
-      // The row may be ahead of what waits for it to be durable.
+      // The row may be ahead of the wait for its durability.
       if (!this.isOpen) await sleep(awayPauseMs, undefined, { signal })
     }
   }
 
-  /** Brings the runtime back, once for all who wait for that. */
+  /** Resumes the runtime, once for all waiting requests. */
   #wake(): Waiters {
     if (this.#waking !== null) return this.#waking
     const waking = new Waiters()
@@ -259,16 +262,16 @@ export class Gate implements GuestLink {
   }
 
   /**
-   * A question that broke because the runtime was written down may be asked again: nobody has its
-   * answer, and nothing was changed by it.
+   * Returns true if a request that a checkpoint broke may be repeated. Nobody has its answer, and a
+   * GET has changed nothing.
    */
   #mayRepeat({ method, signal }: GuestRequest, { error, holds }: { error: unknown; holds: number }): boolean {
     return method === 'GET' && holds !== this.#holds && !signal.aborted && isBreak(error)
   }
 
   /**
-   * True if anything is in progress that should end first. Followers have no end, and are opened
-   * anew.
+   * True if a request is in progress that should end first. Followers have no end, and are
+   * reopened.
    */
   get #busy(): boolean {
     return [...this.#passages].some(({ request: { follows = false, method }, answered }) =>

@@ -4,22 +4,25 @@ import type { Service } from '../service.ts'
 import { Gate } from './gate.ts'
 
 /**
- * How long a hold waits for what is under way. A transfer that takes longer breaks off, and can be
- * gone on with by its `upload_id` or `Range`.
+ * The time that a hold waits for requests in progress, in milliseconds. A longer transfer is
+ * interrupted, and the client can continue it with its `upload_id` or `Range`.
  */
 const quietMs = 5_000
 
-/** How much a runtime is used. */
+/** The use of a runtime. */
 export interface Activity {
-  /** Requests, streams, terminals and visits that are open. */
+  /** The number of open requests, streams, terminals and visits. */
   readonly open: number
-  /** By `Service.monotonic`; while something is open that is now. */
+  /**
+   * The time of the last use by `Service.monotonic`. While something is open, it is the present
+   * time.
+   */
   readonly lastUsedAt: number
 }
 
 /**
- * The ways into runtimes. Everybody who speaks to the guest of a project's runtime does it through
- * these, so that they know when it is used.
+ * The links to runtimes. All requests to the guest of a project's runtime use them, so that its use
+ * is known.
  */
 export class RuntimeLinks {
   readonly #service: () => Service
@@ -30,8 +33,8 @@ export class RuntimeLinks {
   }
 
   /**
-   * A link whose requests thaw the runtime first, wait while it is held, bring it back while it is
-   * paused, and count as its use until their answer has been read to its end.
+   * Returns a link whose requests thaw the runtime, wait during a hold and resume a paused runtime.
+   * Each counts as a use until its answer has been read to the end.
    */
   async dial(runtimeId: string, signal: AbortSignal): Promise<GuestLink> {
     const gate = this.gate(runtimeId)
@@ -39,7 +42,7 @@ export class RuntimeLinks {
     return gate
   }
 
-  /** Counts as use until it is disposed. */
+  /** Counts as a use until the result is disposed of. */
   use(runtimeId: string): Disposable {
     return this.gate(runtimeId).use()
   }
@@ -50,19 +53,19 @@ export class RuntimeLinks {
   }
 
   /**
-   * Runs `work` while no new request is let in; requests that arrive wait. Short requests in flight
-   * are waited for (bounded). The signal ends every wait before `work`.
+   * Runs `work` while new requests are blocked and wait. First waits for short requests in
+   * progress, with a time limit. The signal ends every wait before `work`.
    */
   hold<Result>(runtimeId: string, work: (guest: Client) => Promise<Result>, signal: AbortSignal): Promise<Result> {
     return this.gate(runtimeId).hold(quietMs, (link) => work(new GuestClient(link)), signal)
   }
 
-  /** Whether anything is known of a runtime: who came for it, or how it was found. */
+  /** Returns true if a runtime has a gate: it was used, or its state was noted. */
   knows(runtimeId: string): boolean {
     return this.#gates.has(runtimeId)
   }
 
-  /** The way into a runtime. */
+  /** Returns the gate of a runtime. */
   gate(runtimeId: string): Gate {
     const known = this.#gates.get(runtimeId)
     if (known !== undefined) return known
@@ -72,12 +75,12 @@ export class RuntimeLinks {
     return gate
   }
 
-  /** The runtimes of which anything is known. */
+  /** The runtimes with a gate. */
   get known(): readonly string[] {
     return [...this.#gates.keys()]
   }
 
-  /** Forgets a runtime that has ended. What waits for it goes on, and finds that out. */
+  /** Removes the gate of a runtime that has ended. Waiting requests continue and find the end. */
   forget(runtimeId: string): void {
     this.#gates.get(runtimeId)?.setBack()
     this.#gates.delete(runtimeId)
