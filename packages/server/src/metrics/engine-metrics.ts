@@ -1,7 +1,7 @@
 import type { Fallback, Isolation } from '@holt/engine'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** From freezing a runtime to writing much memory down, in seconds. */
+/** The buckets in seconds, from the freeze of a runtime to the write of much memory. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 
 /** The number of cold boots in place of a restore, by class and reason. */
@@ -11,7 +11,7 @@ export interface FallbackCount {
   readonly count: number
 }
 
-/** What is counted of the engine. */
+/** The metrics of the engine. */
 export class EngineMetrics {
   readonly #seconds: Histogram
   readonly #fallbacks: Counter<'isolation' | 'reason'>
@@ -36,7 +36,7 @@ export class EngineMetrics {
     this.#fallbacks.inc(labels)
   }
 
-  /** Returns the fallbacks since the start of this process; none is an empty list. */
+  /** Returns the fallbacks since the start of this process. The list is empty if there are none. */
   async fallbacks(): Promise<readonly FallbackCount[]> {
     const { values } = await this.#fallbacks.get()
     return values.map(({ labels, value }) => ({ ...(labels as Omit<FallbackCount, 'count'>), count: value }))

@@ -3,8 +3,8 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
 /**
- * What is counted of the way out of runtimes. Names of hosts and of rules are clients', and not
- * among it.
+ * The metrics of the egress gateway. They do not include names of hosts and rules, which clients
+ * choose.
  */
 export class GatewayMetrics {
   readonly #decisions: Counter

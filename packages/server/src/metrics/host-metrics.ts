@@ -5,7 +5,7 @@ import type { Service } from '../service.ts'
 
 const bytesPerMiB = 2 ** 20
 
-/** Registers what the host has, what of it is promised, and what runtimes take of it. */
+/** Registers the resources of the host, the promised part and the used part. */
 export function registerHostGauges(registry: Registry, service: () => Service): void {
   const registers = [registry]
   new Gauge({

@@ -3,27 +3,30 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { ConnectionCounts, DropReason } from '../http/connections.ts'
 import type { Service } from '../service.ts'
 
-/** From an answer of memory alone to a restore of much memory, in seconds. */
+/** The buckets in seconds, from an answer from memory to a restore of much memory. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 
-/** The status that is counted where a client left before its answer began. */
+/** The counted status if a client disconnected before its answer began. */
 export const clientLeft = 499
 
 /** A request that has ended. */
 export interface EndedRequest {
   readonly method: string
-  /** Its path in the table of routes; `none` for what is no route. */
+  /** The path in the route table, or `none`. */
   readonly route: string
-  /** 499 where its client left before the answer began. */
+  /** The status of the answer. 499 if the client disconnected before it began. */
   readonly status: number
-  /** Time until its answer began. */
+  /** The time until the answer began, in seconds. */
   readonly seconds: number
 }
 
-/** The route that visits to ports are counted as. Their programs say how long they take. */
+/**
+ * The route label of visits to ports. Their durations are not measured, because they depend on the
+ * programs.
+ */
 const portRoute = 'port'
 
-/** What is counted of requests and streams. */
+/** The metrics of requests and streams. */
 export class HttpMetrics {
   readonly #requests: Counter
   readonly #seconds: Histogram
@@ -85,7 +88,7 @@ export class HttpMetrics {
     })
   }
 
-  /** Has connections counted by whoever knows them. */
+  /** Sets the source of the connection counts. */
   watchConnections(counts: () => ConnectionCounts): void {
     this.#counts = counts
   }
@@ -95,15 +98,15 @@ export class HttpMetrics {
   }
 
   /**
-   * Counts a request to a port, with what the program or the service has answered: a status that
-   * HTTP does not know is `other`, since programs say what they like.
+   * Counts a request to a port, with the status of the program or the service. A status that HTTP
+   * does not know is counted as `other`, because programs can choose any.
    */
   notePort(method: string, status: number): void {
     const isKnown = status === clientLeft || STATUS_CODES[status] !== undefined
     this.#requests.inc({ method, route: portRoute, status: isKnown ? status : 'other' })
   }
 
-  /** Notes that a request has begun; what it answers is called at its end. */
+  /** Notes the start of a request. Returns the function to call at its end. */
   begin(): (ended: EndedRequest) => void {
     this.#open.inc()
     return ({ method, route, status, seconds }) => {

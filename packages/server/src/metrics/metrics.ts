@@ -11,13 +11,12 @@ import { StoreMetrics } from './store-metrics.ts'
 import { WebhookMetrics } from './webhook-metrics.ts'
 import { WorkMetrics } from './work-metrics.ts'
 
-/** What counts the metrics that could not be read. */
+/** The name of the counter of metrics that could not be read. */
 const errorsName = 'holt_metrics_errors_total'
 
 /**
- * What the service counts, in the text format of Prometheus. Each subject is a file of its own
- * beside this one. No label has a value that a client chooses freely, or an id; templates are
- * named.
+ * The metrics of the service in the text format of Prometheus. Each subject has its own file in
+ * this folder. No label has a free text of a client or an id, except the names of templates.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -59,8 +58,8 @@ export class Metrics {
   }
 
   /**
-   * Everything as it is now, but for what cannot be read: a disk or a store that fails does not
-   * take away what tells of it.
+   * Returns the present value of all metrics. Metrics that cannot be read are omitted, so that a
+   * failed disk or store does not hide the others.
    */
   async text(): Promise<string> {
     const names = this.#registry.getMetricsAsArray().map(({ name }) => name)
@@ -69,7 +68,7 @@ export class Metrics {
     return `${[...texts.filter((text) => text !== null), errors].join('\n\n')}\n`
   }
 
-  /** One metric; null where it cannot be read. */
+  /** Returns one metric, or null if it cannot be read. */
   async #textOf(metric: string): Promise<string | null> {
     try {
       return await this.#registry.getSingleMetricAsString(metric)

@@ -2,14 +2,14 @@ import type { Isolation } from '@holt/engine'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
-/** A create that wanted a runtime of a pool, and whether one waited. */
+/** A create that a pool could serve, and its success. */
 export interface PoolClaim {
   readonly template: string
   readonly isolation: Isolation
   readonly hit: boolean
 }
 
-/** What is counted of pools. */
+/** The metrics of pools. */
 export class PoolMetrics {
   readonly #hits: Counter
   readonly #misses: Counter
@@ -38,7 +38,10 @@ export class PoolMetrics {
   }
 }
 
-/** Projects may have templates of one name: their pools are told of together. */
+/**
+ * Registers the gauges of pools. Templates of several projects may share a name, and then share a
+ * value.
+ */
 function registerPoolGauges(registry: Registry, service: () => Service): void {
   new Gauge({
     name: 'holt_pool_members',
@@ -71,7 +74,7 @@ function registerPoolGauges(registry: Registry, service: () => Service): void {
     collect() {
       this.reset()
       const { pools, now } = service()
-      // The oldest comes last, so that it is the one which is told of a name.
+      // The oldest is set last, so that a shared name has its age.
       const aged = pools.states.flatMap(({ oldestAt, ...pool }) => (oldestAt === null ? [] : [{ ...pool, oldestAt }]))
       for (const { template, isolation, oldestAt } of aged.sort((one, other) => other.oldestAt - one.oldestAt))
         this.set({ template, isolation }, Math.max(0, now() - oldestAt) / 1000)

@@ -3,14 +3,14 @@ import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { pause } from '../pause.ts'
 
-/** How often it is looked whether the event loop is late. */
+/** The interval between measurements of the event loop, in milliseconds. */
 const lagSampleMs = 500
 
-/** From a loop that is free to one that a large answer holds up, in seconds. */
+/** The buckets in seconds, from a free loop to one that a large answer blocks. */
 const lagBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
 /**
- * What the process is like. The names are those that the client libraries of Prometheus use
+ * The metrics of the process. The names are those of the client libraries of Prometheus
  * (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics).
  */
 export class ProcessMetrics {
@@ -49,7 +49,7 @@ export class ProcessMetrics {
     }
   }
 
-  /** Looks at the event loop until the signal ends. */
+  /** Measures the event loop until the signal is aborted. */
   async keep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const begunAt = performance.now()
@@ -87,7 +87,7 @@ const gauges: readonly { readonly name: string; readonly help: string; readonly 
   },
 ]
 
-/** A counter that is kept elsewhere. */
+/** Registers a counter whose value is read from elsewhere. */
 function registerCounter(
   registry: Registry,
   { name, help, read }: { readonly name: string; readonly help: string; readonly read: () => number },
@@ -103,7 +103,7 @@ function registerCounter(
   })
 }
 
-/** The soft limit of proc_pid_limits(5). */
+/** Returns the soft limit from proc_pid_limits(5). */
 function maxOpenFiles(limits: string): number {
   const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1]
   return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft ?? 0)

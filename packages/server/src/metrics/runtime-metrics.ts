@@ -2,18 +2,18 @@ import type { Isolation } from '@holt/engine'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
-/** From a claim of a pool to the boot of an application, in seconds. */
+/** The buckets in seconds, from a claim of a pool to the boot of an application. */
 const createBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60]
 
-/** A create that was answered. */
+/** A completed create. */
 export interface MadeRuntime {
   readonly isolation: Isolation
-  /** What it came from: a pool, or else its template or its snapshot. */
+  /** The source: a pool, or else its template or snapshot. */
   readonly source: 'pool' | 'template' | 'snapshot'
   readonly seconds: number
 }
 
-/** What is counted of runtimes. */
+/** The metrics of runtimes. */
 export class RuntimesMetrics {
   readonly #creates: Histogram
   readonly #memoryKills: Counter

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
-/** From a commit in memory to a disk that is busy, in seconds. */
+/** The buckets in seconds, from a commit in memory to a busy disk. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** What is counted of the store. */
+/** The metrics of the store. */
 export class StoreMetrics {
   readonly #seconds: Histogram
 

@@ -1,13 +1,13 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
-/** Up to the time that a receiver has, in seconds. */
+/** The buckets in seconds, up to the time limit of a receiver. */
 const attemptBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
-/** What became of a try: taken, answered otherwise, or not answered. */
+/** The result of an attempt: accepted, another status, or no answer. */
 type AttemptResult = 'delivered' | 'refused' | 'unanswered'
 
-/** What is counted of what the service tells others: webhooks. */
+/** The metrics of webhooks. */
 export class WebhookMetrics {
   readonly #attempts: Histogram
 

@@ -2,16 +2,16 @@ import type { BuildStatus, SnapshotKind } from '@holt/protocol'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Service } from '../service.ts'
 
-/** How a command's start is answered. */
+/** The form of the answer to a command's start. */
 type CommandMode = 'waited' | 'streamed' | 'background'
 
-/** From a build that is cached to one that takes an hour, in seconds. */
+/** The buckets in seconds, from a cached build to one of an hour. */
 const buildBuckets = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
 
-/** From a small file system to much memory, in seconds. */
+/** The buckets in seconds, from a small file system to much memory. */
 const snapshotBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/** What is counted of the work that clients ask for: commands, snapshots, builds. */
+/** The metrics of clients' work: commands, snapshots, builds. */
 export class WorkMetrics {
   readonly #commands: Counter
   readonly #snapshots: Histogram
