@@ -1,33 +1,30 @@
 import type { Queries } from '../store/open-store.ts'
 import type { SnapshotRow, TemplateRow } from '../store/tables.ts'
 
-/** What a state directory has: digests of images, ids of checkpoints. */
+/** The content of a state directory: digests of images, and ids of checkpoints. */
 export interface Present {
   readonly images: ReadonlySet<string>
   readonly checkpoints: ReadonlySet<string>
 }
 
-/**
- * Rows that nothing can be made from, each with the file that it lacks, as a path below the state
- * directory.
- */
+/** The unusable rows, each with its missing file as a path below the state directory. */
 export interface Missing {
   readonly snapshots: readonly Lacking<SnapshotRow>[]
-  /** Without the base templates, which are made anew. */
+  /** The templates, without the base templates, which are made again. */
   readonly templates: readonly Lacking<TemplateRow>[]
-  /** Paused runtimes, by their ids. */
+  /** The ids of paused runtimes. */
   readonly runtimes: readonly Lacking<string>[]
 }
 
-/** A row and what it lacks. */
+/** A row and its missing file. */
 interface Lacking<Row> {
   readonly row: Row
   readonly file: string
 }
 
 /**
- * Finds what rows of every project name and the state directory does not have, as after an import
- * of rows alone.
+ * Finds the files that rows of all projects name and the state directory lacks, for example after
+ * an import of rows alone.
  */
 export async function findMissing(db: Queries, present: Present): Promise<Missing> {
   const snapshots = await db.selectFrom('snapshots').selectAll().where('state', '=', 'ready').execute()
@@ -51,7 +48,7 @@ export async function findMissing(db: Queries, present: Present): Promise<Missin
   }
 }
 
-/** How many of each. */
+/** Returns the number of each kind. */
 export function countMissing(missing: Missing): Readonly<Record<keyof Missing, number>> {
   return {
     snapshots: missing.snapshots.length,
@@ -60,9 +57,7 @@ export function countMissing(missing: Missing): Readonly<Record<keyof Missing, n
   }
 }
 
-/**
- * The first file that is not there of those that something is made from; null where it is whole.
- */
+/** Returns the first missing file of a thing, or null if all are present. */
 export function missingFileOf(
   { image_digest, checkpoint_id }: Pick<TemplateRow, 'image_digest' | 'checkpoint_id'>,
   { images, checkpoints }: Present,

@@ -7,10 +7,10 @@ import { filesMissing, filesMissingPattern } from './files-missing.ts'
 import { countMissing, findMissing, missingFileOf, type Present } from './find-missing.ts'
 
 /**
- * Says of snapshots and templates that their files are not in the state directory, as after an
- * import of rows alone, and of those that have come back since that they are ready. Only at a
- * start: nothing removes a file of such a row while the service runs. A paused runtime stays as it
- * is, and whoever resumes it is told.
+ * Marks snapshots and templates whose files are missing, for example after an import of rows alone.
+ * Marks those whose files have returned as ready. Runs only at a start, because nothing removes
+ * such a file while the service runs. A paused runtime keeps its state, and its resume returns the
+ * error.
  */
 export async function markMissing(service: Service): Promise<void> {
   const present = await presentIn(service.engine)
@@ -26,14 +26,14 @@ export async function markMissing(service: Service): Promise<void> {
     service.log.warn({ ...counts, first: first.file }, 'files that rows name are not in the state directory')
 }
 
-/** Null: the engine keeps none. */
+/** Returns the content of the state directory, or null if the engine stores no files. */
 async function presentIn(engine: Engine): Promise<Present | null> {
   const images = engine.ability('images')
   const listed = await images?.list()
   const checkpoints = await engine.ability('checkpoints')?.list()
   if (images == null || listed === undefined || checkpoints === undefined) return null
   const whole = new Set<string>()
-  // A list has damaged images as well.
+  // The list includes damaged images.
   for (const { digest } of listed) if (await images.has(digest)) whole.add(digest)
   return {
     images: whole,
@@ -41,7 +41,10 @@ async function presentIn(engine: Engine): Promise<Present | null> {
   }
 }
 
-/** An agent template is built by whoever asks for it next; another is its author's. */
+/**
+ * Marks a template whose file is missing. An agent template is built again on demand. For others,
+ * only their author can do that.
+ */
 async function lose(service: Service, row: TemplateRow, file: string): Promise<void> {
   const change =
     service.agents.of(row) === null

@@ -3,7 +3,7 @@ import { closestMatch } from 'leven'
 import { hasScopeOf } from '../auth/authenticate.ts'
 import { actingRequest } from '../events/acting.ts'
 
-/** The kinds of things that a request can name, as messages call them. */
+/** The kinds of things that a request can name, with their nouns in messages. */
 const nouns = {
   runtime_not_found: 'runtime',
   template_not_found: 'template',
@@ -33,18 +33,13 @@ const readScopes = {
 } as const satisfies Partial<Record<NotFoundCode, Scope>>
 type NamedCode = keyof typeof readScopes
 
-/**
- * A name is repeated in the answer up to this many characters, which is more than a valid one has.
- */
+/** The most characters of a name in an answer. A valid name is shorter. */
 const shownLength = 200
 
-/**
- * Bounds the names that are compared, so that the cost of a wrong name does not grow with the
- * project.
- */
+/** The most compared names, so that the cost of a wrong name does not grow with the project. */
 export const comparedNames = 200
 
-/** A name with more wrong characters than this is another one, not a misspelt one. */
+/** The most wrong characters of a misspelt name. */
 const maxDistance = 3
 
 interface Told {
@@ -65,7 +60,7 @@ export function sessionNotFound(name: string): HoltError {
 
 /**
  * Returns the error for a thing that a request names by its name, with the nearest name. `names`
- * lists those of the project, and is not called for a key that may not list them.
+ * lists those of the project. It is only called for a key that may list them.
  */
 export async function nameNotFound(
   code: NamedCode,
@@ -84,8 +79,8 @@ function notFound(code: NotFoundCode, message: string, name: string, { nearest =
 }
 
 /**
- * A build goes on after its request was answered. Its log, which names templates, needs the scope
- * that lists them.
+ * Returns true if the current key may list the names. A build continues after its request was
+ * answered. Its log, which names templates, needs the scope that lists them.
  */
 function mayList(code: NamedCode): boolean {
   const acting = actingRequest()
@@ -93,7 +88,7 @@ function mayList(code: NamedCode): boolean {
 }
 
 function nearestOf(name: string, names: readonly (string | null)[]): string | null {
-  // Of a short name, a few wrong characters are most of it.
+  // A few wrong characters are most of a short name.
   const most = Math.min(maxDistance, Math.floor(name.length * 0.4))
   const known = names.filter((one) => one !== null)
   return name.length > shownLength ? null : (closestMatch(name, known, { maxDistance: most }) ?? null)
