@@ -2,19 +2,19 @@ import type { SyntheticAddress } from '@holt/egress'
 import type { Log } from '../service.ts'
 import type { Queries, Store } from '../store/open-store.ts'
 
-/** How late an address may be written down. */
+/** The delay of the write of an address, in milliseconds. */
 const flushMs = 200
 
 /**
- * The addresses of a runtime that are kept over a restart: the newest. Programs rarely remember
- * more than a few.
+ * The most addresses of a runtime that survive a restart. The newest are kept, and programs rarely
+ * remember more than a few.
  */
 const maxKept = 1000
 
-/** The most that waits to be written. */
+/** The most addresses that wait for a write. */
 const maxWaiting = 4000
 
-/** The addresses that a runtime's names were handed out as, oldest first. */
+/** Returns the addresses that stand for the names of a runtime, oldest first. */
 export async function knownAddresses(db: Queries, runtimeId: string): Promise<readonly SyntheticAddress[]> {
   return db
     .selectFrom('runtime_addresses')
@@ -25,8 +25,8 @@ export async function knownAddresses(db: Queries, runtimeId: string): Promise<re
 }
 
 /**
- * Writes down which address stands for which name, beside the traffic, so that a program that
- * remembers one reaches the same host after a restart.
+ * Records the name of each address in the background. A program that remembers an address thus
+ * reaches the same host after a restart.
  */
 export class AddressBook {
   readonly #store: Store
@@ -39,14 +39,14 @@ export class AddressBook {
     this.#log = log
   }
 
-  /** Takes an address. One that was another name's before is the new one's. */
+  /** Records an address. It replaces an earlier name of the address. */
   add(runtimeId: string, assigned: SyntheticAddress): void {
     if (this.#waiting.length >= maxWaiting) return
     this.#waiting.push({ runtimeId, assigned })
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting addresses. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -56,7 +56,7 @@ export class AddressBook {
     try {
       await this.#store.change((changes) => this.#write(changes, batch))
     } catch (error) {
-      // After a restart its programs look the name up again.
+      // After a restart, the programs look the names up again.
       this.#log.warn({ err: error, addresses: batch.length }, 'synthetic addresses could not be written')
     }
   }

@@ -12,41 +12,39 @@ import { storedRef } from './find-network.ts'
 import { bodyOf, bodyText, contentOf, findPolicy } from './find-policy.ts'
 import type { FormerNetwork } from './former-network.ts'
 
-/** What the sealed key of a runtime's own authority is stored as. */
+/** The purpose of the sealed key of a runtime's own authority. */
 export const caPurpose = 'runtime ca key'
 
-/** A policy as it is stored with a runtime, and what it allows. */
+/** A policy in its stored form, and its content. */
 export interface ChosenPolicy {
-  /** As the API shows it. */
+  /** The reference as the API shows it. */
   readonly ref: PolicyRef
   readonly policyId: string | null
   readonly inlineJson: string | null
   readonly body: PolicyBody
 }
 
-/** What a new runtime may reach, and the secrets that it gets. */
+/** The policy and the secrets of a new runtime. */
 export interface ChosenNetwork {
   readonly policy: ChosenPolicy | null
   readonly secrets: readonly SecretRow[]
 }
 
-/** A chosen network with what is made for it before there is a row. */
+/** A chosen network with the parts that are made before there is a row. */
 export interface DecidedNetwork {
   readonly policy: ChosenPolicy | null
   readonly ca: RuntimeCa | null
   readonly secrets: readonly { readonly row: SecretRow; readonly placeholder: string | null }[]
-  /** The addresses that its programs know already. */
+  /** The addresses that its programs already know. */
   readonly addresses: readonly SyntheticAddress[]
 }
 
-/**
- * What is wanted of a new runtime's network. `network_policy` is undefined where it is not known.
- */
+/** The requested network of a new runtime. `network_policy` is undefined if it is unknown. */
 type WantedNetwork = Pick<CreateRuntime, 'secrets' | 'env'> & { readonly network_policy: WantedPolicy | undefined }
 
 /**
- * Finds what a create asks for, and refuses what cannot work: a secret without a way to its hosts,
- * two that want one variable.
+ * Finds the policy and the secrets of a create. Refuses secrets that cannot work: one without a way
+ * to its hosts, or two with the same variable.
  */
 export async function chooseNetwork(
   { store }: Pick<Service, 'store'>,
@@ -56,7 +54,7 @@ export async function chooseNetwork(
 ): Promise<ChosenNetwork> {
   const named = network_policy ?? null
   const policy = named === null ? null : await attempt(refuse, () => choosePolicy(store.db, projectId, named))
-  // Nothing is said of the ways of a policy that is not known.
+  // The ways of an unknown policy are not checked.
   const isKnown = network_policy !== undefined && (named === null || policy !== null)
   const found: SecretRow[] = []
   const variables = new Set(Object.keys(env))
@@ -77,8 +75,8 @@ export async function chooseNetwork(
 }
 
 /**
- * Makes what a chosen network needs. `former`: what its programs know from before; null where it
- * has none.
+ * Makes the parts of a chosen network. `former` is the network that its programs know, or null if
+ * there is none.
  */
 export async function decideNetwork(
   projectId: string,
@@ -93,7 +91,7 @@ export async function decideNetwork(
   }
 }
 
-/** Finds the policy that a request names, or takes the one that it holds. */
+/** Finds the policy that a request names, or takes the one in the request. */
 export async function choosePolicy(
   db: Queries,
   projectId: string,
@@ -114,7 +112,7 @@ export async function storeNetwork(
   const { policy, ca, secrets, addresses } = network
   const { projectId, runtimeId } = ref
   if (ca !== null) {
-    // A policy that was deleted since it was found is as one that was never there.
+    // A policy that was deleted meanwhile is not found.
     if (policy !== null && policy.policyId !== null) await findPolicy(changes, projectId, policy.policyId)
     await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
     await putCaKey({ masterKeys }, changes, { ref, ca })
@@ -129,7 +127,10 @@ export async function storeNetwork(
   if (known.length > 0) await changes.insertInto('runtime_addresses').values(known).execute()
 }
 
-/** The row of a runtime that gets a way out, or that had one before: `policy` is null there. */
+/**
+ * Returns the network row of a new runtime. `policy` is null if the runtime only had a network
+ * before.
+ */
 export function newNetworkRow(
   { projectId, runtimeId }: RuntimeRef,
   { policy, ca, at }: { policy: ChosenPolicy | null; ca: RuntimeCa; at: number },
@@ -156,8 +157,8 @@ export async function putCaKey(
 }
 
 /**
- * Refuses a secret that the gateway would never put in anywhere: its program would fail inside with
- * nothing to tell why.
+ * Refuses a secret that the gateway would never insert. The program would fail inside without a
+ * reason.
  */
 function requireWay(
   secret: SecretRow,
@@ -176,8 +177,8 @@ function requireWay(
 }
 
 /**
- * What a runtime has in place of a value: worth nothing outside of it, and nothing to any other
- * runtime but those that go on with its programs.
+ * Returns the placeholder of a value. It is worthless outside of its runtime, and in other runtimes
+ * except those that continue its programs.
  */
 function placeholderOf({ secret_id, name }: SecretRow, former: FormerNetwork | null): string {
   return former?.placeholders[secret_id] ?? `holt-placeholder-${name}-${randomText(24)}`

@@ -7,16 +7,16 @@ import type { Store } from '../store/open-store.ts'
 import { Watchers } from '../watchers.ts'
 import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
 
-/** How late a decision may be in the log. */
+/** The delay of a logged decision, in milliseconds. */
 const flushMs = 200
 
 /**
- * The most decisions that wait to be written: of one runtime, and of all together. What comes on
- * top is dropped, and the log says so.
+ * The most waiting decisions of one runtime and of all. Further ones are dropped, which the log
+ * shows.
  */
 const maxWaiting = { ofOne: 500, ofAll: 4000 }
 
-/** Takes the decisions of one runtime. */
+/** Logs a decision of one runtime. */
 export type WriteDecision = (decision: Decision) => void
 
 interface Waiting {
@@ -26,9 +26,9 @@ interface Waiting {
 }
 
 /**
- * The decisions of every runtime, written in batches beside the traffic. The newest 10,000 of each
- * are kept. Each has the next cursor of its runtime, also one that is dropped: a gap between
- * cursors is how many are missing.
+ * The decisions of all runtimes, written in batches in the background. The newest 10,000 of each
+ * are kept. Each decision has the next cursor of its runtime, even if it is dropped. A gap between
+ * cursors is thus the number of missing decisions.
  */
 export class DecisionLog {
   readonly #store: Store
@@ -44,7 +44,7 @@ export class DecisionLog {
     this.#log = log
   }
 
-  /** Begins to take a runtime's decisions, after those that are there. */
+  /** Returns the function that logs a runtime's decisions, with cursors after the existing ones. */
   async begin(ref: RuntimeRef): Promise<WriteDecision> {
     await this.flush()
     let cursor = await this.#lastCursor(ref)
@@ -54,7 +54,7 @@ export class DecisionLog {
     }
   }
 
-  /** Up to `limit` decisions after a cursor, as they stand in the log, oldest first. */
+  /** Returns up to `limit` decisions after a cursor, as they are in the log, oldest first. */
   async read(
     ref: RuntimeRef,
     after: number,
@@ -73,8 +73,8 @@ export class DecisionLog {
   }
 
   /**
-   * Returns the cursor of the last decision before a moment in milliseconds; 0 if none is kept.
-   * Reads about as many decisions as the logarithm of their number, because cursors follow time.
+   * Returns the cursor of the last decision before a moment in milliseconds, or 0 if none is kept.
+   * Cursors follow time, so the number of reads is about the logarithm of the number of decisions.
    */
   async cursorBefore(ref: RuntimeRef, momentMs: number): Promise<number> {
     let before = 0
@@ -88,13 +88,14 @@ export class DecisionLog {
   }
 
   /**
-   * Calls `onWritten` whenever decisions of a runtime have been written, until it is disposed of.
+   * Calls `onWritten` whenever decisions of a runtime have been written, until the result is
+   * disposed of.
    */
   watch(runtimeId: string, onWritten: () => void): Disposable {
     return this.#readers.watch(runtimeId, onWritten)
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting decisions. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -102,7 +103,7 @@ export class DecisionLog {
     await this.#flushing
   }
 
-  /** Returns the newest cursor; 0 without decisions. */
+  /** Returns the newest cursor, or 0 without decisions. */
   async #lastCursor({ projectId, runtimeId }: RuntimeRef): Promise<number> {
     const row = await this.#store.db
       .selectFrom('decisions')
@@ -131,8 +132,7 @@ export class DecisionLog {
     try {
       await this.#insert(batch, [...runtimes.values()])
     } catch (error) {
-      // What a runtime may reach does not hang on its log: the gap in the cursors says that
-      // something is missing.
+      // The network of a runtime does not depend on its log. The gap in the cursors shows the loss.
       this.#log.warn({ err: error, decisions: batch.length }, 'network decisions could not be written')
     }
     for (const runtimeId of runtimes.keys()) this.#readers.tell(runtimeId)
@@ -147,7 +147,7 @@ export class DecisionLog {
         .where('runtime_id', 'in', ids)
         .execute()
       const projectOf = new Map(there.map(({ runtime_id, project_id }) => [runtime_id, project_id]))
-      // A row of a runtime that is gone meanwhile has nobody to belong to.
+      // Decisions of a runtime that was deleted meanwhile are omitted.
       const rows = batch
         .filter(({ ref }) => projectOf.get(ref.runtimeId) === ref.projectId)
         .map(({ ref, cursor, item }) => ({

@@ -5,16 +5,16 @@ import type { Queries } from '../store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../store/tables.ts'
 import { bodyOf } from './find-policy.ts'
 
-/** A runtime's policy as it is now. */
+/** The current policy of a runtime. */
 export interface CurrentPolicy {
   readonly ref: PolicyRef
   readonly body: PolicyBody
 }
 
-/** A secret that a runtime has, with the placeholder that stands for it there. */
+/** A secret of a runtime, with its placeholder inside. */
 export type HeldSecret = SecretRow & { readonly placeholder: string | null }
 
-/** The row of a runtime's way out; undefined where it never had one. */
+/** Returns the network row of a runtime, or undefined if it never had a network. */
 export async function networkRow(
   db: Queries,
   { projectId, runtimeId }: RuntimeRef,
@@ -27,7 +27,7 @@ export async function networkRow(
     .executeTakeFirst()
 }
 
-/** What a runtime may reach now; null where that is nothing. */
+/** Returns the current policy of a runtime, or null if it may reach nothing. */
 export async function currentPolicy(db: Queries, row: RuntimeNetworkRow | undefined): Promise<CurrentPolicy | null> {
   if (row === undefined) return null
   if (row.inline_json !== null) return { ref: { type: 'inline' }, body: JSON.parse(row.inline_json) }
@@ -38,12 +38,12 @@ export async function currentPolicy(db: Queries, row: RuntimeNetworkRow | undefi
     .where('project_id', '=', row.project_id)
     .where('policy_id', '=', row.policy_id)
     .executeTakeFirst()
-  // A policy that is gone allows nothing; only runtimes that have ended can have one.
+  // A deleted policy allows nothing. Only ended runtimes can have one.
   const body = policy === undefined ? { allow: [], include: [], allow_all_hosts: false } : bodyOf(policy)
   return { ref: storedRef(row.policy_id, policy?.name ?? null), body }
 }
 
-/** The secrets that a runtime has, in the order they were asked for, deleted ones among them. */
+/** Returns the secrets of a runtime in the requested order, including deleted ones. */
 export async function heldSecrets(db: Queries, { projectId, runtimeId }: RuntimeRef): Promise<readonly HeldSecret[]> {
   return db
     .selectFrom('runtime_secrets')
@@ -57,7 +57,7 @@ export async function heldSecrets(db: Queries, { projectId, runtimeId }: Runtime
     .execute()
 }
 
-/** A secret as the network of a runtime shows it. */
+/** Returns a secret as the network of a runtime shows it. */
 export function presentHeld(secret: HeldSecret): RuntimeSecret {
   return {
     name: secret.name,
@@ -69,7 +69,7 @@ export function presentHeld(secret: HeldSecret): RuntimeSecret {
   }
 }
 
-/** What a list or one of runtimes shows of their networks. */
+/** The network facts in the view of a runtime. */
 export interface NetworkFacts {
   readonly policy: PolicyRef | null
   readonly secrets: readonly string[]
@@ -78,7 +78,7 @@ export interface NetworkFacts {
 
 const noNetwork: NetworkFacts = { policy: null, secrets: [], secretsInside: false }
 
-/** The values are the project and the runtimes. */
+/** Finds the networks. The values are the project and the runtimes. */
 const networksOf = compileOnce((db, [projectId, ...runtimeIds]) =>
   db
     .selectFrom('runtime_networks as network')
@@ -92,7 +92,7 @@ const networksOf = compileOnce((db, [projectId, ...runtimeIds]) =>
     .where('network.runtime_id', 'in', runtimeIds as string[]),
 )
 
-/** The values are the project and the runtimes. */
+/** Finds the secrets. The values are the project and the runtimes. */
 const secretsOf = compileOnce((db, [projectId, ...runtimeIds]) =>
   db
     .selectFrom('runtime_secrets')
@@ -103,7 +103,7 @@ const secretsOf = compileOnce((db, [projectId, ...runtimeIds]) =>
     .orderBy('runtime_secrets.position'),
 )
 
-/** What is shown of the networks of some runtimes of a project, by the runtime's id. */
+/** Returns the network facts of some runtimes of a project, by the runtime's id. */
 export async function networkFacts(
   db: Queries,
   projectId: string,
@@ -124,7 +124,7 @@ export async function networkFacts(
   }
 }
 
-/** A stored policy as runtimes show it. */
+/** Returns a stored policy as runtimes show it. */
 export function storedRef(policyId: string, name: string | null): PolicyRef {
   return { type: 'stored', policy_id: policyId as Extract<PolicyRef, { type: 'stored' }>['policy_id'], name }
 }

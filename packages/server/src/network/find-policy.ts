@@ -6,7 +6,7 @@ import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { PolicyRow } from '../store/tables.ts'
 
-/** A project's policy, by id or name. One of another project is the same as none. */
+/** Returns a project's policy by id or name. A policy of another project is not found. */
 export async function findPolicy(db: Queries, projectId: string, reference: string): Promise<PolicyRow> {
   const row = await db
     .selectFrom('policies')
@@ -19,17 +19,20 @@ export async function findPolicy(db: Queries, projectId: string, reference: stri
   return row
 }
 
-/** What a stored policy allows. */
+/** Returns the content of a stored policy. */
 export function bodyOf({ body_json }: Pick<PolicyRow, 'body_json'>): PolicyBody {
   return JSON.parse(body_json)
 }
 
-/** The part of a policy's request that is stored, and nothing else of it. */
+/** Returns the JSON of the stored part of a policy's request. */
 export function bodyText({ allow, include, allow_all_hosts }: PolicyBody): string {
   return JSON.stringify({ allow, include: [...new Set(include)], allow_all_hosts } satisfies PolicyBody)
 }
 
-/** A policy with what the gateway can see of it, and which secrets it puts in where. */
+/**
+ * Returns a policy with the traffic that the gateway can inspect, and the secrets that it inserts
+ * there.
+ */
 export function contentOf(
   body: PolicyBody,
   secrets: readonly { readonly name: string; readonly hosts: readonly string[] }[] = [],
@@ -42,7 +45,7 @@ export function contentOf(
   return { allow: body.allow, include: body.include, allow_all_hosts: body.allow_all_hosts, inspection }
 }
 
-/** A stored policy as the API shows it. */
+/** Returns a stored policy as the API shows it. */
 export function presentPolicy(row: PolicyRow): Policy {
   return {
     policy_id: row.policy_id as Policy['policy_id'],

@@ -8,18 +8,18 @@ import { caPurpose, type DecidedNetwork } from './decide-network.ts'
 import { currentPolicy, heldSecrets, networkRow } from './find-network.ts'
 
 /**
- * What programs inside a runtime know of its network, and go on using where they go on in another
+ * The facts of a network that the programs inside know. They continue to use them in another
  * runtime.
  */
 export interface FormerNetwork {
-  /** The authority that they trust; null where the runtime never had a network. */
+  /** The authority that they trust. Null if the runtime never had a network. */
   readonly ca: RuntimeCa | null
-  /** What stands for each secret, by the secret's id. One that is inside has none. */
+  /** The placeholders by the ids of their secrets. A secret with its value inside has none. */
   readonly placeholders: Readonly<Record<string, string>>
   readonly addresses: readonly SyntheticAddress[]
 }
 
-/** What programs inside a runtime know of its network now. */
+/** Returns the facts of a runtime's network that the programs inside know. */
 export async function formerNetwork(service: Service, ref: RuntimeRef): Promise<FormerNetwork> {
   const { db } = service.store
   const secrets = await heldSecrets(db, ref)
@@ -34,7 +34,8 @@ export async function formerNetwork(service: Service, ref: RuntimeRef): Promise<
 }
 
 /**
- * The network of a runtime for another one that goes on where it stands: the same in everything.
+ * Returns a copy of a runtime's network for another one that continues its programs. It is equal in
+ * everything.
  */
 export async function copyNetwork(service: Service, ref: RuntimeRef): Promise<DecidedNetwork> {
   const rules = await copyRules(service.store.db, ref)
@@ -42,7 +43,7 @@ export async function copyNetwork(service: Service, ref: RuntimeRef): Promise<De
   return { ...rules, ca, addresses }
 }
 
-/** The policy and the secrets of a runtime's network. Only reads rows. */
+/** Returns the policy and the secrets of a runtime's network. Only reads rows. */
 export async function copyRules(db: Queries, ref: RuntimeRef): Promise<Pick<DecidedNetwork, 'policy' | 'secrets'>> {
   const row = await networkRow(db, ref)
   const policy = await currentPolicy(db, row)

@@ -4,23 +4,23 @@ import { findRuntime, type RuntimeRef } from '../runtimes/find-runtime.ts'
 import { hasEnded } from '../runtimes/states.ts'
 import type { Service } from '../service.ts'
 
-/** How many decisions are read at once. */
+/** The decisions that are read at once. */
 const batch = 500
 
-/** A reader that waits looks this often whether the runtime has ended. */
+/** The interval at which a waiting reader checks for the end of the runtime, in milliseconds. */
 const lookMs = 1000
 
 interface Reading {
   readonly cursor: number
   readonly follow: boolean
   readonly deniedOnly: boolean
-  /** Ends when the reader is gone. */
+  /** Aborted when the reader has disconnected. */
   readonly gone: AbortSignal
 }
 
 /**
- * The items of a runtime's log after a cursor: what is there, and with `follow` what comes until
- * the runtime has ended. What is missing is said.
+ * Yields the items of a runtime's log after a cursor, and with `follow` also new ones until the
+ * runtime ends. Missing decisions are reported as `dropped`.
  */
 export async function* logItems(
   service: Service,

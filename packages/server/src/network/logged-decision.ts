@@ -3,13 +3,13 @@ import type { NetworkDecision } from '@holt/protocol'
 import { ownText } from '@holt/streams'
 import { moment } from '../store/moment.ts'
 
-/** A decision as it is stored: the item of the log without its cursor. */
+/** A decision in its stored form: the item of the log without its cursor. */
 export type LoggedDecision = Omit<NetworkDecision, 'cursor'>
 
-/** The longest of what a runtime can choose. */
+/** The most characters of texts that a runtime can choose. */
 const longest = { name: 255, path: 1024, method: 20, process: 64 }
 
-/** A decision as the log keeps it: bounded, and with every field. */
+/** Returns a decision as the log keeps it: with bounded texts and every field. */
 export function loggedDecision(decision: Decision): LoggedDecision {
   const { process } = decision
   return {

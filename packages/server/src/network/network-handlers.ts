@@ -12,7 +12,7 @@ import { logItems } from './log-items.ts'
 import { setRuntimeNetwork } from './set-network.ts'
 import { suggestPolicy } from './suggest-policy.ts'
 
-/** Time for a name to be resolved. */
+/** The time for the resolution of a name, in milliseconds. */
 const testTimeoutMs = 20_000
 
 /** The routes of a runtime's network. */
@@ -45,8 +45,8 @@ export const networkHandlers = {
 } satisfies Partial<Handlers>
 
 /**
- * Asks the gateway what it would decide. It resolves a name that is allowed, and sends nothing to
- * the host.
+ * Returns the gateway's decision for a target. Resolves an allowed name, and sends nothing to the
+ * host.
  */
 async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
   const { service, caller, params, body, gone } = call

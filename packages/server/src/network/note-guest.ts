@@ -2,7 +2,7 @@ import { HoltError } from '@holt/protocol'
 import type { RuntimeRef } from '../runtimes/find-runtime.ts'
 import type { Service } from '../service.ts'
 
-/** Notes whether the guest has a network. */
+/** Records the presence or absence of the guest's network. */
 export async function noteGuest({ store }: Service, { projectId, runtimeId }: RuntimeRef, has: boolean): Promise<void> {
   await store.db
     .updateTable('runtime_networks')
@@ -12,7 +12,7 @@ export async function noteGuest({ store }: Service, { projectId, runtimeId }: Ru
     .execute()
 }
 
-/** The error for a runtime whose guest has no network device though it should. */
+/** Returns the error for a runtime whose guest should have a network device but has none. */
 export function noDevice(): HoltError {
   return new HoltError('unavailable', 'The runtime could not set up its network device.')
 }

@@ -9,18 +9,22 @@ import type { DialWebhook } from '../webhooks/post-message.ts'
 import type { EgressGateway } from './runtime-networks.ts'
 
 /**
- * The ways to hosts outside: the gateway of runtimes, and the service's own, under the same rules.
+ * The ways to external hosts: the runtimes' gateway, and the service's own connections under the
+ * same rules.
  */
 export interface Outside {
   readonly gateway: EgressGateway
   readonly dialTls: DialTls
-  /** For webhooks: without TLS only into networks that the operator has allowed. */
+  /**
+   * Connects to receivers of webhooks. Without TLS, only networks that the operator has allowed are
+   * reached.
+   */
   readonly dialWebhook: DialWebhook
-  /** For what builds pull themselves. */
+  /** The network for the pulls of builds. */
   readonly registryNetwork: RegistryNetwork
 }
 
-/** Makes the gateway as the operator has set it. */
+/** Makes the gateway with the operator's settings. */
 export async function openOutside({ egress }: Pick<ServerConfig, 'egress'>, log: Log): Promise<Outside> {
   const { resolvers, allowedNetworks, overrides, caFile } = egress
   const extraCaPem = caFile === null ? null : await readCertificates(caFile)

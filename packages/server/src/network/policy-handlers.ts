@@ -36,7 +36,8 @@ async function createPolicy({ service, caller, body, newId }: Call<'createPolicy
       .where('project_id', '=', projectId)
       .where('policy_id', '=', policyId)
       .executeTakeFirst()
-    if (earlier !== undefined) return earlier // The same id is the same request again, whose answer was lost.
+    // The same id is a repeated request whose answer was lost.
+    if (earlier !== undefined) return earlier
     await requireRoom(changes, 'policies', projectId)
     await requireFreeName(changes, 'policies', { projectId, name: body.name, what: 'A network policy' })
     const stored = await changes
@@ -70,7 +71,7 @@ async function listPolicies({ service, caller, query }: Call<'listPolicies'>): P
   return answerPage(pageOfRows(rows, query.limit, { present: presentPolicy, log: service.log }))
 }
 
-/** Replaces a policy. When this answers, every runtime that has it follows the new one. */
+/** Replaces a policy. When this returns, all its runtimes follow the new version. */
 async function replacePolicy(call: Call<'replacePolicy'>): Promise<Answer> {
   const { service, caller, params } = call
   const { policy_id: policyId } = await findPolicy(service.store.db, caller.projectId, params.policy_id)
@@ -79,7 +80,7 @@ async function replacePolicy(call: Call<'replacePolicy'>): Promise<Answer> {
     await failpoint('policy.stored')
     return { status: 200, json: presentPolicy(row) }
   } finally {
-    // A change whose error was seen may have been made: runtimes follow what is stored.
+    // A change that returned an error may still have been made. Runtimes follow the stored version.
     await service.networks.policyChanged(caller.projectId, policyId)
     await failpoint('policy.synced')
   }

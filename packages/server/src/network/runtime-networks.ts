@@ -12,18 +12,18 @@ import { type AddressBook, knownAddresses } from './address-book.ts'
 import { caPurpose } from './decide-network.ts'
 import { type CurrentPolicy, currentPolicy, type HeldSecret, heldSecrets, networkRow } from './find-network.ts'
 
-/** What hands runtimes their way out. */
+/** The gateway that attaches runtimes. */
 export interface EgressGateway {
   attach(options: AttachOptions): RuntimeEgress
 }
 
-/** What a guest is told of its network; how it gets its device is the engine's word. */
+/** The guest's settings of its network. The engine decides how the guest gets its device. */
 export const guestSide = { resolver: '198.18.0.1', address: '198.18.0.2', mtu: 65_000 } as const
 
-/** The states in which a runtime is on the host, and may reach what its policy allows. */
+/** The states in which a runtime is on the host, and may use its network. */
 const hasWayOut: ReadonlySet<RuntimeState> = new Set(['starting', 'running', 'pausing', 'resuming'])
 
-/** What a runtime's network should be now. */
+/** The network that a runtime should have now. */
 interface Desired {
   readonly row: RuntimeNetworkRow
   readonly policy: CurrentPolicy
@@ -31,9 +31,9 @@ interface Desired {
 }
 
 /**
- * The ways out that are open in this process. What should be stands in the database; `sync` brings
- * the gateway in line with it, so that the last change wins whatever order they come in. A runtime
- * that has none here reaches nothing: nothing listens.
+ * The open networks of this process. The database holds the desired state, and `sync` applies it to
+ * the gateway. The last change thus wins in any order. A runtime without an entry reaches nothing,
+ * because nothing listens.
  */
 export class RuntimeNetworks {
   readonly #service: () => Service
@@ -49,18 +49,18 @@ export class RuntimeNetworks {
     this.#addresses = addresses
   }
 
-  /** The way out of a runtime; null where it has none. */
+  /** Returns the egress of a runtime, or null if it has none. */
   egressOf(runtimeId: string): RuntimeEgress | null {
     return this.#open.get(runtimeId) ?? null
   }
 
-  /** Connections of all runtimes that are open now. */
+  /** The open connections of all runtimes. */
   get openConnections(): number {
     return [...this.#open.values()].reduce((sum, egress) => sum + egress.openConnections, 0)
   }
 
   /**
-   * Opens, changes or closes a runtime's way out, as the database has it. Resolves when that is in
+   * Opens, changes or closes a runtime's network to match the database. Resolves when that is in
    * force.
    */
   async sync(ref: RuntimeRef): Promise<void> {
@@ -72,21 +72,21 @@ export class RuntimeNetworks {
         if (open === undefined) await this.#attach(ref, desired)
         else open.update({ policy: makeEffectivePolicy(desired.policy.body), secrets: this.#attached(ref, desired) })
       } catch (error) {
-        // Not knowing what is allowed means nothing is.
+        // If the allowed hosts are unknown, nothing is allowed.
         await this.#close(ref.runtimeId)
         throw error
       }
     })
   }
 
-  /** Runs a change of one runtime's network while no other does. */
+  /** Runs a change of a runtime's network under a lock. */
   alone<Result>({ runtimeId }: RuntimeRef, change: () => Promise<Result>): Promise<Result> {
     return this.#changes.run(runtimeId, change)
   }
 
   /**
-   * What the guest of a runtime is to be told of its network now; null for none. Its way out must
-   * be open.
+   * Returns the network settings for a runtime's guest, or null for none. The runtime's network
+   * must be open.
    */
   async guestNetwork(ref: RuntimeRef, signal: AbortSignal): Promise<GuestNetwork | null> {
     const { store } = this.#service()
@@ -96,7 +96,7 @@ export class RuntimeNetworks {
     return { ...guestSide, tun, ca_certificates: [row.ca_certificate] }
   }
 
-  /** Brings every runtime that has a stored policy in line with it. */
+  /** Applies a stored policy to all its runtimes. */
   async policyChanged(projectId: string, policyId: string): Promise<void> {
     const { store } = this.#service()
     const rows = await store.db
@@ -110,7 +110,7 @@ export class RuntimeNetworks {
     await this.#syncAll(projectId, rows)
   }
 
-  /** Brings every runtime that has a secret in line with it. */
+  /** Applies a secret to all its runtimes. */
   async secretChanged(projectId: string, secretId: string): Promise<void> {
     const { store } = this.#service()
     const rows = await store.db
@@ -124,14 +124,14 @@ export class RuntimeNetworks {
     await this.#syncAll(projectId, rows)
   }
 
-  /** Writes down the addresses that names have been handed out as until now. */
+  /** Writes the addresses that names have received so far. */
   async flushAddresses(): Promise<void> {
     await this.#addresses.flush()
   }
 
   /**
-   * Closes a runtime's way out for good: it ends, and the key of its authority with it. None is
-   * success.
+   * Closes a runtime's network permanently, and removes the key of its authority. Succeeds if there
+   * is none.
    */
   async forget({ projectId, runtimeId }: RuntimeRef): Promise<void> {
     const { store, decisions } = this.#service()
@@ -143,16 +143,13 @@ export class RuntimeNetworks {
     })
   }
 
-  /**
-   * Lets go of every way out, as the end of the process does. They are opened again by the next
-   * one.
-   */
+  /** Closes all networks, like the end of the process. The next process opens them again. */
   async closeAll(): Promise<void> {
     for (const runtimeId of [...this.#open.keys()]) await this.#lock.run(runtimeId, () => this.#close(runtimeId))
     await this.#addresses.flush()
   }
 
-  /** One that fails does not keep the others; it is closed, and said in the log. */
+  /** Syncs several runtimes. A failed network is closed and logged, and the others continue. */
   async #syncAll(projectId: string, rows: readonly { readonly runtime_id: string }[]): Promise<void> {
     const { log } = this.#service()
     const ends = await Promise.allSettled(rows.map(({ runtime_id }) => this.sync({ projectId, runtimeId: runtime_id })))
@@ -165,7 +162,9 @@ export class RuntimeNetworks {
     }
   }
 
-  /** What the database says; null where the runtime is not on the host or may reach nothing. */
+  /**
+   * Reads the desired network. Returns null if the runtime is not on the host or may reach nothing.
+   */
   async #desired(ref: RuntimeRef): Promise<Desired | null> {
     const { db } = this.#service().store
     const runtime = await db
@@ -214,8 +213,8 @@ export class RuntimeNetworks {
   }
 
   /**
-   * The secrets that the gateway puts in. One that is deleted stays known, so that its placeholder
-   * is refused and not passed on.
+   * Returns the secrets that the gateway inserts. A deleted secret stays known, so that its
+   * placeholder is refused and not passed on.
    */
   #attached({ projectId, runtimeId }: RuntimeRef, { secrets }: Desired): AttachedSecret[] {
     const service = this.#service()

@@ -11,22 +11,22 @@ import { type ChosenPolicy, choosePolicy, newNetworkRow, putCaKey } from './deci
 import { networkRow } from './find-network.ts'
 import { noDevice, noteGuest } from './note-guest.ts'
 
-/** Time for the guest to make or take away its device. */
+/** The time for the guest to create or remove its device, in milliseconds. */
 const guestTimeoutMs = 30_000
 
-/** What is wanted of a runtime's network, and by whom. */
+/** The requested network of a runtime, and the requester. */
 export interface NetworkChange {
   readonly wanted: WantedPolicy
-  /** The key that asks. */
+  /** The key of the request. */
   readonly by: string
-  /** Ends when nobody waits any more. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal
 }
 
 /**
- * Replaces what a running runtime may reach: in the database, then in the gateway, where it is in
- * force, and then, where it gets or loses its device, in the guest. Repeating a change that broke
- * off half-way finishes it.
+ * Replaces the network of a running runtime. The change is made in the database, then in the
+ * gateway, which enforces it. Last, the guest gets or loses its device if necessary. A repeated
+ * change completes an interrupted one.
  */
 export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, change: NetworkChange): Promise<void> {
   await findAwake(service, ref, change.gone)
@@ -37,7 +37,7 @@ export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, chang
       await storeChange(service, { ref, policy, by: change.by })
       await failpoint('network.stored')
     } finally {
-      // A change whose error was seen may have been made: the database has the last word.
+      // A change that returned an error may still have been made. The database decides.
       await service.networks.sync(ref)
     }
     await failpoint('network.synced')
@@ -56,7 +56,7 @@ async function storeChange(
   const isNew = (await networkRow(store.db, ref)) === undefined
   const ca = isNew && policy !== null ? await makeRuntimeCa(`Holt ${projectId}`) : null
   await store.change(async (changes) => {
-    // Deleted since it was found: as one that was never there.
+    // A policy that was deleted meanwhile is not found.
     if (policy?.policyId != null) await choosePolicy(changes, projectId, policy.policyId)
     if (policy !== null && ca !== null) {
       await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
@@ -79,7 +79,7 @@ async function storeChange(
   })
 }
 
-/** Gives the guest its device or takes it away, where it has not what it should have. */
+/** Creates or removes the guest's device if its state is not the desired one. */
 async function tellGuest(service: Service, ref: RuntimeRef, call: Pick<NetworkChange, 'gone'>): Promise<void> {
   const row = await networkRow(service.store.db, ref)
   if (row === undefined) return

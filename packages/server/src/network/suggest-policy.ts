@@ -7,18 +7,19 @@ import type { LoggedDecision } from './logged-decision.ts'
 
 const batch = 1000
 
-/** The most rules of a suggestion. What needs more than this is not to be allowed name by name. */
+/** The most rules of a suggestion. A program that needs more should not be allowed name by name. */
 const maxRules = 64
 
 /**
- * Hosts that are examined before the event loop goes on: some milliseconds with the largest policy.
+ * The hosts that are examined before the event loop continues: some milliseconds with the largest
+ * policy.
  */
 const hostsPerTurn = 200
 
 /** The most rules in a policy. */
 const maxPolicyRules = 256
 
-/** A name that was refused before a connection was tried is suggested with this port. */
+/** The suggested port of a name that was refused before a connection. */
 const guessedPort = 443
 
 /** The denied connections to one host. */
@@ -27,7 +28,9 @@ interface Denied {
   readonly reasons: Set<string>
 }
 
-/** Reads what was denied to a runtime and makes the policy of it that would have let it through. */
+/**
+ * Reads the denied connections of a runtime and returns the policy that would have allowed them.
+ */
 export async function suggestPolicy(
   log: Pick<DecisionLog, 'read'>,
   ref: RuntimeRef,
@@ -46,7 +49,10 @@ export async function suggestPolicy(
   return suggestion(hosts, count, current ?? { allow: [], include: [], allow_all_hosts: false })
 }
 
-/** Counts what a rule could have helped: no connection that broke for another reason. */
+/**
+ * Counts a denial that a rule could prevent. Connections that broke for another reason do not
+ * count.
+ */
 function collect(
   hosts: Map<string, Denied>,
   { allowed, rule, type, name, address, port }: LoggedDecision,
@@ -57,7 +63,7 @@ function collect(
   if (host === null) return false
   const denied = hosts.get(host) ?? { ports: new Set(), reasons: new Set() }
   if (port !== null && type !== 'dns') denied.ports.add(port)
-  // An address that no rule names is refused for that, before anybody asks whether it is public.
+  // An address without a rule is refused before the check that it is public.
   denied.reasons.add(name === null && !isReachable(host, allowedNetworks) ? 'non_public' : rule)
   hosts.set(host, denied)
   return true
@@ -71,7 +77,7 @@ async function suggestion(
   const add: PolicyRule[] = []
   const remarks: { host: string; message: string }[] = []
   const remark = (host: string, message: string) => remarks.push({ host, message })
-  // Once for all hosts: code inside determines how many were denied.
+  // Computed once for all hosts, because code inside determines their number.
   const { rules } = makeEffectivePolicy(current)
   const sorted = [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [index, [host, { ports, reasons }]] of sorted.entries()) {
@@ -98,7 +104,7 @@ async function suggestion(
   return { add, policy: { allow: [...current.allow, ...add], include, allow_all_hosts }, remarks, denied }
 }
 
-/** Returns a host's name in a rule; null if no rule can name it. */
+/** Returns a host's name in a rule, or null if no rule can name it. */
 function hostOfRule(host: string): string | null {
   if (hostForm(host) === 'name') return host
   const network = `${host}/32`
