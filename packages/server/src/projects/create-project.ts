@@ -7,19 +7,17 @@ import type { ProjectRow } from '../store/tables.ts'
 import { projectsIn } from './find-project.ts'
 import { changedQuotas, quotasOf } from './stored-quotas.ts'
 
-/** Under which id, as asked for, and the key that asks. */
+/** The id and the settings of a new project, and the requesting key. */
 interface ProjectCreation {
   readonly projectId: string
   readonly request: CreateProject
   readonly by: string
 }
 
-/**
- * The most projects of an installation: enough for each user to have one, few enough to be counted.
- */
+/** The most projects of an installation: one for each user, and few enough to count. */
 const maxProjects = 10_000
 
-/** Makes a project. The same id is the same request again, whose answer was lost. */
+/** Makes a project. The same id is a repeated request whose answer was lost. */
 export async function createProject(
   { store, now, projects }: Service,
   { projectId, request: { name, quotas }, by }: ProjectCreation,
@@ -44,7 +42,7 @@ export async function createProject(
   return row
 }
 
-/** Refuses a name that another project has. */
+/** Throws `name_taken` if another project has the name. */
 export async function requireFreeProjectName(db: Queries, name: string): Promise<void> {
   const taken = await projectsIn(db).where('name', '=', name).executeTakeFirst()
   if (taken === undefined) return

@@ -7,8 +7,8 @@ import type { Queries } from '../store/open-store.ts'
 import { findProject } from './find-project.ts'
 
 /**
- * Deletes a project that has nothing any more. Its keys go with it, and what was kept so that its
- * builds are quicker. Its row stays, without the name, for the events that tell of it.
+ * Deletes an empty project, with its keys and build caches. Its row stays without the name, because
+ * events refer to it.
  */
 export async function deleteProject(
   service: Service,
@@ -50,14 +50,14 @@ export async function deleteProject(
   builds.collector.request()
 }
 
-/** The error for what would be done to the project that the service knows by its name. */
+/** Returns the error for a change of the default project, which the service knows by its name. */
 export function staysDefault(message: string): HoltError {
   return new HoltError('conflict', message, {
     hint: 'Use another project for what is to be renamed or deleted: POST /v1/agents/project makes one.',
   })
 }
 
-/** The kinds of things that keep a project from being deleted, and how many there are of each. */
+/** Returns the kinds of things that prevent a deletion, with the number of each. */
 async function whatIsLeft(db: Queries, projectId: string): Promise<Readonly<Record<string, number>>> {
   const count = async (query: { execute(): Promise<unknown[]> }) => (await query.execute()).length
   const of = (table: 'snapshots' | 'templates' | 'policies' | 'providers' | 'webhooks') =>
@@ -92,7 +92,10 @@ async function requireEmpty(db: Queries, projectId: string, name: string): Promi
   })
 }
 
-/** What has a file of its own goes as what nobody has used for longest. */
+/**
+ * Removes the project's records and caches. A row with a file is marked as unused for longest, so
+ * that the collector removes it.
+ */
 async function forgetKept(changes: Queries, projectId: string): Promise<void> {
   for (const table of ['build_cache', 'pulled_images', 'idempotency'] as const)
     await changes.deleteFrom(table).where('project_id', '=', projectId).execute()

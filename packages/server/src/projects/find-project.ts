@@ -9,7 +9,7 @@ import { quotaUse } from './quota-use.ts'
 import { quotasOf } from './stored-quotas.ts'
 import { systemProjectId } from './system-project.ts'
 
-/** The projects that there are, for those who may know of all: not the service's own. */
+/** Selects the existing projects without the service's own, for callers who may know of all. */
 export function projectsIn(db: Queries) {
   return db
     .selectFrom('projects')
@@ -18,7 +18,7 @@ export function projectsIn(db: Queries) {
     .where('project_id', '!=', systemProjectId)
 }
 
-/** A project by id or name. */
+/** Returns a project by id or name. */
 export async function findProject(db: Queries, reference: string): Promise<ProjectRow> {
   const row = await projectsIn(db)
     .where(isIdParam('project_id', reference) ? 'project_id' : 'name', '=', reference)
@@ -36,7 +36,7 @@ async function notFound(db: Queries, reference: string): Promise<HoltError> {
   })
 }
 
-/** How the API shows some projects. */
+/** Returns the function that presents the given projects as the API shows them. */
 export async function presenterOf(
   { store, projects }: Pick<Service, 'store' | 'projects'>,
   rows: readonly ProjectRow[],

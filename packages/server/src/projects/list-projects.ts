@@ -4,8 +4,8 @@ import { decodeCursor, encodeCursor, presentRows, wrongCursor } from '../store/p
 import { presenterOf, projectsIn } from './find-project.ts'
 
 /**
- * Projects, newest first. They have no `seq`: those that were made in the same millisecond are in
- * the order of their ids.
+ * Returns projects, newest first. They have no `seq`: those of the same millisecond are ordered by
+ * id.
  */
 export async function listProjects(
   service: Service,

@@ -5,11 +5,11 @@ import { noQuotas, storedQuotas } from './stored-quotas.ts'
 import { systemProjectId } from './system-project.ts'
 
 /**
- * The quotas of the projects that ask for something, at hand: each request is held against one.
- * This process alone changes them, and says so here.
+ * A cache of the quotas of projects, because each request is checked against one. Only this process
+ * changes them, and it updates the cache.
  */
 export class ProjectQuotas {
-  /** What holds for a project of which nothing else is said. */
+  /** The quotas of a project without its own. */
   readonly defaults: Quotas
   readonly #store: Store
   readonly #log: Log
@@ -22,8 +22,8 @@ export class ProjectQuotas {
   }
 
   /**
-   * A project's quotas; the settings' where its row is damaged, which holds back nobody who only
-   * looks, or mends it. What they bound is refused by `requireQuotas`.
+   * Returns a project's quotas, or the defaults if its row is damaged. A damaged row does not block
+   * reads or its repair. `requireQuotas` refuses the limited actions.
    */
   async of(projectId: string): Promise<Quotas> {
     const known = this.#known.get(projectId)
@@ -34,7 +34,8 @@ export class ProjectQuotas {
       .where('project_id', '=', projectId)
       .executeTakeFirst()
     const changed = this.#known.get(projectId)
-    if (changed !== undefined) return changed // What was said meanwhile is newer than what was read.
+    // A value that was set meanwhile is newer than the read one.
+    if (changed !== undefined) return changed
     const stored = row === undefined ? {} : storedQuotas(row)
     if (stored === null)
       this.#log.error({ project_id: projectId }, 'the quotas of a project are damaged: set them anew')
@@ -43,12 +44,12 @@ export class ProjectQuotas {
     return quotas
   }
 
-  /** As `of`, of what is at hand; the settings' where nothing is. */
+  /** Returns the cached quotas of a project, or the defaults. */
   known(projectId: string): Quotas {
     return this.#known.get(projectId) ?? this.defaults
   }
 
-  /** Says what a project's quotas are from now on. */
+  /** Sets the cached quotas of a project. */
   set(projectId: string, quotas: Quotas): void {
     this.#known.set(projectId, quotas)
   }

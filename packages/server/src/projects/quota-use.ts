@@ -2,10 +2,7 @@ import type { QuotaUse } from '@holt/protocol'
 import { notEnded } from '../runtimes/not-ended.ts'
 import type { Queries } from '../store/open-store.ts'
 
-/**
- * States in which the memory of a runtime lies on the disk, is on its way there, or may have to go
- * back.
- */
+/** The states in which a runtime's memory is on the disk, moves there, or may have to return. */
 const pausedStates: readonly string[] = ['paused', 'pausing', 'resuming']
 
 const nothing: QuotaUse = {
@@ -20,8 +17,8 @@ const nothing: QuotaUse = {
 }
 
 /**
- * What projects have, counted from their rows: what is under way has one, so that a crash changes
- * nothing.
+ * Returns the use of projects, counted from their rows. Work in progress has a row too, so a crash
+ * changes nothing.
  */
 export async function quotaUse(db: Queries, projectIds: readonly string[]): Promise<(projectId: string) => QuotaUse> {
   const uses = new Map<string, QuotaUse>()
@@ -60,7 +57,7 @@ async function addRuntimes(db: Queries, projectIds: readonly string[], add: Add)
   }
 }
 
-/** Builds that have not ended, and the runtimes that they have. */
+/** Adds the builds that have not ended, and their runtimes. */
 async function addBuilds(db: Queries, projectIds: readonly string[], add: Add): Promise<void> {
   const builds = await db
     .selectFrom('builds')
@@ -111,7 +108,7 @@ async function addTemplates(db: Queries, projectIds: readonly string[], add: Add
   for (const { project_id, bytes } of rows) add(project_id, { template_bytes: Number(bytes ?? 0) })
 }
 
-/** vCPUs come in thousandths, and sums of them as floating point. */
+/** Rounds vCPUs. They are thousandths, and their sums are floating point. */
 function rounded(use: QuotaUse): QuotaUse {
   return { ...use, cpu: Math.round(use.cpu * 1000) / 1000 }
 }

@@ -7,10 +7,10 @@ import { quotaUse } from './quota-use.ts'
 import { quotasOf } from './stored-quotas.ts'
 import { systemProjectId } from './system-project.ts'
 
-/** What is about to be added to what a project has. */
+/** The amounts that a request would add to a project's use. */
 export type QuotaAdds = Partial<QuotaUse>
 
-/** A quota of a project, and what the project has and would have of it. */
+/** A quota of a project, its use, and the requested addition. */
 export interface QuotaDemand {
   readonly quota: keyof QuotaUse
   readonly limit: number
@@ -19,9 +19,9 @@ export interface QuotaDemand {
 }
 
 /**
- * Refuses what would give a project more than its quotas allow, and returns the quotas that limit
- * it. Asked in the transaction that adds it, it is exact: transactions run one after another. Asked
- * outside of one it is a forecast.
+ * Refuses a request that would exceed the project's quotas, and returns the quotas that limit it.
+ * The result is exact in the transaction that adds the amounts, because transactions run one after
+ * another. Outside of one it is a forecast.
  */
 export async function requireQuotas(
   { projects }: Pick<Service, 'projects'>,
@@ -51,22 +51,22 @@ export async function requireQuotas(
   return demands
 }
 
-/** vCPUs are sums of thousandths, in floating point. */
+/** The tolerance for vCPUs, which are floating point sums of thousandths. */
 const leeway = 1e-6
 
-/** Refuses what would give a project more than one of its quotas allows. */
+/** Refuses a request that would exceed one quota. */
 export function requireQuota({ quota, limit, used, wanted }: QuotaDemand, refuse: Refuse): void {
   if (wanted <= 0 || used + wanted <= limit + leeway) return
   const more = used >= limit - leeway ? '' : ` This needs ${amountOf(wanted)} more.`
   refuse(quotaExceeded(`Quota ${quota}: ${amountOf(used)} of ${amountOf(limit)} used.${more}`, { quota, limit, used }))
 }
 
-/** Returns a number as people read it: without the noise of floating point. */
+/** Returns a number for people, without the noise of floating point. */
 function amountOf(value: number): string {
   return String(Math.round(value * 1000) / 1000)
 }
 
-/** The error for what a quota forbids. */
+/** Returns the error for an exceeded quota. */
 function quotaExceeded(
   message: string,
   details: { readonly quota: QuotaName; readonly limit: number; readonly used: number },

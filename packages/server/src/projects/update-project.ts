@@ -9,14 +9,14 @@ import { staysDefault } from './delete-project.ts'
 import { findProject } from './find-project.ts'
 import { changedQuotas, damagedQuotas, quotasOf, storedQuotas } from './stored-quotas.ts'
 
-/** Which project, what becomes of it, and the key that asks. */
+/** The project, the change, and the requesting key. */
 interface ProjectChange {
   readonly reference: string
   readonly change: UpdateProject
   readonly by: string
 }
 
-/** Changes a project's name and quotas. What it has more than a smaller quota allows stays. */
+/** Changes a project's name and quotas. Existing things above a smaller quota stay. */
 export async function updateProject(
   { store, now, projects, builds }: Service,
   { reference, change, by }: ProjectChange,
@@ -28,8 +28,7 @@ export async function updateProject(
     const name = change.name ?? found.name
     if (name !== found.name) await requireRenaming(changes, found.name, name)
     const known = storedQuotas(found)
-    // Damaged ones are set anew, by whoever says some; else they would be lifted by a change of the
-    // name.
+    // Damaged quotas must be set again. Otherwise a change of the name would remove them.
     if (known === null && Object.keys(change.quotas).length === 0) throw damagedQuotas()
     const quotas = changedQuotas(known ?? {}, change.quotas)
     const stored = await changes
@@ -48,7 +47,7 @@ export async function updateProject(
     return stored
   })
   projects.set(row.project_id, quotasOf(row, projects.defaults))
-  // Builds that wait for their project may have their turn now.
+  // Builds that wait for their project may start now.
   builds.look()
   return row
 }
