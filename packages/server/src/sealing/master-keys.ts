@@ -27,8 +27,8 @@ interface MasterKey {
 }
 
 /**
- * What a sealed value belongs to. It is authenticated with the value, so that one value cannot
- * stand in another's place.
+ * The owner of a sealed value. It is authenticated with the value, so that the value cannot be
+ * moved to another owner.
  */
 export interface SealedFor {
   readonly purpose: string
@@ -38,7 +38,7 @@ export interface SealedFor {
   readonly version: number
 }
 
-/** A value as it may be stored. */
+/** A sealed value in its stored form. */
 export interface Sealed {
   readonly masterKeyId: string
   /** Base64 of nonce, tag and ciphertext. */
@@ -46,10 +46,10 @@ export interface Sealed {
 }
 
 /**
- * The keys that everything secret is encrypted with at rest: AES-256-GCM, a random nonce for each
- * value (NIST SP 800-38D, 8.2.2: fine for 2^32 values of one key), and what the value belongs to as
- * additional data. They lie in one file of mode 0600; the last one seals, the others only open
- * until a rotation has come to its end.
+ * The keys that encrypt all secrets at rest with AES-256-GCM. Each value has a random nonce, which
+ * is safe for 2^32 values of one key (NIST SP 800-38D, 8.2.2). The owner of the value is the
+ * additional data. All keys are in one file of mode 0600. The last one seals, and the others only
+ * open until a rotation is complete.
  */
 export class MasterKeys {
   readonly #path: string
@@ -65,12 +65,15 @@ export class MasterKeys {
     return this.#current.id
   }
 
-  /** True where a rotation has begun and not come to its end. */
+  /** True while a rotation is incomplete. */
   get rotating(): boolean {
     return this.#keys.length > 1
   }
 
-  /** Seals a value. Call it inside the change that stores it, or a rotation could miss it. */
+  /**
+   * Seals a value. Call it inside the change that stores the value. Otherwise a rotation could miss
+   * it.
+   */
   seal(value: string, owner: SealedFor): Sealed {
     const nonce = randomBytes(nonceBytes)
     const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce)
@@ -83,8 +86,8 @@ export class MasterKeys {
   }
 
   /**
-   * Opens a sealed value. Throws where the key is gone, where the value was changed, or where it
-   * belongs to something else.
+   * Opens a sealed value. Throws if its key is lost, if it was changed, or if it belongs to another
+   * owner.
    */
   open({ masterKeyId, text }: Sealed, owner: SealedFor): string {
     const key = this.#keys.find(({ id }) => id === masterKeyId)
@@ -98,12 +101,12 @@ export class MasterKeys {
     return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8')
   }
 
-  /** Makes a new key, durably; from now on it seals. The earlier ones still open. */
+  /** Adds a new key durably. It seals from then on, and the earlier ones still open. */
   async add(now: number): Promise<void> {
     await this.#write([...this.#keys, newKey(now)])
   }
 
-  /** Forgets every key but the one that seals. What they sealed must have been sealed anew. */
+  /** Removes every key but the one that seals. All their values must have been sealed again. */
   async dropOthers(): Promise<void> {
     await this.#write([this.#current])
   }
@@ -119,8 +122,8 @@ export class MasterKeys {
 }
 
 /**
- * Opens the master keys of a state directory, making the first one where there is none. Throws
- * where a new one would not open what `areNeeded` says is sealed already.
+ * Opens the master keys of a state directory. Makes the first one if there is none. Throws instead
+ * if `areNeeded` reports values that a new key would not open.
  */
 export async function openMasterKeys(
   stateDir: string,
@@ -143,7 +146,8 @@ function parse(text: string): readonly MasterKey[] {
   try {
     file = MasterKeyFile.parse(JSON.parse(text))
   } catch {
-    // Not overwritten, and what is in it not repeated: without it the secrets are lost.
+    // The file is not overwritten, because without it the secrets are lost. The error does not
+    // repeat its content.
     throw new Error('master-keys.json in the state directory is not readable; restore it from a backup')
   }
   return file.keys.map(({ id, key, created_at }) => ({ id, key: Buffer.from(key, 'base64'), createdAt: created_at }))

@@ -7,12 +7,11 @@ import type { SealedValueRow } from '../store/tables.ts'
 import type { MasterKeys, SealedFor } from './master-keys.ts'
 import { putSealed } from './sealed-values.ts'
 
-/** The services that are rotating: of one state directory there is one at a time. */
+/** The master keys in rotation. A state directory has one service at a time. */
 const rotating = new WeakSet<Service['masterKeys']>()
 
 /**
- * Encrypts every sealed value anew under a new key and forgets the old one. Answers how many values
- * that were.
+ * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
  */
 async function rotateMasterKey(service: Service): Promise<number> {
   const { masterKeys } = service
@@ -27,10 +26,10 @@ async function rotateMasterKey(service: Service): Promise<number> {
 }
 
 /**
- * Seals what another than the newest key has sealed, as one transaction, and forgets the other
- * keys. A start calls it too: a rotation that was killed half-way has left both keys, and every
- * value opens with one of them. One that opens with none is lost already: it stays as it is, the
- * log says whose it is, and it keeps no other from a new key.
+ * Seals the values of older keys with the newest one, in one transaction, and removes the other
+ * keys. A start calls it too: an interrupted rotation leaves both keys, and every value opens with
+ * one of them. A value that opens with no key is lost already. It stays unchanged, the log names
+ * its owner, and the rotation continues.
  */
 export async function finishRotation({ store, masterKeys, log }: Service): Promise<number> {
   const { resealed, lost } = await store.change(async (changes) => {
@@ -66,11 +65,11 @@ function opened(masterKeys: MasterKeys, row: SealedValueRow, owner: SealedFor): 
   try {
     return masterKeys.open({ masterKeyId: row.master_key_id, text: row.sealed }, owner)
   } catch {
-    return null // Its key is gone, or its row is damaged.
+    return null // Its key is lost, or its row is damaged.
   }
 }
 
-/** Answers a request to rotate. */
+/** Handles a request to rotate the master key. */
 export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey'>): Promise<Answer> {
   const resealed = await rotateMasterKey(service)
   const at = service.now()

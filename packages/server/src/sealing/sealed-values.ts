@@ -3,7 +3,7 @@ import type { MasterKeys, SealedFor } from './master-keys.ts'
 
 /**
  * Seals a value and stores it in place of the owner's earlier one. `db` is the transaction of the
- * change that it belongs to.
+ * change.
  */
 export async function putSealed(
   db: Queries,
@@ -26,7 +26,7 @@ export async function putSealed(
     .execute()
 }
 
-/** The value of an owner; null where there is none. */
+/** Returns the value of an owner, or null if there is none. */
 export async function readSealed(
   db: Queries,
   masterKeys: MasterKeys,
@@ -37,8 +37,8 @@ export async function readSealed(
 }
 
 /**
- * Reads the sealed value of an owner, null where there is none. What cannot be read now is so told
- * apart from what does not open: `open` alone throws for a value that is damaged, or sealed with
+ * Returns the sealed value of an owner, or null if there is none. A failed read is thus different
+ * from a value that does not open. Only `open` throws for a value that is damaged, or sealed with
  * another key.
  */
 export async function findSealed(
@@ -58,7 +58,7 @@ export async function findSealed(
   return { open: () => masterKeys.open(sealed, { projectId, ownerId, purpose, version: row.version }) }
 }
 
-/** Removes every value of an owner. None is success. */
+/** Removes all values of an owner. Succeeds if there are none. */
 export async function removeSealed(db: Queries, projectId: string | null, ownerId: string): Promise<void> {
   await db
     .deleteFrom('sealed_values')
