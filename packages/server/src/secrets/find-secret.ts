@@ -5,10 +5,13 @@ import { moment } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SecretRow } from '../store/tables.ts'
 
-/** What the sealed value of a secret is stored as. */
+/** The purpose of the sealed value of a secret. */
 export const secretPurpose = 'secret value'
 
-/** A project's secret that has not been deleted, by id or name; undefined where there is none. */
+/**
+ * Returns a project's secret by id or name, except deleted ones. Returns undefined if there is
+ * none.
+ */
 export async function secretOf(db: Queries, projectId: string, reference: string): Promise<SecretRow | undefined> {
   return db
     .selectFrom('secrets')
@@ -19,7 +22,7 @@ export async function secretOf(db: Queries, projectId: string, reference: string
     .executeTakeFirst()
 }
 
-/** A project's secret. One of another project is the same as none. */
+/** Returns a project's secret. A secret of another project is not found. */
 export async function findSecret(db: Queries, projectId: string, reference: string): Promise<SecretRow> {
   const row = await secretOf(db, projectId, reference)
   if (row === undefined) throw await secretNotFound(db, projectId, reference)
@@ -50,7 +53,7 @@ export async function secretNotFound(
   return nameNotFound('secret_not_found', reference, names, issues)
 }
 
-/** A secret as the API shows it: nothing of its value. */
+/** Returns a secret as the API shows it, without its value. */
 export function presentSecret(row: SecretRow & { readonly provider_name: string | null }): Secret {
   return {
     secret_id: row.secret_id as Secret['secret_id'],

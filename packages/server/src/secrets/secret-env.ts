@@ -5,7 +5,7 @@ import type { Service } from '../service.ts'
 import { secretValue } from './secret-values.ts'
 
 /**
- * The variables of a runtime's secrets: placeholders, and the value itself where it is to be
+ * Returns the variables of a runtime's secrets. Each is a placeholder, or the value itself if it is
  * inside.
  */
 export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Readonly<Record<string, string>>> {
@@ -16,7 +16,7 @@ export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Read
   return env
 }
 
-/** What stands in those variables: texts that nobody outside is to read. */
+/** Returns the values of those variables, which nobody outside may read. */
 export async function secretValues(service: Service, ref: RuntimeRef): Promise<readonly string[]> {
   return Object.values(await secretEnv(service, ref))
 }

@@ -45,7 +45,8 @@ async function createSecret({ service, caller, body, newId }: Call<'createSecret
       .where('project_id', '=', caller.projectId)
       .where('secret_id', '=', secretId)
       .executeTakeFirst()
-    if (earlier !== undefined) return present(changes, earlier) // The same id is the same request again, whose answer was lost.
+    // The same id is a repeated request whose answer was lost.
+    if (earlier !== undefined) return present(changes, earlier)
     return store(service, changes, { caller, secretId, body })
   })
   return { status: 201, json }
@@ -108,7 +109,7 @@ async function listSecrets({ service, caller, query }: Call<'listSecrets'>): Pro
   return answerPage(pageOfRows(rows, query.limit, { present: presentSecret, log: service.log }))
 }
 
-/** Gives a secret a new version. When this answers, every runtime that has it follows. */
+/** Gives a secret a new version. When this returns, all its runtimes follow. */
 async function replaceSecret({ service, caller, params, body }: Call<'replaceSecret'>): Promise<Answer> {
   const { projectId } = caller
   const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
@@ -124,8 +125,8 @@ async function replaceSecret({ service, caller, params, body }: Call<'replaceSec
 }
 
 /**
- * Changes a secret, and has the runtimes that have it follow what is stored, also where the change
- * failed: one whose error was seen may have been made.
+ * Changes a secret and applies the stored version to its runtimes. A change that returned an error
+ * may still have been made, so this happens after failures too.
  */
 async function following<Result>(
   { store, networks }: Service,
@@ -169,7 +170,7 @@ async function write(
 }
 
 /**
- * Deletes a secret: its value is gone at once, its row stays for as long as runtimes have its
+ * Deletes a secret. Its value is removed immediately. Its row stays while runtimes have its
  * placeholder.
  */
 async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): Promise<Answer> {
@@ -204,7 +205,10 @@ async function putValue(
   })
 }
 
-/** Runtimes that have the secret were made with its place. */
+/**
+ * Throws if a change affects the place or the variable of a secret. Its runtimes were made with
+ * them.
+ */
 function refuseOtherPlace(current: SecretRow, { env, env_name }: ReplaceSecret): void {
   if ((env ?? current.inside === 1) === (current.inside === 1) && (env_name ?? current.env_name) === current.env_name)
     return
@@ -220,7 +224,10 @@ function refuseMeaningless(current: SecretRow, body: ReplaceSecret): void {
   }
 }
 
-/** What is put into a runtime once has to stay good for as long as it lives. */
+/**
+ * Refuses providers of expiring values. A value inside a runtime has to stay valid for the
+ * runtime's life.
+ */
 function refuseExpiringInside(provider: ProviderRow | null): void {
   if (provider === null || settingsOf(provider).type === 'static') return
   throw invalidField('/provider', 'makes values that expire: they cannot be put into runtimes (env)')

@@ -7,13 +7,13 @@ import type { Store } from '../store/open-store.ts'
 import type { SecretRow } from '../store/tables.ts'
 import { secretPurpose } from './find-secret.ts'
 
-/** A secret's value at this moment. */
+/** The current value of a secret. */
 export interface SecretValue {
   readonly value: string
   readonly version: number
 }
 
-/** What values are made from. */
+/** The sources of values. */
 export interface ValueSources {
   readonly store: Store
   readonly masterKeys: MasterKeys
@@ -22,9 +22,9 @@ export interface ValueSources {
 }
 
 /**
- * The value of a secret now, for one runtime: read each time it is needed, so that a new version or
- * a deletion acts with the next request. Null where the secret is gone. Rejects where a provider
- * cannot give one.
+ * Returns the current value of a secret for one runtime. It is read for each use, so that a new
+ * version or a deletion applies to the next request. Returns null if the secret was deleted.
+ * Rejects if a provider fails.
  */
 export async function secretValue(
   sources: ValueSources,
