@@ -6,7 +6,10 @@ import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.ts'
 
-/** What is to be kept with a snapshot of a runtime, in whose programs `former` is known. */
+/**
+ * Returns the settings of a snapshot of a runtime. `former` has the facts of its network that its
+ * programs know.
+ */
 export async function captureSettings(
   service: Service,
   row: RuntimeRow,
@@ -28,8 +31,8 @@ export async function captureSettings(
 }
 
 /**
- * What a build upon the runtime's own source begins with; where that is gone or another one by now,
- * what is known of the runtime.
+ * Returns the initial settings of a build on the runtime's source. If the source was deleted or
+ * replaced, they come from the runtime.
  */
 async function buildSettings(
   { store }: Service,

@@ -4,8 +4,8 @@ import type { Service } from '../service.ts'
 import { findSnapshot } from './find-snapshot.ts'
 
 /**
- * Deletes a snapshot. Runtimes of it go on, those that are starting among them; what it has of the
- * disk goes when nobody needs it any more.
+ * Deletes a snapshot. Its runtimes continue, including those that are starting. Its files are
+ * removed when nothing uses them.
  */
 export async function deleteSnapshot(
   service: Service,

@@ -5,7 +5,7 @@ import { comparedNames, idNotFound, nameNotFound } from '../missing/not-found.ts
 import type { Queries } from '../store/open-store.ts'
 import type { SnapshotRow } from '../store/tables.ts'
 
-/** A project's snapshot by name or id. One that failed has let go of its name. */
+/** Returns a project's snapshot by name or id. A failed snapshot is not found by its name. */
 export async function findSnapshot(
   db: Queries,
   { projectId, reference }: { projectId: string; reference: string },
@@ -34,7 +34,7 @@ async function notFound(db: Queries, projectId: string, reference: string): Prom
   })
 }
 
-/** Refuses a snapshot that nothing can be made from. */
+/** Throws if nothing can be made from a snapshot in its state. */
 export function requireWritten(row: SnapshotRow): void {
   const { state, name, snapshot_id, state_reason_json } = row
   if (state === 'ready') return

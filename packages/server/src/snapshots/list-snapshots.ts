@@ -3,7 +3,7 @@ import type { Service } from '../service.ts'
 import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import { presentSnapshot } from './present-snapshot.ts'
 
-/** A project's snapshots, newest first. */
+/** Returns a project's snapshots, newest first. */
 export async function listSnapshots(
   { store, log }: Service,
   projectId: string,

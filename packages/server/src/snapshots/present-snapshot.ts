@@ -2,7 +2,7 @@ import type { Snapshot } from '@holt/protocol'
 import { moment } from '../store/moment.ts'
 import type { SnapshotRow } from '../store/tables.ts'
 
-/** A stored snapshot as the API shows it. */
+/** Returns a stored snapshot as the API shows it. */
 export function presentSnapshot(row: SnapshotRow): Snapshot {
   return {
     snapshot_id: row.snapshot_id as Snapshot['snapshot_id'],

@@ -1,12 +1,12 @@
 import type { Service } from '../service.ts'
 import { failSnapshot } from './snapshot-rows.ts'
 
-/** Why a snapshot failed whose process died. */
+/** The failure of a snapshot whose process died. */
 const interrupted = { code: 'interrupted', message: 'The service stopped while it wrote this snapshot.' } as const
 
 /**
- * Ends the snapshots that an earlier process was writing. What there is of them belongs to nobody
- * from then on, and is collected.
+ * Ends the snapshots that an earlier process was writing. Their files have no owner then, and the
+ * collector removes them.
  */
 export async function failUnwritten(service: Service): Promise<void> {
   const rows = await service.store.db.selectFrom('snapshots').selectAll().where('state', '=', 'writing').execute()

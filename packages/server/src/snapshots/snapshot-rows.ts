@@ -8,14 +8,14 @@ import { requireRoom } from '../store/named-rows.ts'
 import type { Queries } from '../store/open-store.ts'
 import type { SnapshotRow, Tables } from '../store/tables.ts'
 
-/** Writes the row of a snapshot before anything of it exists. */
+/** Inserts the row of a snapshot before any of its files exist. */
 export async function insertSnapshot(
   service: Service,
   row: Insertable<Tables['snapshots']> & { readonly state: 'writing' },
 ): Promise<SnapshotRow> {
   return service.store.change(async (changes) => {
     await requireRoom(changes, 'snapshots', row.project_id)
-    // How many bytes it will have is not known yet: where none is left it is not begun.
+    // The size is not known yet. A snapshot is not begun if no bytes are left.
     await requireQuotas(service, changes, { projectId: row.project_id, adds: { snapshot_bytes: 1 } })
     await requireFreeSnapshotName(changes, row)
     const stored = await changes.insertInto('snapshots').values(row).returningAll().executeTakeFirstOrThrow()
@@ -25,8 +25,8 @@ export async function insertSnapshot(
 }
 
 /**
- * Says that a snapshot is ready, with what is known of it by then. Null where it was deleted
- * meanwhile. Refuses one that is more than its project may have.
+ * Marks a snapshot as ready, with its final facts. Returns null if it was deleted meanwhile. Throws
+ * if it exceeds its project's quota.
  */
 export async function finishSnapshot(
   service: Service,
@@ -41,10 +41,7 @@ export async function finishSnapshot(
   return leave(changes, row, { from: 'writing', facts: { ...facts, state: 'ready' }, reason: null, at: service.now() })
 }
 
-/**
- * Says that a snapshot could not be written, and why. One that was deleted meanwhile is as it is,
- * and so is one that is ready though nobody could say so.
- */
+/** Marks a snapshot as failed, with the reason. A deleted or a ready one stays unchanged. */
 export async function failSnapshot(
   { store, now }: Service,
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
@@ -53,14 +50,12 @@ export async function failSnapshot(
   await store.change((changes) => leave(changes, row, { from: 'writing', ...asFailed(reason), at: now() }))
 }
 
-/** Says that a snapshot is not whole any more, and why. */
+/** Marks a snapshot as incomplete, with the reason. */
 export async function markLacking({ store, now }: Service, row: SnapshotRow, reason: Reason): Promise<void> {
   await store.change((changes) => leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }))
 }
 
-/**
- * Says that a snapshot that was not whole is so again, unless another one has its name meanwhile.
- */
+/** Marks an incomplete snapshot as ready again, unless another one has its name now. */
 export async function markWhole({ store, now }: Service, row: SnapshotRow): Promise<void> {
   await store.change(async (changes) => {
     if ((await namesake(changes, row)) !== undefined) return
@@ -108,7 +103,7 @@ async function requireFreeSnapshotName(changes: Queries, row: Named): Promise<vo
   })
 }
 
-/** The snapshot that has a name now. */
+/** Returns the snapshot that currently has a name. */
 async function namesake(changes: Queries, { project_id, name }: Named) {
   if (name == null) return undefined
   return changes

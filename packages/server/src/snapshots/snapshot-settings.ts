@@ -4,25 +4,25 @@ import type { SourceSettings } from '../runtimes/source-settings.ts'
 import type { SnapshotRow } from '../store/tables.ts'
 
 /**
- * What is kept with a snapshot for the runtimes and builds that begin with it. The values of
- * secrets are not among it.
+ * The settings of a snapshot for the runtimes and builds that start from it. They do not include
+ * the values of secrets.
  */
 export interface SnapshotSettings extends SourceSettings {
   readonly user: string
   readonly workdir: string
-  /** What a build on top of its files begins with. */
+  /** The initial settings of a build on its files. */
   readonly build: TemplateBase['settings']
-  /** Placeholders, by the secret's id. */
+  /** The placeholders by the ids of their secrets. */
   readonly placeholders: Readonly<Record<string, string>>
   readonly addresses: readonly SyntheticAddress[]
   /**
-   * The certificate of the authority that its programs trust; its key is sealed under the
+   * The certificate of the authority that its programs trust. The key is sealed under the
    * snapshot's id.
    */
   readonly caCertificate: string | null
 }
 
-/** What is kept with a snapshot that is ready. */
+/** Returns the settings of a ready snapshot. */
 export function snapshotSettingsOf({ settings_json }: Pick<SnapshotRow, 'settings_json'>): SnapshotSettings {
   return JSON.parse(settings_json)
 }

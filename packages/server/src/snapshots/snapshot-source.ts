@@ -21,8 +21,8 @@ interface SnapshotCreate<Refused extends null> {
 }
 
 /**
- * What a runtime of a snapshot is made from. One of memory goes on as it was, at its own size; one
- * of files boots in any class and size.
+ * Returns the source of a runtime from a snapshot. With memory, the runtime continues as it was, at
+ * the snapshot's size. With files only, it boots in any class and size.
  */
 export async function snapshotSource<Refused extends null>(
   service: Service,
@@ -67,7 +67,9 @@ export async function snapshotSource<Refused extends null>(
   }
 }
 
-/** Memory was written at one size, by one class. */
+/**
+ * Throws if a create asks for another size or class. Memory was written at one size, by one class.
+ */
 function requireSameSize(row: SnapshotRow, { cpu, memory, isolation }: CreateRuntime): void {
   const issues = [
     { pointer: '/cpu', asked: cpu, has: row.cpu, unit: '' },
@@ -83,7 +85,7 @@ function requireSameSize(row: SnapshotRow, { cpu, memory, isolation }: CreateRun
   })
 }
 
-/** As for its template, where that is still there. */
+/** Returns the default policy of the snapshot's template, if the template still exists. */
 async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: readonly string[]) {
   const template = await service.store.db
     .selectFrom('templates')
@@ -95,8 +97,8 @@ async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: read
 }
 
 /**
- * What its programs know of the network: those in its memory all, what its files may have written
- * down of it the placeholders alone.
+ * Returns the facts of the network that its programs know. Programs in memory know all of them.
+ * Files may only contain the placeholders.
  */
 async function formerOf(
   { store, masterKeys }: Service,

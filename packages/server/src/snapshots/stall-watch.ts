@@ -1,7 +1,7 @@
 /**
- * Tells a source that sends nothing any more from a reader that is slow: only the time that is
- * spent waiting for the source counts. What waits for it ends with `signal`, which the source has
- * to obey too; `watched` rejects with its reason whether the source does or not.
+ * Detects a source that has stalled, as opposed to a slow reader: only waits for the source count.
+ * `signal` aborts the operations that depend on the source, and the source must obey it too.
+ * `watched` rejects with the signal's reason even if the source ignores it.
  */
 export class StallWatch {
   readonly #timeoutMs: number
@@ -13,12 +13,12 @@ export class StallWatch {
     this.#makeError = makeError
   }
 
-  /** Aborted when the source has stalled; the reason is the error that was given. */
+  /** Aborted when the source has stalled. The reason is the error from `makeError`. */
   get signal(): AbortSignal {
     return this.#stop.signal
   }
 
-  /** What the source sends, each piece waited for. */
+  /** Yields the items of the source, with a time limit for each. */
   async *watched<Item>(source: AsyncIterable<Item>): AsyncGenerator<Item> {
     const items = source[Symbol.asyncIterator]()
     let open = true
@@ -32,7 +32,7 @@ export class StallWatch {
         yield next.value
       }
     } finally {
-      // A source that has stalled is not waited for: the signal ends it.
+      // A stalled source is not awaited, because the signal ends it.
       if (open && !this.signal.aborted) await items.return?.()
     }
   }

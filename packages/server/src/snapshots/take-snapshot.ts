@@ -15,16 +15,16 @@ import { captureSettings } from './capture-settings.ts'
 import { failSnapshot, finishSnapshot, insertSnapshot } from './snapshot-rows.ts'
 import { type Written, writeSnapshot } from './write-snapshot.ts'
 
-/** Of which runtime, under which id, as asked for. */
+/** The runtime, the id and the settings of a new snapshot. */
 export interface SnapshotCreation extends RuntimeRef {
   readonly snapshotId: string
   readonly request: CreateSnapshot
 }
 
 /**
- * Takes a snapshot of a running runtime, which goes on whatever happens. The row is there before
- * anything of the snapshot is, and says `ready` when all of it is durable. It is written to its end
- * though the client may be gone: whoever asks again under the same id is answered what came of it.
+ * Takes a snapshot of a running runtime, which always continues. The row exists before the files,
+ * and is `ready` when all of them are durable. The snapshot is completed even if the client
+ * disconnects. A repeated request with the same id returns its result.
  */
 export async function takeSnapshot(service: Service, creation: SnapshotCreation): Promise<SnapshotRow> {
   const earlier = await findEarlier(service, creation)
@@ -46,7 +46,7 @@ export async function takeSnapshot(service: Service, creation: SnapshotCreation)
     result = 'ready'
     return ready
   } catch (error) {
-    // A change whose error was seen may have been made.
+    // A change that returned an error may still have been made.
     const now = await snapshotRow(service, creation)
     if (now?.state === 'ready') {
       result = 'ready'
@@ -59,7 +59,10 @@ export async function takeSnapshot(service: Service, creation: SnapshotCreation)
   }
 }
 
-/** The snapshot of an earlier try under the same id, where only the answer was lost. */
+/**
+ * Returns the snapshot of an earlier request with the same id, whose answer was lost. Throws its
+ * error if it failed.
+ */
 async function findEarlier(service: Service, creation: SnapshotCreation): Promise<SnapshotRow | null> {
   const row = await snapshotRow(service, creation)
   if (row === undefined || row.state === 'ready') return row ?? null
@@ -79,7 +82,10 @@ function snapshotRow(
     .executeTakeFirst()
 }
 
-/** Writes the row, or sees to it that none stays which nobody writes a snapshot for. */
+/**
+ * Inserts the row. If that fails, marks a row that may exist as failed, because nobody would write
+ * its snapshot.
+ */
 async function insertOrFail(service: Service, row: ReturnType<typeof newRow>): Promise<SnapshotRow> {
   try {
     return await insertSnapshot(service, row)
@@ -89,7 +95,7 @@ async function insertOrFail(service: Service, row: ReturnType<typeof newRow>): P
   }
 }
 
-/** Why there is no snapshot, as whoever asked first was told. */
+/** Returns the failure of a snapshot, as the first client received it. */
 function failureOf({ state_reason_json }: SnapshotRow): { code: ErrorCode; message: string } {
   const reason: Reason | null = state_reason_json === null ? null : JSON.parse(state_reason_json)
   if (reason === null) return { code: 'unavailable', message: 'The service did not finish this snapshot.' }
@@ -129,14 +135,16 @@ interface Writing {
   readonly runtime: RuntimeRow
 }
 
-/** Makes what was written a snapshot, in one transaction with all that its runtimes need. */
+/**
+ * Marks the written snapshot as ready, in one transaction with everything that its runtimes need.
+ */
 async function publish(
   service: Service,
   { row, runtime, written, before }: Writing & { written: Written; before: FormerNetwork },
 ): Promise<SnapshotRow> {
   const { projectId, runtimeId } = { projectId: row.project_id, runtimeId: row.runtime_id }
-  // What its programs came to know until the last moment; a runtime that was deleted since has let
-  // go of its authority.
+  // Includes facts that the programs learned until the end. The authority of a runtime that was
+  // deleted meanwhile is gone, so the earlier facts are used.
   const after = await formerNetwork(service, { projectId, runtimeId })
   const former = after.ca === null ? before : after
   const settings = await captureSettings(service, runtime, former)
@@ -158,8 +166,7 @@ async function publish(
 }
 
 /**
- * Says in the row why a snapshot could not be written, has what there is of it collected, and
- * answers the client's error.
+ * Marks a snapshot as failed, requests the collection of its files, and returns the client's error.
  */
 async function giveUp(service: Service, { row, runtime, error }: Writing & { error: unknown }): Promise<HoltError> {
   const { log, builds } = service
@@ -168,7 +175,7 @@ async function giveUp(service: Service, { row, runtime, error }: Writing & { err
   try {
     await failSnapshot(service, row, { code: failure.code, message: failure.message })
   } catch (failed) {
-    // The next start of the service finds the row, and ends it.
+    // The next start of the service finds the row and ends it.
     log.error({ err: failed, snapshot_id: row.snapshot_id }, 'the end of a snapshot could not be written')
   }
   builds.holds.release(row.snapshot_id)

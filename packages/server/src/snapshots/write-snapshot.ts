@@ -8,28 +8,25 @@ import type { Service } from '../service.ts'
 import type { RuntimeRow, SnapshotRow } from '../store/tables.ts'
 import { StallWatch } from './stall-watch.ts'
 
-/** No image is larger, whatever disk a runtime has. */
+/** The largest image, for any disk size. */
 const maxImageBytes = 64 * 2 ** 30
 
-/**
- * How often files are read anew that could not be read to their end, because the runtime was
- * written down meanwhile.
- */
+/** The most attempts to read all files. A checkpoint of the runtime interrupts an attempt. */
 const maxReadings = 3
 
 /**
- * A guest that sends nothing of its files for so long sends no more. A quiet one walks a large
- * tree, which is seconds.
+ * The time without data after which a guest has stalled, in milliseconds. The walk of a large tree
+ * is quiet for seconds.
  */
 const stallTimeoutMs = 60_000
 
-/** What was written, durably. */
+/** The durable result of a write. */
 export interface Written {
   readonly imageDigest: string
   readonly sizeBytes: number
 }
 
-/** Writes what a snapshot's kind says of its runtime, which goes on. */
+/** Writes the memory or the files of a runtime, by the snapshot's kind. The runtime continues. */
 export async function writeSnapshot(
   service: Service,
   { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },
@@ -41,10 +38,7 @@ export async function writeSnapshot(
   return { imageDigest: runtime.image_digest, sizeBytes }
 }
 
-/**
- * Reads the files of a runtime, while it runs, into an image of their own. The image is held for
- * the snapshot.
- */
+/** Reads the files of a running runtime into an image. The image is held for the snapshot. */
 async function writeFiles(
   service: Service,
   work: { row: SnapshotRow; runtime: RuntimeRow },
@@ -64,8 +58,8 @@ async function writeFiles(
 }
 
 /**
- * What the guest sends is a stranger's work: it may be slow, or stop. Nobody waits for it but this
- * snapshot, and that not for ever.
+ * Imports the guest's files. The guest is untrusted: it may be slow, or stop. Only this snapshot
+ * waits for it, with a time limit.
  */
 async function importFiles(
   { engine, links, builds }: Service,
@@ -76,7 +70,7 @@ async function importFiles(
   if (images === null) throw new HoltError('not_supported_here', 'This host keeps no images.')
   const base = runtime.image_digest as ImageDigest
   const below = (await images.list()).find(({ digest }) => digest === base)?.sizeBytes ?? 0
-  // No honest runtime has more than its image and what fits on its disk, with some room for holes.
+  // An honest runtime has at most its image and the content of its disk, with a margin for holes.
   const maxBytes = Math.min(maxImageBytes, below + 2 * runtime.disk_mib * 2 ** 20)
   const beforePublish = (digest: ImageDigest) => builds.holds.beforePublish(row.snapshot_id, digest)
   const watch = new StallWatch(stallTimeoutMs, stalled)
@@ -90,7 +84,7 @@ async function importFiles(
 const stalled = () =>
   new HoltError('timeout', `The runtime sent nothing of its files for ${stallTimeoutMs / 1000} seconds.`)
 
-/** Refuses files that the host has no room for beside its reserve. */
+/** Throws if the host lacks space for the files beside its reserve. */
 async function requireRoom({ engine, config }: Service, { runtime_id }: RuntimeRow): Promise<void> {
   const { diskFreeMiB } = await engine.describe()
   const used = (await engine.ability('disks')?.usedBytes(runtime_id)) ?? 0
