@@ -4,29 +4,27 @@ import { clientLeft } from '../metrics/http-metrics.ts'
 import type { Service } from '../service.ts'
 import { type RequestContext, runFor } from './request-context.ts'
 
-/** What a client may call its request: it stands in logs and answers as it is. */
+/** The form of a client's request id. It is copied into logs and answers. */
 const soundId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/**
- * The id that a client gives a request; null where it gives none, or one that is not fit for it.
- */
+/** Returns the client's id of a request. Returns null if there is none, or if its form is wrong. */
 export function givenRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && soundId.test(header) ? header : null
 }
 
-/** The paths of the table as they are registered, each with its path in the table. */
+/** The paths in the route table, by their registered form. */
 const paths: ReadonlyMap<string, string> = new Map(
   Object.values<Route>(routes).map(({ path }) => [registeredPath(path), path]),
 )
 
-/** A path of the table as the router has it. */
+/** Returns a path of the table in the router's form. */
 export function registeredPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /**
- * Has every request counted, traced and, at level `debug`, written to the log when it has ended.
- * All that works for it knows its id.
+ * Counts and traces every request, and logs its end at level `debug`. All work for a request knows
+ * its id.
  */
 export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: Service): void {
   const answeredAt = new WeakMap<FastifyRequest, number>()
@@ -34,8 +32,9 @@ export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: 
     const route = paths.get(request.routeOptions.url ?? '') ?? 'none'
     const { method } = request
     const begunAt = performance.now()
-    // A body that breaks off in a pipeline takes the socket from its request, so that the answer
-    // can still be sent (`destroyer` of `lib/internal/streams/destroy.js`).
+    // Read at the start. A body that breaks off in a pipeline detaches the socket from its request,
+    // so that the answer can still be sent. This is `destroyer` of
+    // `lib/internal/streams/destroy.js` in Node.
     const peer = request.socket.remoteAddress
     const span = tracer.beginRequest(`${method} ${route}`, request.headers, {
       'http.request.method': method,

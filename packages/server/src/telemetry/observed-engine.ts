@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { observeLink } from './observed-link.ts'
 import type { SpanFacts, Tracer } from './tracer.ts'
 
-/** The destinations of what is seen of an engine. */
+/** The destinations of an engine's measurements. */
 interface ObserverParts {
   readonly metrics: Metrics
   readonly tracer: Tracer
@@ -11,7 +11,7 @@ interface ObserverParts {
   readonly onFallback: (spec: RuntimeSpec, fallback: Fallback) => void
 }
 
-/** An engine whose verbs are measured and traced. */
+/** Returns an engine whose verbs are measured and traced. */
 export function observeEngine(engine: Engine, parts: ObserverParts): Engine {
   const observe = observerOf(parts)
   const abilities = {
@@ -25,7 +25,7 @@ export function observeEngine(engine: Engine, parts: ObserverParts): Engine {
     ensure: (spec, signal) => {
       const facts = { 'holt.isolation': spec.isolation, 'holt.restores': spec.checkpointId !== null }
       return observe('ensure', { 'holt.runtime_id': spec.id, ...facts }, async () => {
-        // A repeated `ensure` of a runtime that runs is no second fallback.
+        // A repeated `ensure` of a running runtime is not another fallback.
         const ranBefore = spec.checkpointId !== null && (await engine.inspect(spec.id))?.state === 'running'
         await engine.ensure(spec, signal)
         if (spec.checkpointId === null || ranBefore) return
@@ -65,7 +65,7 @@ function observerOf({ metrics, tracer }: Pick<ObserverParts, 'metrics' | 'tracer
   }
 }
 
-/** The observed one of an ability, made when it is first asked for. */
+/** Caches the observed form of an ability, which is made on first use. */
 function once<Ability extends object>(observed: (ability: Ability) => Ability): (ability: Ability) => Ability {
   const known = new WeakMap<Ability, Ability>()
   return (ability) => {

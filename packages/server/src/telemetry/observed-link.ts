@@ -1,7 +1,7 @@
 import type { GuestLink, GuestRequest } from '@holt/engine'
 import type { Tracer } from './tracer.ts'
 
-/** A link whose requests are traced until their answer begins. */
+/** Returns a link whose requests are traced until their answer begins. */
 export function observeLink(link: GuestLink, tracer: Tracer): GuestLink {
   return {
     get connected() {
@@ -12,7 +12,7 @@ export function observeLink(link: GuestLink, tracer: Tracer): GuestLink {
 }
 
 /**
- * The path without what a client or a runtime has put into it: what comes after a list's name, and
+ * Returns the path without parts from a client or a runtime: the segment after a list's name, and
  * the query.
  */
 function nameOf({ path }: GuestRequest): string {

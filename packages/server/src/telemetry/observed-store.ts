@@ -2,7 +2,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Tracer } from './tracer.ts'
 
-/** A store whose changes are measured and traced. */
+/** Returns a store whose changes are measured and traced. */
 export function observeStore(store: Store, { metrics, tracer }: { metrics: Metrics; tracer: Tracer }): Store {
   return {
     ...store,

@@ -3,9 +3,7 @@ import { version } from '../config/version.ts'
 import type { Log } from '../service.ts'
 import { noTracer, type Tracer } from './tracer.ts'
 
-/**
- * The tracer that the settings ask for. Where they ask for none, its library is not even loaded.
- */
+/** Returns the tracer of the settings. The library is only loaded if tracing is on. */
 export async function openTracer(
   { tracing }: { readonly tracing: TracingConfig | null },
   { log, installationId }: { readonly log: Log; readonly installationId: string },

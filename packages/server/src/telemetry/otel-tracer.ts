@@ -24,29 +24,29 @@ import { currentRequest, runFor } from './request-context.ts'
 import type { ActiveSpan, SpanFacts, Tracer } from './tracer.ts'
 
 /**
- * What is not sent by then when the service stops is lost: a stop does not wait for a collector
- * that is away.
+ * The time limit for the last spans at a stop, in milliseconds. A stop does not wait for an absent
+ * collector.
  */
 const closeTimeoutMs = 2_000
 
-/** A collector that is away is said so often. */
+/** The least interval between warnings about the collector, in milliseconds. */
 const complaintMs = 60_000
 
-/** Longer texts are cut. */
+/** The most characters of a value. Longer texts are cut. */
 const maxValueLength = 256
 
-/** What the tracer is made with. */
+/** The settings of the tracer. */
 export interface OtelOptions {
   readonly log: Log
   readonly version: string
   readonly installationId: string
-  /** The share of requests that are traced where their client does not say. */
+  /** The share of requests that are traced if the client does not decide. */
   readonly sampleRatio: number
 }
 
 /**
- * A tracer that sends spans by OTLP over HTTP, in batches. Where to is told by the environment
- * (https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+ * Returns a tracer that sends spans by OTLP over HTTP, in batches. The environment names the
+ * destination (https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
  */
 export function openOtelTracer({ log, version, installationId, sampleRatio }: OtelOptions): Tracer {
   diag.setLogger(complaints(log), DiagLogLevel.WARN)
@@ -97,7 +97,7 @@ class OtelTracer implements Tracer {
   async close(): Promise<void> {
     const timer = Promise.withResolvers<void>()
     const timeout = setTimeout(timer.resolve, closeTimeoutMs)
-    // What could not be sent has been complained about.
+    // A failure to send was already logged.
     await Promise.race([this.#provider.shutdown().catch(() => {}), timer.promise])
     clearTimeout(timeout)
   }
@@ -122,7 +122,7 @@ class OtelSpan implements ActiveSpan {
     this.span.setAttributes(facts)
   }
 
-  /** An error is told by its kind: its message may quote what a client sent. */
+  /** Ends the span. An error is recorded by its kind, because its message may quote a client. */
   end(error?: unknown): void {
     if (error !== undefined) {
       this.span.setAttribute('error.type', kindOf(error))
@@ -137,8 +137,8 @@ function contextOf(span: ActiveSpan | null): Context {
 }
 
 /**
- * The kind of an engine's error, the code of the catalogue's and of the system's, else the name of
- * the class.
+ * Returns the kind of an engine's error, the code of the catalogue's or the system's, or else the
+ * class name.
  */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
@@ -147,9 +147,9 @@ function kindOf(error: unknown): string {
 }
 
 /**
- * The span that a client says a request belongs to
- * (https://www.w3.org/TR/trace-context/#traceparent-header); null where it says none, or nothing
- * sound.
+ * Returns the parent span that a client names
+ * (https://www.w3.org/TR/trace-context/#traceparent-header). Returns null if there is none, or if
+ * the header is invalid.
  */
 export function parseTraceparent(header: string | string[] | undefined): SpanContext | null {
   if (typeof header !== 'string') return null
@@ -160,7 +160,7 @@ export function parseTraceparent(header: string | string[] | undefined): SpanCon
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }
 
-/** What the library complains of, not more than once a minute. */
+/** Returns a logger for the library's warnings, with at most one a minute. */
 function complaints(log: Log) {
   let last = Number.NEGATIVE_INFINITY
   const warn = (message: string) => {

@@ -1,28 +1,31 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ActiveSpan } from './tracer.ts'
 
-/** What is known of the request that somebody works for. */
+/** The context of the request that the present work belongs to. */
 export interface RequestContext {
   readonly requestId: string
-  /** Whose key it came with; null before that is known, and where the route takes none. */
+  /** The caller. Null before authentication, and if the route takes no key. */
   caller: { readonly keyId: string; readonly projectId: string } | null
-  /** The span that is under way; null where nothing is traced. */
+  /** The current span. Null if nothing is traced. */
   readonly span: ActiveSpan | null
 }
 
 const storage = new AsyncLocalStorage<RequestContext>()
 
-/** The request that is worked for; undefined where it is none, as in the loops of the service. */
+/**
+ * Returns the context of the current request. Returns undefined outside of one, for example in the
+ * service's loops.
+ */
 export function currentRequest(): RequestContext | undefined {
   return storage.getStore()
 }
 
-/** Runs work for a request, with all that it begins. */
+/** Runs work in the context of a request. Everything that it begins inherits the context. */
 export function runFor<Result>(context: RequestContext, work: () => Result): Result {
   return storage.run(context, work)
 }
 
-/** Notes whose key a request has. */
+/** Records the caller of the current request. */
 export function noteCaller(caller: NonNullable<RequestContext['caller']>): void {
   const context = storage.getStore()
   if (context !== undefined) context.caller = caller

@@ -1,36 +1,36 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * What a span is told: ids, names of routes and verbs, numbers. Never text of a client, and no
- * secret.
+ * The attributes of a span: ids, names of routes and verbs, numbers. They never have a client's
+ * text or a secret.
  */
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>
 
-/** A span that is under way. */
+/** A span in progress. */
 export interface ActiveSpan {
   readonly traceId: string
   readonly spanId: string
   set(facts: SpanFacts): void
-  /** Ends it; with `error` as one that failed. */
+  /** Ends the span. With `error`, it has failed. */
   end(error?: unknown): void
 }
 
-/** Where spans go (https://opentelemetry.io/docs/specs/otel/trace/api/). */
+/** The destination of spans (https://opentelemetry.io/docs/specs/otel/trace/api/). */
 export interface Tracer {
-  /** Whether anybody looks at them. */
+  /** True if spans are sent. */
   readonly isOn: boolean
-  /** Runs work as a span, below the one that is under way. What it rejects with, this does. */
+  /** Runs work as a child of the current span. Rejects with the error of `work`. */
   span<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result>
   /**
-   * Begins the span of a request, below the one that its `traceparent` names; null where nothing is
-   * traced.
+   * Begins the span of a request, with the parent that its `traceparent` names. Returns null if
+   * nothing is traced.
    */
   beginRequest(name: string, headers: IncomingHttpHeaders, facts: SpanFacts): ActiveSpan | null
-  /** Sends what waits. */
+  /** Sends the waiting spans. */
   close(): Promise<void>
 }
 
-/** Traces nothing, and costs nothing. */
+/** A tracer that does nothing. */
 export const noTracer: Tracer = {
   isOn: false,
   span: (_name, _facts, work) => work(),
