@@ -1,22 +1,22 @@
 import type { Progress } from './template-progress.ts'
 
-/** A finished filesystem tree and how to work in it. Read `tar` once, then dispose. */
+/** A finished filesystem tree with its settings. Read `tar` once, then dispose of it. */
 export interface BaseTree extends AsyncDisposable {
   readonly tar: AsyncIterable<Uint8Array>
-  /** What exactly it was made from, for people. */
+  /** The exact origin, for people. */
   readonly origin: string
   readonly env: Readonly<Record<string, string>>
   readonly user: string
   readonly workdir: string
-  /** What is inside, for people: versions and where they are from. */
+  /** The content for people: versions and their origins. */
   readonly facts: Readonly<Record<string, string>>
 }
 
-/** Where the tree of the base templates comes from. */
+/** The source of the base templates' tree. */
 export interface BaseSource {
-  /** For people. */
+  /** The name for people. */
   readonly name: string
-  /** The same digest gives the same tree, so that one that is there is not made again. */
+  /** Returns a digest that determines the tree, so that an existing tree is not made again. */
   digest(): Promise<string>
   make(options: { readonly onProgress: (progress: Progress) => void; readonly signal: AbortSignal }): Promise<BaseTree>
 }

@@ -7,9 +7,9 @@ import type { TemplateRow } from '../store/tables.ts'
 import { findTemplate } from './find-template.ts'
 
 /**
- * Deletes a template. Its builds are cancelled first. Runtimes of it, and builds on top of it, go
- * on: what they are made of stays for as long as they need it. An agent template is as it was
- * before it was built; all projects have it, so that is for operators.
+ * Deletes a template. Its builds are cancelled first. Its runtimes, and builds on top of it,
+ * continue: their images stay while they are in use. An agent template becomes unbuilt again. All
+ * projects share it, so only operators may do that.
  */
 export async function deleteTemplate(
   service: Service,
@@ -32,7 +32,7 @@ export async function deleteTemplate(
       .where('project_id', '=', projectId)
       .where('template_id', '=', row.template_id)
       .executeTakeFirst()
-    if (one === undefined) return // It went with its first build.
+    if (one === undefined) return // It was deleted with its first build.
     if (one.kind === 'agent') {
       await changes
         .updateTable('templates')

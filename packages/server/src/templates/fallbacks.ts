@@ -2,12 +2,13 @@ import type { Fallback, RuntimeSpec } from '@holt/engine'
 import type { Service } from '../service.ts'
 import { templateName } from './find-template.ts'
 
-/** A log line for each checkpoint is enough; past so many only the metric counts. */
+/** The most logged checkpoints. Beyond that only the metric counts. */
 const mostTold = 1000
 
 /**
- * Counts the runtimes that were booted cold although they have a checkpoint, and logs the first one
- * of each checkpoint: a template has one, and a create a second would fill the log.
+ * Counts the cold boots of runtimes that have a checkpoint. Only the first one of each checkpoint
+ * is logged. All creates of a template share its checkpoint, and one create a second would fill the
+ * log.
  */
 export class Fallbacks {
   readonly #service: () => Pick<Service, 'store' | 'log' | 'metrics'>
@@ -17,7 +18,9 @@ export class Fallbacks {
     this.#service = service
   }
 
-  /** Never rejects: a runtime that runs is not lost for a line of the log. */
+  /**
+   * Counts and logs a fallback. Never rejects, because a log line must not fail a running runtime.
+   */
   async note({ checkpointId, isolation }: RuntimeSpec, { reason, why }: Fallback): Promise<void> {
     const { metrics, log, store } = this.#service()
     metrics.engine.noteFallback({ isolation, reason })
@@ -28,7 +31,7 @@ export class Fallbacks {
       .select(['template_id', 'name', 'tag'])
       .where('checkpoint_id', '=', checkpointId)
       .executeTakeFirst()
-      .catch(() => undefined) // The line is worth more than the name in it.
+      .catch(() => undefined) // The line is logged without the name.
     const of = template === undefined ? {} : { template: templateName(template), template_id: template.template_id }
     log.warn(
       { ...of, checkpoint_id: checkpointId, isolation, reason, why },

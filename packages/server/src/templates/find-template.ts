@@ -12,7 +12,8 @@ const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}
 export const defaultTag = 'latest'
 
 /**
- * A template that a project reads, by name, `name:tag` or id: its own, else one that Holt provides.
+ * Returns a template that a project can read, by name, `name:tag` or id. The project's own have
+ * precedence over Holt's.
  */
 export async function findTemplate(
   { store }: { readonly store: { readonly db: Queries } },
@@ -28,7 +29,7 @@ export async function findTemplate(
             or([and([eb('name', '=', name), eb('tag', '=', tag)]), eb('template_id', '=', reference)]),
           )
           .execute()
-  // A name comes before an id, and the project's own before Holt's.
+  // A name has precedence over an id, and the project's own templates over Holt's.
   const isNamed = (row: TemplateRow) => row.name === name && row.tag === tag
   const named = found.filter(isNamed)
   const row = named.find((one) => one.project_id === projectId) ?? named[0] ?? found[0]
@@ -40,7 +41,7 @@ export async function findTemplate(
 async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
   return nameNotFound('template_not_found', reference, async () => {
     const names: string[] = []
-    // Each on its own: many templates of the project hide none of those that Holt provides.
+    // One query for each project, so that many own templates do not hide Holt's.
     for (const id of readableBy(projectId)) {
       const named = db.selectFrom('templates').select(['name', 'tag']).where('project_id', '=', id)
       const rows = await named.orderBy('created_at', 'desc').limit(comparedNames).execute()
@@ -51,8 +52,8 @@ async function notFound(db: Queries, projectId: string, reference: string): Prom
 }
 
 /**
- * The image of a template that runtimes can be made of. One that is being made is worth waiting
- * for.
+ * Returns the image of a ready template. Throws `unavailable` for a template in progress, so that
+ * the client waits.
  */
 export function requireReady({ templateProgress }: Pick<Service, 'templateProgress'>, row: TemplateRow): string {
   if (row.state === 'ready' && row.image_digest !== null) return row.image_digest
@@ -65,7 +66,10 @@ export function requireReady({ templateProgress }: Pick<Service, 'templateProgre
   })
 }
 
-/** Base templates are tried again by the service itself; others are their author's. */
+/**
+ * Returns the error for a failed template. The service retries base templates itself. Only the
+ * author can correct others.
+ */
 function failed(row: TemplateRow): HoltError {
   const reason = row.state_reason_json === null ? null : (JSON.parse(row.state_reason_json) as { message: string })
   const message = `The template ${templateName(row)} could not be made: ${reason?.message ?? 'the reason is in the log of the service'}`
@@ -84,10 +88,7 @@ function buildOf({ build_id }: TemplateRow): { readonly build_id?: string } {
   return build_id === null ? {} : { build_id }
 }
 
-/**
- * A template as its users write it: the name, and the tag where it is not the one that is meant
- * without.
- */
+/** Returns a template's name for users, with the tag unless it is the default one. */
 export function templateName({ name, tag }: Pick<TemplateRow, 'name' | 'tag'>): string {
   return tag === defaultTag ? name : `${name}:${tag}`
 }

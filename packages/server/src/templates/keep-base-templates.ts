@@ -2,22 +2,22 @@ import { pause } from '../pause.ts'
 import type { Service } from '../service.ts'
 import { type BaseWork, makeBaseTemplates } from './make-base-templates.ts'
 
-/** A registry or a mirror that restarts is back by then. */
+/** The first pause in milliseconds. A registry or mirror that restarts is back by then. */
 const firstWaitMs = 5_000
-/** What stays broken is tried seldom: a try may cost a minute of two cores. */
+/** The longest pause in milliseconds. An attempt may cost a minute of two cores. */
 const longestWaitMs = 10 * 60_000
 
-/** Base templates that are on their way. */
+/** Base templates in progress. */
 export interface BaseTemplates {
-  /** Settles when they are made, or could not be for the first time. */
+  /** Settles when the first attempt has succeeded or failed. */
   readonly tried: Promise<void>
-  /** Settles when they are made, or the service closes. */
+  /** Settles when the templates are made, or when the service closes. */
   readonly ended: Promise<void>
 }
 
 /**
- * Makes the base templates, and tries again what failed: after a few seconds, then ever more
- * seldom, as long as the service runs.
+ * Makes the base templates, and retries after a failure. The pause begins at a few seconds and
+ * doubles, while the service runs.
  */
 export function keepBaseTemplates(service: Service, work: BaseWork, firstMs = firstWaitMs): BaseTemplates {
   const { promise: tried, resolve } = Promise.withResolvers<void>()
@@ -32,8 +32,8 @@ async function repeat(
 ): Promise<void> {
   for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     const made = await makeBaseTemplates(service, work).catch((error) => {
-      // Even the reason could not be stored. A service without new templates still serves the
-      // runtimes that it has.
+      // The reason could not be stored either. A service without new templates still serves its
+      // runtimes.
       service.log.error({ err: error }, 'the base templates could not be made, nor their state be stored')
       return false
     })

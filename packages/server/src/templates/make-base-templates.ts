@@ -9,28 +9,29 @@ import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
 import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
 
 /**
- * How the work divides: the tree, its image, the checkpoints; measured with a tree from packages.
+ * The shares of the work: the tree, its image, the checkpoints. They were measured with a tree from
+ * packages.
  */
 const shares = { tree: 780, image: 170, checkpoints: 50, total: 1000 }
 
-/** A base tree has about this many bytes; only for the progress of writing its image. */
+/** The approximate bytes of a base tree, for the progress of its image. */
 const usualTreeBytes = 900e6
 
-/** Who holds the image until the templates refer to it. */
+/** The holder of the image until the templates refer to it. */
 const holder = 'base templates'
 
-/** What is to be made, and whose it is. */
+/** The source of the templates, and their project. */
 export interface BaseWork {
   readonly projectId: string
   readonly source: BaseSource
 }
 
 /**
- * Makes the system templates, or finds that they are made: one image from the source, and of it one
- * checkpoint per size. The image is made again only when the source or the way images are written
- * changed; runtimes are made of the old one until the new one is ready. A crash on the way leaves
- * rows from which this begins anew. Answers whether they are made; if not, the log and the rows of
- * those that are not ready say why.
+ * Makes the system templates if necessary: one image from the source, and one checkpoint of it per
+ * size. The image is only made again if the source or the image format has changed. Runtimes use
+ * the old one until the new one is ready. After a crash, this begins again from the rows. Returns
+ * true if the templates are made. If not, the log and the rows of the other templates have the
+ * reason.
  */
 export async function makeBaseTemplates(service: Service, { projectId, source }: BaseWork): Promise<boolean> {
   const { log, engine } = service
@@ -60,8 +61,8 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
 }
 
 /**
- * Clears away what an earlier process left half-made. A template that failed then is tried again,
- * and one whose image is gone (as after an import of rows alone) is not ready.
+ * Removes the unfinished work of an earlier process. A failed template is tried again. A template
+ * whose image is missing, for example after an import of rows alone, is not ready.
  */
 async function beginAnew(service: Service, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
   const cleared = await removeUnfinished(service, row)
@@ -71,7 +72,7 @@ async function beginAnew(service: Service, row: TemplateRow, images: ImageStore)
     : cleared
 }
 
-/** What every size shares. */
+/** The columns that all sizes share. */
 type SharedImage = Required<
   Pick<
     TemplateRow,
@@ -119,14 +120,14 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
   }
 }
 
-/** The same digest gives the same image. */
+/** Returns the digest that determines the image. */
 async function digestOf(source: BaseSource, images: ImageStore): Promise<string> {
   return createHash('sha256')
     .update(`${await source.digest()}\0${images.format}`)
     .digest('hex')
 }
 
-/** Says how far the work on these templates is. */
+/** Records the progress of these templates. */
 function tell(
   { templateProgress }: Service,
   rows: readonly TemplateRow[],
@@ -136,7 +137,7 @@ function tell(
     templateProgress.set(template_id, { phase, done: Math.floor(Math.min(done, shares.total)), total: shares.total })
 }
 
-/** Tells how many bytes have passed, once per 8 MiB. */
+/** Passes chunks on and reports the number of bytes, once per 8 MiB. */
 async function* counted(chunks: AsyncIterable<Uint8Array>, tell: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   let bytes = 0
   let told = 0
@@ -149,7 +150,7 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, tell: (bytes: number)
   }
 }
 
-/** Gives one size its image and, where runtimes can be restored, its checkpoint. */
+/** Gives one size its image and, if runtimes can be restored, its checkpoint. */
 async function makeReady(
   service: Service,
   { row, made, onBegin }: { row: TemplateRow; made: SharedImage; onBegin: () => void },
@@ -175,7 +176,8 @@ async function makeReady(
 }
 
 /**
- * A template without a checkpoint boots its runtimes cold: slower, and `has_checkpoint` says so.
+ * Takes the checkpoint of a template. If that fails, the template has none: its runtimes boot cold,
+ * which is slower, and `has_checkpoint` is false.
  */
 async function withCheckpoint(service: Service, row: TemplateRow, checkpoints: Checkpoints): Promise<TemplateRow> {
   try {
@@ -194,8 +196,8 @@ async function withCheckpoint(service: Service, row: TemplateRow, checkpoints: C
 }
 
 /**
- * A host whose disk is full, or that refuses the runtime, has a problem that a ready template would
- * only hide.
+ * Returns true if a template may be ready without a checkpoint. A full disk or a refused runtime is
+ * a problem that a ready template would hide.
  */
 function isWorthGoingOn(error: unknown): boolean {
   return !isEngineError(error) || (error.kind !== 'no_space' && error.kind !== 'not_found')
@@ -206,7 +208,7 @@ async function checkpointsHere({ engine }: Service): Promise<Checkpoints | null>
   return gvisor.available && gvisor.canCheckpoint ? engine.ability('checkpoints') : null
 }
 
-/** Templates that are not ready say why; those that are stay as they are. */
+/** Marks the templates that are not ready as failed, with the reason. Ready ones stay unchanged. */
 async function markFailed(service: Service, projectId: string, error: unknown): Promise<void> {
   const message = reasonOf(error)
   for (const row of await readSystemTemplates(service, projectId)) {
@@ -218,7 +220,7 @@ async function markFailed(service: Service, projectId: string, error: unknown): 
   }
 }
 
-/** What went wrong, for people who do not see the log. */
+/** Returns the reason of a failure, for people without access to the log. */
 function reasonOf(error: unknown): string {
   if (error instanceof BuilderError) return error.message
   if (isEngineError(error) && error.kind === 'no_space') return 'The disk of the service is full.'

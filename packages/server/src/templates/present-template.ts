@@ -7,7 +7,7 @@ import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import type { TemplateProgress } from './template-progress.ts'
 
-/** A stored template as the API shows it. */
+/** Returns a stored template as the API shows it. */
 export function presentTemplate(row: TemplateRow, progress: TemplateProgress): Template {
   return {
     template_id: row.template_id as Template['template_id'],
@@ -41,7 +41,7 @@ export function presentTemplate(row: TemplateRow, progress: TemplateProgress): T
   }
 }
 
-/** The templates that a project reads, its own and those that Holt provides, newest first. */
+/** Returns the templates that a project can read, its own and Holt's, newest first. */
 export async function listTemplates(
   { store, templateProgress, log }: Service,
   projectId: string,

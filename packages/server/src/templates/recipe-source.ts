@@ -7,8 +7,8 @@ import type { BaseSource } from './base-source.ts'
 const distribution = 'distribution packages'
 
 /**
- * The base templates from distribution packages, as a recipe directory says. `npm` is the client
- * that an installation brings, or null for the machine's own.
+ * Returns the source of base templates from distribution packages, by the recipe in a directory.
+ * `npm` is the installation's own client, or null for the machine's.
  */
 export function recipeSource(recipeDir: string, npm: readonly [string, ...string[]] | null): BaseSource {
   return {
@@ -32,8 +32,8 @@ export function recipeSource(recipeDir: string, npm: readonly [string, ...string
 }
 
 /**
- * The base templates from a container image. Its PATH is not taken; every base template has the one
- * of the recipe, whose first place is the environment seeded in the working directory.
+ * Returns the source of base templates from a container image. The image's PATH is not used. Every
+ * base template has the recipe's PATH, which begins with the environment in the working directory.
  */
 export function imageSource(reference: string, recipeDir: string): BaseSource {
   return {
@@ -73,7 +73,7 @@ function factsOf({ debian, python, node, npm, uv, recipe, version, packages }: B
   }
 }
 
-/** A digest over the names and contents of every file below a directory. */
+/** Returns a digest over the names and contents of every file below a directory. */
 async function digestOfTree(dir: string): Promise<string> {
   const hash = createHash('sha256')
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })

@@ -6,44 +6,44 @@ import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 
 /**
- * How long a create waits for an application that starts with its runtime: clients give up after
- * 120 s by default.
+ * The time that a create waits for the runtime's application, in milliseconds. Clients give up
+ * after 120 s by default.
  */
 const readyTimeoutMs = 90_000
 
-/** The most that `on_restore` may take. */
+/** The time limit of `on_restore`, in milliseconds. */
 const onRestoreTimeoutMs = 60_000
 
-/** Time for the guest to answer, beside what a command takes. */
+/** The time for the guest to answer, beyond that of a command, in milliseconds. */
 const graceMs = 10_000
 
-/** What a template has run in each of its runtimes. */
+/** The commands that a template runs in each of its runtimes. */
 export interface TemplateCommands {
   readonly startCmd: string | null
   readonly readyCmd: string | null
   readonly onRestore: string | null
 }
 
-/** What a template's row says of it. */
+/** Returns the commands in a template's row. */
 export function commandsOf({ start_cmd, ready_cmd, on_restore }: TemplateRow): TemplateCommands {
   return { startCmd: start_cmd, readyCmd: ready_cmd, onRestore: on_restore }
 }
 
-/** A runtime that is bound and not handed over yet. */
+/** A runtime that is bound but not yet handed over. */
 export interface BoundRuntime {
   readonly runtimeId: string
   readonly guest: GuestClient
   readonly signal: AbortSignal
-  /** What is inside it that nobody else is to read. */
+  /** Returns the values inside that nobody else may read. */
   readonly secretValues: () => Promise<Iterable<string>>
 }
 
 /**
- * Has the template's application run in a new runtime. What was restored has it already, and
- * nothing is started again; what was booted, in the class `container` or at another size than the
- * template's, starts it and waits until it is ready. Then `on_restore` runs, in both. Rejects with
- * `HoltError` `start_cmd_failed`, `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`, whose
- * words have no secret of the runtime.
+ * Starts the template's application in a new runtime. A restored runtime has it already. A booted
+ * one, of the class `container` or of another size than the template's, starts it and waits until
+ * it is ready. Then `on_restore` runs in both cases. Rejects with `HoltError` `start_cmd_failed`,
+ * `ready_cmd_failed`, `ready_timeout` or `on_restore_failed`. The message has no secret of the
+ * runtime.
  */
 export async function startCommands(
   { engine }: Pick<Service, 'engine'>,
@@ -60,7 +60,10 @@ export async function startCommands(
   }
 }
 
-/** What a command has printed last is quoted, stored and shown: it may be what it was given. */
+/**
+ * Removes the values from an error. It quotes the last output of a command, which may contain its
+ * secrets, and is stored and shown.
+ */
 function without(values: Iterable<string>, { code, message, hint, details }: HoltError): HoltError {
   return new HoltError(code, redactorOf(values)(message), { hint, ...(details === undefined ? {} : { details }) })
 }
@@ -71,7 +74,7 @@ async function runOnRestore(guest: GuestClient, command: string, signal: AbortSi
     runCommand(guest, templateCommand(command, { id, timeout_ms: onRestoreTimeoutMs }), bounded)
   const end = await run(onRestoreId)
     .catch((error) => {
-      // What is restored a second time knows the first one, whose output stays.
+      // A runtime that is restored a second time knows the first command, whose output stays.
       if (error instanceof HoltError && error.code === 'already_exists') return run(makeId('command'))
       throw error
     })
@@ -87,7 +90,7 @@ async function runOnRestore(guest: GuestClient, command: string, signal: AbortSi
 const startCodes = ['start_cmd_failed', 'ready_cmd_failed', 'ready_timeout'] as const
 const failureCodes: readonly ErrorCode[] = [...startCodes, 'on_restore_failed']
 
-/** Whether it is the template's matter that a runtime did not start. */
+/** Returns true if the template is the reason why a runtime did not start. */
 export function isStartFailure({ code }: HoltError): boolean {
   return failureCodes.includes(code)
 }

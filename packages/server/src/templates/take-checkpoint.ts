@@ -5,12 +5,15 @@ import type { Service } from '../service.ts'
 import type { TemplateRow } from '../store/tables.ts'
 import { updateTemplate } from './template-rows.ts'
 
-/** Boot, quiet and write: a second or two, more on a slow disk. */
+/**
+ * The time to boot, quiesce and write, in milliseconds. It takes a second or two, and more on a
+ * slow disk.
+ */
 const seedTimeoutMs = 120_000
 
 /**
- * Boots a runtime of a template's image and size, and keeps it as the checkpoint from which
- * runtimes of that size are restored.
+ * Boots a runtime of a template's image and size, and keeps its checkpoint. Runtimes of that size
+ * are restored from it.
  */
 export async function takeTemplateCheckpoint(
   service: Service,
@@ -43,7 +46,7 @@ export async function takeTemplateCheckpoint(
   return updateTemplate(service, seeded, { seed_id: null, checkpoint_id: checkpointId })
 }
 
-/** Removes what a checkpoint that was not finished has left: its seed and its half. */
+/** Removes the leftovers of an unfinished checkpoint: its seed and its partial files. */
 export async function removeUnfinished(service: Service, template: TemplateRow): Promise<TemplateRow> {
   if (template.seed_id === null) return template
   const signal = AbortSignal.timeout(seedTimeoutMs)

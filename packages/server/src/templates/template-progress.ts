@@ -1,4 +1,4 @@
-/** How far a build is. */
+/** The progress of a build. */
 export interface Progress {
   readonly phase: string
   readonly done: number
@@ -6,8 +6,8 @@ export interface Progress {
 }
 
 /**
- * How far the builds of this process are, by template id. A build does not outlive its process, so
- * neither does this.
+ * The progress of this process's builds, by template id. A build ends with its process, so this is
+ * not stored.
  */
 export class TemplateProgress {
   readonly #progress = new Map<string, Progress>()

@@ -6,7 +6,7 @@ import type { TemplateRow, TemplatesTable } from '../store/tables.ts'
 import { defaultTag } from './find-template.ts'
 
 /**
- * Makes a row for each system template that has none, and answers all of them, the smallest first.
+ * Makes a row for each system template that has none, and returns all of them, the smallest first.
  */
 export async function ensureSystemTemplates(
   { store, now }: Service,
@@ -47,7 +47,7 @@ export async function ensureSystemTemplates(
   return readSystemTemplates({ store }, projectId)
 }
 
-/** The system templates of a project, the smallest first. */
+/** Returns the system templates of a project, the smallest first. */
 export async function readSystemTemplates(
   { store }: Pick<Service, 'store'>,
   projectId: string,
@@ -62,8 +62,8 @@ export async function readSystemTemplates(
 }
 
 /**
- * Changes a template's row if nobody else did since it was read; a change of state is an event as
- * well.
+ * Changes a template's row. Throws if it was changed since it was read. A change of state is also
+ * an event.
  */
 export async function updateTemplate(
   service: Service,
