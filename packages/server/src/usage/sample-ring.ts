@@ -1,8 +1,8 @@
-/** What was seen of a runtime at one moment. */
+/** The measurements of a runtime at one moment. */
 export interface Look {
-  /** Milliseconds since 1970 UTC, to be shown. */
+  /** Milliseconds since 1970 UTC, for display. */
   readonly at: number
-  /** Milliseconds of the clock that is never set, to reckon with. */
+  /** Milliseconds of the monotonic clock, for calculations. */
   readonly moment: number
   readonly cpuUsec: number
   readonly memoryBytes: number
@@ -21,7 +21,7 @@ const fields = [
   'receivedBytes',
 ] as const satisfies readonly (keyof Look)[]
 
-/** The last looks at a runtime, in memory of a fixed size: 56 bytes each. */
+/** The last measurements of a runtime, in memory of a fixed size: 56 bytes each. */
 export class SampleRing {
   readonly #capacity: number
   readonly #numbers: Float64Array
@@ -32,14 +32,14 @@ export class SampleRing {
     this.#numbers = new Float64Array(capacity * fields.length)
   }
 
-  /** Adds a look; the oldest goes where there is no room. */
+  /** Adds a measurement. The oldest is replaced if the ring is full. */
   add(look: Look): void {
     const begin = (this.#added % this.#capacity) * fields.length
     for (const [index, field] of fields.entries()) this.#numbers[begin + index] = look[field]
     this.#added += 1
   }
 
-  /** All looks that are kept, oldest first. */
+  /** Returns all kept measurements, oldest first. */
   looks(): readonly Look[] {
     const kept = Math.min(this.#added, this.#capacity)
     return Array.from({ length: kept }, (_, index) => this.#get((this.#added - kept + index) % this.#capacity))

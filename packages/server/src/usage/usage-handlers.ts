@@ -6,12 +6,12 @@ import { moment } from '../store/moment.ts'
 import type { UsageNow } from './usage-watch.ts'
 import type { RatedLook } from './window.ts'
 
-/** The route of what a runtime takes. */
+/** The route of a runtime's resource use. */
 export const usageHandlers = { runtimeMetrics } satisfies Partial<Handlers>
 
 const bytesPerMiB = 2 ** 20
 
-/** Tells what a runtime takes, without waking it. */
+/** Returns the resource use of a runtime without waking it. */
 async function runtimeMetrics({ service, caller, params, query }: Call<'runtimeMetrics'>): Promise<Answer> {
   const { engine, usage } = service
   const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })

@@ -7,33 +7,37 @@ import type { Service } from '../service.ts'
 import { type Look, SampleRing } from './sample-ring.ts'
 import { type RatedLook, rateOf, windowOf } from './window.ts'
 
-/** So many runtimes are read before requests have their turn: reading one takes some 50 µs. */
+/** The runtimes that are read before requests get a turn. One read takes some 50 µs. */
 const runtimesPerTurn = 16
 
-/** Two looks that are nearer to each other than this tell no rate. */
+/** The least interval of two measurements for a rate, in milliseconds. */
 const rateMs = 1_000
 
-/** A guest that runs counts its processes at once. */
+/**
+ * The time for a guest to count its processes, in milliseconds. A running guest answers at once.
+ */
 const answerTimeoutMs = 1_000
 
-/** What is kept of one runtime. */
+/** The state of one runtime. */
 interface Watched {
   readonly ring: SampleRing
-  /** The last look that is far enough from the one before to tell a rate, and the one before. */
+  /**
+   * The latest measurement with enough distance to the one before for a rate, and the one before.
+   */
   latest: Look
   before: Look | null
-  /** Whether it is on its host. */
+  /** True if the runtime is on its host. */
   here: boolean
 }
 
-/** What a runtime takes now; `processes` is null where nobody can tell. */
+/** The present use of a runtime. `processes` is null if it is unknown. */
 export interface UsageNow extends RatedLook {
   readonly processes: number | null
 }
 
 /**
- * Looks every ten seconds at what each runtime takes, for the last hour, and forgets it with the
- * runtime or the process. One that stands still takes nothing new and is not looked at.
+ * Measures each runtime every ten seconds and keeps the last hour in memory, until the runtime or
+ * the process ends. A frozen runtime uses nothing new and is not measured.
  */
 export class UsageWatch {
   readonly #service: () => Service
@@ -43,7 +47,7 @@ export class UsageWatch {
     this.#service = service
   }
 
-  /** Looks for as long as the service runs. */
+  /** Measures while the service runs. */
   async keep(): Promise<void> {
     const { closing, log } = this.#service()
     while (!closing.aborted) {
@@ -57,8 +61,8 @@ export class UsageWatch {
   }
 
   /**
-   * Looks once at each runtime that runs, and forgets those that are gone. One that cannot be read
-   * keeps nobody from being looked at.
+   * Measures each running runtime once, and removes ended ones. A failed read does not affect the
+   * others.
    */
   async look(): Promise<void> {
     const { store, engine, log } = this.#service()
@@ -90,7 +94,7 @@ export class UsageWatch {
     if (first !== undefined) log.warn({ ...first, failed: failed.length }, 'what a runtime takes could not be read')
   }
 
-  /** What a runtime takes now; null where it is not on its host. */
+  /** Returns the present use of a runtime, or null if it is not on its host. */
   async now(runtimeId: string): Promise<UsageNow | null> {
     const usage = await this.#read(runtimeId)
     if (usage === null) return null
@@ -99,16 +103,14 @@ export class UsageWatch {
     return { ...look, rate, processes: usage.processes ?? (await this.#ask(runtimeId)) }
   }
 
-  /** What was seen of a runtime in the time before now. */
+  /** Returns the measurements of a runtime in the last `windowMs`. */
   window(runtimeId: string, { windowMs, stepMs }: { windowMs: number; stepMs: number }): readonly RatedLook[] {
     const ring = this.#watched.get(runtimeId)?.ring
     if (ring === undefined || windowMs === 0) return []
     return windowOf(ring.looks(), { sinceMoment: this.#service().monotonic() - windowMs, stepMs })
   }
 
-  /**
-   * What all runtimes took together when they were looked at last, those that stand still included.
-   */
+  /** The sum of the last measurements of all runtimes on the host, including frozen ones. */
   get together(): Pick<Look, 'memoryBytes' | 'diskBytes'> {
     const sum = { memoryBytes: 0, diskBytes: 0 }
     for (const { latest, here } of this.#watched.values()) {
@@ -140,7 +142,7 @@ export class UsageWatch {
     this.#watched.get(runtimeId)?.ring.add(look)
   }
 
-  /** Notes a look and answers the rate since one that is not too near. */
+  /** Notes a measurement. Returns the rate since an earlier one with enough distance. */
   #note(runtimeId: string, look: Look): number | null {
     const watched = this.#watched.get(runtimeId)
     if (watched === undefined) {
@@ -155,7 +157,10 @@ export class UsageWatch {
     return rateOf(look, watched.before)
   }
 
-  /** Asks inside, where that wakes nobody and holds nobody up; it is no use of the runtime. */
+  /**
+   * Asks the guest for its processes, if that neither wakes nor delays anything. It does not count
+   * as use of the runtime.
+   */
   async #ask(runtimeId: string): Promise<number | null> {
     const { engine, links, transitions, log } = this.#service()
     const gate = links.gate(runtimeId)
@@ -164,8 +169,8 @@ export class UsageWatch {
     try {
       return (await new GuestClient(await engine.dial(runtimeId, signal)).usage(signal)).processes
     } catch (err) {
-      // It is busy, about to end, or has a guest of an earlier version: the rest is told without
-      // it.
+      // The guest is busy, about to end, or of an earlier version. The other values are returned
+      // without it.
       log.debug({ err, runtime_id: runtimeId }, 'a guest does not say what runs')
       return null
     }

@@ -1,13 +1,13 @@
 import type { Look } from './sample-ring.ts'
 
-/** A look with the vCPUs that were busy since the one before; null where that cannot be told. */
+/** A measurement with the average number of busy vCPUs since the one before. Null if unknown. */
 export interface RatedLook extends Look {
   readonly rate: number | null
 }
 
 /**
- * vCPUs that were busy between two looks. A runtime that was resumed between them counts from anew,
- * and there is no rate.
+ * Returns the average number of busy vCPUs between two measurements. After a resume the counter
+ * starts again, and there is no rate.
  */
 export function rateOf(look: Look, before: Look | null): number | null {
   if (before === null || look.moment <= before.moment || look.cpuUsec < before.cpuUsec) return null
@@ -15,9 +15,8 @@ export function rateOf(look: Look, before: Look | null): number | null {
 }
 
 /**
- * What was seen since a moment, one look for each step in which there was one: the last, with the
- * most memory of its step, and the rate since the look of the step before. `looks` are oldest
- * first.
+ * Returns one measurement per step since a moment, for steps that have one. It is the last one,
+ * with the step's maximum of memory and the rate since the step before. `looks` are oldest first.
  */
 export function windowOf(
   looks: readonly Look[],
