@@ -10,13 +10,13 @@ import { readInTurn } from '../store/read-in-turn.ts'
 import { isTaken } from './note-outcome.ts'
 import { findWebhook, presentDelivery, retryingOf, type WebhookRef } from './webhook-rows.ts'
 
-/** The most deliveries of a webhook that may wait when one more is asked for. */
+/** The most waiting deliveries of a webhook at which one more is accepted. */
 const maxWaiting = 1000
 
-/** The routes of what was sent to a webhook. */
+/** The routes of a webhook's deliveries. */
 export const deliveryHandlers = { testWebhook, listDeliveries, redeliver } satisfies Partial<Handlers>
 
-/** Sends a message once, also to a webhook that is disabled, and says what came of it. */
+/** Sends a test message once, also to a disabled webhook, and returns the result. */
 async function testWebhook({ service, caller, params, gone, newId }: Call<'testWebhook'>): Promise<Answer> {
   const row = await findWebhook(service.store.db, { projectId: caller.projectId, webhookId: params.webhook_id })
   const deliveryId = newId('delivery')
@@ -107,8 +107,8 @@ async function findDelivery(changes: Queries, webhook: WebhookRef, deliveryId: s
 }
 
 /**
- * A delivery, if there is one. One with the id of a request is that request's, whose answer was
- * lost.
+ * Returns a delivery, if there is one. A delivery with the id of a request belongs to an earlier
+ * attempt, whose answer was lost.
  */
 function deliveryRow(
   db: Queries,
@@ -124,7 +124,10 @@ function deliveryRow(
     .executeTakeFirst()
 }
 
-/** The same id is the same request again, whose answer was lost. */
+/**
+ * Inserts a delivery, or returns the existing one. The same id is a repeated request whose answer
+ * was lost.
+ */
 async function insertOnce(changes: Queries, delivery: Omit<DeliveryRow, 'seq'>): Promise<DeliveryRow> {
   await changes
     .insertInto('webhook_deliveries')

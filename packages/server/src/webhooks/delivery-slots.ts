@@ -12,15 +12,15 @@ export interface SlotLimits {
 }
 
 /**
- * A message may take 15 seconds, and holds a connection and a descriptor meanwhile. One
- * unresponsive host takes a quarter of its project's slots, so that the project's other hosts
- * continue. Other projects wait only if sixteen projects use all of their slots.
+ * The usual limits. A message may take 15 seconds, and holds a connection and a descriptor
+ * meanwhile. One unresponsive host takes a quarter of its project's slots, so that the project's
+ * other hosts continue. Other projects wait only if sixteen projects use all of their slots.
  */
 const usualLimits: SlotLimits = { all: 256, ofProject: 16, ofHost: 4 }
 
 /** One of the concurrent deliveries, until it is disposed of. */
 export interface DeliverySlot extends Disposable {
-  /** True if the slot was not free at once. */
+  /** True if the caller had to wait for the slot. */
   readonly hasWaited: boolean
 }
 
@@ -30,7 +30,7 @@ interface Waiter {
 }
 
 /**
- * Bounds the concurrent messages to webhooks. A free slot goes to the project with the fewest, and
+ * Limits the concurrent messages to webhooks. A free slot goes to the project with the fewest, and
  * there to the message that has waited longest.
  */
 export class DeliverySlots {
@@ -44,7 +44,7 @@ export class DeliverySlots {
     this.#limits = limits
   }
 
-  /** Waits for a slot. Rejects with the signal's reason once aborted. */
+  /** Waits for a slot. Rejects with the signal's reason if it is aborted. */
   async enter(destination: Destination, signal: AbortSignal): Promise<DeliverySlot> {
     signal.throwIfAborted()
     const isFree = this.#isFree(destination)

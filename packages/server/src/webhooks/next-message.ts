@@ -7,25 +7,19 @@ import type { Queries } from '../store/open-store.ts'
 import { holdingTries } from './retry-schedule.ts'
 import { storedTypes } from './webhook-rows.ts'
 
-/** What is to be sent: a delivery again, or an event for the first time. */
+/** The next message to send: a retry of a delivery, or a new event. */
 export type NextMessage =
   | { readonly type: 'again'; readonly delivery: DeliveryRow }
   | { readonly type: 'event'; readonly event: EventRow; readonly body: string }
-  /**
-   * Nothing yet. `dueAt` is when a delivery is tried again, `looked` how far the log has been
-   * looked at.
-   */
+  /** No message yet. `dueAt` is the time of the next retry, and `looked` the examined cursor. */
   | { readonly type: 'none'; readonly dueAt: number | null; readonly looked: number }
-  /**
-   * Nothing until the webhook is changed, but for what is tried again: nobody can say which events
-   * it asks for.
-   */
+  /** No message except retries until the webhook is changed. Its event types are unknown. */
   | { readonly type: 'damaged'; readonly dueAt: number | null }
 
 /**
- * Chooses what a webhook sends next: what is due to be tried again, else the next event of the log.
- * A delivery that has failed a few times only holds up those behind it, so that a receiver that
- * starts again gets everything in order; one that goes on failing does not.
+ * Returns a webhook's next message: a due retry, or else the next event of the log. A delivery with
+ * few failures blocks the ones behind it, so that a restarted receiver gets everything in order. A
+ * delivery with more failures does not block.
  */
 export async function nextMessage(service: Service, row: WebhookRow, looked: number): Promise<NextMessage> {
   const { store, now } = service
@@ -46,7 +40,7 @@ export async function nextMessage(service: Service, row: WebhookRow, looked: num
   const filter = { projectId: row.project_id, types: types.length === 0 ? undefined : typesMatching(types) }
   const event = await firstAfter(store.db, filter, { from, last })
   if (event === undefined) return { type: 'none', dueAt, looked: Math.max(from, last) }
-  // What somebody outside has heard of is not taken back by a power cut.
+  // An event must be durable first, because a receiver cannot forget it after a power loss.
   await store.settled()
   return { type: 'event', event, body: bodyOf(event) }
 }
@@ -59,7 +53,7 @@ async function firstAfter(
   for (let at = from; at < last; at = reachAfter(filter, at, last)) {
     const [event] = await eventsAfter(db, filter, at, 1)
     if (event !== undefined) return event
-    // Others have their turn between two looks at a long log.
+    // Other requests get a turn between two reads of a long log.
     await setImmediate()
   }
   return undefined
@@ -81,7 +75,8 @@ async function firstRetry(
 }
 
 /**
- * Standard Webhooks 1.0, "Payload structure": the type, the time, and the event as the API has it.
+ * Returns the body of a message (Standard Webhooks 1.0, "Payload structure"): the type, the time,
+ * and the event in the API's form.
  */
 function bodyOf(row: EventRow): string {
   const event = presentEvent(row)

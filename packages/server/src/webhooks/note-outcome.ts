@@ -9,9 +9,9 @@ import type { Outcome } from './post-message.ts'
 import { failingDays, retryDelayMs } from './retry-schedule.ts'
 import { webhookRow } from './webhook-rows.ts'
 
-/** A message that was tried. */
+/** A message after an attempt. */
 export interface Tried {
-  /** The delivery that it was tried for before; null: an event that was sent for the first time. */
+  /** The earlier delivery. Null: the first attempt for an event. */
   readonly delivery: DeliveryRow | null
   readonly event: Pick<EventRow, 'event_id' | 'cursor' | 'type'> | null
   readonly body: string
@@ -20,12 +20,12 @@ export interface Tried {
 }
 
 /**
- * Writes down what became of a try, and what that means for the webhook. A webhook that is gone
- * meanwhile has no deliveries.
+ * Records the result of an attempt, and its effect on the webhook. Nothing is recorded if the
+ * webhook was deleted meanwhile.
  */
 export async function noteOutcome(service: Service, row: WebhookRow, tried: Tried): Promise<void> {
   const { store } = service
-  // A power cut may take it back: then the message is sent again, under the same id.
+  // A power loss may lose the record. The message is then sent again with the same id.
   await store.change(
     async (changes) => {
       const current = await webhookRow(changes, { projectId: row.project_id, webhookId: row.webhook_id })
@@ -85,8 +85,8 @@ async function writeDelivery(changes: Queries, row: WebhookRow, tried: Tried): P
 }
 
 /**
- * A delivery that is damaged loses what was told of its tries: it would be sent for ever, and hold
- * up those behind it.
+ * Returns the earlier attempts. A damaged record loses them. Otherwise it would be sent forever,
+ * and block the ones behind it.
  */
 function attemptsOf({ attempts_json }: DeliveryRow): readonly unknown[] {
   const attempts = storedJson(attempts_json)
@@ -122,7 +122,7 @@ function disablingReason({ status }: Outcome, failingSince: number | null, at: n
   return { code: 'failing', message: `Nothing has arrived for ${failingDays} days.` }
 }
 
-/** Any 2xx says that the receiver has it. */
+/** Returns true if the receiver accepted the message, with any 2xx status. */
 export function isTaken({ status }: Outcome): boolean {
   return status !== null && status >= 200 && status < 300
 }

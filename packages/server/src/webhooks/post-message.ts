@@ -3,42 +3,45 @@ import type { Duplex } from 'node:stream'
 import { DialError } from '@holt/egress'
 
 /**
- * Opens a connection under the rules of egress; without TLS only into networks that the operator
- * allows.
+ * Opens a connection under the egress rules. Without TLS, only networks that the operator allows
+ * are reached.
  */
 export type DialWebhook = (target: { host: string; port: number; tls: boolean }, signal: AbortSignal) => Promise<Duplex>
 
 /**
- * A receiver has this long for everything: connection, request and answer. Standard Webhooks asks
- * for 15 to 30 seconds.
+ * The time limit of a receiver for connection, request and answer, in milliseconds. Standard
+ * Webhooks asks for 15 to 30 seconds.
  */
 const usualTimeoutMs = 15_000
 
-/** A connection that nothing is sent over is kept for so long. */
+/** The time after which an idle connection is closed, in milliseconds. */
 const idleMs = 10_000
 
-/** Bytes of an answer that are kept, and that are read so that the connection can be reused. */
+/**
+ * The bytes of an answer that are kept, and those that are read so that the connection can be
+ * reused.
+ */
 const keptBytes = 1024
 const readBytes = 64 * 1024
 
 /** The outcome of one attempt. */
 export interface Outcome {
-  /** Null: there was no answer. */
+  /** The status, or null if there was no answer. */
   readonly status: number | null
   readonly durationMs: number
   readonly error: string | null
   readonly response: string
-  /** The delay that the receiver asked for. */
+  /** The delay that the receiver asked for, in milliseconds. */
   readonly retryAfterMs: number | null
 }
 
-/** Sends messages to one address, over one connection as long as it lasts. */
+/** Sends messages to one address, over one connection while it lasts. */
 export class Receiver {
   readonly #url: URL
   readonly #agent: Agent
   readonly #timeoutMs: number
 
-  /** `timeoutMs`: the most time for a message, from the connection to the end of the answer. */
+  /** `timeoutMs` is the time limit of a message, from the connection to the end of the answer. */
   constructor(dial: DialWebhook, address: string, timeoutMs: number = usualTimeoutMs) {
     this.#timeoutMs = timeoutMs
     const url = new URL(address)
@@ -46,7 +49,7 @@ export class Receiver {
     const tls = url.protocol === 'https:'
     const target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) || (tls ? 443 : 80), tls }
     this.#agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: idleMs })
-    // TLS is made by `dial`: this is HTTP over whatever it answers.
+    // `dial` makes the TLS connection. This is HTTP over its result.
     this.#agent.createConnection = (_options, callback) => {
       dial(target, AbortSignal.timeout(timeoutMs)).then(
         (socket) => callback?.(null, socket),
@@ -56,7 +59,7 @@ export class Receiver {
     }
   }
 
-  /** Sends a message. Every failure is an outcome; it rejects only where `signal` has ended it. */
+  /** Sends a message. Every failure is an outcome. Rejects only if `signal` is aborted. */
   async post(body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Outcome> {
     const since = performance.now()
     const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)])
@@ -115,13 +118,13 @@ export class Receiver {
         socket.destroy()
         reject(new Unanswered('it wanted to switch protocols'))
       })
-      // Whatever else ends a request without an answer.
+      // Any other end of a request without an answer.
       sent.once('close', () => reject(new Unanswered('the connection was closed')))
       sent.end(body)
       try {
         return await promise
       } catch (error) {
-        // A connection that was kept had been closed by the other side before the message came.
+        // The peer had closed a kept connection before the message was sent.
         const stale = sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
         if (!stale || signal.aborted) throw error
       }
@@ -129,15 +132,12 @@ export class Receiver {
   }
 }
 
-/** A request that has ended without an answer, said in words of our own. */
+/** An error in fixed words: the request ended without an answer. */
 class Unanswered extends Error {
   override readonly name = 'Unanswered'
 }
 
-/**
- * The beginning of an answer. What was answered counts from its status on: an answer that breaks
- * off is one.
- */
+/** Returns the beginning of an answer. The status counts even if the answer breaks off. */
 async function firstText(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -148,12 +148,12 @@ async function firstText(answer: IncomingMessage): Promise<string> {
       if (size > readBytes) break
     }
   } catch {
-    // The bytes that arrived before are kept.
+    // The bytes that arrived earlier are kept.
   }
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes)).replaceAll('\0', '')
 }
 
-/** RFC 9110, 10.2.3: seconds, or a date. */
+/** Returns the delay of a `Retry-After` header, which has seconds or a date (RFC 9110, 10.2.3). */
 function retryAfterOf(header: string | undefined): number | null {
   if (header === undefined) return null
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
@@ -170,7 +170,7 @@ const dialReasons: Readonly<Record<string, string>> = {
   upstream_timeout: 'the connection took too long',
 }
 
-/** Returns the reason of a failure in our own words: its own message may name addresses. */
+/** Returns the reason of a failure in fixed words. The error's own message may name addresses. */
 function reasonOf(error: unknown): string {
   if (error instanceof DialError) return dialReasons[error.reason] ?? 'the host could not be reached'
   if (error instanceof Unanswered) return error.message

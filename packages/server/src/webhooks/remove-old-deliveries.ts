@@ -2,10 +2,7 @@ import { keptDeliveries } from '@holt/protocol'
 import { dayMs } from '../day.ts'
 import type { Service } from '../service.ts'
 
-/**
- * Removes deliveries that have ended and are too old, and of each webhook those on top of what is
- * kept.
- */
+/** Removes ended deliveries that are too old, and those of each webhook above the limit. */
 export async function removeOldDeliveries(
   { store, now }: Pick<Service, 'store' | 'now'>,
   kept: { days: number; ofWebhook: number } = keptDeliveries,

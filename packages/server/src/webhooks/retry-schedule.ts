@@ -1,7 +1,7 @@
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** How long after each try that failed the next one comes: 12 tries within about three days. */
+/** The delays after each failed attempt, in milliseconds: 12 attempts within about three days. */
 const delaysMs = [
   5_000,
   30_000,
@@ -17,21 +17,21 @@ const delaysMs = [
 ] as const
 
 /**
- * A delivery that has failed so often holds nobody up any more: those behind it are sent before it
+ * The number of failures after which a delivery no longer blocks. Later messages are sent before it
  * is tried again.
  */
 export const holdingTries = 3
 
-/** A receiver that asks for more than this is tried all the same. */
+/** The longest delay that a receiver can ask for, in milliseconds. */
 const longestRetryAfterMs = 24 * hourMs
 
-/** A webhook to which nothing has arrived for so long is disabled. */
+/** The days without a success after which a webhook is disabled. */
 export const failingDays = 5
 
 /**
- * How long after the `tries`-th try the next one comes, up to a fifth later, so that what failed
- * together does not come back together; never before what the receiver asked for. Null: it was the
- * last one.
+ * Returns the delay after the attempt number `tries`, or null after the last one. It is up to a
+ * fifth longer, so that failed deliveries do not all return at once. It is at least the receiver's
+ * delay.
  */
 export function retryDelayMs(
   tries: number,

@@ -4,7 +4,7 @@ import type { Answer, Call } from '../http/call.ts'
 import { findWebhook, presentWebhook, retryingOf } from './webhook-rows.ts'
 import { currentSecret, keepAsPrevious, putNewSecret } from './webhook-secrets.ts'
 
-/** Gives a webhook a new secret; the one of before signs as well for as long as is asked for. */
+/** Gives a webhook a new secret. The previous one also signs for the requested overlap. */
 export async function rotateWebhookSecret({
   service,
   caller,
@@ -13,8 +13,7 @@ export async function rotateWebhookSecret({
   newId,
 }: Call<'rotateWebhookSecret'>): Promise<Answer> {
   const { projectId } = caller
-  // The same id is the same request again: the secret of a lost answer is the one that is answered
-  // now.
+  // The same id is a repeated request. It returns the secret of the lost answer.
   const rotationId = newId('webhook')
   const at = service.now()
   const { row, secret, retrying } = await service.store.change(async (changes) => {

@@ -4,13 +4,16 @@ const prefix = 'whsec_'
 const secretBytes = 32
 
 /**
- * A new secret: `whsec_` and 256 random bits in base64 (Standard Webhooks 1.0, "Signature scheme").
+ * Returns a new secret: `whsec_` and 256 random bits in base64 (Standard Webhooks 1.0, "Signature
+ * scheme").
  */
 export function makeWebhookSecret(): string {
   return `${prefix}${randomBytes(secretBytes).toString('base64')}`
 }
 
-/** A message: what is signed is its id, the second at which it is sent, and every byte of it. */
+/**
+ * A message. The signature covers its id, the second of its sending, and every byte of its body.
+ */
 export interface Message {
   readonly id: string
   /** Milliseconds since 1970 UTC. */
@@ -19,8 +22,7 @@ export interface Message {
 }
 
 /**
- * The headers of a message by Standard Webhooks 1.0: HMAC-SHA256 with each of the secrets that are
- * good.
+ * Returns the headers of a message by Standard Webhooks 1.0: HMAC-SHA256 with each valid secret.
  */
 export function signedHeaders({ id, at, body }: Message, secrets: readonly string[]): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1000))

@@ -35,7 +35,7 @@ async function createWebhook({ service, caller, body, newId }: Call<'createWebho
   const at = service.now()
   const made = await service.store.change(async (changes) => {
     const earlier = await webhookRow(changes, { projectId, webhookId })
-    // The same id is the same request again, whose answer was lost: nobody has seen the secret.
+    // The same id is a repeated request whose answer was lost. Nobody has seen the secret.
     if (earlier !== undefined) return { row: earlier, secret: await currentSecret(service, changes, earlier) }
     await requireRoom(changes, 'webhooks', projectId)
     const data = { host: hostOf(body.url), types: body.types }
@@ -147,16 +147,16 @@ async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook'>)
 }
 
 /**
- * What events tell of an address: its path is often the receiver's only secret, and events are read
- * by keys that may not read webhooks.
+ * Returns the part of an address for events. The path is often the receiver's only secret, and keys
+ * that may not read webhooks can read events.
  */
 function hostOf(url: string): string {
   return new URL(url).host
 }
 
 /**
- * Refuses an address that nothing could ever be sent to as things are. Whether a name leads to such
- * a place is known when it is dialled, each time anew.
+ * Throws if no message could be sent to an address under the present settings. A name is checked at
+ * each dial.
  */
 function requireSendable({ config }: Service, url: string): void {
   const { protocol, hostname, port } = new URL(url)
@@ -169,7 +169,7 @@ function requireSendable({ config }: Service, url: string): void {
   const host = hostname.replace(/^\[|\]$|\.$/g, '')
   const number = Number(port) || (protocol === 'https:' ? 443 : 80)
   const leadsElsewhere = overrides.some((entry) => entry.host === host && entry.port === number)
-  // RFC 6761, 6.3: these names are loopback, whatever a resolver says.
+  // These names are loopback for every resolver (RFC 6761, 6.3).
   const address = /(?:^|\.)localhost$/.test(host) ? '127.0.0.1' : host
   if (leadsElsewhere || isIP(address) === 0 || isReachable(address, allowedNetworks)) return
   throw notSendable(`A webhook is not sent to ${host}: the address is not public.`, {

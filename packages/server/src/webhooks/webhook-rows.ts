@@ -5,20 +5,20 @@ import { moment, momentOrNull } from '../store/moment.ts'
 import type { Queries } from '../store/open-store.ts'
 import { storedJson } from '../store/stored-json.ts'
 
-/** Whose webhook. */
+/** The project and the id of a webhook. */
 export interface WebhookRef {
   readonly projectId: string
   readonly webhookId: string
 }
 
-/** Finds a webhook of a project. */
+/** Returns a webhook of a project. Throws if there is none. */
 export async function findWebhook(db: Queries, { projectId, webhookId }: WebhookRef): Promise<WebhookRow> {
   const row = isIdParam('webhook_id', webhookId) ? await webhookRow(db, { projectId, webhookId }) : undefined
   if (row === undefined) throw idNotFound('webhook_not_found', webhookId)
   return row
 }
 
-/** A webhook of a project, by an id that is known to be one. */
+/** Returns a webhook of a project by a valid id, if there is one. */
 export async function webhookRow(db: Queries, { projectId, webhookId }: WebhookRef): Promise<WebhookRow | undefined> {
   return db
     .selectFrom('webhooks')
@@ -28,7 +28,7 @@ export async function webhookRow(db: Queries, { projectId, webhookId }: WebhookR
     .executeTakeFirst()
 }
 
-/** How many deliveries of each webhook of a project wait to be tried again. */
+/** Returns the number of deliveries that wait for a retry, for each webhook. */
 export async function retryingOf(
   db: Queries,
   { projectId, webhookIds }: { projectId: string; webhookIds: readonly string[] },
@@ -45,13 +45,13 @@ export async function retryingOf(
   return new Map(rows.map(({ webhook_id, count }) => [webhook_id, Number(count)]))
 }
 
-/** The types that a webhook asks for, none for all of them; null where its row is damaged. */
+/** Returns the types that a webhook asks for, empty for all. Returns null if its row is damaged. */
 export function storedTypes({ types_json }: Pick<WebhookRow, 'types_json'>): readonly string[] | null {
   const types = storedJson(types_json)
   return Array.isArray(types) && types.every((type) => typeof type === 'string') ? types : null
 }
 
-/** A webhook as clients see it. */
+/** Returns a webhook as clients see it. */
 export function presentWebhook(row: WebhookRow, retrying: number): Webhook {
   return {
     webhook_id: row.webhook_id as Webhook['webhook_id'],
@@ -69,7 +69,7 @@ export function presentWebhook(row: WebhookRow, retrying: number): Webhook {
   }
 }
 
-/** A delivery as clients see it. */
+/** Returns a delivery as clients see it. */
 export function presentDelivery(row: DeliveryRow): WebhookDelivery {
   const attempts = JSON.parse(row.attempts_json) as readonly (Omit<DeliveryAttempt, 'at'> & { at: number })[]
   return {

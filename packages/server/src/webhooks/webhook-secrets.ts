@@ -10,8 +10,8 @@ const previous = 'webhook previous'
 type Row = Pick<WebhookRow, 'project_id' | 'webhook_id' | 'secret_version' | 'previous_until'>
 
 /**
- * Makes a webhook's secret, in the transaction that makes the webhook or gives it a new version,
- * and answers it.
+ * Makes and returns a webhook's secret, in the transaction that makes the webhook or its new
+ * version.
  */
 export async function putNewSecret({ masterKeys }: Service, changes: Queries, row: Row): Promise<string> {
   const value = makeWebhookSecret()
@@ -19,14 +19,14 @@ export async function putNewSecret({ masterKeys }: Service, changes: Queries, ro
   return value
 }
 
-/** Keeps the present secret as the one of before, in the transaction that makes the next. */
+/** Keeps the present secret as the previous one, in the transaction that makes the next. */
 export async function keepAsPrevious(service: Service, changes: Queries, row: Row): Promise<void> {
   const value = await currentSecret(service, changes, row)
   const version = row.secret_version
   await putSealed(changes, service.masterKeys, { ...ownerOf(row), purpose: previous, version, value })
 }
 
-/** The secret that a webhook has now. */
+/** Returns the present secret of a webhook. */
 export async function currentSecret({ masterKeys }: Service, db: Queries, row: Row): Promise<string> {
   const value = await readSealed(db, masterKeys, { ...ownerOf(row), purpose: current })
   if (value === null) throw new Error(`the secret of ${row.webhook_id} is not there`)
@@ -34,8 +34,8 @@ export async function currentSecret({ masterKeys }: Service, db: Queries, row: R
 }
 
 /**
- * What messages are signed with: the present secret, and for a while after a rotation the one of
- * before.
+ * Returns the secrets that sign messages: the present one, and for a while after a rotation the
+ * previous one.
  */
 export async function signingSecrets(service: Service, row: Row): Promise<readonly string[]> {
   const { db } = service.store
@@ -45,14 +45,14 @@ export async function signingSecrets(service: Service, row: Row): Promise<readon
   return before === null ? [secret] : [secret, before]
 }
 
-/** Forgets secrets of before whose time is over. */
+/** Removes previous secrets whose overlap has ended. */
 export async function removePreviousSecrets({ store, now }: Pick<Service, 'store' | 'now'>): Promise<void> {
   const at = now()
   const isOver = (db: Queries) => db.selectFrom('webhooks').select('webhook_id').where('previous_until', '<=', at)
   if ((await isOver(store.db).limit(1).executeTakeFirst()) === undefined) return
   await store.change(async (changes) => {
-    // Asked again in here: a rotation that came between has made another secret of before, whose
-    // time has just begun.
+    // Checked again inside: a rotation in between has made another previous secret, whose overlap
+    // has just begun.
     await changes
       .deleteFrom('sealed_values')
       .where('owner_id', 'in', isOver(changes))

@@ -10,12 +10,12 @@ import { signedHeaders } from './sign-message.ts'
 import { signingSecrets } from './webhook-secrets.ts'
 
 /**
- * While something is to be tried again the clock is looked at this often, since it may be set; else
- * now and then.
+ * The intervals of clock checks with and without a retry, in milliseconds. The clock may be set
+ * meanwhile.
  */
 const lookMs = { retrying: 1000, idle: 30_000 }
 
-/** After a failure of the database. */
+/** The pause after a failure of the database, in milliseconds. */
 const failureMs = 2000
 
 /** The number of log entries examined without a match before the cursor is stored. */
@@ -47,12 +47,12 @@ export class WebhookSender {
     this.#webhookId = webhookId
   }
 
-  /** There may be something to send, or the webhook has changed. */
+  /** Wakes the sender: there may be a message, or the webhook has changed. */
   wake(): void {
     this.#news.come()
   }
 
-  /** Sends until the webhook is disabled or gone, or `stop` ends it. */
+  /** Sends until the webhook is disabled or deleted, or `stop` is aborted. */
   async run(projectId: string, stop: AbortSignal): Promise<void> {
     using _watch = this.#service.eventNews.watch(projectId, () => this.wake())
     const leave = () => this.wake()
@@ -76,7 +76,7 @@ export class WebhookSender {
     }
   }
 
-  /** Answers whether to go on. */
+  /** Sends or waits once. Returns false if the sender has to end. */
   async #step(stop: AbortSignal): Promise<boolean> {
     const { store, log, now } = this.#service
     try {
@@ -86,13 +86,13 @@ export class WebhookSender {
         .where('webhook_id', '=', this.#webhookId)
         .executeTakeFirst()
       if (row === undefined || row.state !== 'active') return false
-      // With other types the log is to be looked at again from where something was sent last.
+      // With other types, the log is examined again from the last sent event.
       if (row.types_json !== this.#typesText) this.#looked = 0
       this.#typesText = row.types_json
       const next = await nextMessage(this.#service, row, this.#looked)
       if (next.type === 'again' || next.type === 'event') {
         using slot = await this.#slotFor(row, stop)
-        // The webhook may have been changed while it waited, so it is read again.
+        // The webhook may have been changed during the wait, so it is read again.
         if (!slot.hasWaited || (await this.#isStill(row))) await this.#try(row, next, stop)
         return true
       }
@@ -126,7 +126,7 @@ export class WebhookSender {
     return found?.revision === revision
   }
 
-  /** Once for each damage, however often the webhook is looked at. */
+  /** Logs damaged types, once for each damage. */
   #tellDamage({ types_json, webhook_id }: WebhookRow): void {
     if (this.#toldDamage === types_json) return
     this.#toldDamage = types_json

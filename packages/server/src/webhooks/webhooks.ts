@@ -4,7 +4,7 @@ import { DeliverySlots } from './delivery-slots.ts'
 import type { DialWebhook, Outcome } from './post-message.ts'
 import { type Sending, WebhookSender } from './webhook-sender.ts'
 
-/** The senders of every active webhook. */
+/** The senders of all active webhooks. */
 export class Webhooks {
   readonly #service: () => Service
   readonly #sending: Sending
@@ -15,7 +15,7 @@ export class Webhooks {
     this.#sending = { dial, slots: new DeliverySlots() }
   }
 
-  /** Begins to send for every webhook there is: each goes on where its row says. */
+  /** Begins to send for every active webhook. Each continues at the cursor in its row. */
   async start(): Promise<void> {
     const rows = await this.#service()
       .store.db.selectFrom('webhooks')
@@ -25,19 +25,22 @@ export class Webhooks {
     for (const row of rows) this.changed(row)
   }
 
-  /** A webhook was made or changed, or there is something for it to send. */
+  /**
+   * Wakes or begins the sender of a webhook that was made or changed, or that has something to
+   * send.
+   */
   changed(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
     const known = this.#senders.get(row.webhook_id)
     if (known !== undefined) known.sender.wake()
     else if (!this.#service().closing.aborted) this.#begin(row)
   }
 
-  /** Sends a message that is in no log, once. */
+  /** Sends a message outside of the log once. */
   async sendOnce(row: WebhookRow, message: { id: string; body: string }, signal: AbortSignal): Promise<Outcome> {
     return new WebhookSender(this.#service(), this.#sending, row.webhook_id).sendOnce(row, message, signal)
   }
 
-  /** Resolves when nothing is sent any more; the service's `closing` has ended it. */
+  /** Resolves when nothing is sent any more. The service's `closing` ends the senders. */
   async closed(): Promise<void> {
     await Promise.all([...this.#senders.values()].map(({ ended }) => ended))
   }
@@ -52,7 +55,7 @@ export class Webhooks {
     this.#senders.set(webhook_id, { sender, ended })
   }
 
-  /** A webhook that became active just when its sender had seen that it was not. */
+  /** Begins again if the webhook became active just after its sender had seen it disabled. */
   async #beginAgain(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): Promise<void> {
     const { store, closing } = this.#service()
     if (closing.aborted) return
@@ -63,7 +66,7 @@ export class Webhooks {
       .where('webhook_id', '=', row.webhook_id)
       .where('state', '=', 'active')
       .executeTakeFirst()
-      .catch(() => undefined) // It is begun by the next change or start.
+      .catch(() => undefined) // The next change or start begins it.
     if (active !== undefined) this.changed(row)
   }
 }
