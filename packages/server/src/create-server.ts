@@ -65,14 +65,14 @@ import { UsageWatch } from './usage/usage-watch.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 /**
- * Reconciling looks at each runtime once; past this the service starts and goes on reconciling
- * beside requests.
+ * The time that the start waits for the first reconciliation, which looks at each runtime once.
+ * After it, reconciliation continues beside requests.
  */
 const reconcileTimeoutMs = 30_000
 
 /**
- * Connections that may wait to be accepted: a flood of them comes faster than they are taken, and
- * who finds no place tries again after a second. The kernel caps it.
+ * The connections that may wait to be accepted. A flood arrives faster than it is accepted, and a
+ * refused client tries again after a second. The kernel caps the value.
  */
 const acceptBacklog = 4096
 
@@ -83,42 +83,42 @@ export interface ServerOptions {
   readonly log: Log
   /** The destination of traces. Default: none. */
   readonly tracer?: Tracer
-  /** The source of the base templates; null makes none. */
+  /** The source of the base templates. With null, none is made. */
   readonly baseSource: BaseSource | null
-  /** Carries out builds. Default: the real builder. */
+  /** The builder. Default: the real one. */
   readonly builder?: Builder
-  /** The templates that the service builds by itself when they are asked for; default: none. */
+  /** The templates that the service builds on demand. Default: none. */
   readonly agentTemplates?: readonly AgentTemplate[]
-  /** The way to hosts outside; default: the gateway, as the configuration has it. */
+  /** The way to external hosts. Default: the gateway of the configuration. */
   readonly outside?: Outside
   readonly now?: () => number
-  /** Default: `now` where it is given, else the machine's own. */
+  /** The monotonic clock. Default: `now` if it is given, else the machine's. */
   readonly monotonic?: () => number
-  /** Default: one by `monotonic` or `now` where they are given, else the machine's own. */
+  /** The clock of the host. Default: one from `monotonic` or `now` if given, else the machine's. */
   readonly hostClock?: HostClock
   readonly freeMemoryMiB?: () => Promise<number | null>
   readonly limits?: ConnectionLimits
   readonly portLimits?: Partial<PortLimits>
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
-  /** The delay before the base templates are first tried again after a failure. */
+  /** The delay before the first retry of failed base templates, in milliseconds. */
   readonly templateRetryMs?: number
 }
 
-/** A server that answers. */
+/** A running server. */
 export interface Server {
   readonly url: string
   /** The admin key of this machine. */
   readonly adminKey: string
-  /** Settles when the base templates are made, or could not be for the first time. */
+  /** Settles when the first attempt to make the base templates has succeeded or failed. */
   readonly templatesMade: Promise<void>
-  /** Ends requests and streams. Runtimes go on. */
+  /** Ends requests and streams. Runtimes continue. */
   close(): Promise<void>
 }
 
 /**
- * Starts the service: open the store, compare it with the engine, listen, and make the base
- * templates beside that.
+ * Starts the service. Opens the store, compares it with the engine and listens. The base templates
+ * are made in the background.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config } = options
@@ -146,13 +146,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
   const service: Service = makeService(options, opened)
   await finishRotation(service).catch((err: unknown) => {
-    // Both keys stay: what is sealed opens as before, and the next start tries again.
+    // Both keys stay. Sealed values still open, and the next start tries again.
     options.log.error({ err }, 'a rotation of the master key could not be finished')
   })
   const clock = await ClockWatch.open(service)
   const projectId = await ensureDefaultProject(store, service.now())
   await failInterrupted(service).catch((err: unknown) => {
-    // They are shown as they were until the next start; the service is of use without.
+    // The builds keep their state until the next start. The service is usable without this.
     options.log.error({ err }, 'the builds that an earlier process left could not be ended')
   })
   await failUnwritten(service).catch((err: unknown) => {
@@ -160,7 +160,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     options.log.error({ err }, 'the snapshots that an earlier process left could not be ended')
   })
   await markMissing(service).catch((err: unknown) => {
-    // They are shown as they were until the next start, and whoever uses one is told.
+    // The rows keep their state until the next start. A client that uses a missing thing gets an
+    // error.
     options.log.error({ err }, 'what is missing in the state directory could not be looked for')
   })
   await ensureAgentTemplates(service, systemProjectId)
@@ -208,10 +209,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-/**
- * Opens what the state directory has beside the store to seal and to sign with. Throws where
- * secrets would be lost by going on.
- */
+/** Opens the key files of the state directory. Throws if secrets would be lost. */
 async function openKeyFiles({ config, log, now = Date.now }: ServerOptions, { db }: Store) {
   const hasSealed = async () =>
     (await db
@@ -220,8 +218,7 @@ async function openKeyFiles({ config, log, now = Date.now }: ServerOptions, { db
       .where('purpose', '!=', recordsPurpose)
       .limit(1)
       .executeTakeFirst()) !== undefined
-  // An operator without a backup of the keys can knowingly go on without the values they sealed,
-  // once.
+  // With `adoptStore`, an operator without a backup of the keys gives up the sealed values, once.
   const areNeeded = async () => !config.adoptStore && (await hasSealed())
   const masterKeys = await openMasterKeys(config.stateDir, { now: now(), areNeeded })
   return { masterKeys, portSecret: await openPortSecret(config.stateDir, log) }
@@ -315,11 +312,11 @@ interface Opened {
   readonly masterKeys: MasterKeys
   readonly outside: Outside
   readonly closing: AbortSignal
-  /** The address at which the service listens; empty until it does. */
+  /** The address at which the service listens. Empty until it listens. */
   readonly url: () => string
 }
 
-/** Follows the engine; resolves after the first comparison. */
+/** Follows the engine. Resolves after the first comparison, or after `reconcileTimeoutMs`. */
 async function beginFollowing(service: Service): Promise<{ readonly ended: Promise<void> }> {
   const { promise: listed, resolve } = Promise.withResolvers<void>()
   const ended = followEngine(service, resolve)

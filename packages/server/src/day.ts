@@ -1,2 +1,2 @@
-/** A day of 24 hours: what is kept for days is measured by it. */
+/** A day of 24 hours, in milliseconds. The unit of retention times. */
 export const dayMs = 24 * 3600 * 1000

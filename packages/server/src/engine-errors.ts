@@ -26,26 +26,26 @@ const meanings: Readonly<
   },
 }
 
-/** True for an engine's own error. */
+/** Returns true for an engine's own error. */
 export function isEngineError(error: unknown): error is EngineError {
   return error instanceof EngineError
 }
 
 /**
- * Returns true for an engine error that a retry may resolve. Faults of the engine itself and wrong
- * answers of the guest are not.
+ * Returns true for an engine error that a retry may resolve. Excludes faults of the engine itself
+ * and wrong answers of the guest.
  */
 export function isBreak(error: unknown): boolean {
   return isEngineError(error) && error.kind !== 'failed' && error.kind !== 'wrong_answer'
 }
 
-/** The error of the catalogue that stands for an engine's. */
+/** Returns the catalogue error for an engine error. */
 export function fromEngineError(error: EngineError): HoltError {
   const { code, message, ...more } = meanings[error.kind]
   return new HoltError(code, message, { ...more, cause: error })
 }
 
-/** True for the reason of a signal that ended because its time was up. */
+/** Returns true for the abort reason of a timeout signal. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError'
 }

@@ -1,4 +1,4 @@
-/** Runs what concerns one thing one after another, and what concerns different things at once. */
+/** A lock per key. Runs work of the same key in order, and work of different keys in parallel. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>()
 

@@ -21,13 +21,16 @@ HOLT_RESERVE_MEMORY HOLT_RESERVE_DISK HOLT_PROJECT_QUOTAS HOLT_DATABASE_URL HOLT
 OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_SDK_DISABLED OTEL_TRACES_SAMPLER_ARG
 `
 
-/** The option that a verb takes. */
+/** The option of each verb. */
 const optionOf: Readonly<Record<string, string>> = { doctor: '--json', export: '--force', import: '--keep-webhooks' }
 
 /** The verbs that warn of unknown settings on stderr. The service itself warns in its log. */
 const warningVerbs = ['doctor', 'halt', 'purge', 'export', 'import']
 
-/** Exit codes: 0 done, 1 failed, 2 wrong arguments or settings. */
+/**
+ * Runs a verb and returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings. Returns
+ * null if the process serves.
+ */
 async function main([verb = 'serve', ...options]: readonly string[]): Promise<number | null> {
   process.umask(0o077)
   const words = options.filter((option) => option !== optionOf[verb])
@@ -92,7 +95,9 @@ async function settings({ stateDir }: ServerConfig): Promise<number> {
   return 0
 }
 
-/** What tells where runtimes are. Whatever else is set wrongly, they are found by it. */
+/**
+ * Returns the settings that locate the runtimes, so that errors in other settings do not matter.
+ */
 function whereRuntimesAre({ HOLT_STATE_DIR, HOLT_RUN_DIR }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { HOLT_STATE_DIR, HOLT_RUN_DIR }
 }

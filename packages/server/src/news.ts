@@ -1,4 +1,4 @@
-/** Something may have come since it was looked for last. */
+/** A flag that is set by `come` and cleared by `wait`. */
 export class News {
   #has = false
   #wake: () => void = () => {}
@@ -8,7 +8,7 @@ export class News {
     this.#wake()
   }
 
-  /** Waits for news, for so long at the most. */
+  /** Waits until the flag is set, at most `ms` milliseconds. */
   async wait(ms: number): Promise<void> {
     if (!this.#has) {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -9,7 +9,7 @@ import { countMissing, findMissing } from './missing/find-missing.ts'
 import type { Log } from './service.ts'
 import { openStore, type Queries, type Store, type StorePlace, storeExists, storePlace } from './store/open-store.ts'
 
-/** The store is not the one that the state directory belongs to. */
+/** An error: the store does not belong to the state directory. */
 class ForeignStore extends Error {
   override readonly name = 'ForeignStore'
 }
@@ -21,20 +21,20 @@ interface OwnStoreOptions {
 }
 
 /**
- * Opens the store, if it is the one that the state directory belongs to. What no row knows is
- * removed from there, and so a store that is empty or another one's would have everything removed.
- * Store and directory have the same id from their first start together. Where one of them has none
- * yet (the store is an earlier version's, the file is lost), they belong together if rows know what
- * is there. A store that knows of files does not belong to a directory without any, unless an
- * import has said so. Throws `ForeignStore`, whose message names the ways out, and has changed
- * nothing of the directory then.
+ * Opens the store if it belongs to the state directory. Files without a row are removed from the
+ * directory, so an empty or foreign store would delete everything. Store and directory get the same
+ * id when they first start together. If one of them has no id, they belong together if rows refer
+ * to files in the directory. An id is absent if an earlier version made the store, or if the file
+ * is lost. A store that refers to files does not belong to a directory without files, unless an
+ * import permits it. Throws `ForeignStore`, whose message names the ways out. The directory is
+ * unchanged then.
  */
 export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Promise<Store> {
   const { stateDir, adoptStore } = config
   const place = storePlace(config)
   const noted = await readStoreId(stateDir)
   if (!adoptStore && !(await storeExists(place))) {
-    // Before tables are made: an import wants a place without any.
+    // Checked before tables are created: an import needs a place without any.
     const belongings = await listBelongings(engine, stateDir)
     if (countOf(belongings) > 0) throw refusal('is empty, and', { place, stateDir, belongings })
   }
@@ -57,7 +57,7 @@ export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Pr
   }
 }
 
-/** Gives store and state directory the id of the one that has one, or a new one. */
+/** Gives store and state directory the id that one of them has, or a new one. */
 async function bind(parts: {
   readonly store: Store
   readonly stateDir: string
@@ -71,8 +71,8 @@ async function bind(parts: {
 }
 
 /**
- * Refuses a directory that has nothing of what a store knows of, as one that is not mounted. Base
- * templates are made anew, and do not count.
+ * Refuses a directory without any of the store's files, for example one that is not mounted. Base
+ * templates do not count, because they are made again.
  */
 async function requireFiles(
   db: Queries,
@@ -92,13 +92,13 @@ async function requireFiles(
   )
 }
 
-/** The id of a store; null where an earlier version has given none. */
+/** Returns the id of a store, or null if an earlier version made the store. */
 export async function storeIdOf(db: Queries): Promise<string | null> {
   const row = await db.selectFrom('store_facts').select('value').where('name', '=', 'id').executeTakeFirst()
   return row?.value ?? null
 }
 
-/** What is in a state directory for as long as rows refer to it. */
+/** The files in a state directory that are kept while rows refer to them. */
 interface Belongings {
   readonly checkpoints: readonly string[]
   readonly images: readonly string[]
@@ -125,8 +125,8 @@ function countOf(belongings: Belongings): number {
 }
 
 /**
- * Whether rows refer to any of it. An image may be the same in two installations, a checkpoint
- * never is; so where there are any, one of them has to be known.
+ * Returns true if rows refer to any of the files. Two installations may have the same image, but
+ * never the same checkpoint. If there are checkpoints, at least one must be known.
  */
 async function knowsSome(db: Queries, { checkpoints, images, files }: Belongings): Promise<boolean> {
   const used = await referenced(db)

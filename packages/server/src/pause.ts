@@ -1,4 +1,4 @@
-/** Waits, and less where the signal ends. */
+/** Waits, or returns early if the signal is aborted. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -33,7 +33,7 @@ import type { TemplateProgress } from './templates/template-progress.ts'
 import type { UsageWatch } from './usage/usage-watch.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 
-/** Receives messages for operators, in pino's shape. */
+/** A log for operators, in pino's shape. */
 export interface Log {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void
@@ -41,20 +41,20 @@ export interface Log {
   error(facts: object, message: string): void
 }
 
-/** Everything that verbs of the service need, made once at start. */
+/** The parts that the verbs of the service share. They are made once at start. */
 export interface Service {
   readonly config: ServerConfig
   readonly engine: Engine
   readonly store: Store
   readonly log: Log
-  /** Milliseconds since 1970 UTC. */
+  /** Returns milliseconds since 1970 UTC. */
   readonly now: () => number
-  /** Milliseconds of a clock that is never set; it begins anywhere. */
+  /** Returns milliseconds of a clock that is never set. Its start is arbitrary. */
   readonly monotonic: () => number
   readonly hostClock: HostClock
-  /** Memory that the host could give away now; null where it is not known. */
+  /** Returns the memory that the host can give now, or null if unknown. */
   readonly freeMemoryMiB: () => Promise<number | null>
-  /** Bounds of the connections of clients, and of what comes over them. */
+  /** The limits of client connections and of their data. */
   readonly limits: ConnectionLimits
   readonly recentKeys: RecentKeys
   readonly likelyProjects: LikelyProjects
@@ -63,7 +63,7 @@ export interface Service {
   readonly projects: ProjectQuotas
   readonly ports: OpenPorts
   readonly addresses: PortAddresses
-  /** The secret that tokens of ports are made with. */
+  /** The secret that signs the tokens of ports. */
   readonly portSecret: Buffer
   readonly starts: StartsUnderWay
   readonly restores: RestoresUnderWay
@@ -87,8 +87,8 @@ export interface Service {
   readonly signingKeys: SigningKeys
   readonly oauthTokens: OAuthTokens
   readonly workloadTokens: WorkloadTokens
-  /** Returns the issuer of tokens: the address under which verifiers find this service. */
+  /** Returns the issuer of tokens: the address at which verifiers find this service. */
   readonly issuer: () => string
-  /** Ends when the service closes. */
+  /** Aborted when the service closes. */
   readonly closing: AbortSignal
 }

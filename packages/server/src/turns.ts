@@ -1,4 +1,4 @@
-/** Lets so many things run at a time; the others wait for their turn, in order. */
+/** A semaphore. Runs a limited number of tasks at a time; the others wait in order. */
 export class Turns {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -7,7 +7,7 @@ export class Turns {
     this.#free = atOnce
   }
 
-  /** Runs `work` when it is its turn. */
+  /** Runs `work` in its turn. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#free -= 1

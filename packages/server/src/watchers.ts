@@ -1,8 +1,8 @@
-/** Who waits for news of what, by id. */
+/** The callbacks that wait for news, by id. */
 export class Watchers {
   readonly #waiting = new Map<string, Set<() => void>>()
 
-  /** Calls `onNews` whenever there is something new of an id, until it is disposed of. */
+  /** Calls `onNews` whenever there is news of an id, until the result is disposed of. */
   watch(id: string, onNews: () => void): Disposable {
     const waiting = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, waiting.add(onNews))
@@ -14,7 +14,7 @@ export class Watchers {
     }
   }
 
-  /** Tells all who watch an id. */
+  /** Calls all callbacks of an id. */
   tell(id: string): void {
     for (const tell of this.#waiting.get(id) ?? []) tell()
   }
