@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { Egress, Engine } from '../contract.ts'
 import { kindOf, type Steps } from './steps.ts'
 
-/** What an engine promises of the way out of its runtimes. */
+/** The conformance tests of `Egress`. */
 export const egressTests = {
   'hands what a guest dials to the last who opened its egress': async ({ engine, subject, spec, signal }) => {
     const wanted = spec()
@@ -91,9 +91,9 @@ function acceptor() {
     accept: (connection: Duplex) => {
       taken.push(connection)
       connection.on('error', () => {
-        // As above.
+        // A cut connection may end with a reset.
       })
-      // Without a reader the end of the other side is never seen.
+      // The `end` event needs a reader.
       connection.on('end', () => connection.destroy())
       wake()
     },

@@ -4,7 +4,9 @@ import type { Engine, ImageDigest, ImageStore, RuntimeSpec } from '../contract.t
 import type { GuestClient } from '../guest/guest-client.ts'
 import { bindRequest, connect, kindOf, type Steps } from './steps.ts'
 
-/** What builds rely on: runtimes become images, and files are copied as Dockerfiles say. */
+/**
+ * The conformance tests of images: runtimes become images, and files are copied as in Dockerfiles.
+ */
 export const imageTests = {
   'makes an image of what a runtime has become, with the one that it is made of': async ({ engine, spec, signal }) => {
     const wanted = spec()
@@ -14,7 +16,7 @@ export const imageTests = {
     const { digest } = await images(engine).import(body, signal(), { base: wanted.imageDigest })
     const next = await bound(engine, { ...spec(), imageDigest: digest }, signal)
     expect(await read(next, '/opt/app/file', signal)).toBe('made by a step')
-    // The image below is needed no more.
+    // This export does not need the base image.
     const { body: whole } = await next.exportTree({ onlyChanged: false }, signal())
     expect((await images(engine).import(whole, signal(), { base: digest })).sizeBytes).toBeGreaterThan(0)
   },

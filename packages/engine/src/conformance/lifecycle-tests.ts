@@ -4,10 +4,10 @@ import type { Checkpoints, Disks, Freezer } from '../contract.ts'
 import type { GuestClient } from '../guest/guest-client.ts'
 import { bound, connect, kindOf, process, type Steps } from './steps.ts'
 
-/** How long a runtime that stands still is asked in vain. */
+/** The time for which a frozen runtime is asked without an answer, in milliseconds. */
 const SILENCE_MS = 300
 
-/** Runtimes that stand still, grow, are written down and go on from there. */
+/** The conformance tests of frozen runtimes, growing disks and checkpoints. */
 export const lifecycleTests = {
   'lets a runtime stand still and go on where it was': async (steps) => {
     const { engine, spec, signal } = steps
@@ -157,7 +157,7 @@ function disksOf({ engine }: Pick<Steps, 'engine'>): Disks {
   return disks
 }
 
-/** The checkpoints of the class under test; null where it has none. */
+/** Returns the checkpoints of the class under test; null if it has none. */
 async function checkpointsOf({ engine, subject }: Pick<Steps, 'engine' | 'subject'>): Promise<Checkpoints | null> {
   const facts = (await engine.describe()).isolation[subject.isolation]
   return facts.available && facts.canCheckpoint ? engine.ability('checkpoints') : null

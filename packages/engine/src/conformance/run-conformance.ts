@@ -14,18 +14,18 @@ export interface ConformanceSubject {
   readonly name: string
   readonly isolation: Isolation
   /**
-   * Opens the engine over the same state each time: a second call after `close` is a restart of the
+   * Opens the engine over the same state each time. A second call after `close` is a restart of the
    * daemon.
    */
   open(): Promise<Engine>
-  /** Dials the runtime's egress socket, as its guest would. Rejects when nothing listens. */
+  /** Dials the runtime's egress socket, as its guest would. Rejects if nothing listens. */
   dialEgress(engine: Engine, id: RuntimeId): Promise<Duplex>
   /** An image that has `true`, `echo` and `cat` in `/bin`. */
   imageTar(): AsyncIterable<Uint8Array>
   readonly size: Pick<RuntimeSpec, 'cpu' | 'memoryMiB' | 'diskMiB'>
-  /** Tests that cannot hold for this engine, each with its reason. */
+  /** The tests that cannot pass for this engine, each with its reason. */
   readonly skip?: readonly { readonly test: ConformanceTest; readonly reason: string }[]
-  /** The longest one verb may take, milliseconds. */
+  /** The longest time that one verb may take, in milliseconds. */
   readonly verbTimeoutMs: number
 }
 
@@ -262,8 +262,8 @@ const tests = {
 export type ConformanceTest = keyof typeof tests
 
 /**
- * Registers the suite that every engine passes, one test per promise of the contract. Call it once
- * per isolation class.
+ * Registers the suite that every engine passes, one test for each promise of the contract. Call it
+ * once for each isolation class.
  */
 export function runConformance(subject: ConformanceSubject): void {
   describe(`${subject.name} keeps the Engine contract (${subject.isolation})`, () => {

@@ -6,13 +6,13 @@ import { type BindRequest, GuestClient } from '../guest/guest-client.ts'
 import type { GuestItem } from '../guest/schemas.ts'
 import type { ConformanceSubject } from './run-conformance.ts'
 
-/** What a conformance test works with. */
+/** The engine and the tools of a conformance test. */
 export interface Steps {
   readonly engine: Engine
   readonly subject: ConformanceSubject
-  /** A new spec; the runtime is removed after the test. */
+  /** Returns a new spec. The runtime is removed after the test. */
   readonly spec: () => RuntimeSpec
-  /** A signal that ends one verb. */
+  /** Returns a signal that ends one verb. */
   readonly signal: () => AbortSignal
   /** Opens the engine again after `close`. */
   readonly reopen: () => Promise<Engine>
@@ -23,7 +23,7 @@ export async function connect(engine: Engine, id: string, signal: AbortSignal): 
   return new GuestClient(await engine.dial(id, signal))
 }
 
-/** An identity for a runtime. */
+/** Returns an identity for a runtime. */
 export function bindRequest(id: string): BindRequest {
   return {
     runtime_id: id,
@@ -48,7 +48,7 @@ export async function bound(engine: Engine, spec: RuntimeSpec, signal: () => Abo
   return guest
 }
 
-/** A command of root's, without input or an end to its time. */
+/** Returns a command of root without input and without a time limit. */
 export function process(argv: readonly string[]) {
   const id = makeId('command')
   return {
@@ -72,7 +72,7 @@ export async function collect(items: AsyncIterable<GuestItem>): Promise<GuestIte
   return Array.fromAsync(items)
 }
 
-/** The kind of the `EngineError` a verb fails with. */
+/** Returns the kind of the `EngineError` with which a verb fails. */
 export async function kindOf(verb: Promise<unknown>): Promise<string> {
   try {
     await verb
@@ -83,7 +83,7 @@ export async function kindOf(verb: Promise<unknown>): Promise<string> {
   }
 }
 
-/** Observations up to and with the first that matches. */
+/** Returns the observations up to and including the first that matches. */
 export async function nextObservation(
   observations: AsyncIterator<Observation>,
   matches: (item: Observation) => boolean,
