@@ -1,6 +1,6 @@
 import { HoltError } from '@holt/protocol'
 
-/** A file, or a directory where `data` is null. */
+/** A file, or a directory if `data` is null. */
 export interface FakeEntry {
   readonly name: string
   readonly mode: string
@@ -9,7 +9,7 @@ export interface FakeEntry {
 
 const blockBytes = 512
 
-/** Writes entries with short names as ustar (POSIX 1003.1, pax). */
+/** Returns entries with short names as ustar (POSIX 1003.1, pax). */
 export function packEntries(entries: readonly FakeEntry[]): Buffer {
   const parts = entries.flatMap(({ name, mode, data }) => {
     const header = Buffer.alloc(blockBytes)
@@ -26,7 +26,7 @@ export function packEntries(entries: readonly FakeEntry[]): Buffer {
   return Buffer.concat([...parts, Buffer.alloc(2 * blockBytes)])
 }
 
-/** Reads what `packEntries` writes. */
+/** Returns the entries in an archive from `packEntries`. */
 export function unpackEntries(archive: Buffer): FakeEntry[] {
   const entries: FakeEntry[] = []
   for (let at = 0; ; ) {
@@ -53,7 +53,7 @@ export function unpackEntries(archive: Buffer): FakeEntry[] {
   }
 }
 
-/** The sum of a header's bytes, its own field counted as spaces. */
+/** Returns the checksum of a header, with its own field counted as spaces. */
 function checksum(header: Buffer): number {
   return header.reduce((sum, byte, index) => sum + (index >= 148 && index < 156 ? 0x20 : byte), 0)
 }

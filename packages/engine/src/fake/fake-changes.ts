@@ -5,26 +5,26 @@ import type { FakeAnswer } from './fake-guest.ts'
 type Change = Extract<GuestChange, { path: string }>
 type WithoutCursor<Item> = Item extends unknown ? Omit<Item, 'cursor'> : never
 
-/** What has changed in the files of a fake guest, and who hears of it. Everything is kept. */
+/** The changes to the files of a fake guest, and their watchers. All changes are kept. */
 export class FakeChanges {
   readonly #changes: Change[] = []
   readonly #waiting = new Set<() => void>()
   #stopped = false
 
-  /** The same changes, and nobody who watches. */
+  /** Returns a copy with the same changes and without watchers. */
   copy(): FakeChanges {
     const copy = new FakeChanges()
     copy.#changes.push(...this.#changes)
     return copy
   }
 
-  /** Tells of a change. */
+  /** Records a change and wakes the watchers. */
   add(change: WithoutCursor<Change>): void {
     this.#changes.push({ ...change, cursor: this.#changes.length + 1 } as Change)
     this.#wake()
   }
 
-  /** Breaks every watch off, as a guest that dies does. */
+  /** Ends every watch, as a guest that dies does. */
   stop(): void {
     this.#stopped = true
     this.#wake()

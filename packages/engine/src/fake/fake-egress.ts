@@ -33,12 +33,12 @@ export class FakeEgress implements Egress {
     return this.#running(id).spec.isolation === 'gvisor' ? 'create' : 'socket'
   }
 
-  /** Closes all, as the end of the process does. */
+  /** Closes all sockets, as the end of the process does. */
   closeAll(): void {
     for (const id of [...this.#openings.keys()]) void this.close(id)
   }
 
-  /** The guest's end of a new connection. Throws when nothing listens. */
+  /** Returns the guest's end of a new connection. Throws if nothing listens. */
   dial(id: RuntimeId): Duplex {
     const opening = this.#openings.get(id)
     if (opening === undefined) throw new Error(`nothing listens for the egress of ${id}`)
@@ -49,7 +49,7 @@ export class FakeEgress implements Egress {
     ] as const) {
       opening.connections.add(end)
       end.on('error', () => {
-        // Whoever has the end hears of it too.
+        // The owner of the end receives the error too.
       })
       end.once('close', () => {
         opening.connections.delete(end)

@@ -33,32 +33,32 @@ interface Entry {
 /** The behaviour of a fake engine that a test may change. */
 export interface FakeEngineOptions {
   readonly facts?: Partial<EngineFacts>
-  /** False: a host that lets no disk grow. */
+  /** False for a host that cannot grow disks. */
   readonly canGrow?: boolean
-  /** Called at the beginning of a verb; what it throws is what the verb throws. */
+  /** Called at the beginning of a verb. The verb fails with the error that it throws. */
   readonly before?: (verb: FakeVerb, id: RuntimeId) => void | Promise<void>
 }
 
-/** The verbs that a test may fail or hold up. `take` has the id of the runtime. */
+/** The verbs that a test may fail or delay. `take` has the id of the runtime. */
 export type FakeVerb = 'ensure' | 'dial' | 'remove' | 'take' | 'grow' | 'freeze' | 'thaw'
 
 /** A checkpoint of a fake engine. */
 interface FakeCheckpoint {
   readonly info: CheckpointInfo
-  /** Stands still; what is restored is a copy of it. */
+  /** A guest that does not run. Restored runtimes get a copy of it. */
   readonly guest: FakeGuest
   problem: 'incompatible' | 'damaged' | null
 }
 
 /**
- * An engine in memory: the whole contract with a small guest inside (`FakeGuest`), for tests of
- * what stands above engines. It passes the same conformance suite as the real ones. A test may
+ * An engine in memory: the whole contract, with a small guest inside (`FakeGuest`). It is for tests
+ * of the layers above engines, and passes the same conformance suite as the real ones. A test may
  * `end` a runtime as a host would.
  */
 export class FakeEngine implements Engine {
   readonly #runtimes = new Map<RuntimeId, Entry>()
   readonly #images = new Map<ImageDigest, ImageInfo>()
-  /** Exported and imported trees, with which runtimes start. */
+  /** The exported and imported trees, with which runtimes start. */
   readonly #trees = new Map<ImageDigest, Buffer>()
   readonly #checkpoints = new Map<string, FakeCheckpoint>()
   readonly #usages = new Map<RuntimeId, Partial<RuntimeUsage>>()
@@ -115,7 +115,7 @@ export class FakeEngine implements Engine {
     this.#set({ observed, guest })
   }
 
-  /** The guest that a spec's checkpoint has; null where it boots cold. */
+  /** Returns the guest of a spec's checkpoint; null for a cold boot. */
   #restore(spec: RuntimeSpec): FakeGuest | null {
     if (spec.checkpointId === null) return null
     const checkpoint = this.#checkpoints.get(spec.checkpointId)
@@ -125,7 +125,7 @@ export class FakeEngine implements Engine {
     return null
   }
 
-  /** Called for a spec that was booted cold. */
+  /** Returns the reason for a cold boot. Called for a spec that was booted cold. */
   #fallbackOf({ checkpointId }: RuntimeSpec): Fallback | null {
     if (checkpointId === null) return null
     const checkpoint = this.#checkpoints.get(checkpointId)
@@ -198,7 +198,7 @@ export class FakeEngine implements Engine {
     this.#egress.closeAll()
   }
 
-  /** Ends a runtime as its host would: its guest is gone. */
+  /** Ends a runtime as its host would. Its guest is gone. */
   end(id: RuntimeId, ending: Ending): void {
     const entry = this.#runtimes.get(id)
     if (entry === undefined) return
@@ -207,7 +207,7 @@ export class FakeEngine implements Engine {
     this.#set({ ...entry, observed: { ...entry.observed, state: 'ended', ending } })
   }
 
-  /** Has processes of a runtime ended for memory. */
+  /** Counts processes of a runtime as killed for memory. */
   killForMemory(id: RuntimeId, count: number, last: Observed['memoryKills']['last']): void {
     const entry = this.#runtimes.get(id)
     if (entry === undefined) return
@@ -215,25 +215,25 @@ export class FakeEngine implements Engine {
     this.#set({ ...entry, observed: { ...entry.observed, memoryKills } })
   }
 
-  /** Makes a checkpoint one that cannot be restored. */
+  /** Makes a checkpoint unusable. */
   spoil(checkpointId: string, problem: 'incompatible' | 'damaged'): void {
     const checkpoint = this.#checkpoints.get(checkpointId)
     if (checkpoint !== undefined) checkpoint.problem = problem
   }
 
-  /** Has the host see a runtime take this much. */
+  /** Sets the usage that the host measures for a runtime. */
   use(id: RuntimeId, usage: Partial<RuntimeUsage>): void {
     this.#usages.set(id, { ...this.#usages.get(id), ...usage })
   }
 
-  /** The guest of a runtime, to look inside. */
+  /** Returns the guest of a runtime, for inspection. */
   guest(id: RuntimeId): FakeGuest | null {
     return this.#runtimes.get(id)?.guest ?? null
   }
 
   /**
-   * Dials the egress socket of a runtime as its guest would: the guest's end of the connection.
-   * Throws when nothing listens.
+   * Dials the egress socket of a runtime as its guest would. Returns the guest's end of the
+   * connection. Throws if nothing listens.
    */
   dialEgress(id: RuntimeId): Duplex {
     return this.#egress.dial(id)

@@ -28,9 +28,12 @@ interface AttributeChange {
   readonly recursive: boolean
 }
 
-/** Files of a fake guest: a map from path to file, directory or symlink. No symlink is followed. */
+/**
+ * The files of a fake guest: a map from path to file, directory or symlink. Symlinks are never
+ * followed.
+ */
 export class FakeFiles {
-  /** By path; for what works on whole trees. */
+  /** The nodes by path, for code that works on whole trees. */
   readonly nodes = new Map<string, FakeNode>(
     ['/', '/tmp', '/workspace'].map((path) => [path, { type: 'directory', mode: '0755' }]),
   )
@@ -38,7 +41,7 @@ export class FakeFiles {
   readonly #uploads = new Map<string, Buffer>()
   readonly #completed = new Map<string, number>()
 
-  /** The same files. */
+  /** Returns a copy of the files. */
   copy(): FakeFiles {
     const copy = new FakeFiles()
     copy.nodes.clear()
@@ -48,7 +51,7 @@ export class FakeFiles {
     return copy
   }
 
-  /** Bytes of all files. */
+  /** The bytes of all files. */
   get sizeBytes(): number {
     return [...this.nodes.values()].reduce((sum, node) => sum + ('data' in node ? node.data.length : 0), 0)
   }
@@ -111,7 +114,10 @@ export class FakeFiles {
     return { status: existing === undefined ? 201 : 200, json: this.#file(path) }
   }
 
-  /** What has come of an upload with this part; of one without an id that is the part. */
+  /**
+   * Returns the data of an upload with this part added. Without an upload id that is the part
+   * itself.
+   */
   #addPart(query: URLSearchParams, body: Buffer): Buffer {
     if (!query.has('upload_id')) return body
     const before = this.#uploads.get(keyOf(query)) ?? Buffer.alloc(0)
@@ -143,7 +149,7 @@ export class FakeFiles {
     }
   }
 
-  /** The tree below a directory as tar. */
+  /** Returns the tree below a directory as tar. */
   archive(query: URLSearchParams): FakeAnswer {
     const path = query.get('path') ?? ''
     if (this.#find(path).type !== 'directory') throw new HoltError('not_a_directory', `${path} is not a directory`)
@@ -159,7 +165,7 @@ export class FakeFiles {
     return { stream: Readable.from([isZipped ? gzipSync(tar) : tar]) }
   }
 
-  /** Makes a tree of tar. */
+  /** Makes a tree from tar. */
   extract(query: URLSearchParams, body: Buffer): FakeAnswer {
     const path = query.get('path') ?? ''
     const exists = this.nodes.has(path)
@@ -285,7 +291,7 @@ export class FakeFiles {
     return { json: this.#file(destination) }
   }
 
-  /** Makes what is missing of the directories that lead to a path. */
+  /** Makes the missing parent directories of a path. */
   makeParents(path: string): void {
     if (path === '/') return
     const parent = parentOf(path)
@@ -332,17 +338,17 @@ function checkDigest(announced: string | null, data: Buffer): void {
     throw new HoltError('digest_mismatch', `what arrived has the SHA-256 digest ${arrived}`)
 }
 
-/** The directory that a path is in. */
+/** Returns the parent directory of a path. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
-/** Whether a path is below another one. */
+/** Returns true if a path is below another one. */
 export function isBelow(path: string, other: string): boolean {
   return other.startsWith(path === '/' ? '/' : `${path}/`) && other !== path
 }
 
-/** A path as it is named from one above it. */
+/** Returns a path relative to one above it. */
 export function relative(path: string, other: string): string {
   return other.slice(path === '/' ? 1 : path.length + 1)
 }

@@ -31,8 +31,9 @@ interface Route {
 }
 
 /**
- * A guest in memory that speaks guest/PROTOCOL.md: processes from a small table of programs, files
- * in a tree of nodes. It is a `GuestLink` itself, so no socket is between.
+ * A guest in memory that speaks guest/PROTOCOL.md. Its processes come from a small table of
+ * programs, and its files are a tree of nodes. It is a `GuestLink` itself, without a socket
+ * between.
  */
 export class FakeGuest implements GuestLink {
   readonly files: FakeFiles
@@ -50,7 +51,7 @@ export class FakeGuest implements GuestLink {
   #seeded: Pick<SeedRequest, 'env' | 'user' | 'workdir'> | null = null
   #network: GuestNetwork | null = null
   #stopped = false
-  /** Resolves when it is thawed; null while it runs. */
+  /** A promise that resolves when the guest is thawed; null while it runs. */
   #frozen: PromiseWithResolvers<void> | null = null
   readonly #answers = new Set<Readable>()
 
@@ -71,27 +72,30 @@ export class FakeGuest implements GuestLink {
     return !this.#stopped
   }
 
-  /** What `bind` said, or null. */
+  /** The identity from `bind`, or null. */
   get identity() {
     return this.#bound
   }
 
-  /** The network that `bind` or the last `PUT /v1/network` gave. */
+  /** The network from `bind` or the last `PUT /v1/network`. */
   get network(): GuestNetwork | null {
     return this.#network
   }
 
-  /** What a checkpoint has of it: processes, files and identity, standing still until `resume`. */
+  /**
+   * Returns the part of it that a checkpoint has: processes, files and identity. The copy does not
+   * run until `resume`.
+   */
   copy(): FakeGuest {
     return new FakeGuest(this)
   }
 
-  /** Has a copy begin to run. */
+  /** Starts a copy. */
   resume(): void {
     this.processes.resume()
   }
 
-  /** Has everything stand still; requests wait. */
+  /** Freezes the guest. Requests wait. */
   freeze(): void {
     this.#frozen ??= Promise.withResolvers()
     this.processes.pause()
@@ -105,15 +109,15 @@ export class FakeGuest implements GuestLink {
   }
 
   /**
-   * Breaks the connection: every answer under way ends as `unavailable`. The next request finds a
-   * new one.
+   * Breaks the connection. Every unfinished answer ends as `unavailable`. The next request finds a
+   * new connection.
    */
   disconnect(): void {
     for (const answer of this.#answers)
       answer.destroy(new EngineError('unavailable', 'the connection to the guest broke'))
   }
 
-  /** Ends the guest and all it runs. */
+  /** Ends the guest and all that it runs. */
   stop(): void {
     this.#stopped = true
     this.#frozen?.resolve()
@@ -129,7 +133,7 @@ export class FakeGuest implements GuestLink {
     try {
       const response = respond(await this.#operations.once(request, () => this.#route(request)))
       response.body.on('error', () => {
-        // Whoever reads it hears of it; one that is given up may have no reader yet.
+        // The reader receives the error. An abandoned body may have no reader yet.
       })
       this.#answers.add(response.body)
       response.body.once('close', () => this.#answers.delete(response.body))

@@ -1,14 +1,14 @@
 import type { GuestRequest } from '../guest-link.ts'
 import type { FakeAnswer } from './fake-guest.ts'
 
-/** As many as the real guest remembers. */
+/** The number of operations that the real guest remembers. */
 const maxRemembered = 1024
 
-/** What changes something, and is done once for each operation. */
+/** The paths that change something, and run once for each operation. */
 const changing =
   /^\/v1\/(?:processes\/\w+\/(?:stdin|signal|resize)|files\/(?:mkdir|remove|move|copy|symlink|chmod|chown|replace))(?:\?|$)/
 
-/** What a fake guest has answered to operations. */
+/** The answers of a fake guest, by operation. */
 export class FakeOperations {
   readonly #answers: Map<string, FakeAnswer>
 
@@ -16,18 +16,18 @@ export class FakeOperations {
     this.#answers = new Map(answers)
   }
 
-  /** The same memory, as a checkpoint has it. */
+  /** Returns a copy, as a checkpoint has it. */
   copy(): FakeOperations {
     return new FakeOperations(this.#answers)
   }
 
-  /** Forgets everything, as a runtime does that becomes another one. */
+  /** Forgets everything, as a runtime does when it gets another identity. */
   forget(): void {
     this.#answers.clear()
   }
 
   /**
-   * Answers what the request's operation was answered before, or runs it. What fails is not
+   * Returns the earlier answer for the request's operation, or runs it. Failures are not
    * remembered.
    */
   async once({ method, path, headers }: GuestRequest, run: () => Promise<FakeAnswer>): Promise<FakeAnswer> {
@@ -37,7 +37,7 @@ export class FakeOperations {
     const known = this.#answers.get(name)
     if (known !== undefined) return known
     const answer = await run()
-    // The answer of that moment: what it tells of goes on.
+    // Cloned, because the process in the answer continues to change.
     this.#answers.set(name, structuredClone(answer))
     const [oldest] = this.#answers.keys()
     if (this.#answers.size > maxRemembered && oldest !== undefined) this.#answers.delete(oldest)

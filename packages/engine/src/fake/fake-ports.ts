@@ -4,13 +4,13 @@ import { PortStream } from '../guest/port-stream.ts'
 import type { GuestRequest } from '../guest-link.ts'
 import type { FakeAnswer } from './fake-guest.ts'
 
-/** What a program does with a connection to its port. */
+/** The handler of a program for a connection to its port. */
 export type FakeProgram = (connection: PortStream) => void
 
-/** How often the programs are looked at while a port is waited for. */
+/** The pause between two checks while a port is waited for, in milliseconds. */
 const lookMs = 5
 
-/** The ports of a fake guest: each has a function that takes its connections. */
+/** The ports of a fake guest. Each has a function that takes its connections. */
 export class FakePorts {
   readonly #programs = new Map<number, FakeProgram>()
   readonly #open = new Set<PortStream>()
@@ -20,14 +20,14 @@ export class FakePorts {
     this.#programs.set(port, program)
   }
 
-  /** The same programs, without their connections. */
+  /** Returns a copy with the same programs and without their connections. */
   copy(): FakePorts {
     const copy = new FakePorts()
     for (const [port, program] of this.#programs) copy.#programs.set(port, program)
     return copy
   }
 
-  /** How many connections are open. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#open.size
   }
@@ -43,21 +43,23 @@ export class FakePorts {
     return { json: { port, listening: this.#programs.has(port) } }
   }
 
-  /** The program's end of a connection whose other end is the request's body and the answer. */
+  /**
+   * Returns the program's end of a connection. The other end is the request's body and the answer.
+   */
   connect(port: number, { body, signal }: GuestRequest): FakeAnswer {
     const program = this.#programs.get(port)
     if (program === undefined) throw new HoltError('port_not_listening', `nothing listens on port ${port}`)
     if (!(body instanceof Readable)) throw new HoltError('invalid_request', 'a connection has a body')
     const answer = new PassThrough()
     answer.on('error', () => {
-      // The host's end hears of it.
+      // The host's end receives the error.
     })
     const connection = new PortStream({ incoming: body, outgoing: answer })
     const abort = () => connection.destroy()
     signal.addEventListener('abort', abort, { once: true })
     this.#open.add(connection)
     connection.on('error', () => {
-      // A program that is not there any more hears of nothing.
+      // The program may be gone, so nobody receives the error.
     })
     connection.once('close', () => {
       this.#open.delete(connection)

@@ -11,20 +11,20 @@ interface Running {
   readonly transient: boolean
   readonly background: boolean
   stdin: ReadStdin | null
-  /** Bytes that stdin has taken. */
+  /** The bytes that stdin has taken. */
   taken: number
   timer: NodeJS.Timeout | null
   /**
-   * When `timer` ends, on the monotonic clock; what was left of that, milliseconds, while nothing
-   * runs.
+   * The end of `timer` on the monotonic clock. While nothing runs: the time that was left, in
+   * milliseconds.
    */
   deadline: number | null
 }
 
-/** Takes input. It keeps nothing to itself, so that a copy of the process can go on with it. */
+/** Takes input. It has no state of its own, so that a copy of the process can continue with it. */
 type ReadStdin = (data: Buffer, eof: boolean, console: Pick<Console, 'write' | 'exit'>) => void
 
-/** What a fake program may do. */
+/** The functions that a fake program may use. */
 interface Console {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -70,14 +70,14 @@ const programs: Readonly<Record<string, (console: Console) => void>> = {
   sleep: () => {},
 }
 
-/** A shell session of a fake guest. What carries over is the directory that `cd` names. */
+/** A shell session of a fake guest. It keeps only the directory that `cd` names. */
 interface FakeSession {
   readonly info: { -readonly [Key in keyof GuestSession]: GuestSession[Key] }
 }
 
 /**
- * Processes of a fake guest. Programs: `true false exit echo complain bytes fill cd printenv cat
- * sleep`; a command line is split at spaces. A session that is busy is refused at once.
+ * The processes of a fake guest. Programs: `true false exit echo complain bytes fill cd printenv
+ * cat sleep`. A command line is split at spaces. A request to a busy session is refused at once.
  */
 export class FakeProcesses {
   readonly #processes = new Map<string, Running>()
@@ -89,7 +89,7 @@ export class FakeProcesses {
     return this.#running.length
   }
 
-  /** Those that run and were not started with `background`. */
+  /** The number of running processes that were not started with `background`. */
   get foreground(): number {
     return this.#running.filter(({ background }) => !background).length
   }
@@ -202,7 +202,9 @@ export class FakeProcesses {
     return { json: running.info }
   }
 
-  /** The same processes, with all they have said, standing still until `resume`. */
+  /**
+   * Returns a copy of the processes with all their output. The copy does not run until `resume`.
+   */
   copy(): FakeProcesses {
     const copy = new FakeProcesses()
     copy.#nextPid = this.#nextPid
@@ -222,7 +224,7 @@ export class FakeProcesses {
     return copy
   }
 
-  /** Has the time of all processes stand still. */
+  /** Pauses the timers of all processes. */
   pause(): void {
     const now = performance.now()
     for (const running of this.#processes.values()) {
@@ -233,7 +235,7 @@ export class FakeProcesses {
     }
   }
 
-  /** Has the time of all processes go on. */
+  /** Continues the timers of all processes. */
   resume(): void {
     const now = performance.now()
     for (const running of this.#processes.values()) {
@@ -243,7 +245,7 @@ export class FakeProcesses {
     }
   }
 
-  /** Breaks every stream off, as a guest that dies does. */
+  /** Ends every stream, as a guest that dies does. */
   stop(): void {
     this.#stopped = true
     for (const running of this.#processes.values()) {
@@ -276,7 +278,7 @@ export class FakeProcesses {
     return running
   }
 
-  /** The session that a process runs in. */
+  /** Returns the session of a process. */
   #enter({ id, session: name, user }: StartProcess, defaults: { user: string; workdir: string }): FakeSession | null {
     if (name === undefined) return null
     const now = Date.now()
@@ -382,7 +384,10 @@ export class FakeProcesses {
   }
 }
 
-/** A stream of what a generator makes that is destroyed at once, also while the generator waits. */
+/**
+ * Returns a stream of a generator's items. It can be destroyed at once, even while the generator
+ * waits.
+ */
 function readableOf(parts: AsyncGenerator<Buffer>): Readable {
   return new Readable({
     read() {

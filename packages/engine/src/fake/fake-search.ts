@@ -8,13 +8,13 @@ import type { FakeAnswer } from './fake-guest.ts'
 export interface FakeFile {
   readonly path: string
   readonly type: 'file' | 'directory' | 'symlink'
-  /** Null where it has none. */
+  /** The content; null if it has none. */
   readonly data: Buffer | null
 }
 
 /**
- * Searches the files below a path as guest/PROTOCOL.md says, as far as globs are `*`, `*.EXTENSION`
- * or names.
+ * Searches the files below a path as in guest/PROTOCOL.md. The globs can be `*`, `*.EXTENSION` or
+ * names.
  */
 export function fakeSearch(files: readonly FakeFile[], request: SearchRequest): FakeAnswer {
   const pattern = request.content === null ? null : expressionOf(request.content)
@@ -35,7 +35,7 @@ export function fakeSearch(files: readonly FakeFile[], request: SearchRequest): 
   return { stream: Readable.from([Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(''))]) }
 }
 
-/** Replaces a pattern in files, and hands each that changes to `write`. */
+/** Replaces a pattern in files, and passes each changed file to `write`. */
 export function fakeReplace(
   files: readonly FakeFile[],
   request: ReplaceRequest,

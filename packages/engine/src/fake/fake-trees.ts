@@ -11,7 +11,7 @@ interface FakeMount {
   readonly content: string | null
 }
 
-/** What was at a target before something was put there. */
+/** The nodes at a target before a mount replaced them. */
 interface Swapped {
   readonly target: string
   readonly before: ReadonlyMap<string, FakeNode>
@@ -19,8 +19,8 @@ interface Swapped {
 }
 
 /**
- * What builds ask of a fake guest: its tree as an image, copies, and mounts. Sources are plain
- * paths, and no owner is kept.
+ * The fake guest's part in builds: its tree as an image, copies, and mounts. Sources are plain
+ * paths. Owners are not kept.
  */
 export class FakeTrees {
   readonly #files: FakeFiles
@@ -30,14 +30,14 @@ export class FakeTrees {
     this.#files = files
   }
 
-  /** The same mounts, over a copy of the files. */
+  /** Returns the same mounts, over a copy of the files. */
   copy(files: FakeFiles): FakeTrees {
     const copy = new FakeTrees(files)
     copy.#mounts.push(...this.#mounts)
     return copy
   }
 
-  /** The whole tree; all of it comes, as in the class `container`. */
+  /** Returns the whole tree. All of it has content, as in the class `container`. */
   exportTree({ exclude }: { exclude: readonly string[] }): FakeAnswer {
     if (this.#mounts.length > 0) throw new HoltError('conflict', 'mounts are in place')
     const isOut = (path: string) => exclude.some((out) => path === out || isBelow(out, path))
@@ -109,7 +109,7 @@ export class FakeTrees {
     return { json: {} }
   }
 
-  /** Makes the tree one that was exported. */
+  /** Replaces the tree by an exported one. */
   load(tar: Buffer): void {
     for (const { name, mode, data } of unpackEntries(tar)) {
       const path = `/${name}`
