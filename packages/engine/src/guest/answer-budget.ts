@@ -2,21 +2,21 @@ import { EngineError } from '../contract.ts'
 import type { GuestLink } from '../guest-link.ts'
 
 /**
- * What all unfinished answers of one guest may take of the service's memory: two of the largest, or
- * a dozen full pages of files.
+ * The most memory of the service for all unfinished answers of one guest, in bytes. It suffices for
+ * two of the largest answers, or a dozen full pages of files.
  */
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * Counts the bytes that are kept of one guest's unfinished answers: a bound of each answer alone is
- * none where a client asks a thousand times at once.
+ * Counts the bytes kept of one guest's unfinished answers. A bound on each single answer does not
+ * help if a client sends a thousand requests at once.
  */
 export class AnswerBudget {
   #bytes = 0
 
   /**
-   * Counts more. Throws `EngineError` `failed` where that is more than one guest may have; what was
-   * counted before stays.
+   * Counts more bytes. Throws `EngineError` `failed` if that exceeds the budget of one guest. The
+   * earlier count stays.
    */
   take(bytes: number): void {
     if (this.#bytes + bytes > maxBytes)
@@ -24,7 +24,7 @@ export class AnswerBudget {
     this.#bytes += bytes
   }
 
-  /** Gives back what was taken. */
+  /** Subtracts bytes that `take` counted. */
   give(bytes: number): void {
     this.#bytes -= bytes
   }
@@ -32,7 +32,7 @@ export class AnswerBudget {
 
 const budgets = new WeakMap<GuestLink, AnswerBudget>()
 
-/** The budget of a guest, the same one for whoever speaks over its link. */
+/** Returns the budget of a guest, which all callers of its link share. */
 export function budgetOf(link: GuestLink): AnswerBudget {
   const known = budgets.get(link)
   if (known !== undefined) return known

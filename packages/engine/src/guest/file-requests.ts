@@ -22,7 +22,7 @@ export interface WriteContent {
 export interface WritePart extends WriteContent {
   readonly uploadId: string
   readonly offset: number
-  /** More parts follow. */
+  /** True if more parts follow. */
   readonly partial: boolean
 }
 

@@ -63,7 +63,7 @@ export interface GuestNetwork {
 export interface BindRequest {
   readonly runtime_id: string
   /**
-   * True: the runtime takes this identity even if it is bound, to this id or another. Everything in
+   * True if the runtime takes this identity even if it is bound, to this id or another. Everything in
    * the request is applied again.
    */
   readonly renew?: boolean
@@ -102,7 +102,7 @@ export interface StartProcess {
   readonly cwd: string | null
   readonly env: Readonly<Record<string, string>> | null
   /**
-   * True: the environment is `env`, plus HOME and the variables for the network's certificates if
+   * True if the environment is `env`, plus HOME and the variables for the network's certificates if
    * `env` does not name them. The bound environment and the user add nothing.
    */
   readonly env_exact?: boolean
@@ -110,7 +110,7 @@ export interface StartProcess {
   readonly stdin: 'none' | 'pipe'
   /** Base64. It is written, then stdin is closed. */
   readonly stdin_data: string | null
-  /** 0: none. */
+  /** The time limit; 0 for none. */
   readonly timeout_ms: number
   readonly ring_bytes: number | null
   /** By the names of setrlimit(2); null is unlimited. */
@@ -421,7 +421,7 @@ export class GuestClient {
   async connectPort(port: number, signal: AbortSignal): Promise<PortStream> {
     const outgoing = new PassThrough({ highWaterMark: 1024 * 1024 })
     outgoing.on('error', () => {
-      // The answer's body, or the lack of an answer, says why.
+      // The answer's body, or its absence, gives the reason.
     })
     try {
       const request = { method: 'POST', path: `/v1/ports/${port}/connect`, body: outgoing, signal } as const
@@ -660,7 +660,7 @@ export class GuestClient {
   }
 }
 
-/** Reads a boolean header. */
+/** Returns the value of a boolean header. */
 function saysYes({ headers, body }: GuestResponse, name: string): boolean {
   const said = headers[name]
   if (said === '1' || said === '0') return said === '1'

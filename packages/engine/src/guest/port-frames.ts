@@ -1,6 +1,5 @@
 /**
- * How many bytes each side of a port's connection may have sent that the other has not passed on
- * yet.
+ * The most bytes that a side of a port's connection may send before the other has passed them on.
  */
 export const portWindowBytes = 256 * 1024
 
@@ -10,21 +9,21 @@ export const maxFrameDataBytes = 64 * 1024
 const headBytes = 4
 const kinds = { data: 0, end: 1, window: 2 } as const
 
-/** A part of what the other side sent: data as it arrives, its end, or room for more. */
+/** An item from the other side: data as it arrives, its end, or room for more. */
 export type PortItem =
   | { readonly type: 'data'; readonly bytes: Buffer }
   | { readonly type: 'end' }
   | { readonly type: 'window'; readonly bytes: number }
 
-/** Bytes as a frame of data. */
+/** Returns bytes as a frame of data. */
 export function dataFrame(bytes: Buffer): Buffer {
   return Buffer.concat([head('data', bytes.length), bytes])
 }
 
-/** The frame that says that no data follows. */
+/** Returns the frame that ends the data. */
 export const endFrame = (): Buffer => head('end', 0)
 
-/** The frame that gives room for more. */
+/** Returns the frame that gives room for more. */
 export const windowFrame = (bytes: number): Buffer => head('window', bytes)
 
 function head(kind: keyof typeof kinds, count: number): Buffer {
@@ -34,8 +33,8 @@ function head(kind: keyof typeof kinds, count: number): Buffer {
 }
 
 /**
- * Reads frames from parts of any size. Data is handed on as it comes and never put together. Throws
- * on what is not a frame.
+ * Reads frames from parts of any size. Data is passed on as it arrives and is never joined. Throws
+ * on an invalid frame.
  */
 export class PortFrameReader {
   #dataLeft = 0

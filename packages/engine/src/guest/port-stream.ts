@@ -142,7 +142,7 @@ export class PortStream extends Duplex {
 
   /**
    * Sends as much written data as the other side has room for. A write may complete before it
-   * returns, so all is counted first.
+   * returns, so all counts are updated first.
    */
   #send(): void {
     while (this.#unsent !== null && this.#roomBytes > 0) {

@@ -44,7 +44,7 @@ export const GuestBound = z.object({
   clock: z.boolean().optional(),
   hostname: z.boolean().optional(),
   network: z.boolean().optional(),
-  /** False: it may share random numbers, names or keys with its source. */
+  /** False if it may share random numbers, names or keys with its source. */
   distinct: z.boolean().optional(),
   problems: problems.optional(),
 })
@@ -90,8 +90,8 @@ export const GuestProcess = z.object({
   descendants: z.boolean(),
   session: word.sessionName.nullable().default(null),
   session_kept: z.boolean().nullable().default(null),
-  oom_killed: z.boolean().default(false), // A runtime that is adopted may have a guest that tells none.
-  pty: GuestTerminal.nullable().default(null), // A runtime that is adopted may have a guest that knows of none.
+  oom_killed: z.boolean().default(false), // The guest of an adopted runtime may omit it.
+  pty: GuestTerminal.nullable().default(null), // The guest of an adopted runtime may omit it.
 })
 export type GuestProcess = z.infer<typeof GuestProcess>
 
@@ -120,7 +120,7 @@ export const GuestItem = z.discriminatedUnion('type', [
     type: z.enum(['stdout', 'stderr']),
     cursor: count,
     data: z.base64(),
-    at_ms: momentMs.optional(), // A runtime that is adopted may have a guest that tells none.
+    at_ms: momentMs.optional(), // The guest of an adopted runtime may omit it.
   }),
   z.object({ type: z.literal('dropped'), cursor: count, dropped_bytes: count }),
   z.object({

@@ -5,8 +5,8 @@ export interface ExportTree {
   /** Unchanged files of the base image come without content, if the class can tell. */
   readonly onlyChanged: boolean
   /**
-   * True: programs go on writing meanwhile, and a file that shrinks while it is read is filled with
-   * zeros. False: a file that shrinks ends the export with an error.
+   * True if programs continue to write meanwhile. Then a file that shrinks while it is read is
+   * filled with zeros. Otherwise it ends the export with an error.
    */
   readonly live?: boolean
   /** Absolute paths to leave out. */
@@ -28,7 +28,7 @@ export interface SelectPaths {
   readonly sources: readonly string[]
   /** Patterns of names within what is copied. */
   readonly exclude?: readonly string[]
-  /** Names keep the whole path. */
+  /** True if names keep the whole path. */
   readonly parents?: boolean
 }
 
@@ -37,7 +37,7 @@ export interface SelectedPaths {
   /** The number of paths that the patterns matched. */
   readonly matches: number
   /**
-   * True for one match that is no directory, without its parents: the destination may be the file
+   * True for one match that is no directory, without its parents. The destination may be the file
    * itself.
    */
   readonly singleFile: boolean
@@ -48,21 +48,21 @@ export interface SelectedPaths {
 export interface ApplyTree {
   /** An absolute path. A slash at its end marks a directory. */
   readonly destination: string
-  /** The stream is one file, which may be the destination itself. */
+  /** True if the stream is one file, which may be the destination itself. */
   readonly singleFile: boolean
   /**
    * `user[:group]` for all entries, each a name inside or a number. Null: root, or the stream's
    * owners with `keepOwners`.
    */
   readonly chown: string | null
-  /** Keeps the owners of the stream. */
+  /** True if the owners in the stream are kept. */
   readonly keepOwners: boolean
   /**
    * A mode as for chmod(1), octal or symbolic. It applies to everything but symlinks and
    * directories created on the way. Null keeps the modes of the stream.
    */
   readonly mode: string | null
-  /** Archives at the top of the stream are unpacked into the destination. */
+  /** True if archives at the top of the stream are unpacked into the destination. */
   readonly unpack: boolean
   readonly body: Readable | Uint8Array
 }
