@@ -4,16 +4,16 @@ import type { GuestLink } from './guest-link.ts'
 /**
  * The Engine contract.
  *
- * An engine runs *anonymous* runtimes on some machine. It knows nothing of projects, names, keys,
- * quotas or policies: whoever calls it decides those and speaks to the guest through `dial`. Every
- * verb is addressed by id, is idempotent, and is safe to repeat after a crash of either side: the
- * caller says what should exist (`ensure`, `remove`) and reads what does (`observe`, `inspect`).
+ * An engine runs *anonymous* runtimes on a machine. It knows no projects, names, keys, quotas or
+ * policies. The caller decides those and speaks to the guest through `dial`. Every verb takes an
+ * id, is idempotent, and is safe to repeat after a crash of either side. The caller requests what
+ * should exist (`ensure`, `remove`) and reads what exists (`observe`, `inspect`).
  *
  * Preconditions and results common to all verbs:
- * - `id` is chosen by the caller: 22 characters of `[a-z0-9]`, unique for ever.
- * - A verb that is aborted through its signal rejects with the signal's reason; what it had begun is finished or undone by
- *   the next `ensure` or `remove` of the same id.
- * - Failures are `EngineError`; its `kind` says what a caller may do about it.
+ * - The caller chooses `id`: 22 characters of `[a-z0-9]`, unique for ever.
+ * - A verb that is aborted through its signal rejects with the signal's reason. The next `ensure`
+ *   or `remove` of the same id finishes or undoes its work.
+ * - Failures are `EngineError`. Its `kind` determines the caller's options.
  */
 export interface Engine {
   /**
@@ -24,13 +24,13 @@ export interface Engine {
 
   /**
    * Makes the runtime `spec.id` exist and run. Resolves when its guest has been started; `dial`
-   * waits for the guest itself. The same id with an equal spec does nothing; with another spec it
+   * waits for the guest itself. The same id with an equal spec does nothing. With another spec it
    * fails with kind `conflict`. A runtime that has ended is not started again: kind `gone`.
    */
   ensure(spec: RuntimeSpec, signal: AbortSignal): Promise<void>
 
   /**
-   * First one observation for each runtime that exists, then `{type: 'listed'}`, then changes as
+   * Returns one observation for each runtime that exists, then `{type: 'listed'}`, then changes as
    * they happen. Ends only with the signal.
    */
   observe(signal: AbortSignal): AsyncIterable<Observation>
@@ -39,20 +39,20 @@ export interface Engine {
   inspect(id: RuntimeId): Promise<Observed | null>
 
   /**
-   * The only data path to a runtime. Waits until the guest is connected (or the signal ends it) and
-   * returns a link that stays valid over reconnections; a request in flight while the guest
-   * reconnects fails with kind `unavailable`. Kind `not_found` when there is no such runtime,
-   * `gone` when it has ended.
+   * Returns a link to the guest, the only data path to a runtime. Waits until the guest is
+   * connected or the signal ends. The link stays valid over reconnections. A request in flight
+   * while the guest reconnects fails with kind `unavailable`. Kind `not_found` if there is no such
+   * runtime, `gone` if it has ended.
    */
   dial(id: RuntimeId, signal: AbortSignal): Promise<GuestLink>
 
-  /** Ends the runtime and removes everything of it. Gone is success. */
+  /** Ends the runtime and removes everything of it. A missing runtime is success. */
   remove(id: RuntimeId, signal: AbortSignal): Promise<void>
 
-  /** An ability that not every engine has; null where this one has not. */
+  /** Returns an ability that not every engine has; null if this one does not have it. */
   ability<Name extends keyof Abilities>(name: Name): Abilities[Name] | null
 
-  /** Lets go of sockets, watchers and timers of this process. Runtimes go on. */
+  /** Closes the sockets, watchers and timers of this process. Runtimes continue. */
   close(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export type ImageDigest = `sha256:${string}`
 
 /**
  * The definition of a runtime. Two specs are equal if their canonical JSON is equal without
- * `restoreOnly`, which says how to make the runtime, not what it is.
+ * `restoreOnly`. That field tells how to make the runtime; it is not part of the runtime.
  */
 export interface RuntimeSpec {
   readonly id: RuntimeId
@@ -77,18 +77,18 @@ export interface RuntimeSpec {
   /** vCPUs, in steps of 0.001. */
   readonly cpu: number
   readonly memoryMiB: number
-  /** Size of the writable disk. */
+  /** The size of the writable disk. */
   readonly diskMiB: number
-  /** Most processes and threads the runtime may have. */
+  /** The most processes and threads that the runtime may have. */
   readonly pidsMax: number
   /**
-   * A checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold
+   * The checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold
    * instead and gives the reason in `Observed.fallback`.
    */
   readonly checkpointId: string | null
   /**
-   * True: what cannot be restored from `checkpointId` is not booted cold, but fails with kind
-   * `incompatible`, or `damaged` (which one that is not there is, too).
+   * True if the runtime must not boot cold when `checkpointId` cannot be restored. Then `ensure`
+   * fails with kind `incompatible`, or with `damaged`, also for a missing checkpoint.
    */
   readonly restoreOnly?: boolean
 }
@@ -100,35 +100,29 @@ export interface Observed {
   readonly state: 'preparing' | 'running' | 'ended'
   /** The reason why it ended; null while it has not. */
   readonly ending: Ending | null
-  /** True when it came from `spec.checkpointId`. */
+  /** True if it was restored from `spec.checkpointId`. */
   readonly restored: boolean
-  /**
-   * The reason why it was booted cold although `spec.checkpointId` names a checkpoint; null if it
-   * was not.
-   */
+  /** The reason for a cold boot although `spec.checkpointId` names a checkpoint; null otherwise. */
   readonly fallback: Fallback | null
-  /** True while it stands still (`Freezer`). */
+  /** True while it is frozen (`Freezer`). */
   readonly frozen: boolean
   readonly memoryKills: MemoryKills
 }
 
 /**
- * A cold boot in place of a restore. `absent`, `incompatible` and `damaged` are as in `Usability`;
- * `failed`: the runner could not restore it.
+ * A cold boot in place of a restore. `absent`, `incompatible` and `damaged` are as in `Usability`.
+ * `failed`: the runner could not restore the checkpoint.
  */
 export interface Fallback {
   readonly reason: 'absent' | 'incompatible' | 'damaged' | 'failed'
-  /** For the operator; it may name host paths. */
+  /** The text for the operator. It may name host paths. */
   readonly why: string
 }
 
-/**
- * The processes that were killed because their runtime was out of memory, since this engine was
- * opened.
- */
+/** The processes killed because their runtime was out of memory, since this engine was opened. */
 export interface MemoryKills {
   readonly count: number
-  /** The last one, in the words of the guest; null where only the kernel knows. */
+  /** The last one, in the words of the guest; null if only the kernel knows it. */
   readonly last: {
     readonly name: string
     readonly resident_bytes: number
@@ -137,8 +131,9 @@ export interface MemoryKills {
 }
 
 /**
- * `out_of_memory`: the kernel killed it at its limit; `crashed`: its first process ended by itself;
- * `host_restarted`: the host booted since; `start_failed`: it never ran.
+ * The end of a runtime. `out_of_memory`: the kernel killed it at its limit. `crashed`: its first
+ * process ended by itself. `host_restarted`: the host has booted since. `start_failed`: it never
+ * ran.
  */
 export interface Ending {
   readonly reason: 'out_of_memory' | 'crashed' | 'host_restarted' | 'start_failed'
@@ -155,7 +150,7 @@ export type Observation =
 export interface EngineFacts {
   /** The engine's own name and version, for example `host 0.2.0`. */
   readonly engine: string
-  /** Host architecture as Node names it: `x64`, `arm64`. */
+  /** The host's architecture in Node's names: `x64`, `arm64`. */
   readonly arch: string
   readonly cpus: number
   /** The number of runtimes that `ensure` starts at once; more wait for their turn. */
@@ -167,7 +162,7 @@ export interface EngineFacts {
   readonly isolation: Readonly<Record<Isolation, IsolationFacts>>
 }
 
-/** The availability of a class of isolation: with what, or why not. */
+/** The availability of a class of isolation: its runner, or the reason why it is missing. */
 export type IsolationFacts =
   | { readonly available: true; readonly runner: string; readonly canCheckpoint: boolean }
   | { readonly available: false; readonly reason: string; readonly fix: string | null }
@@ -186,22 +181,22 @@ export interface Abilities {
 export interface ImageStore {
   /**
    * The format in which images are written here. In another format the same tar gives another
-   * image, and images kept in an older format are out of date.
+   * image. Images in an older format are out of date.
    */
   readonly format: string
   /**
    * Reads a tar stream to its end and publishes it as an image. The same content on the same base
-   * gives the same digest and is stored once. With `base` the stream is what the guest of a runtime
-   * made of that image has exported (guest/PROTOCOL.md, Images): content that it leaves out is
-   * taken from there. Kind `not_found` when there is no such image, `invalid` when the stream and
+   * gives the same digest and is stored once. With `base` the stream is an export from the guest of
+   * a runtime made of that image (guest/PROTOCOL.md, Images). Content that the export leaves out is
+   * taken from the base. Kind `not_found` if there is no such image, `invalid` if the stream and
    * the image do not fit together.
    */
   import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal, options?: ImportOptions): Promise<ImageInfo>
-  /** True if there is such an image that lacks no file. */
+  /** Returns true if the image exists and lacks no file. */
   has(digest: ImageDigest): Promise<boolean>
-  /** Damaged images are listed too, so that they can be removed. */
+  /** Returns all images. Damaged images are listed too, so that they can be removed. */
   list(): Promise<readonly ImageInfo[]>
-  /** Gone is success; kind `in_use` while a runtime is made of it. */
+  /** Removes an image. A missing image is success. Kind `in_use` while a runtime is made of it. */
   remove(digest: ImageDigest): Promise<void>
 }
 
@@ -210,142 +205,147 @@ export interface ImportOptions {
   /** The image of the runtime that the stream was exported from. */
   readonly base?: ImageDigest
   /**
-   * A larger image is `invalid`: a guest can name files of the image below, and holes, as often as
-   * it likes.
+   * The largest image. A larger one is `invalid`. The bound exists because a guest can name base
+   * files and holes any number of times.
    */
   readonly maxBytes?: number
   /**
-   * Called once with the digest, when all is written and before anybody can find the image. What it
-   * rejects with, the import does, and publishes nothing.
+   * Called once with the digest, after all is written and before the image can be found. If it
+   * rejects, the import rejects with the same error and publishes nothing.
    */
   readonly beforePublish?: (digest: ImageDigest) => Promise<void>
 }
 
-/** An image at rest. */
+/** A stored image. */
 export interface ImageInfo {
   readonly digest: ImageDigest
-  /** Bytes of the image, those included that it shares with others. */
+  /** The bytes of the image, including those that it shares with others. */
   readonly sizeBytes: number
 }
 
 /** Memory checkpoints of runtimes. */
 export interface Checkpoints {
   /**
-   * Writes the runtime's memory, processes and files as `checkpointId`, durably, and removes the
-   * runtime, or has it go on where `goOn` says so. The guest must have been quiesced. Whatever
-   * fails, and however this process ends, the runtime runs until the checkpoint is durable. The
-   * same id again is success, or kind `conflict` where the runtime was to be removed and runs: it
-   * may have been used since. Kind `not_supported` for a class that has none, `no_space`.
+   * Writes the runtime's memory, processes and files durably as `checkpointId`. Then it removes the
+   * runtime or, with `goOn`, continues it. The guest must have been quiesced. After any failure,
+   * and however this process ends, the runtime runs until the checkpoint is durable. The same id
+   * again is success. It is kind `conflict` if the runtime was to be removed and still runs,
+   * because it may have been used since. Kind `not_supported` for a class without checkpoints,
+   * `no_space` if the disk is full.
    */
   take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal, options?: TakeOptions): Promise<CheckpointInfo>
   /**
-   * Whether it can be restored on this host now: its maker is this one and its files are what was
-   * written. With `restoreOnly` it is asked as for a spec that says so: it may have an older guest
-   * then, which it keeps. Else runtimes get the guest of today, and boot for it.
+   * Returns the usability of a checkpoint on this host now. It must come from the same maker, and
+   * its files must be unchanged. With `restoreOnly` the answer is for a spec with `restoreOnly`:
+   * the checkpoint may have an older guest, which it keeps. Otherwise a runtime needs the current
+   * guest, and boots cold to get it.
    */
   usable(checkpointId: string, options?: { readonly restoreOnly?: boolean }): Promise<Usability>
   list(): Promise<readonly CheckpointInfo[]>
-  /** Gone is success. */
+  /** Removes a checkpoint. A missing checkpoint is success. */
   remove(checkpointId: string): Promise<void>
 }
 
 /** Options for writing a checkpoint. */
 export interface TakeOptions {
-  /** True: it goes on. */
+  /** True if the runtime continues afterwards. */
   readonly goOn?: boolean
-  /** Called when it goes on, where that is before what was written is durable. */
+  /** Called when the runtime continues, if that is before the checkpoint is durable. */
   readonly onGoOn?: () => void
 }
 
 /**
- * The usability of a checkpoint. `absent`: there is none; `incompatible`: another engine, CPU or
- * image; `damaged`: its files are not what was written.
+ * The usability of a checkpoint. `absent`: there is none. `incompatible`: it has another engine,
+ * CPU or image. `damaged`: its files have changed since they were written.
  */
 export type Usability =
   | { readonly usable: true }
   | { readonly usable: false; readonly problem: 'absent' | 'incompatible' | 'damaged'; readonly why: string }
 
-/** A checkpoint at rest. */
+/** A stored checkpoint. */
 export interface CheckpointInfo {
   readonly checkpointId: string
   readonly imageDigest: ImageDigest
   readonly isolation: Isolation
   readonly cpu: number
   readonly memoryMiB: number
-  /** The disk of the runtime it was taken of: one that is restored has at least that. */
+  /** The disk size of the runtime it was taken of. A restored runtime has at least that. */
   readonly diskMiB: number
   readonly sizeBytes: number
 }
 
 /**
- * The way out of runtimes: nothing leaves but what the accepted connections carry. A guest dials
- * when it has something to carry; while nobody has opened, nothing listens and everything inside is
- * refused. Only this process's openings count: after a restart the caller opens again.
+ * The egress of runtimes. Traffic leaves only through the accepted connections. A guest dials when
+ * it has something to send. Without an open socket, all connections from inside are refused. A
+ * restart of the process closes all sockets, so the caller opens them again.
  */
 export interface Egress {
   /**
-   * Opens the runtime's egress socket, or keeps it open: each connection the guest makes from now
-   * on is handed to `accept`, which owns it. The last `accept` wins; connections that an earlier
-   * one has stay its own. Kind `not_found` when there is no such runtime, `gone` when it has ended.
+   * Opens the runtime's egress socket, or keeps it open. Each new connection of the guest is passed
+   * to `accept`, which owns it. The last `accept` wins; connections of an earlier one stay with it.
+   * Kind `not_found` if there is no such runtime, `gone` if it has ended.
    */
   open(id: RuntimeId, accept: (connection: Duplex) => void): Promise<void>
-  /** Closes the socket and ends its connections. Gone is success; `remove` does it too. */
+  /**
+   * Closes the socket and ends its connections. A closed socket is success. `remove` closes it too.
+   */
   close(id: RuntimeId): Promise<void>
   /**
-   * Says how the guest gets its tun device: `create`, it makes one itself; `socket`, one is made
-   * for it and its descriptor waits at `tun.sock`, to be fetched once within some seconds. Ask
-   * right before each time the guest is given a network. Kinds `not_found` and `gone` as in `open`.
+   * Returns how the guest gets its tun device. `create`: the guest makes it. `socket`: the host
+   * makes it, and its descriptor waits at `tun.sock`, to be fetched once within some seconds. Call
+   * this right before each time that the guest is given a network. Kinds `not_found` and `gone` as
+   * in `open`.
    */
   prepareTun(id: RuntimeId, signal: AbortSignal): Promise<'create' | 'socket'>
 }
 
-/** Disks of runtimes, as the host sees them: what is inside has no say. */
+/** The disks of runtimes as the host sees them. Programs inside have no influence on the result. */
 export interface Disks {
   /**
-   * Bytes that the runtime's disk holds: what was written since its image. Kind `not_found` when
-   * there is no such runtime, `gone` when it has ended.
+   * Returns the bytes on the runtime's disk: the data written since its image. Kind `not_found` if
+   * there is no such runtime, `gone` if it has ended.
    */
   usedBytes(id: RuntimeId): Promise<number>
   /** True if this host can grow a disk that is in use. */
   readonly canGrow: boolean
   /**
-   * Makes the disk of a runtime that runs `diskMiB` large, which its spec has from then on. As
-   * large already is success, larger is kind `invalid`: a disk never shrinks. Kinds `not_found`,
-   * `gone`, `no_space`, and `not_supported` where `canGrow` is false.
+   * Grows the disk of a running runtime to `diskMiB`, and changes its spec accordingly. The present
+   * size is success. A smaller size is kind `invalid`: a disk never shrinks. Kinds `not_found`,
+   * `gone`, `no_space`, and `not_supported` if `canGrow` is false.
    */
   grow(id: RuntimeId, diskMiB: number, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Lets a runtime stand still where it is: it keeps its memory, processes and connections, takes no
- * CPU, and answers nothing until it is thawed. `remove` and `grow` work on one that is frozen;
- * `take` fails with kind `conflict`, as its guest must be quiesced.
+ * Freezes runtimes. A frozen runtime keeps its memory, processes and connections, takes no CPU, and
+ * does not answer until it is thawed. `remove` and `grow` work on a frozen runtime. `take` fails
+ * with kind `conflict`, because the guest must be quiesced.
  */
 export interface Freezer {
-  /** Frozen is success. Kinds `not_found` and `gone`. */
+  /** Freezes a runtime. A frozen one is success. Kinds `not_found` and `gone`. */
   freeze(id: RuntimeId): Promise<void>
-  /** Thawed is success. Kinds `not_found` and `gone`. */
+  /** Thaws a runtime. A thawed one is success. Kinds `not_found` and `gone`. */
   thaw(id: RuntimeId): Promise<void>
 }
 
 /**
- * The usage of runtimes, measured by the host. Nobody inside is asked, so a frozen runtime is
- * measured like any other, and none can lie.
+ * The usage of runtimes, measured by the host. The guest is not asked, so frozen runtimes are
+ * measured as well, and no runtime can falsify its usage.
  */
 export interface Usage {
-  /** Reads it now. It waits for no other verb. Kinds `not_found` and `gone`. */
+  /** Reads the present usage. It waits for no other verb. Kinds `not_found` and `gone`. */
   read(id: RuntimeId): Promise<RuntimeUsage>
 }
 
 /** The usage of one runtime. */
 export interface RuntimeUsage {
-  /** Processor time in microseconds since the runtime was made or restored on this host. */
+  /** The processor time in microseconds since the runtime was made or restored on this host. */
   readonly cpuUsec: number
-  /** Memory in use, without what the kernel could give back. */
+  /** The memory in use, without the part that the kernel could reclaim. */
   readonly memoryBytes: number
   /** The same as `Disks.usedBytes`. */
   readonly diskBytes: number
-  /** Processes inside; null where the host cannot tell them from those of the runner. */
+  /** The number of processes inside; null if the host cannot tell them from those of the runner. */
   readonly processes: number | null
 }
 
@@ -362,7 +362,7 @@ export type EngineErrorKind =
   | 'damaged'
   | 'unavailable'
   | 'failed'
-  /** The guest's answer violates the protocol, or is about something else than the request. */
+  /** The guest's answer violates the protocol, or does not match the request. */
   | 'wrong_answer'
 
 /**

@@ -2,10 +2,9 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * The places at which a test can have the service fail: the boundaries between the steps of what it
- * does. Each step before such a place is done, and none after it has begun.
- * `packages/server/test/crash` and `chaos` fail at each of them, so a name that nothing reaches
- * fails a test.
+ * The places at which a test can make the service fail: the boundaries between steps. At such a
+ * place each step before it is done, and no step after it has begun. `packages/server/test/crash`
+ * and `chaos` fail at each of them. A name that is never reached fails a test.
  */
 export const failpoints = {
   store: ['change', 'committed'],
@@ -73,32 +72,32 @@ export const failpoints = {
 
 type Places = typeof failpoints
 
-/** `PART.STEP`. */
+/** The name of a failpoint: `PART.STEP`. */
 export type FailpointName = { [Part in keyof Places]: `${Part}.${Places[Part][number]}` }[keyof Places]
 
-/** What a failpoint does that is armed: throws, ends the process as `kill -9` does, or waits. */
+/** The action of an armed failpoint: throw, end the process as `kill -9` does, or wait. */
 interface Action {
   readonly type: 'error' | 'kill' | 'sleep'
   readonly ms: number
-  /** With which hit of the name it acts, from 1 on. */
+  /** The number of the hit at which it acts, from 1 on. */
   readonly hit: number
 }
 
-/** What an armed failpoint throws. */
+/** The error that an armed failpoint throws. */
 export class FailpointError extends Error {
   override readonly name = 'FailpointError'
 }
 
-/** Every name there is. */
+/** All names of failpoints. */
 export const failpointNames = Object.entries(failpoints).flatMap(([part, steps]) =>
   steps.map((step) => `${part}.${step}` as FailpointName),
 )
 
 /**
- * What `HOLT_FAILPOINTS` says: `NAME=ACTION[@HIT]`, separated by commas or lines, where ACTION is
- * `error`, `kill` or `sleep:MS`. Or it is `@FILE`: a file that says so, which is read at each hit,
- * and beside which `FILE.hits` gets a line for each. Lines that begin with # are none; a file that
- * has changed counts from the beginning.
+ * The failpoints armed by `HOLT_FAILPOINTS`: `NAME=ACTION[@HIT]`, separated by commas or lines.
+ * ACTION is `error`, `kill` or `sleep:MS`. The value can also be `@FILE`, a file with such text.
+ * That file is read at each hit, and `FILE.hits` gets a line for each hit. Lines that begin with #
+ * are ignored. When the file changes, the counts restart.
  */
 class ArmedFailpoints {
   readonly #file: string | null
@@ -135,7 +134,7 @@ async function act(name: FailpointName, { type, ms }: Action): Promise<void> {
   if (type === 'error') throw new FailpointError(`the failpoint ${name} is armed`)
   if (type !== 'kill') return
   process.kill(process.pid, 'SIGKILL')
-  await new Promise(() => {}) // The signal comes at once; whoever waits for this never goes on.
+  await new Promise(() => {}) // The signal arrives at once, and the caller never continues.
 }
 
 function textOf(path: string): string {
@@ -147,7 +146,7 @@ function textOf(path: string): string {
   }
 }
 
-/** Throws for what is no failpoint or no action: a test that arms nothing would pass. */
+/** Throws for an unknown failpoint or action. Otherwise a test that arms nothing would pass. */
 function parseActions(text: string): ReadonlyMap<string, Action> {
   const lines = text.split(/[,\n]/).map((line) => line.trim())
   return new Map(
@@ -166,13 +165,13 @@ function parseActions(text: string): ReadonlyMap<string, Action> {
 const { HOLT_FAILPOINTS: setting } = process.env
 const armed = setting === undefined ? null : new ArmedFailpoints(setting)
 
-/** Whether this process was started to fail. */
+/** True if `HOLT_FAILPOINTS` was set when this process started. */
 export const failpointsAreArmed = armed !== null
 
 const nothing = async () => {}
 
 /**
- * A place at which a test can have this process fail. Nothing at all unless it was started with
- * `HOLT_FAILPOINTS`.
+ * Marks a place at which a test can make this process fail. It does nothing unless the process was
+ * started with `HOLT_FAILPOINTS`.
  */
 export const failpoint: (name: FailpointName) => Promise<void> = armed === null ? nothing : (name) => armed.hit(name)

@@ -1,6 +1,6 @@
-/** How odd JSON may be. */
+/** The bounds on the shape of JSON. */
 export interface JsonBounds {
-  /** How deep objects and arrays may be nested. */
+  /** The largest depth of nested objects and arrays. */
   readonly maxDepth: number
   readonly maxValues: number
 }
@@ -9,9 +9,9 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Says what JSON may not do and does, before anything is made of it: a parser takes some fifty
- * bytes for each bracket, and the process does nothing else meanwhile. Null: nothing is, or it is
- * no JSON at all, which is left to the parser.
+ * Returns which bound JSON text exceeds, before it is parsed. A parser takes about fifty bytes for
+ * each bracket, and the process does nothing else meanwhile. Returns null if no bound is exceeded,
+ * or if the text is not JSON, which the parser reports.
  */
 export function oddShapeOf(bytes: Buffer, { maxDepth, maxValues }: JsonBounds): string | null {
   let depth = 0
@@ -31,9 +31,9 @@ export function oddShapeOf(bytes: Buffer, { maxDepth, maxValues }: JsonBounds): 
 }
 
 /**
- * Returns the place of the quote that ends a text, or the end of the bytes. A text usually has no
- * quote inside; from an escaped one on, each byte is compared, which is faster than a search that
- * finds two million of them.
+ * Returns the place of the quote that ends a text, or the end of the bytes. A text usually contains
+ * no quote. From the first escaped quote on, each byte is compared. That is faster than a search
+ * that finds two million quotes.
  */
 function endOfText(bytes: Buffer, start: number): number {
   const first = bytes.indexOf(quote, start + 1)

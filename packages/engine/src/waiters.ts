@@ -1,12 +1,13 @@
 /**
- * Those who wait for one thing. Whoever waits no longer is forgotten at once: a promise keeps all
- * that have ever waited for it, and with why they left whatever they were for.
+ * The callers that wait for one event. A caller that stops waiting is forgotten at once. A promise
+ * would keep every caller that ever waited for it, together with the reason of its signal.
  */
 export class Waiters {
   readonly #waiting = new Set<PromiseWithResolvers<void>>()
 
   /**
-   * Resolves or rejects with the others, or rejects with the reason of a signal that ends first.
+   * Resolves or rejects with the other waiters. Rejects with the signal's reason if that ends
+   * first.
    */
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
@@ -23,8 +24,8 @@ export class Waiters {
   }
 
   /**
-   * Tells all who wait when work ends what became of it. The work goes on when nobody waits, and
-   * keeps nothing of those who have left.
+   * Settles all waiters with the outcome of `work`. The work continues without waiters, and keeps
+   * no reference to those that left.
    */
   follow(work: Promise<unknown>): void {
     work.then(
@@ -33,12 +34,12 @@ export class Waiters {
     )
   }
 
-  /** Tells all who wait now that it is there. */
+  /** Resolves all present waiters. */
   resolve(): void {
     for (const { resolve } of this.#waiting) resolve()
   }
 
-  /** Tells all who wait now that it does not come. */
+  /** Rejects all present waiters. */
   reject(reason: unknown): void {
     for (const { reject } of this.#waiting) reject(reason)
   }
