@@ -3,7 +3,7 @@ import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { answer, none } from './parts.ts'
 
-/** Who did what. */
+/** The routes of the audit log. */
 export const auditRoutes = {
   listAudit: {
     method: 'GET',

@@ -18,7 +18,7 @@ import { answer, json, none } from './parts.ts'
 const base = '/v1/agents/template'
 const buildParams = z.strictObject({ build_id: z.string().describe('The id of the build.') })
 
-/** Builds of templates. */
+/** The routes of builds of templates. */
 export const buildRoutes = {
   createBuild: {
     method: 'POST',

@@ -18,7 +18,7 @@ import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './
 
 const commandParams = runtimeParams.extend({ command_id: z.string().describe('The id of the command.') })
 
-/** Commands in a runtime. */
+/** The routes of commands in a runtime. */
 export const commandRoutes = {
   startCommand: {
     method: 'POST',

@@ -2,7 +2,7 @@ import { EventItem, EventPage, ListEventsQuery, RuntimeEventsQuery } from '../ev
 import type { Route } from '../route.ts'
 import { answer, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** What happened in a project, in order. */
+/** The routes of a project's events, in order. */
 export const eventRoutes = {
   listEvents: {
     method: 'GET',

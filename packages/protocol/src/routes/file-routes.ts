@@ -21,7 +21,7 @@ import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** What every route about a path may answer. */
+/** The errors that every route about a path may return. */
 export const fileErrors = [
   ...insideErrors,
   'invalid_path',
@@ -31,7 +31,7 @@ export const fileErrors = [
   'symlink_loop',
 ] as const satisfies readonly ErrorCode[]
 
-/** Files in a runtime. */
+/** The routes of files in a runtime. */
 export const fileRoutes = {
   copyFile: {
     method: 'POST',

@@ -7,7 +7,10 @@ import { answer, json, none } from './parts.ts'
 const path = '/v1/agents/identity-provider'
 const params = z.strictObject({ provider_id: z.string().describe('The provider by id or name.') })
 
-/** Where the values of secrets come from, and what verifiers of this service's own tokens need. */
+/**
+ * The routes of identity providers, and of the facts that verifiers of this service's own tokens
+ * need.
+ */
 export const identityRoutes = {
   createProvider: {
     method: 'POST',

@@ -19,7 +19,7 @@ import { templateRoutes } from './template-routes.ts'
 import { treeRoutes } from './tree-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-/** Every route of the API. */
+/** The routes of the API. */
 export const routes = {
   ...runtimeRoutes,
   ...commandRoutes,
@@ -42,7 +42,7 @@ export const routes = {
   ...metricsRoutes,
 } as const satisfies Record<string, Route>
 
-/** The routes by what they are about, in the order in which they are described. */
+/** The routes by subject, in the order of the documents. */
 export const routeGroups = {
   Runtimes: runtimeRoutes,
   Commands: commandRoutes,

@@ -7,7 +7,7 @@ import { answer, json, none } from './parts.ts'
 
 const keyParams = z.strictObject({ key_id: z.string().describe('The id of the key.') })
 
-/** Keys. */
+/** The routes of keys. */
 export const keyRoutes = {
   createKey: {
     method: 'POST',

@@ -2,7 +2,7 @@ import { RuntimeMetrics, RuntimeMetricsQuery } from '../metrics.ts'
 import type { Route } from '../route.ts'
 import { answer, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** What runtimes take, and what the service counts. */
+/** The routes of the usage of runtimes and the counters of the service. */
 export const metricsRoutes = {
   runtimeMetrics: {
     method: 'GET',

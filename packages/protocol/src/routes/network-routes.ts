@@ -10,7 +10,7 @@ import {
 import type { Route } from '../route.ts'
 import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** A runtime's way out. */
+/** The routes of a runtime's network. */
 export const networkRoutes = {
   getNetwork: {
     method: 'GET',

@@ -4,10 +4,10 @@ import type { ErrorCode } from '../errors.ts'
 /** The parameters of routes below a runtime. */
 export const runtimeParams = z.strictObject({ runtime_id: z.string().describe('The id of the runtime.') })
 
-/** Where routes below a runtime begin. */
+/** The prefix of the routes below a runtime. */
 export const runtimePath = '/v1/agents/runtime/{runtime_id}'
 
-/** What every route that goes on to a runtime's guest may answer. */
+/** The errors that every route to a runtime's guest may return. */
 export const insideErrors = [
   'runtime_not_found',
   'runtime_not_running',

@@ -7,7 +7,7 @@ import { answer, json, none } from './parts.ts'
 const path = '/v1/agents/network-policy'
 const params = z.strictObject({ policy_id: z.string().describe('The policy by id or name.') })
 
-/** Stored network policies. */
+/** The routes of stored network policies. */
 export const policyRoutes = {
   createPolicy: {
     method: 'POST',

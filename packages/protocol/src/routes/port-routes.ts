@@ -5,7 +5,10 @@ import { answer, insideErrors, json, none, runtimeParams, runtimePath } from './
 
 const portParams = runtimeParams.extend({ port: PortNumber.describe('The port inside the runtime, 1 to 65535.') })
 
-/** Ports of a runtime. What is carried to them has no route here: it is at `url` and `path_url`. */
+/**
+ * The routes of a runtime's ports. Traffic to a port has no route here; it goes to `url` and
+ * `path_url`.
+ */
 export const portRoutes = {
   listPorts: {
     method: 'GET',

@@ -7,7 +7,7 @@ import { answer, json, none } from './parts.ts'
 const path = '/v1/agents/project'
 const params = z.strictObject({ project_id: z.string().describe('The project by id or name.') })
 
-/** Projects. */
+/** The routes of projects. */
 export const projectRoutes = {
   createProject: {
     method: 'POST',

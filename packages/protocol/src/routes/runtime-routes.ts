@@ -4,7 +4,7 @@ import type { Route } from '../route.ts'
 import { CreateRuntime, Fork, ForkRuntime, ListRuntimesQuery, Runtime, UpdateRuntime } from '../runtime.ts'
 import { answer, json, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** Runtimes. */
+/** The routes of runtimes. */
 export const runtimeRoutes = {
   createRuntime: {
     method: 'POST',

@@ -7,7 +7,7 @@ import { answer, json, none } from './parts.ts'
 const path = '/v1/agents/secret'
 const params = z.strictObject({ secret_id: z.string().describe('The secret by id or name.') })
 
-/** Secrets: their values go in and never come out. */
+/** The routes of secrets. No route returns a value. */
 export const secretRoutes = {
   createSecret: {
     method: 'POST',

@@ -3,7 +3,7 @@ import type { Route } from '../route.ts'
 import { Health, Readiness } from '../service.ts'
 import { answer, none } from './parts.ts'
 
-/** The service itself. */
+/** The routes of the service itself. */
 export const serviceRoutes = {
   health: {
     method: 'GET',

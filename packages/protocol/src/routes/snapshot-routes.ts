@@ -7,7 +7,7 @@ import { answer, json, none, runtimeParams, runtimePath } from './parts.ts'
 const snapshotParams = z.strictObject({ snapshot_id: z.string().describe('The snapshot by id or name.') })
 const snapshotPath = '/v1/agents/snapshot/{snapshot_id}'
 
-/** Snapshots. */
+/** The routes of snapshots. */
 export const snapshotRoutes = {
   createSnapshot: {
     method: 'POST',

@@ -6,7 +6,7 @@ import { answer, none } from './parts.ts'
 
 const templateParams = z.strictObject({ template_id: z.string().describe('The template by id, name or `name:tag`.') })
 
-/** Templates. */
+/** The routes of templates. */
 export const templateRoutes = {
   listTemplates: {
     method: 'GET',

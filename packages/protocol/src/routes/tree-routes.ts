@@ -3,7 +3,7 @@ import type { Route } from '../route.ts'
 import { fileErrors } from './file-routes.ts'
 import { answer, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** Whole trees of a runtime: as one stream, and as they change. */
+/** The routes of whole trees of a runtime: one stream of a tree, and its changes. */
 export const treeRoutes = {
   readArchive: {
     method: 'GET',

@@ -16,7 +16,7 @@ const path = '/v1/agents/webhook'
 const params = z.strictObject({ webhook_id: z.string().describe('The id of the webhook.') })
 const deliveryParams = params.extend({ delivery_id: z.string().describe('The id of the delivery.') })
 
-/** Where events are sent to, signed as Standard Webhooks has it. */
+/** The routes of webhooks, whose messages are signed as in Standard Webhooks. */
 export const webhookRoutes = {
   createWebhook: {
     method: 'POST',
