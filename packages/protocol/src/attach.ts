@@ -4,38 +4,38 @@ import { errorCatalogue } from './errors.ts'
 import { idSchema } from './ids.ts'
 
 /**
- * The subprotocol of an attachment (RFC 6455, 1.9). A client that names subprotocols names this
+ * The subprotocol of an attachment (RFC 6455, 1.9). A client that names subprotocols must name this
  * one.
  */
 export const attachProtocol = 'holt.attach.v1'
 
 /**
- * A browser cannot set headers of a WebSocket: it names its key as a subprotocol that begins so.
+ * The prefix of the subprotocol that carries a key. A browser cannot set headers of a WebSocket.
  */
 export const attachKeyPrefix = 'holt.key.'
 
-/** The most bytes of a frame, either way. */
+/** The most bytes of a frame, in either direction. */
 export const attachFrameBytes = 64 * 1024
 
 /**
- * Why the service closes an attachment (RFC 6455, 7.4). A client may attach again from its cursor
- * after any other code.
+ * The close codes of an attachment (RFC 6455, 7.4). A client may attach again from its cursor,
+ * except after `ended`, `refused`, `tooLarge`, `unauthenticated` and `replaced`.
  */
 export const attachCloseCodes = {
-  /** All has been sent. */
+  /** All output has been sent. */
   ended: 1000,
-  /** The service ends. */
+  /** The service stops. */
   closing: 1001,
-  /** The client sent what is not in the protocol, or too many pings. */
+  /** The client violated the protocol, or sent too many pings. */
   refused: 1008,
   tooLarge: 1009,
-  /** The runtime's guest, or the way to it, failed. */
+  /** The runtime's guest, or the connection to it, failed. */
   failed: 1011,
   /** The key is no longer valid. */
   unauthenticated: 4401,
-  /** The client took nothing for minutes, or does not answer. */
+  /** The client read nothing for minutes, or does not answer. */
   silent: 4408,
-  /** An attachment of the same client has come in its place. */
+  /** Another attachment of the same client replaced this one. */
   replaced: 4409,
 } as const
 
@@ -70,7 +70,7 @@ export type AttachQuery = z.output<typeof AttachQuery>
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 const cursor = count.describe('Where the output is: attach again from it with `?cursor=`.')
 
-/** A text frame of the service. Output comes in binary frames between them. */
+/** A text frame of the service. Output is sent in binary frames between them. */
 export const AttachServerFrame = z
   .discriminatedUnion('type', [
     z
@@ -154,7 +154,7 @@ export const AttachServerFrame = z
   .meta({ id: 'AttachServerFrame' })
 export type AttachServerFrame = z.infer<typeof AttachServerFrame>
 
-/** A text frame of a client. Input goes in binary frames between them. */
+/** A text frame of a client. Input is sent in binary frames between them. */
 export const AttachClientFrame = z
   .discriminatedUnion('type', [
     z
@@ -195,7 +195,7 @@ export const AttachClientFrame = z
 export type AttachClientFrame = z.infer<typeof AttachClientFrame>
 export type AttachClientInput = z.input<typeof AttachClientFrame>
 
-/** How the route is described to people. */
+/** The description of the route in the API documents. */
 export const attachDescription = [
   'For terminals, and for commands whose stdin is open. Binary frames are bytes: output from the service, input from the client (at most 64 KiB each). Text frames are JSON: `AttachServerFrame` and `AttachClientFrame`. The service closes a connection with 1008 that sends a message of more than 256 fragments, or more than 200 pings and pongs in ten seconds. A project attaches 64 times at once and then 20 times a second; more attachments wait up to ten seconds.',
   'The service begins with `start` at the cursor asked for, replays what is kept after it, goes on as output comes, and ends with `exit` and `end`. The client counts bytes from `start.cursor`, and sets its count at `dropped`: with that cursor it attaches again after a break, and nothing is lost or comes twice.',
@@ -203,7 +203,7 @@ export const attachDescription = [
   'The key comes in `Authorization`, or, where a browser is the client, as a subprotocol `holt.key.KEY` beside `holt.attach.v1`; never in the query. Without cookies there is nothing a foreign page could ride on, so `Origin` is not looked at. What is wrong with a request is answered as JSON before the upgrade.',
 ].join('\n\n')
 
-/** What an upgrade answers. */
+/** The answer to an upgrade. */
 export const attachAnswer = {
   type: 'websocket',
   server: AttachServerFrame,

@@ -4,15 +4,15 @@ import { pageQuery, Timestamp } from './page.ts'
 import { Text } from './text.ts'
 
 /**
- * What an entry is about: a `change` of what the service keeps, something done `inside` a runtime
- * (commands, files, ports), or calls whose key was not valid (`auth_failed`), which are counted
- * together by address and minute.
+ * The kinds of entries. `change`: a change of stored state. `inside`: an action inside a runtime
+ * (commands, files, ports). `auth_failed`: calls without a valid key, counted together by address
+ * and minute.
  */
 export const auditKinds = ['change', 'inside', 'auth_failed'] as const
 
 /**
- * Who did what, with which key, from where. Nobody can change it; nothing of bodies or secrets is
- * in it.
+ * An entry of the audit log: the actor, the action, the key and the address. Entries cannot be
+ * changed, and contain no bodies or secrets.
  */
 export const AuditEntry = z
   .object({
@@ -78,5 +78,7 @@ export const ListAuditQuery = z.strictObject({
 })
 export type ListAuditQuery = z.output<typeof ListAuditQuery>
 
-/** How long entries are kept, and how many of a kind of a project at the most: the newest. */
+/**
+ * The days for which entries are kept, and the most entries of each kind in a project: the newest.
+ */
 export const keptAudit = { days: 400, change: 5_000_000, inside: 1_000_000, auth_failed: 100_000 } as const

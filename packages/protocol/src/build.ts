@@ -7,7 +7,7 @@ import { mibSchema } from './quantity.ts'
 import { Env } from './runtime.ts'
 import { byteLength, maxArgumentBytes, Text } from './text.ts'
 
-/** Every status of a build; the last three are final. */
+/** The statuses of a build. The last three are final. */
 export const buildStatuses = [
   'queued',
   'pulling',
@@ -22,7 +22,7 @@ export const buildStatuses = [
 /** A status of a build. */
 export type BuildStatus = (typeof buildStatuses)[number]
 
-/** The statuses that a build does not leave. */
+/** The final statuses of a build. */
 export const finalBuildStatuses = ['ready', 'failed', 'cancelled'] as const satisfies readonly BuildStatus[]
 
 /** The reasons why a build fails. */
@@ -45,7 +45,7 @@ export const buildFailureCodes = [
 /** A reason why a build fails. */
 export type BuildFailureCode = (typeof buildFailureCodes)[number]
 
-/** A template's tag, as container images have them. */
+/** A template's tag, in the form of container images. */
 export const Tag = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/, 'must be 1 to 128 characters of letters, digits and _.-')
@@ -65,12 +65,12 @@ const pathText = z
   .max(4096)
   .refine((text) => !text.includes('\0'), 'must not contain NUL')
 const ownerText = Text.min(1).max(256)
-/** A mode as chmod(1) takes it: octal digits, or clauses such as `u+rwX,g=r`. */
+/** A mode in the form of chmod(1): octal digits, or clauses such as `u+rwX,g=r`. */
 export const modePattern =
   /^(?:[0-7]{3,4}|(?:[ugoa]*(?:[-+=](?:[ugo]|[rwxXst]*))+)(?:,[ugoa]*(?:[-+=](?:[ugo]|[rwxXst]*))+)*)$/
 const modeText = z.string().max(256).regex(modePattern, 'must be a mode such as 755 or u+rwX,g=r')
 
-/** One step on top of an image or a template: what a line of a Dockerfile does. */
+/** One step on top of an image or a template: the effect of one line of a Dockerfile. */
 export const BuildStep = z
   .union([
     z.strictObject({
@@ -100,7 +100,8 @@ export const BuildStep = z
 export type BuildStep = z.output<typeof BuildStep>
 
 /**
- * The most sources and variables of all steps of a build together. A JSON body holds little more.
+ * The most sources and variables of all steps of a build together. A JSON body can hold little
+ * more.
  */
 const maxStepNames = 30_000
 
@@ -112,7 +113,7 @@ const BuildSteps = z
     `must have at most ${maxStepNames} sources and variables together: copy a directory or a pattern instead`,
   )
 
-/** Returns how many sources or variables a step names. */
+/** Returns the number of sources or variables in a step. */
 function namesOf(step: BuildStep): number {
   if ('env' in step) return Object.keys(step.env).length
   return 'copy' in step && Array.isArray(step.copy.source) ? step.copy.source.length : 0
@@ -135,14 +136,17 @@ const BuildArgs = z
   .refine((args) => Object.keys(args).length <= maxBuildArgs, `must have at most ${maxBuildArgs} arguments`)
 
 /**
- * Names that the API uses below its path of templates. A template with such a name could not be
- * addressed.
+ * The names that the API uses below its path of templates. A template with such a name would have
+ * no address.
  */
 const takenNames = ['build', 'check', 'context']
 
 const sources = ['from_image', 'from_template', 'from_snapshot', 'dockerfile'] as const
 
-/** Of all build secrets together: what is looked for in every line of a build's log. */
+/**
+ * The most characters of all build secrets together. Every line of a build's log is searched for
+ * them.
+ */
 const maxSecretLength = 512 * 1024
 
 /** The body of a build. */
@@ -248,7 +252,7 @@ export type CreateBuild = z.output<typeof CreateBuild>
 /** The states of one step. */
 export const stepStates = ['waiting', 'running', 'done', 'cached', 'failed', 'skipped'] as const
 
-/** One step of a build: an instruction, or what is done around them (pull, export, start). */
+/** One step of a build: an instruction, or an action around them (pull, export, start). */
 export const BuildStepState = z.object({
   step: z.number().int().describe('From 1, in the order in which they run.'),
   text: z.string().describe('What is done: `RUN npm ci`.'),
@@ -261,7 +265,7 @@ export const BuildStepState = z.object({
 })
 export type BuildStepState = z.infer<typeof BuildStepState>
 
-/** Something of a build that was left out, and why. */
+/** An instruction of a build that was left out, with the reason. */
 export const Ignored = z.object({
   instruction: z.string().describe('The instruction of the Dockerfile, such as `HEALTHCHECK`.'),
   line: z.number().int().nullable().describe('The line of the Dockerfile, from 1; null where there is none.'),
@@ -322,7 +326,7 @@ export const BuildStarted = z
   .meta({ id: 'BuildStarted' })
 export type BuildStarted = z.infer<typeof BuildStarted>
 
-/** The body of a pull: how an agent template is built. */
+/** The body of a pull: the options for building an agent template. */
 export const PullTemplate = z
   .strictObject({
     no_cache: z
@@ -344,7 +348,7 @@ export const BuildLogLine = z.object({
 })
 export type BuildLogLine = z.infer<typeof BuildLogLine>
 
-/** An item of a build's log; `end` comes when the build has ended and all was read. */
+/** An item of a build's log. `end` follows when the build has ended and all lines were read. */
 export const BuildLogItem = z
   .discriminatedUnion('type', [
     BuildLogLine,

@@ -94,10 +94,10 @@ export const StartCommand = z
 export type StartCommandInput = z.input<typeof StartCommand>
 export type StartCommand = z.output<typeof StartCommand>
 
-/** Every state of a command. */
+/** The states of a command. */
 export const commandStates = ['running', 'exited'] as const
 
-/** A command, running or ended. `exit_code` is null while it runs and where it is not known. */
+/** A command, running or ended. `exit_code` is null while it runs and if it is unknown. */
 export const Command = z
   .object({
     command_id: idSchema('command').describe('The id of the command.'),
@@ -140,8 +140,8 @@ export const Command = z
 export type Command = z.infer<typeof Command>
 
 /**
- * A command with its output, as a waited-for command answers. Output is decoded as UTF-8 with
- * U+FFFD for what is not.
+ * A command with its output, the answer to a waited-for command. Output is decoded as UTF-8, with
+ * U+FFFD for invalid bytes.
  */
 export const CommandResult = Command.extend({
   stdout: z.string().describe('The first bytes of stdout, decoded as UTF-8. See `truncated`.'),
@@ -157,7 +157,7 @@ export type CommandResult = z.infer<typeof CommandResult>
 
 const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
 
-/** An item of a command's stream. Bytes that are not UTF-8 travel as `encoding: "base64"`. */
+/** An item of a command's stream. Bytes that are not UTF-8 are sent with `encoding: "base64"`. */
 export const OutputItem = z
   .discriminatedUnion('type', [
     z.object({
@@ -246,7 +246,7 @@ export const StdinWritten = z
   })
   .meta({ id: 'StdinWritten' })
 
-/** The signals a client may send, in the order of their numbers (signal(7)). */
+/** The signals that a client may send, in the order of their numbers (signal(7)). */
 export const signalNames = [
   'SIGHUP',
   'SIGINT',
@@ -286,14 +286,14 @@ const realTimePattern = /^SIGRTMIN(?:\+(?:[1-9]|[12]\d|30))?$/
 
 const realTimeSignal = z.string().regex(realTimePattern) as unknown as z.ZodType<RealTimeSignal, RealTimeSignal>
 
-/** A signal by name; the real-time ones are `SIGRTMIN` and `SIGRTMIN+1` to `SIGRTMIN+30`. */
+/** A signal by name. The real-time signals are `SIGRTMIN` and `SIGRTMIN+1` to `SIGRTMIN+30`. */
 export const SignalName = z.union(
   [z.enum(signalNames), realTimeSignal],
   'must be the name of a signal: SIGTERM, say, or SIGRTMIN+1',
 )
 export type SignalName = z.output<typeof SignalName>
 
-/** Returns true for the name of a signal, as `SignalName` takes it. */
+/** Returns true if a text is a signal name that `SignalName` accepts. */
 export function isSignalName(text: string): text is SignalName {
   return (signalNames as readonly string[]).includes(text) || realTimePattern.test(text)
 }

@@ -3,7 +3,7 @@ import { idSchema } from './ids.ts'
 import { PolicyContent, PolicyRef } from './policy.ts'
 import { Isolation, OnTimeout, Runtime } from './runtime.ts'
 
-/** Why a create would be refused: an error of the create itself, without its request. */
+/** A reason to refuse a create: the error that the create would get, without its request id. */
 export const DryRunProblem = z.object({
   code: z.string().describe('The code of the error that the create would answer.'),
   message: z.string().describe('What is wrong, for people.'),
@@ -12,7 +12,9 @@ export const DryRunProblem = z.object({
 })
 export type DryRunProblem = z.infer<typeof DryRunProblem>
 
-/** The answer to a create with `dry_run`: what would be made, and each reason why not. */
+/**
+ * The answer to a create with `dry_run`: the result of the create, and each reason to refuse it.
+ */
 export const DryRun = z
   .object({
     would_create: z.boolean().describe('True if the create would be accepted now: there are no problems.'),
@@ -65,8 +67,8 @@ export const DryRun = z
 export type DryRun = z.infer<typeof DryRun>
 
 /**
- * The answer to a fork with `dry_run`. The size and the settings are those of each child; `quotas`
- * are after all of them.
+ * The answer to a fork with `dry_run`. The size and the settings are those of each child. `quotas`
+ * are the values after all children.
  */
 export const ForkDryRun = DryRun.extend({
   would_create: z.boolean().describe('True if every child would be made.'),

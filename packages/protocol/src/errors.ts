@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * Every error a client can meet: the HTTP status and what to do next. `code` is the contract; the
+ * The catalogue of errors: for each code the HTTP status and a hint. `code` is the contract; the
  * message is for people.
  */
 export const errorCatalogue = {
@@ -89,18 +89,15 @@ export const errorCatalogue = {
 /** A code of the catalogue. */
 export type ErrorCode = keyof typeof errorCatalogue
 
-/**
- * What is wrong with one field: `pointer` is a JSON pointer (RFC 6901) into the body, or
- * `/query/NAME`, `/path/NAME`.
- */
+/** A fault of one field. */
 export interface FieldIssue {
   /** The field: a JSON pointer (RFC 6901) into the body, or `/query/NAME`, `/path/NAME`. */
   readonly pointer: string
-  /** What is wrong with it. */
+  /** The description of the fault. */
   readonly message: string
 }
 
-/** Facts of an error for programs. */
+/** The facts of an error for programs. */
 export interface ErrorDetails {
   /** The wrong fields of a request. */
   readonly issues?: readonly FieldIssue[]
@@ -108,17 +105,19 @@ export interface ErrorDetails {
 }
 
 /**
- * The one error that crosses package borders and becomes an answer. Its message never names host
- * paths, SQL or other tenants.
+ * The one error that crosses package borders and becomes an answer. Its message never contains host
+ * paths, SQL or data of other tenants.
  */
 export class HoltError extends Error {
-  /** What went wrong, for programs: a key of `errorCatalogue`. */
+  /** The code for programs: a key of `errorCatalogue`. */
   readonly code: ErrorCode
   /** The HTTP status of the code. */
   readonly status: number
-  /** What to do next, in a sentence. */
+  /** A remedy, in one sentence. */
   readonly hint: string
-  /** Facts for programs, such as `issues` with the wrong fields; undefined where there are none. */
+  /**
+   * The facts for programs, such as `issues` with the wrong fields; undefined if there are none.
+   */
   readonly details: ErrorDetails | undefined
   constructor(
     code: ErrorCode,

@@ -3,7 +3,7 @@ import { idPrefixes, idSchema } from './ids.ts'
 import { pageOf, pageQuery, Timestamp } from './page.ts'
 import { Text } from './text.ts'
 
-/** Every type of event: the kind of thing and what became of it. */
+/** The types of events: the kind of the subject, and the event. */
 export const eventTypes = [
   'runtime.starting',
   'runtime.running',
@@ -62,13 +62,16 @@ export const eventTypes = [
 /** A type of event. */
 export type EventType = (typeof eventTypes)[number]
 
-/** The values in a list of types: a type, or all types of one kind such as `runtime.*`. */
+/**
+ * The values in a list of types: a type, or a pattern such as `runtime.*` for all types of one
+ * kind.
+ */
 export const eventTypePatterns: readonly string[] = [
   ...eventTypes,
   ...new Set(eventTypes.map((type) => `${type.split('.', 1)[0]}.*`)),
 ]
 
-/** The types that patterns stand for. */
+/** Returns the types that match the patterns. */
 export function typesMatching(patterns: readonly string[]): readonly EventType[] {
   return eventTypes.filter((type) =>
     patterns.some((pattern) => pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))),
@@ -76,13 +79,14 @@ export function typesMatching(patterns: readonly string[]): readonly EventType[]
 }
 
 /**
- * Returns true for a type of event (`build.ready`), and for all types of one kind (`runtime.*`).
+ * Returns true for a type of event (`build.ready`) and for a pattern of all types of one kind
+ * (`runtime.*`).
  */
 export function isEventTypePattern(text: string): boolean {
   return eventTypePatterns.includes(text)
 }
 
-/** A type of event or all of one kind. */
+/** A type of event, or all types of one kind. */
 export const EventTypePattern = z
   .string()
   .max(100)
@@ -90,7 +94,7 @@ export const EventTypePattern = z
 
 const kinds = Object.keys(idPrefixes) as [keyof typeof idPrefixes, ...(keyof typeof idPrefixes)[]]
 
-/** The actor that caused something: a key, or the service itself. */
+/** The actor that caused an event: a key, or the service itself. */
 export const Actor = z
   .discriminatedUnion('type', [
     z.object({
@@ -102,7 +106,7 @@ export const Actor = z
   .meta({ id: 'Actor' })
 export type Actor = z.infer<typeof Actor>
 
-/** Something that happened to a thing of a project. */
+/** An event in a project. */
 export const Event = z
   .object({
     type: z.enum(eventTypes).describe('What happened: the kind of thing and its change, such as `runtime.paused`.'),
@@ -150,7 +154,7 @@ const followFlag = z
   .default('false')
   .describe('Stay, and give what comes. The answer is a stream.')
 
-/** Types as a query has them: repeated, or separated by commas. */
+/** The types in a query: a repeated field, or values separated by commas. */
 const typesOfQuery = z
   .union([z.string(), z.array(z.string())])
   .transform((given) => [given].flat().flatMap((text) => text.split(',')))
@@ -175,7 +179,9 @@ export type ListEventsQuery = z.output<typeof ListEventsQuery>
 /** The query of the events of a runtime. */
 export const RuntimeEventsQuery = z.strictObject({ cursor: afterCursor, follow: followFlag, type: typesOfQuery })
 
-/** A page of events. `last_cursor` goes on where there is no next page yet. */
+/**
+ * A page of events. If there is no next page yet, `last_cursor` is the cursor for the next request.
+ */
 export const EventPage = pageOf(Event)
   .extend({
     last_cursor: z.number().int().describe('Everything up to here has been looked at: the cursor to ask with later.'),
@@ -183,5 +189,5 @@ export const EventPage = pageOf(Event)
   .meta({ id: 'EventPage' })
 export type EventPage = z.infer<typeof EventPage>
 
-/** The days for which events are kept, and the most events of a project: the newest. */
+/** The days for which events are kept, and the most events kept in a project: the newest. */
 export const keptEvents = { days: 30, ofProject: 1_000_000 } as const

@@ -72,7 +72,7 @@ export const SearchFiles = z
   .meta({ id: 'SearchFiles' })
 export type SearchFilesInput = z.input<typeof SearchFiles>
 
-/** Something a search has found: a line or, where no content was asked for, a name. */
+/** A match of a search: a line or, without `content`, a name. */
 export const SearchMatch = z
   .object({
     path: z.string().describe('U+FFFD stands for bytes that are not UTF-8.'),
@@ -104,7 +104,7 @@ export type SearchResult = z.infer<typeof SearchResult>
 
 const cursor = z.number().int().describe('The place in the results, counted from 1.')
 
-/** An item of a search that is streamed. */
+/** An item of a streamed search. */
 export const SearchItem = z
   .discriminatedUnion('type', [
     z.object({
@@ -144,7 +144,9 @@ export const ReplaceInFiles = z
   .meta({ id: 'ReplaceInFiles', examples: [{ path: '/workspace', glob: '*.py', pattern: 'old', replacement: 'new' }] })
 export type ReplaceInFilesInput = z.input<typeof ReplaceInFiles>
 
-/** The answer of a replacement: the files in which the pattern was, and how often. */
+/**
+ * The answer of a replacement: the files that contained the pattern, with the number of matches.
+ */
 export const ReplaceResult = z
   .object({
     files: z

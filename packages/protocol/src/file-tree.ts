@@ -4,11 +4,11 @@ import { isSet } from './flag.ts'
 import { ifSound } from './if-sound.ts'
 import { RuntimePath } from './runtime-path.ts'
 
-/** How a tree is written as one stream. */
+/** The formats of a tree as one stream. */
 export const archiveFormats = ['tar', 'tar.gz'] as const
 export type ArchiveFormat = (typeof archiveFormats)[number]
 
-/** The most entries of an archive that says nothing of it. */
+/** The default for the most entries of an archive. */
 export const defaultMaxEntries = 200_000
 
 const flag = z.enum(['true', 'false', '1', '0']).default('false')
@@ -90,7 +90,7 @@ const path = z.string().describe('U+FFFD stands for bytes that are not UTF-8.')
 const raw = z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.')
 const directory = z.boolean().describe('Whether it is a directory.')
 
-/** Every kind of change that a watch tells. */
+/** The kinds of changes that a watch reports. */
 export const changeTypes = ['created', 'modified', 'attributes', 'removed'] as const
 
 /** An item of a watch. */

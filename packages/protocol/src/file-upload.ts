@@ -10,7 +10,7 @@ const uploadId = z
     examples: ['first-upload'],
   })
 
-/** The fields of a write that comes in parts. */
+/** The fields of a write in parts. */
 export const partFields = {
   upload_id: uploadId.optional(),
   offset: z.coerce
@@ -23,7 +23,7 @@ export const partFields = {
   partial: z.enum(['true', 'false', '1', '0']).optional().describe('More parts follow; the file does not appear yet.'),
 }
 
-/** Refuses the fields of a part without the upload's id. */
+/** Refuses the fields of a part if the upload's id is missing. */
 export function partsNeedId(
   { upload_id, offset, partial }: { upload_id?: unknown; offset?: unknown; partial?: unknown },
   context: z.RefinementCtx,
@@ -32,7 +32,7 @@ export function partsNeedId(
     context.addIssue({ code: 'custom', path: ['upload_id'], message: 'is needed with offset and partial' })
 }
 
-/** When `partsNeedId` is asked. */
+/** The condition under which `partsNeedId` runs. */
 export const partsAreSound = ifSound('upload_id', 'offset', 'partial')
 
 /** The query of routes about an upload. */
@@ -41,7 +41,7 @@ export const UploadQuery = z.strictObject({
   upload_id: uploadId,
 })
 
-/** How far an upload in parts is. */
+/** The progress of an upload in parts. */
 export const Upload = z
   .object({
     upload_id: z.string().describe('The id that the client chose.'),

@@ -10,14 +10,14 @@ export const FileMode = z
   .meta({ examples: ['0644'] })
   .describe('The permission bits in octal: `"0644"`.')
 
-/** Who is to own what is made. */
+/** The owner of new files. */
 export const UserName = z
   .string()
   .regex(/^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}(?::\d{1,10})?)$/, 'must be a user name, a uid or uid:gid')
 
 const user = UserName.describe("Who owns what is made; default the template's user.")
 
-/** What is known of a file. */
+/** The facts about a file. */
 export const FileInfo = z
   .object({
     path: z.string().describe('U+FFFD stands for bytes that are not UTF-8.'),
@@ -157,7 +157,7 @@ export const FileChanged = z
   .meta({ id: 'FileChanged' })
 export type FileChanged = z.infer<typeof FileChanged>
 
-/** The query of a directory list: entries come sorted by path, at most `limit` at once. */
+/** The query of a directory list. Entries are sorted by path, at most `limit` at once. */
 export const ListFilesQuery = z.strictObject({
   path: RuntimePath.describe('The absolute path of a directory.'),
   depth: z.coerce.number().int().min(1).max(64).default(1).describe('How many levels down.'),

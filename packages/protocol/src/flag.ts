@@ -1,4 +1,4 @@
-/** Whether a flag of a query is set: `true` or `1`. One that is absent is not. */
+/** Returns true if a flag of a query is `true` or `1`. An absent flag is not set. */
 export function isSet(value: string | undefined): boolean {
   return value === 'true' || value === '1'
 }

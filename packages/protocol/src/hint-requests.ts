@@ -1,10 +1,10 @@
-/** What does the same as a request: a call of the SDK, and a command. */
+/** The equivalents of a request: a call of the SDK, and a command. */
 interface SameAsRequest {
   readonly call: string
   readonly command: string
 }
 
-/** The requests that hints name, an address before every address that it begins with. */
+/** The requests that hints name. An address stands before its own prefixes. */
 const requests: Readonly<Record<string, SameAsRequest>> = {
   'GET /v1/agents/snapshot?kind=filesystem': {
     call: "holt.snapshots.list({ kind: 'filesystem' })",
@@ -25,7 +25,7 @@ const requests: Readonly<Record<string, SameAsRequest>> = {
   'POST /v1/agents/project': { call: 'holt.projects.create()', command: 'holt project create' },
 }
 
-/** Returns a hint that names calls of the SDK, or commands, in place of requests. */
+/** Returns a hint with calls of the SDK, or commands, in place of requests. */
 export function nameSameAsRequests(hint: string, kind: keyof SameAsRequest): string {
   return Object.entries(requests).reduce((text, [request, same]) => text.replaceAll(request, same[kind]), hint)
 }

@@ -15,11 +15,11 @@ const printable = (maxLength: number) =>
 
 const tokenUrl = z.string().max(2048).refine(isTokenUrl, 'must be an https address without user, password and fragment')
 
-/** What tokens are signed with. RS256 is what most verifiers take. */
+/** The algorithms that sign tokens. Most verifiers accept RS256. */
 export const signingAlgorithms = ['RS256', 'ES256', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
-/** The longest life of a token that the service signs: nobody can take it back. */
+/** The longest life of a token that the service signs, in seconds. A token cannot be revoked. */
 export const maxTokenSecs = 600
 
 const kinds = {
@@ -55,7 +55,7 @@ const kinds = {
   },
 }
 
-/** The body of a new provider: where the values of secrets come from. */
+/** The body of a new provider, a source of the values of secrets. */
 export const CreateProvider = z
   .discriminatedUnion('type', [
     z.strictObject({ name, ...kinds.static }),
@@ -66,7 +66,7 @@ export const CreateProvider = z
 export type CreateProviderInput = z.input<typeof CreateProvider>
 export type CreateProvider = z.output<typeof CreateProvider>
 
-/** The body that replaces a provider; it keeps its name and its type. */
+/** The body that replaces a provider. The name and the type stay. */
 export const ReplaceProvider = z
   .discriminatedUnion('type', [
     z.strictObject(kinds.static),
@@ -77,7 +77,7 @@ export const ReplaceProvider = z
 export type ReplaceProviderInput = z.input<typeof ReplaceProvider>
 export type ReplaceProvider = z.output<typeof ReplaceProvider>
 
-/** What of a provider's settings is no secret. */
+/** The settings of a provider without its secrets. */
 export const ProviderSettings = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('static').describe('One stored value for several secrets.') }),
@@ -101,7 +101,7 @@ export const ProviderSettings = z
   .meta({ id: 'ProviderSettings' })
 export type ProviderSettings = z.infer<typeof ProviderSettings>
 
-/** A provider without what is secret of it. */
+/** A provider without its secrets. */
 export const Provider = z
   .object({
     provider_id: idSchema('provider').describe('The id of the provider.'),
@@ -123,14 +123,14 @@ export const Provider = z
   .meta({ id: 'Provider' })
 export type Provider = z.infer<typeof Provider>
 
-/** The public keys that tokens of this service are verified with (RFC 7517). */
+/** The public keys that verify the tokens of this service (RFC 7517). */
 export const JsonWebKeySet = z
   .object({
     keys: z.array(z.record(z.string(), z.unknown())).describe('The public keys, as JSON Web Keys (RFC 7517, 4).'),
   })
   .meta({ id: 'JsonWebKeySet' })
 
-/** What a verifier needs to know of this issuer (OpenID Connect Discovery 1.0, section 3). */
+/** The facts about this issuer for verifiers (OpenID Connect Discovery 1.0, section 3). */
 export const OpenIdConfiguration = z
   .object({
     issuer: z.string().describe('The `iss` of every token: the public address of the service.'),

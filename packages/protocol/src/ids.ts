@@ -3,7 +3,7 @@ import { z } from 'zod'
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const randomLength = 20
 
-/** The two letters each kind of id begins with. */
+/** The two letters at the beginning of each kind of id. */
 export const idPrefixes = {
   runtime: 'rt',
   template: 'tm',
@@ -23,7 +23,7 @@ export const idPrefixes = {
   audit: 'au',
 } as const
 
-/** A kind of thing that has an id. */
+/** A kind of id. */
 export type IdKind = keyof typeof idPrefixes
 
 declare const brand: unique symbol
@@ -36,7 +36,10 @@ export function makeId<Kind extends IdKind>(kind: Kind): Id<Kind> {
   return `${idPrefixes[kind]}${randomText(randomLength)}` as Id<Kind>
 }
 
-/** Random bytes that are fetched together: a call of the random source costs more than an id. */
+/**
+ * A supply of random bytes. One call of the random source costs more than an id, so many are
+ * fetched at once.
+ */
 const pool = new Uint8Array(1024)
 let used = pool.length
 
@@ -60,8 +63,8 @@ export function textOfBytes(bytes: Uint8Array): string {
 }
 
 /**
- * Nothing for bytes past the last whole multiple of 36: with them some characters would be
- * likelier.
+ * Returns the character for a byte. Bytes past the last whole multiple of 36 give none, because
+ * some characters would be likelier with them.
  */
 function characterOf(byte: number): string {
   return byte < 252 ? (alphabet[byte % 36] ?? '') : ''
@@ -103,8 +106,8 @@ const idParams = {
 } as const
 
 /**
- * True where a path parameter has the form of its id. What has not cannot exist, and is answered as
- * such.
+ * Returns true if a path parameter has the form of its id. A value of another form is answered as a
+ * missing thing.
  */
 export function isIdParam(name: keyof typeof idParams, value: string): boolean {
   return idPattern(idParams[name]).test(value)

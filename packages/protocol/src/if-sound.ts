@@ -1,9 +1,8 @@
 import type { z } from 'zod'
 
 /**
- * Lets a check over several fields of an object run also where other fields are wrong, so that all
- * that is wrong is named at once. Not where one of `fields` is wrong itself, or the value is no
- * object.
+ * Runs a check over several fields even if other fields are wrong, so that one answer names all
+ * faults. Does not run it if one of `fields` is wrong itself, or the value is no object.
  */
 export function ifSound(...fields: readonly string[]) {
   return {

@@ -6,8 +6,8 @@ import { Quotas, QuotaUse } from './project.ts'
 import { Text } from './text.ts'
 
 /**
- * What a key may do. `admin` may do everything in its project, `operator` what concerns the whole
- * installation: its projects, their quotas, its metrics.
+ * The scopes of a key. `admin` allows everything in its project. `operator` allows everything about
+ * the installation: its projects, their quotas, its metrics.
  */
 export const scopes = [
   'runtime:read',
@@ -25,7 +25,7 @@ export const scopes = [
   'operator',
 ] as const
 
-/** One thing a key may do. */
+/** One scope of a key. */
 export type Scope = (typeof scopes)[number]
 
 /** The body of a new key. */
@@ -69,13 +69,13 @@ export const Key = z
   .meta({ id: 'Key' })
 export type Key = z.infer<typeof Key>
 
-/** A key at the one time its secret is shown. */
+/** A key with its secret, which is shown only once. */
 export const NewKey = Key.extend({ key: z.string().describe('The secret. It is shown once.') }).meta({ id: 'NewKey' })
 export type NewKey = z.infer<typeof NewKey>
 
 /**
- * How long the earlier secret of a rotated key goes on opening the service: a day at the most is
- * needed to hand out another, and a month is generous.
+ * The time for which the earlier secret of a rotated key stays valid. Handing out another takes a
+ * day at most, and a month is generous.
  */
 const overlap = { defaultSecs: 3600, maxSecs: 30 * 24 * 3600 }
 
@@ -93,7 +93,7 @@ export const RotateKey = z
   .meta({ id: 'RotateKey' })
 export type RotateKeyInput = z.input<typeof RotateKey>
 
-/** Who asks: the key, its project, what that may have and has. */
+/** The identity of a caller: the key, its project, its quotas and their use. */
 export const Identity = z
   .object({
     key: Key.describe('The key of this request.'),

@@ -3,10 +3,13 @@ import { idSchema } from './ids.ts'
 import { Timestamp } from './page.ts'
 import { runtimeStates } from './runtime.ts'
 
-/** How often the service looks at what runtimes take. A window's steps are multiples of it. */
+/**
+ * The interval at which the service measures runtimes, in seconds. The steps of a window are
+ * multiples of it.
+ */
 export const metricsStepSecs = 10
 
-/** How far back a window may reach. */
+/** The length of the longest window, in seconds. */
 export const metricsKeptSecs = 3600
 
 /** The query of a runtime's metrics. */
@@ -31,7 +34,7 @@ export type RuntimeMetricsQuery = z.output<typeof RuntimeMetricsQuery>
 
 const bytes = z.number().int().min(0)
 
-/** What a runtime takes at one moment. */
+/** The usage of a runtime at one moment. */
 export const RuntimeSample = z
   .object({
     at: Timestamp.describe('When it was measured (RFC 3339 UTC with milliseconds).'),
@@ -66,7 +69,7 @@ export const RuntimeSample = z
   .meta({ id: 'RuntimeSample' })
 export type RuntimeSample = z.infer<typeof RuntimeSample>
 
-/** What a runtime takes of its host, as the host sees it. */
+/** The usage of a runtime, measured by the host. */
 export const RuntimeMetrics = z
   .object({
     runtime_id: idSchema('runtime').describe('The id of the runtime.'),

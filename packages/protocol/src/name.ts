@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type IdKind, idPrefixes } from './ids.ts'
 
-/** A runtime's, template's or key's name: one DNS label. */
+/** The name of a runtime, template or key: one DNS label. */
 export const Name = z
   .string()
   .regex(
@@ -10,8 +10,8 @@ export const Name = z
   )
 
 /**
- * The name of something that is also addressed by its id: one that looks like an id would be two
- * things at once.
+ * Returns the schema of a name for things that also have an id as address. A name in the form of an
+ * id is refused, because it would be ambiguous.
  */
 export function nameBesideId(kind: IdKind) {
   const idForm = new RegExp(`^${idPrefixes[kind]}[a-z0-9]{20}$`)

@@ -7,25 +7,25 @@ const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
 const namePattern = new RegExp(`^${label}(?:\\.${label})+$`)
 
 /**
- * True for a canonical host name: small letters, at least two labels, no final dot, and not an IPv4
- * address.
+ * Returns true for a canonical host name: lower case, at least two labels, no final dot, and not an
+ * IPv4 address.
  */
 export function isHostName(text: string): boolean {
   return text.length <= maxNameLength && namePattern.test(text) && !/\.\d+$/.test(text)
 }
 
 /**
- * The presets: named groups of hosts that belong together. `holt policy presets` and the docs list
- * what is in each.
+ * The presets: named groups of related hosts. `holt policy presets` and the docs list the hosts of
+ * each.
  */
 export const presetNames = ['npm', 'pypi', 'github', 'debian', 'anthropic', 'openai', 'google'] as const
 
-/** What a rule's host may be, by its form. */
+/** The forms of a rule's host. */
 export type HostForm = 'any' | 'name' | 'suffix' | 'network'
 
 /**
- * Tells the form of a canonical host of a rule; null for what is none. A network is an IPv4 or IPv6
- * prefix; a bare address is written with /32 or /128.
+ * Returns the form of a rule's canonical host; null if it has none of them. A network is an IPv4 or
+ * IPv6 prefix. A single address is written with /32 or /128.
  */
 export function hostForm(host: string): HostForm | null {
   if (host === '*') return 'any'
@@ -34,7 +34,7 @@ export function hostForm(host: string): HostForm | null {
   return isNetwork(host) ? 'network' : null
 }
 
-/** True for a canonical CIDR prefix whose host bits are zero. */
+/** Returns true for a canonical CIDR prefix whose host bits are zero. */
 export function isNetwork(text: string): boolean {
   const [address, length] = splitPrefix(text)
   if (address === null) return false
@@ -53,13 +53,13 @@ const Host = z
 const Port = z.number().int().min(1).max(65_535)
 
 /**
- * How the gateway reads a connection. `tls`: the name it asks for must be the rule's. `http`: so
- * must the Host of each request. `tcp`: bytes pass unread.
+ * The ways in which the gateway reads a connection. `tls`: the requested server name must match the
+ * rule. `http`: the Host of each request must match too. `tcp`: bytes pass unread.
  */
 export const RuleProtocol = z.enum(['tls', 'http', 'tcp'])
 export type RuleProtocol = z.infer<typeof RuleProtocol>
 
-/** The protocol of a rule that names none: by the port. */
+/** Returns the default protocol of a rule, by its port. */
 export function protocolOf(port: number): RuleProtocol {
   if (port === 443) return 'tls'
   return port === 80 ? 'http' : 'tcp'
@@ -72,7 +72,7 @@ const PathPattern = z
   .max(1024)
   .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and have no spaces; a final * stands for anything')
 
-/** One thing that is allowed. */
+/** One allowed destination. */
 export const PolicyRule = z
   .strictObject({
     host: Host.describe(
@@ -98,7 +98,7 @@ export const PolicyRule = z
   .meta({ id: 'PolicyRule' })
 export type PolicyRule = z.output<typeof PolicyRule>
 
-/** What a runtime may reach. Nothing is allowed but what stands here. */
+/** The destinations that a runtime may reach. Everything else is denied. */
 export const PolicyBody = z
   .strictObject({
     allow: z.array(PolicyRule).max(256).default([]).describe('The rules. Default: none.'),
@@ -144,7 +144,7 @@ function bitsOfV4(address: string): string | null {
   return parts.map((part) => part.toString(2).padStart(8, '0')).join('')
 }
 
-/** The 128 bits of an IPv6 address in text (RFC 4291, 2.2), embedded IPv4 included. */
+/** Returns the 128 bits of an IPv6 address in text (RFC 4291, 2.2), embedded IPv4 included. */
 function bitsOfV6(address: string): string | null {
   const embedded = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address)
   const tail = embedded === null ? '' : bitsOfV4(embedded[2] ?? '')

@@ -4,7 +4,7 @@ import { PolicyBody, PolicyRule } from './network-policy.ts'
 import { Timestamp } from './page.ts'
 import { Inspection, PolicyContent, PolicyRef, WantedPolicy } from './policy.ts'
 
-/** A secret as a runtime has it. */
+/** A secret of a runtime. */
 export const RuntimeSecret = z
   .object({
     name: z.string().describe('The name of the secret.'),
@@ -19,7 +19,7 @@ export const RuntimeSecret = z
   .meta({ id: 'RuntimeSecret' })
 export type RuntimeSecret = z.infer<typeof RuntimeSecret>
 
-/** A runtime's way out, as it is now. */
+/** The present network state of a runtime. */
 export const RuntimeNetwork = z
   .object({
     runtime_id: idSchema('runtime').describe('The id of the runtime.'),
@@ -42,7 +42,7 @@ export const SetRuntimeNetwork = z
 export type SetRuntimeNetworkInput = z.input<typeof SetRuntimeNetwork>
 export type SetRuntimeNetwork = z.output<typeof SetRuntimeNetwork>
 
-/** The body of a test: would this be let through? */
+/** The body of a test: a connection to check against the policy. */
 export const TestNetwork = z
   .strictObject({
     host: z
@@ -68,7 +68,7 @@ export const TestNetwork = z
 export type TestNetworkInput = z.input<typeof TestNetwork>
 export type TestNetwork = z.output<typeof TestNetwork>
 
-/** What would become of a connection. */
+/** The outcome that a connection would have. */
 export const TestedNetwork = z
   .object({
     allowed: z.boolean().describe('True if the gateway would let it through.'),
@@ -82,7 +82,7 @@ export type TestedNetwork = z.infer<typeof TestedNetwork>
 
 const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
 
-/** What a runtime tried to reach, and what was decided. */
+/** A connection attempt of a runtime, with the decision about it. */
 export const NetworkDecision = z.object({
   type: z
     .enum(['dns', 'connect', 'request', 'close'])
@@ -124,7 +124,7 @@ export const NetworkLogItem = z
   .meta({ id: 'NetworkLogItem' })
 export type NetworkLogItem = z.infer<typeof NetworkLogItem>
 
-/** How many decisions of a runtime are kept: the newest. */
+/** The number of decisions that are kept for each runtime: the newest. */
 export const keptDecisions = 10_000
 
 /** The query of a network log. */
@@ -141,7 +141,7 @@ export const NetworkLogQuery = z.strictObject({
   since: z.iso.datetime({ offset: true }).optional().describe('Only what was decided then or later.'),
 })
 
-/** The policy that what was denied would have needed. */
+/** The policy that would allow the denied connections. */
 export const SuggestedPolicy = z
   .object({
     add: z.array(PolicyRule).describe('The rules that are missing.'),

@@ -6,8 +6,8 @@ import { routeGroups, routes } from './routes/index.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The OpenAPI 3.1 description of the API, generated from the route table. `version` is the
- * service's own.
+ * Returns the OpenAPI 3.1 description of the API, generated from the route table. `version` is the
+ * version of the service.
  */
 export function openApi(version: string): Json {
   const schemas = new SchemaCollector()
@@ -101,7 +101,7 @@ function success(answer: RouteAnswer, schemas: SchemaCollector): Json {
   if (answer.type === 'none') return { description }
   if (answer.type === 'bytes') return { description, content: { [answer.mediaType ?? 'application/octet-stream']: {} } }
   if (answer.type === 'websocket') {
-    // OpenAPI has no words for a WebSocket: what its frames hold is told in an extension.
+    // OpenAPI cannot describe a WebSocket, so an extension describes its frames.
     const [server, client] = [schemas.reference(answer.server, 'output'), schemas.reference(answer.client, 'input')]
     return { description, 'x-websocket': { server, client } }
   }
@@ -120,7 +120,10 @@ function streamContent(item: z.ZodType, schemas: SchemaCollector): Json {
   return { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }
 }
 
-/** One response per status; where several codes share one, the description names each. */
+/**
+ * Returns one response for each status. If several codes share a status, its description names
+ * each.
+ */
 function failures(route: Route): Json {
   const codes: readonly ErrorCode[] = [
     ...new Set<ErrorCode>([...(route.scope === null ? [] : commonErrors), ...route.errors]),
@@ -141,7 +144,7 @@ function shared(codes: readonly ErrorCode[]): Json {
   }
 }
 
-/** Turns schemas with an `id` into components and refers to them. */
+/** Turns schemas with an `id` into components, and refers to them. */
 class SchemaCollector {
   readonly #components = new Map<string, Json>()
 
@@ -179,13 +182,16 @@ class SchemaCollector {
   }
 }
 
-/** Zod leaves examples out where parsing changes a value. Here they are what a client sends. */
+/**
+ * Keeps the examples of a schema, as a client sends them. Zod omits examples if parsing changes a
+ * value.
+ */
 function keepExamples({ zodSchema, jsonSchema }: { zodSchema: object; jsonSchema: { examples?: unknown[] } }): void {
   const { examples } = z.globalRegistry.get(zodSchema as z.ZodType) ?? {}
   if (Array.isArray(examples)) jsonSchema.examples = examples
 }
 
-/** Points references at the components section. */
+/** Points references to the components section. */
 function atComponents(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(atComponents)
   if (typeof value !== 'object' || value === null) return value

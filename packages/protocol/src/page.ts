@@ -6,7 +6,10 @@ export const pageQuery = {
   cursor: z.string().min(1).max(512).optional().describe('`next_cursor` of the page before.'),
 }
 
-/** The answer of a list: a page of items, newest first, and where the next one begins. */
+/**
+ * Returns the schema of a list's answer: a page of items, newest first, and the cursor of the next
+ * page.
+ */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     data: z.array(item).describe('The items of this page.'),
@@ -18,9 +21,9 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 export interface Page<Item> {
   /** The items of this page. */
   readonly data: readonly Item[]
-  /** The `cursor` of the next page; null: this is the last one. */
+  /** The `cursor` of the next page; null for the last page. */
   readonly next_cursor: string | null
 }
 
-/** A moment: RFC 3339, UTC, milliseconds. */
+/** A moment in RFC 3339, UTC, with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 }).describe('RFC 3339 UTC with milliseconds.')

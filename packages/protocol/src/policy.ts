@@ -5,17 +5,14 @@ import { PolicyBody, PolicyRule, presetNames } from './network-policy.ts'
 import { Timestamp } from './page.ts'
 import { Text } from './text.ts'
 
-/** How the gateway looks at connections. */
+/** The ways in which the gateway inspects connections. */
 export const Inspection = z
   .enum(['none', 'sni', 'host', 'terminated'])
   .describe(
     '`none`: bytes pass unread. `sni`: the name that TLS asks for, and nothing after it. `host`: each request of plain HTTP. `terminated`: TLS ends at the gateway, which reads each request.',
   )
 
-/**
- * What the gateway sees of the connections that a rule allows, so that nobody believes it sees
- * more.
- */
+/** The data that the gateway sees of a rule's connections, so that its limits are visible. */
 export const RuleInspection = z
   .object({
     rule: z.string().describe('The name of the rule, as the log has it.'),
@@ -51,7 +48,7 @@ const policyFields = {
   allow_all_hosts: z.boolean().describe('True if a rule may allow `*`, every public host.'),
 }
 
-/** What a policy allows, and what of it the gateway can see. */
+/** The content of a policy, and the data of it that the gateway can see. */
 export const PolicyContent = z
   .object({
     ...policyFields,
@@ -74,7 +71,7 @@ export const Policy = z
   .meta({ id: 'Policy' })
 export type Policy = z.infer<typeof Policy>
 
-/** A preset: hosts that belong together, under a name that policies include. */
+/** A preset: a named group of related hosts that policies include. */
 export const PolicyPreset = z
   .object({
     name: z.enum(presetNames).describe('The name of the preset, for `include`.'),
@@ -91,7 +88,7 @@ export const PolicyPreset = z
   .meta({ id: 'PolicyPreset' })
 export type PolicyPreset = z.infer<typeof PolicyPreset>
 
-/** Which policy a runtime has: a stored one, one of its own, or none. */
+/** The policy of a runtime: a stored one, one of its own, or none. */
 export const PolicyRef = z
   .discriminatedUnion('type', [
     z.object({
@@ -104,10 +101,7 @@ export const PolicyRef = z
   .meta({ id: 'PolicyRef' })
 export type PolicyRef = z.infer<typeof PolicyRef>
 
-/**
- * A policy as a request names it: a stored one by name or id, one written out, or null for no
- * network at all.
- */
+/** The policy in a request: a stored one by name or id, an inline one, or null for no network. */
 export const WantedPolicy = z
   .union([Text.min(1).max(63), PolicyBody])
   .nullable()

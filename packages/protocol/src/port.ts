@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { idSchema } from './ids.ts'
 import { Timestamp } from './page.ts'
 
-/** A port as text has one form: decimal digits without a sign or leading zeros, 1 to 65535. */
+/** A port as text. It has one form: decimal digits without a sign or leading zeros, 1 to 65535. */
 export const PortNumber = z
   .string()
   .regex(/^[1-9][0-9]{0,4}$/, 'must be a port: 1 to 65535, in digits without a sign or leading zeros')
@@ -42,7 +42,7 @@ const state = {
 export const PortState = z.object(state).meta({ id: 'PortState' })
 export type PortState = z.infer<typeof PortState>
 
-/** A port, and how to reach it. */
+/** A port with its addresses and access. */
 export const Port = z
   .object({
     runtime_id: idSchema('runtime').describe('The id of the runtime.'),
@@ -61,8 +61,8 @@ export const Port = z
   .meta({ id: 'Port' })
 export type Port = z.infer<typeof Port>
 
-/** The header that opens a port. */
+/** The header that carries a port's token. */
 export const portTokenHeader = 'x-holt-port-token'
 
-/** The field of a query that opens a port. */
+/** The query field that carries a port's token. */
 export const portTokenField = 'holt_token'

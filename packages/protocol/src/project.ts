@@ -20,12 +20,12 @@ const mostOf = {
 /** The name of a quota of a project. */
 export type QuotaName = keyof typeof mostOf
 
-/** Every quota, in display order. */
+/** The names of all quotas, in display order. */
 export const quotaNames = Object.keys(mostOf) as readonly QuotaName[]
 
 /**
- * Returns true if a quota may be set to this amount. It agrees with `quotaSchemas`, for clients
- * that load no schemas.
+ * Returns true if a quota may be set to this amount. It agrees with `quotaSchemas`, and serves
+ * clients that load no schemas.
  */
 export function isQuotaAmount(name: QuotaName, amount: number): boolean {
   const isAboveLeast = name === 'requests_per_sec' ? amount > 0 : amount >= (name === 'request_burst' ? 1 : 0)
@@ -60,8 +60,7 @@ const quotaFields = {
 } as const satisfies Readonly<Record<QuotaName, z.ZodType<number>>>
 
 /**
- * The `request_burst` of a project that has none of its own: a second's worth of its requests, and
- * one at the least.
+ * Returns the default `request_burst` of a project: the requests of one second, and at least one.
  */
 export function usualBurst(requestsPerSec: number): number {
   return Math.max(1, Math.ceil(requestsPerSec))
@@ -88,13 +87,13 @@ const settable = Object.fromEntries(
   [Quota in QuotaName]: z.ZodOptional<z.ZodUnion<[(typeof quotaFields)[Quota], z.ZodNull, z.ZodLiteral<'default'>]>>
 }
 
-/** The quotas of a project; null: as much as the host has. */
+/** The quotas of a project. Null means as much as the host has. */
 export const Quotas = z.object(nullable).meta({ id: 'Quotas' })
 export type Quotas = z.infer<typeof Quotas>
 
 /**
- * Changes of quotas: a number, null for no limit, `default` for what the service's settings say.
- * What is left out stays.
+ * The changes of quotas: a number, null for no limit, `default` for the service's setting. An
+ * absent quota stays.
  */
 export const SetQuotas = z.strictObject(settable).meta({ id: 'SetQuotas' })
 export type SetQuotas = z.infer<typeof SetQuotas>
@@ -114,7 +113,7 @@ export const QuotaUse = z
   .meta({ id: 'QuotaUse' })
 export type QuotaUse = z.infer<typeof QuotaUse>
 
-/** A project: whom everything belongs to. */
+/** A project, the owner of all other things. */
 export const Project = z
   .object({
     project_id: idSchema('project').describe('The id of the project.'),
@@ -137,7 +136,7 @@ export const CreateProject = z
 export type CreateProject = z.infer<typeof CreateProject>
 export type CreateProjectInput = z.input<typeof CreateProject>
 
-/** The body of a changed project. What is left out stays. */
+/** The body of a changed project. An absent field stays. */
 export const UpdateProject = z
   .strictObject({
     name: nameBesideId('project').optional().describe('Renames it.'),

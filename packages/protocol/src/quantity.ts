@@ -7,7 +7,7 @@ const unitsInBytes: Readonly<Record<string, number>> = {
   MB: 1e6,
   GB: 1e9,
   TB: 1e12,
-  // As docker takes them.
+  // The short forms of docker.
   k: 2 ** 10,
   m: 2 ** 20,
   g: 2 ** 30,
@@ -15,9 +15,9 @@ const unitsInBytes: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads an amount of memory or disk as whole MiB, rounded up: a number of GiB (`0.5`), or a string
- * with a unit (`"512MiB"`, `"8GB"`, and as docker takes it `"512m"`, `"8G"`, where units are powers
- * of 1024). Null where it is neither, not finite, or not above zero.
+ * Returns an amount of memory or disk as whole MiB, rounded up. A number is in GiB (`0.5`). A
+ * string has a unit: `"512MiB"`, `"8GB"`, or in docker's form `"512m"`, `"8G"`, with powers of
+ * 1024. Returns null if it is neither, not finite, or not above zero.
  */
 export function parseMiB(value: number | string): number | null {
   if (typeof value === 'number') return positive(Math.ceil(value * 1024))
@@ -31,7 +31,7 @@ function positive(mib: number): number | null {
   return Number.isSafeInteger(mib) && mib > 0 ? mib : null
 }
 
-/** The schema of a `memory` or `disk` field; parses to MiB between the bounds. */
+/** Returns the schema of a `memory` or `disk` field. It parses to MiB between the bounds. */
 export function mibSchema({ minMiB, maxMiB }: { minMiB: number; maxMiB: number }) {
   return z
     .union([z.number(), z.string().max(32)])

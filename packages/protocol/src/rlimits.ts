@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The limits that a command can be given, by the names of limits.conf(5), and what each counts. */
+/** The limits of a command, by the names of limits.conf(5), with the unit of each. */
 export const rlimitNames = {
   as: 'bytes of address space',
   core: 'bytes of a core dump',
@@ -37,7 +37,7 @@ const shape = Object.fromEntries(
 ) as Record<RlimitName, z.ZodOptional<typeof Rlimit>>
 
 /**
- * Resource limits of a command, as setrlimit(2) has them: one number for both, or a soft and a hard
+ * The resource limits of a command, as in setrlimit(2): one number for both, or a soft and a hard
  * one.
  */
 export const Rlimits = z
@@ -57,7 +57,7 @@ export interface RlimitPair {
   readonly hard: number | null
 }
 
-/** Limits as pairs. */
+/** Returns limits as pairs. */
 export function pairsOf(limits: Rlimits): Readonly<Record<string, RlimitPair>> {
   return Object.fromEntries(
     Object.entries(limits).flatMap(([name, limit]) => {

@@ -2,15 +2,15 @@ import type { z } from 'zod'
 import type { ErrorCode } from './errors.ts'
 import type { Scope } from './key.ts'
 
-/** What a request carries: nothing, JSON of a schema, or bytes as they come. */
+/** The body of a request: nothing, JSON of a schema, or raw bytes. */
 export type RouteBody =
   | { readonly type: 'none' }
   | { readonly type: 'json'; readonly schema: z.ZodType }
   | { readonly type: 'bytes'; readonly description: string }
 
 /**
- * What a success carries: nothing, JSON, bytes, a stream of items (Server-Sent Events where asked
- * for, else NDJSON), or a WebSocket.
+ * The body of a success: nothing, JSON, bytes, a stream of items, or a WebSocket. A stream is
+ * Server-Sent Events on request, otherwise NDJSON.
  */
 export type RouteAnswer =
   | { readonly type: 'none'; readonly description: string }
@@ -26,37 +26,37 @@ export type RouteAnswer =
     }
 
 /**
- * One route of the API, as data. The server registers it, OpenAPI is generated from it, tests walk
- * it.
+ * One route of the API, as data. The server registers it, OpenAPI is generated from it, and tests
+ * iterate over it.
  */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path with `{name}` for parameters. */
+  /** The path, with `{name}` for parameters. */
   readonly path: string
   readonly summary: string
   readonly description?: string
-  /** The scope a key needs; `any`: whatever key it is; null: no key at all. */
+  /** The scope that a key needs. `any`: every key is enough. Null: no key is needed. */
   readonly scope: Scope | 'any' | null
   readonly params?: z.ZodType
   readonly query?: z.ZodType
   readonly body: RouteBody
-  /** Successes by status. */
+  /** The successes by status. */
   readonly answers: Readonly<Record<number, RouteAnswer>>
-  /** The errors this route may answer, besides those every route may. */
+  /** The errors that this route may return, besides those of every route. */
   readonly errors: readonly ErrorCode[]
   /**
-   * True where a success has a secret that nobody is shown again: under the same `Idempotency-Key`
-   * it is given once more to the key that asked, and to no other of its project.
+   * True if a success contains a secret that is shown only once. Under the same `Idempotency-Key`
+   * it is repeated to the key that sent the request, and to no other key of the project.
    */
   readonly showsSecret?: true
   /**
-   * True where `dry_run: true` in the body makes the request a question: it changes nothing, and
+   * True if `dry_run: true` in the body makes the request a question. It changes nothing, and
    * leaves no record of its `Idempotency-Key` and no audit entry.
    */
   readonly hasDryRun?: true
 }
 
-/** Errors that any route with a key may answer. */
+/** The errors that any route with a key may return. */
 export const commonErrors = [
   'invalid_request',
   'unauthenticated',

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** The most bytes a path may have, as Linux counts PATH_MAX. */
+/** The most bytes of a path, as Linux counts PATH_MAX. */
 export const maxPathBytes = 4096
 
 /**
- * Decides what path a string names, once: absolute, without NUL, `.` or `..`, doubled and trailing
- * slashes folded away. Answers the canonical path, or why there is none.
+ * Returns the canonical path for a string, or the reason why there is none. A path is absolute,
+ * without NUL, `.` or `..`. Doubled and trailing slashes are removed.
  */
 export function canonicalPath(text: string): { readonly path: string } | { readonly problem: string } {
   if (text.includes('\0')) return { problem: 'must not contain NUL' }
@@ -20,8 +20,8 @@ export function canonicalPath(text: string): { readonly path: string } | { reado
 }
 
 /**
- * The schema of an absolute path inside a runtime; parses to its canonical form. A wrong one is the
- * error `invalid_path`.
+ * The schema of an absolute path inside a runtime. It parses to the canonical form. A wrong path is
+ * the error `invalid_path`.
  */
 export const RuntimePath = z
   .string()

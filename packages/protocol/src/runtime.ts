@@ -7,7 +7,7 @@ import { PolicyRef, WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
 import { byteLength, maxArgumentBytes, Text, tooLongText } from './text.ts'
 
-/** Every state of a runtime. */
+/** The states of a runtime. */
 export const runtimeStates = [
   'starting',
   'running',
@@ -52,7 +52,7 @@ export const Env = z
 
 const metadataKey = /^[A-Za-z0-9_./-]{1,128}$/
 
-/** Labels of the client's own: at most 64, keys of 128 and values of 1,024 characters. */
+/** The client's own labels: at most 64, keys of 128 and values of 1,024 characters. */
 export const Metadata = z
   .record(z.string().regex(metadataKey, 'must be 1 to 128 characters of letters, digits and _./-'), Text.max(1024))
   .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
@@ -63,7 +63,7 @@ const timeoutSecs = z
   .min(1)
   .max(30 * 24 * 3600)
 
-/** The default time in seconds that a pausable runtime runs. */
+/** The default time that a pausable runtime runs, in seconds. */
 export const defaultTimeoutSecs = 3600
 
 const deadline = {
@@ -135,7 +135,7 @@ export const CreateRuntime = z
   }, ifSound())
   .meta({ id: 'CreateRuntime' })
 
-/** A create as a client writes it. */
+/** The body of a create as a client writes it. */
 export type CreateRuntimeInput = z.input<typeof CreateRuntime>
 export type CreateRuntime = z.output<typeof CreateRuntime>
 
@@ -160,7 +160,7 @@ export const UpdateRuntime = z
 export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>
 export type UpdateRuntime = z.output<typeof UpdateRuntime>
 
-/** The body of a fork. What is absent is as the source has it. */
+/** The body of a fork. An absent field has the value of the source. */
 export const ForkRuntime = z
   .strictObject({
     count: z.number().int().min(1).max(100).default(1).describe('How many children, 1 to 100. Default 1.'),
@@ -211,7 +211,7 @@ export const ListRuntimesQuery = z.looseObject(listFields).superRefine((query, c
 }, ifSound())
 export type ListRuntimesQuery = z.output<typeof ListRuntimesQuery>
 
-/** The labels that a list of runtimes is filtered by, as pairs of key and value. */
+/** Returns the labels that filter a list of runtimes, as pairs of key and value. */
 export function metadataFilters(query: ListRuntimesQuery): readonly (readonly [key: string, value: string])[] {
   return Object.entries(query)
     .filter(([field]) => field.startsWith(metadataFilter))
@@ -301,7 +301,7 @@ export const ForkResult = z.union([
 ])
 export type ForkResult = z.infer<typeof ForkResult>
 
-/** The answer to a fork: an item for each child, in the order of their making. */
+/** The answer to a fork: an item for each child, in the order of creation. */
 export const Fork = z
   .object({ data: z.array(ForkResult).describe('One item for each child, in the order of their making.') })
   .meta({ id: 'Fork' })

@@ -1,4 +1,4 @@
-/** What a secret is where its own settings do not say. */
+/** The defaults of a secret's settings. */
 export interface SecretDefaults {
   readonly hosts: readonly string[]
   readonly header: string
@@ -7,8 +7,8 @@ export interface SecretDefaults {
 }
 
 /**
- * The secrets of model vendors, by the name that a secret has: hosts, header and variable as the
- * vendors' own clients use them.
+ * The secrets of model vendors, by the name of the secret. Hosts, header and variable are those of
+ * the vendors' own clients.
  */
 const vendors: Readonly<Record<string, SecretDefaults>> = {
   anthropic: { hosts: ['api.anthropic.com'], header: 'x-api-key', format: '{value}', envName: 'ANTHROPIC_API_KEY' },
@@ -21,20 +21,20 @@ const vendors: Readonly<Record<string, SecretDefaults>> = {
   },
 }
 
-/** The defaults of a secret that is named for a model vendor; null for any other name. */
+/** Returns the defaults of a secret that is named after a model vendor; null for any other name. */
 export function secretDefaults(name: string): SecretDefaults | null {
   return Object.hasOwn(vendors, name) ? (vendors[name] ?? null) : null
 }
 
-/** The header of a secret that names none. */
+/** The default header of a secret. */
 export const defaultHeader = 'authorization'
 
-/** What a header is for a secret that gives no format. */
+/** Returns the default format of a header. */
 export function defaultFormat(header: string): string {
   return header === defaultHeader ? 'Bearer {value}' : '{value}'
 }
 
-/** The variable of a secret that names none: `stripe-key` becomes `STRIPE_KEY`. */
+/** Returns the default variable of a secret: `stripe-key` becomes `STRIPE_KEY`. */
 export function defaultEnvName(name: string): string {
   const text = name.toUpperCase().replaceAll('-', '_')
   return /^\d/.test(text) ? `_${text}` : text

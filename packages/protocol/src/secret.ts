@@ -7,14 +7,12 @@ import { hostForm } from './network-policy.ts'
 import { Timestamp } from './page.ts'
 import { secretDefaults } from './secret-defaults.ts'
 
-/**
- * The most bytes of a secret's value. What goes into a header must fit a server's limit on headers.
- */
+/** The most bytes of a secret's value. A header must fit a server's limit on headers. */
 export const maxSecretBytes = 8192
 
 /**
- * The least length of a value, in characters, that is masked in answers of its hosts. A mask
- * confirms a guess, and shorter values can be guessed.
+ * The least length in characters of a value that is masked in answers of its hosts. A mask confirms
+ * a guess, and shorter values can be guessed.
  */
 export const minRedactedSecretLength = 16
 
@@ -22,7 +20,8 @@ export const minRedactedSecretLength = 16
 const valueMark = '{value}'
 
 /**
- * Headers that say how a request travels (RFC 9110, 7.6.1) or where to: the gateway's own business.
+ * The headers that control the transport of a request (RFC 9110, 7.6.1) or its destination. Only
+ * the gateway sets them.
  */
 const transportHeaders: ReadonlySet<string> = new Set([
   ...hopByHopHeaders,
@@ -54,7 +53,7 @@ const HeaderFormat = z
   .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
   .refine((format) => format.split(valueMark).length === 2, `must have ${valueMark} exactly once`)
 
-/** A value that may stand in a header, and in an environment variable. */
+/** A value that is valid in a header and in an environment variable. */
 export const SecretValue = z
   .string()
   .min(1)
@@ -96,7 +95,7 @@ interface Settings {
   readonly env: boolean
 }
 
-/** Returns the faults in the settings of a secret that concern several fields. */
+/** Reports the faults in the settings of a secret that concern several fields. */
 function wrongSettings(secret: Settings & { readonly name?: string | undefined }, context: z.RefinementCtx): void {
   const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
   if ((secret.value === undefined) === (secret.provider === undefined))
@@ -125,8 +124,8 @@ const replaceable = {
 }
 
 /**
- * The body of a new version. What is absent stays as it is. Whether the value is inside runtimes,
- * and its variable, cannot change.
+ * The body of a new version. An absent field stays. The placement of the value inside runtimes, and
+ * its variable, cannot change.
  */
 export const ReplaceSecret = z
   .strictObject(replaceable)
@@ -169,7 +168,7 @@ export const Secret = z
   .meta({ id: 'Secret' })
 export type Secret = z.infer<typeof Secret>
 
-/** The answer of a rotation of the key that secrets are encrypted with. */
+/** The answer to a rotation of the encryption key of secrets. */
 export const KeyRotated = z
   .object({
     resealed: z.number().int().describe('How many values were encrypted anew.'),

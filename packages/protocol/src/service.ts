@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** The answer of `/healthz`: the process answers. */
+/** The answer of `/healthz`. It means that the process responds. */
 export const Health = z.object({ status: z.literal('ok').describe('Always `ok`.') }).meta({ id: 'Health' })
 
-/** The answer of `/readyz`: whether runtimes can be made, and if not, why. */
+/** The answer of `/readyz`: true if runtimes can be made, otherwise the reason. */
 export const Readiness = z
   .object({
     status: z.enum(['ready', 'not_ready']).describe('`ready` if runtimes can be made.'),

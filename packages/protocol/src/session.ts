@@ -8,7 +8,8 @@ export const SessionName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be 1 to 64 letters, digits, _, . or -, the first a letter or digit')
 
 /**
- * A shell session: commands that name it run one after another, each with what the one before left.
+ * A shell session. Its commands run one after another, and each begins with the state that the
+ * previous one left.
  */
 export const Session = z
   .object({

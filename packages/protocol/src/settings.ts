@@ -1,4 +1,4 @@
-/** The variables that set the service. */
+/** The variables that configure the service. */
 export const serviceSettings = [
   'HOLT_STATE_DIR',
   'HOLT_RUN_DIR',
@@ -39,7 +39,7 @@ export const serviceSettings = [
 /** The variables that only clients read. */
 const clientSettings = ['HOLT_URL', 'HOLT_API_KEY', 'HOLT_DAEMON']
 
-/** The variables of this repository's scripts and tests. Nobody is told of them. */
+/** The variables of this repository's scripts and tests. No message names them. */
 const developmentSettings = [
   'HOLT_CHECK_ONLY',
   'HOLT_COMMAND',
@@ -60,8 +60,8 @@ export const knownSettings: readonly string[] = [...serviceSettings, ...clientSe
 const known = new Set([...knownSettings, ...developmentSettings])
 
 /**
- * Returns the names of the variables that begin with `HOLT_` and that nothing reads, in order. An
- * empty variable counts as absent.
+ * Returns the variables that begin with `HOLT_` and are unknown, in order. An empty variable counts
+ * as absent.
  */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   return Object.keys(env)
@@ -69,18 +69,12 @@ export function unknownSettings(env: Readonly<Record<string, string | undefined>
     .toSorted()
 }
 
-/**
- * Returns the most wrong characters in the name of a setting that is misspelt rather than another
- * one.
- */
+/** Returns the most wrong characters in a name that still counts as misspelt. */
 export function maxMisspelt(name: string): number {
   return Math.min(3, Math.ceil((name.length - 'HOLT_'.length) * 0.4))
 }
 
-/**
- * Returns the warning for a variable that nothing reads. `nearest` is the setting that it
- * resembles.
- */
+/** Returns the warning for an unknown variable. `nearest` is the setting that it resembles. */
 export function unknownSettingWarning(name: string, nearest: string | undefined): string {
   return `Holt has no setting ${name}.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`
 }

@@ -6,12 +6,12 @@ import { Isolation } from './runtime.ts'
 import { Text } from './text.ts'
 
 /**
- * What a snapshot holds: everything (`memory`: processes, memory and files), or the files alone.
+ * The content of a snapshot: everything (`memory`: processes, memory and files), or only the files.
  */
 export const SnapshotKind = z.enum(['memory', 'filesystem'])
 export type SnapshotKind = z.infer<typeof SnapshotKind>
 
-/** Every state of a snapshot. */
+/** The states of a snapshot. */
 export const snapshotStates = ['writing', 'ready', 'failed'] as const
 
 /** A state of a snapshot. */
@@ -27,7 +27,7 @@ export const CreateSnapshot = z
 export type CreateSnapshotInput = z.input<typeof CreateSnapshot>
 export type CreateSnapshot = z.output<typeof CreateSnapshot>
 
-/** A snapshot of a runtime, from which others are made. */
+/** A snapshot of a runtime, from which other runtimes are made. */
 export const Snapshot = z
   .object({
     snapshot_id: idSchema('snapshot').describe('The id of the snapshot.'),

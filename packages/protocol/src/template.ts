@@ -5,13 +5,13 @@ import { pageQuery, Timestamp } from './page.ts'
 import { Text } from './text.ts'
 
 /**
- * Who made a template: Holt itself, Holt from a Dockerfile when it is first asked for, or a build
- * of the project.
+ * The makers of a template: Holt itself, Holt from a Dockerfile on first use, or a build of the
+ * project.
  */
 export const templateKinds = ['system', 'agent', 'custom'] as const
 
 /**
- * Every state of a template. One that is ready stays so while it is built anew, and where that
+ * The states of a template. A ready template stays ready during a new build, and if that build
  * fails.
  */
 export const templateStates = ['building', 'ready', 'failed', 'unbuilt'] as const
@@ -88,7 +88,7 @@ export const ListTemplatesQuery = z.strictObject({
   state: z.enum(templateStates).optional().describe('Only templates in this state.'),
 })
 
-/** The template that a create without `template` takes. */
+/** The default template of a create. */
 export const defaultTemplate = 'base-small'
 
 /** The sizes of the system templates. They share one image. */

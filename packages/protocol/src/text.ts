@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * Text that every store keeps as it is: PostgreSQL has no NUL in text, and UTF-8 no half of a
+ * Text that every store keeps unchanged. PostgreSQL allows no NUL in text, and UTF-8 no half of a
  * surrogate pair.
  */
 export const Text = z
@@ -19,7 +19,7 @@ export function byteLength(text: string): number {
   return new TextEncoder().encode(text).length
 }
 
-/** Returns why a text is too long for a program, with the remedy. */
+/** Returns the message for a text that is too long for a program, with the remedy. */
 export function tooLongText(bytes: number): string {
   return `must be at most ${maxArgumentBytes} bytes, and has ${bytes}: write it to a file, or use stdin`
 }

@@ -27,7 +27,7 @@ export const CreateWebhook = z
   .meta({ id: 'CreateWebhook', examples: [{ url: 'https://hooks.example.com/holt' }] })
 export type CreateWebhookInput = z.input<typeof CreateWebhook>
 
-/** The body of a change; what is absent stays. */
+/** The body of a change. An absent field stays. */
 export const UpdateWebhook = z
   .strictObject({
     url: WebhookUrl.optional(),
@@ -52,7 +52,7 @@ export const RotateWebhookSecret = z
   .meta({ id: 'RotateWebhookSecret' })
 export type RotateWebhookSecretInput = z.input<typeof RotateWebhookSecret>
 
-/** Where events are sent to. */
+/** A destination of events. */
 export const Webhook = z
   .object({
     webhook_id: idSchema('webhook').describe('The id of the webhook.'),
@@ -80,13 +80,13 @@ export const Webhook = z
   .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof Webhook>
 
-/** A webhook at the one time its secret is shown. */
+/** A webhook with its secret, which is shown only once. */
 export const NewWebhook = Webhook.extend({
   secret: z.string().describe('What messages are signed with: `whsec_` and base64. It is shown once.'),
 }).meta({ id: 'NewWebhook' })
 export type NewWebhook = z.infer<typeof NewWebhook>
 
-/** What became of one try. */
+/** The outcome of one try. */
 export const DeliveryAttempt = z
   .object({
     at: Timestamp.describe('When it was sent (RFC 3339 UTC with milliseconds).'),
@@ -128,5 +128,5 @@ export const ListDeliveriesQuery = z.strictObject({
   state: WebhookDelivery.shape.state.optional().describe('Only deliveries in this state.'),
 })
 
-/** How long, and how many deliveries of a webhook that have ended are kept: the newest. */
+/** The days for which ended deliveries are kept, and the most of a webhook: the newest. */
 export const keptDeliveries = { days: 30, ofWebhook: 1000 } as const
