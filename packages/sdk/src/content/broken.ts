@@ -3,8 +3,8 @@ import { HoltApiError, HoltConnectionError } from '../errors.ts'
 import { backoffMs, sleep } from '../retry.ts'
 
 /**
- * A transfer that is interrupted: decides how long it is tried to go on, which begins anew whenever
- * something has come through.
+ * An interrupted transfer. It decides for how long the transfer is retried. That time restarts
+ * whenever data has arrived.
  */
 export class Broken {
   readonly #resumeTimeoutMs: number
@@ -17,12 +17,12 @@ export class Broken {
     this.#signal = signal
   }
 
-  /** Something has come through. */
+  /** Records that data has arrived. */
   mended(): void {
     this.#breaks = 0
   }
 
-  /** Waits before the next try. Throws the failure where there is to be none. */
+  /** Waits before the next try. Throws the failure if there is no next try. */
   async pause(failure: unknown): Promise<void> {
     this.#signal?.throwIfAborted()
     const nowMs = performance.now()
@@ -35,8 +35,8 @@ export class Broken {
 }
 
 /**
- * A body breaks with a TypeError of fetch; a service that starts again refuses connections, or says
- * 503.
+ * Returns true for an interruption. A body breaks with a TypeError of fetch. A service that
+ * restarts refuses connections, or returns 503.
  */
 function isInterruption(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503

@@ -3,8 +3,8 @@ import { readHere, withLocalErrors } from '../local-error.ts'
 import type { RequestBytes } from '../transport.ts'
 
 /**
- * Something of a known size that can be read from any byte on, so that a write which breaks off can
- * go on.
+ * Content of a known size that can be read from any byte on, so that an interrupted write can
+ * continue.
  */
 export interface FileSource {
   readonly size: number
@@ -12,36 +12,36 @@ export interface FileSource {
   readonly stream: (start: number) => ByteStream
 }
 
-/** A Web stream, a Node stream, or anything else that yields bytes. */
+/** A Web stream, a Node stream, or another iterable of bytes. */
 export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>
 
 /**
- * What a file can be written from. A function is called again where the write is tried again; a
- * plain stream is sent once. A `FileSource`, and what is in memory, goes on where it broke off.
+ * The content of a file to write. A function is called again for each retry; a plain stream is sent
+ * once. A `FileSource`, and content in memory, continue where the write was interrupted.
  */
 export type FileContent = RequestBytes | FileSource | AsyncIterable<Uint8Array | string>
 
-/** A file of this machine as something to write from. Only regular files. */
+/** Returns a file of this machine as a source. Only regular files are accepted. */
 export async function fileSource(path: string): Promise<FileSource> {
   const { createReadStream } = await import('node:fs')
   const { stat } = await import('node:fs/promises')
   const found = await withLocalErrors(() => stat(path))
   if (!found.isFile()) throw new HoltError('not_a_file', `${path} is not a regular file`)
-  // A file that grows meanwhile is sent as long as it was.
+  // A file that grows meanwhile is sent with its original size.
   return {
     size: found.size,
     stream: (start) => readHere(createReadStream(path, { start, end: Math.max(start, found.size - 1) })),
   }
 }
 
-/** The content as a source, where it is one or can be. */
+/** Returns the content as a source; null if it cannot be one. */
 export function sourceOf(content: FileContent): FileSource | null {
   if (typeof content === 'string' || content instanceof Uint8Array) return sourceOf(new Blob([content]))
   if (content instanceof Blob) return { size: content.size, stream: (start) => content.slice(start).stream() }
   return isSource(content) ? content : null
 }
 
-/** The content as the transport takes it. */
+/** Returns the content in the form that the transport takes. */
 export function bytesOf(content: FileContent): RequestBytes {
   if (isSource(content)) return () => (content.size === 0 ? new Blob([]).stream() : webStream(content.stream(0)))
   if (typeof content === 'object' && !(content instanceof ReadableStream) && Symbol.asyncIterator in content)
@@ -49,7 +49,7 @@ export function bytesOf(content: FileContent): RequestBytes {
   return content as RequestBytes
 }
 
-/** Any stream as a Web stream of bytes. */
+/** Returns any stream as a Web stream of bytes. */
 export function webStream(stream: ByteStream): ReadableStream<Uint8Array<ArrayBuffer>> {
   if (stream instanceof ReadableStream) return stream as ReadableStream<Uint8Array<ArrayBuffer>>
   return ReadableStream.from(encoded(stream)) as ReadableStream<Uint8Array<ArrayBuffer>>

@@ -2,7 +2,7 @@ import { HoltConnectionError, HoltError } from '../errors.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 import { Broken } from './broken.ts'
 
-/** Which bytes of a file are read: `start` inclusive, `end` exclusive. */
+/** The range of a file to read: `start` inclusive, `end` exclusive. */
 export interface ReadOptions extends CallOptions {
   readonly start?: number
   readonly end?: number
@@ -16,9 +16,9 @@ interface Reading {
 }
 
 /**
- * Opens a file for reading. Where the connection breaks, reading goes on after the last byte; a
- * file that was changed meanwhile is a `conflict`, never a mixture of two. A file whose size is not
- * known (in `/proc`, say) cannot go on.
+ * Opens a file for reading. After a broken connection, reading continues after the last byte. A
+ * file that was changed meanwhile is a `conflict`, never a mixture of two versions. A file of
+ * unknown size (in `/proc`, for example) cannot continue.
  */
 export async function openContent(reading: Reading): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   const { start = 0, end } = reading.options
@@ -55,7 +55,7 @@ async function* chunksOf(reading: Reading, first: Response): AsyncGenerator<Uint
   }
 }
 
-/** True for what reading again cannot mend. */
+/** Returns true if another read cannot succeed. */
 function isFinal(error: unknown): boolean {
   return error instanceof HoltError && !(error instanceof HoltConnectionError) && error.code !== 'unavailable'
 }

@@ -4,24 +4,24 @@ import type { CallOptions, Transport } from '../transport.ts'
 import { Broken } from './broken.ts'
 import { bytesOf, type FileContent, type FileSource, sourceOf, webStream } from './file-source.ts'
 
-/** How a file is written. */
+/** The options for writing a file. */
 export interface WriteOptions extends CallOptions {
-  /** Octal, for example `"0644"`. Default: kept where the file exists. */
+  /** The mode in octal, for example `"0644"`. Default: the mode of an existing file stays. */
   readonly mode?: string
-  /** Who owns a new file. Default: the template's user. */
+  /** The owner of a new file. Default: the template's user. */
   readonly user?: string
-  /** False: an existing file is an `already_exists` error. Default true. */
+  /** False if an existing file is an `already_exists` error. Default true. */
   readonly overwrite?: boolean
   /**
-   * The SHA-256 digest of the content in hexadecimal: where other bytes arrive the write fails with
+   * The SHA-256 digest of the content in hexadecimal. If other bytes arrive, the write fails with
    * `digest_mismatch`.
    */
   readonly sha256?: string
-  /** Told as bytes are sent. After a break it goes back to what had arrived. */
+  /** Called as bytes are sent. After a break the count returns to the bytes that had arrived. */
   readonly onProgress?: (bytes: number) => void
 }
 
-/** Content of at least so many bytes is sent so that it can go on where it broke off. */
+/** The size from which content is sent in parts, so that it can continue after a break. */
 const resumableBytes = 8 * 1024 * 1024
 
 interface Writing {
@@ -31,7 +31,7 @@ interface Writing {
   readonly options: WriteOptions
 }
 
-/** Writes a file: the whole of it or nothing. */
+/** Writes a whole file or nothing. */
 export async function writeContent(writing: Writing, content: FileContent): Promise<FileInfo> {
   const source = sourceOf(content)
   if (source !== null && source.size >= resumableBytes) return writeInParts(writing, source)
@@ -42,7 +42,7 @@ export async function writeContent(writing: Writing, content: FileContent): Prom
   return fileOf(await put(writing, { bytes: source?.size === 0 ? bytes : counted, query: {} }))
 }
 
-/** Sends from where the service is, until it has everything. */
+/** Sends content from the service's offset on, until the service has all of it. */
 async function writeInParts(writing: Writing, source: FileSource): Promise<FileInfo> {
   const { transport, options } = writing
   const upload_id = crypto.randomUUID()
@@ -63,7 +63,7 @@ async function writeInParts(writing: Writing, source: FileSource): Promise<FileI
       offset = Math.min(upload.offset_bytes, source.size)
     }
   } catch (error) {
-    // What has come of it would be collected anyway; the failure is what the caller has to know.
+    // The service would collect the partial upload anyway. The caller needs the original failure.
     await transport
       .run('abortUpload', { params: paramsOf(writing), query: { path: writing.path, upload_id } })
       .catch(() => undefined)
@@ -72,7 +72,8 @@ async function writeInParts(writing: Writing, source: FileSource): Promise<FileI
 }
 
 /**
- * The service may still have been writing what came before the break when it said how far it was.
+ * Returns true if the offset is stale. The service may have been writing earlier bytes when it
+ * reported its offset.
  */
 function isOutOfStep(error: unknown): boolean {
   return error instanceof HoltApiError && error.code === 'conflict'
@@ -111,7 +112,7 @@ function put(
   })
 }
 
-/** RFC 9530. */
+/** Returns the digest header of RFC 9530. */
 function digestHeader(sha256: string): Record<string, string> {
   if (!/^[0-9a-f]{64}$/i.test(sha256)) throw new HoltError('invalid_request', 'sha256 must be 64 hexadecimal digits')
   const bytes = Uint8Array.from(sha256.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
