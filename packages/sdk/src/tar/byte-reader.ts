@@ -9,14 +9,14 @@ export class ByteReader {
     this.#chunks = source[Symbol.asyncIterator]()
   }
 
-  /** Exactly so many bytes; a stream that ends before is not a whole archive. */
+  /** Returns exactly this number of bytes. A stream that ends earlier is not a whole archive. */
   async read(bytes: number): Promise<Buffer> {
     const parts: Buffer[] = []
     for await (const part of this.stream(bytes)) parts.push(part)
     return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
   }
 
-  /** Exactly so many bytes, as they come. */
+  /** Yields exactly this number of bytes, as they arrive. */
   async *stream(bytes: number): AsyncGenerator<Buffer, void, undefined> {
     for (let left = bytes; left > 0; ) {
       if (this.#left.length === 0 && !(await this.#more()))
@@ -28,14 +28,14 @@ export class ByteReader {
     }
   }
 
-  /** Reads what is left, at most so many bytes, and answers whether that was all. */
+  /** Reads the rest, at most this number of bytes, and returns true if that was all. */
   async drain(maxBytes: number): Promise<boolean> {
     let seen = this.#left.length
     while (seen <= maxBytes && (await this.#more())) seen += this.#left.length
     return seen <= maxBytes
   }
 
-  /** Lets the stream go. */
+  /** Closes the stream. */
   async close(): Promise<void> {
     await this.#chunks.return?.()
   }

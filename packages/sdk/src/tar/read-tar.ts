@@ -2,31 +2,33 @@ import { HoltError } from '../errors.ts'
 import { ByteReader } from './byte-reader.ts'
 import { blockBytes, checksum } from './write-tar.ts'
 
-/** An entry of an archive, as it says itself: nothing of it is to be trusted. */
+/** An entry of an archive, as the archive describes it. All of it is untrusted. */
 export interface TarMember {
-  /** Null where it is not UTF-8. */
+  /** The path; null if it is not UTF-8. */
   readonly path: string | null
   readonly pathBytes: Uint8Array
   readonly type: 'file' | 'directory' | 'symlink' | 'hardlink' | 'other'
   readonly mode: number
-  /** Seconds since 1970, to about a microsecond. */
+  /** The time in seconds since 1970, to about a microsecond. */
   readonly modifiedAtSecs: number
   readonly sizeBytes: number
   /** The target of a link; null if it is not UTF-8. */
   readonly target: string | null
-  /** A file's bytes. What is not read of them is passed over. */
+  /** Yields a file's bytes. Bytes that are not read are skipped. */
   content(): AsyncGenerator<Buffer, void, undefined>
 }
 
-/** A comment on the archive as a whole, which has no entry. */
+/** A comment on the whole archive, which belongs to no entry. */
 export interface TarComment {
   readonly type: 'comment'
   readonly text: string
 }
 
-/** The most bytes of an extended header, as Go's own archive/tar has it. */
+/** The most bytes of an extended header, as in Go's archive/tar. */
 const maxPaxBytes = 1024 * 1024
-/** The most bytes after the end: the rest of a record of 2,048 blocks, the largest possible one. */
+/**
+ * The most bytes after the end: the rest of a record of 2,048 blocks, the largest possible record.
+ */
 const maxTrailerBytes = 1024 * 1024
 
 const types: Readonly<Record<string, TarMember['type']>> = {
@@ -41,8 +43,8 @@ const types: Readonly<Record<string, TarMember['type']>> = {
 }
 
 /**
- * Reads a tar archive (ustar or pax) that somebody else wrote. One that is broken in any way throws
- * `invalid_archive`, also when it only ends early.
+ * Reads a foreign tar archive (ustar or pax). An invalid or truncated archive throws
+ * `invalid_archive`.
  */
 export async function* readTar(
   source: AsyncIterable<Uint8Array>,
@@ -58,7 +60,7 @@ export async function* readTar(
       if (type === 'x' || type === 'g') {
         const found = await readRecords(reader, octal(header, 124, 12))
         const comment = found.get('comment')
-        // The guest sends no such file, and readers differ in its name and size.
+        // The guest never sends such a file, and readers differ in its name and size.
         if ([...found.keys()].some((key) => key.startsWith('GNU.sparse.'))) throw broken('it has a sparse file')
         if (type === 'x') records = found
         else if (comment !== undefined) yield { type: 'comment', text: comment.toString('utf8') }
@@ -82,7 +84,7 @@ function memberOf(
 ): { member: TarMember; rest: () => Promise<void> } {
   const type = types[String.fromCharCode(header[156] ?? 0)]
   if (type === undefined) throw broken('an entry is of a kind that is not known')
-  // Checked in every header: a size that is no number ends an archive for other readers.
+  // The size is checked in every header, because other readers end an archive at an invalid size.
   const stated = sizeOf(header, records)
   const sizeBytes = type === 'file' ? stated : 0
   const state = { left: sizeBytes, taken: false }
@@ -108,7 +110,7 @@ function memberOf(
   const rest = async () => {
     const padding = (blockBytes - (sizeBytes % blockBytes)) % blockBytes
     for await (const _ of reader.stream(state.left + padding)) {
-      // Passed over.
+      // Skips the rest of the content.
     }
   }
   return { member, rest }
@@ -128,7 +130,7 @@ function timeOf(header: Buffer, records: ReadonlyMap<string, Buffer>): number {
   return Number(record)
 }
 
-/** `LENGTH NAME=VALUE` with a newline, one after the other. */
+/** Reads records `LENGTH NAME=VALUE` with a newline, one after the other. */
 async function readRecords(reader: ByteReader, sizeBytes: number): Promise<Map<string, Buffer>> {
   if (sizeBytes > maxPaxBytes) throw broken('an extended header is too large')
   const body = await reader.read(sizeBytes)
@@ -147,7 +149,7 @@ async function readRecords(reader: ByteReader, sizeBytes: number): Promise<Map<s
   return records
 }
 
-/** A ustar name: a prefix and the rest. */
+/** Returns a ustar name: a prefix and the rest. */
 function nameOf(header: Buffer): Buffer {
   const name = text(header, 0, 100)
   const prefix = header.toString('latin1', 257, 262) === 'ustar' ? text(header, 345, 155) : Buffer.alloc(0)

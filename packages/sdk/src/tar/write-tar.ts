@@ -1,21 +1,21 @@
-// Tar as POSIX.1-2001 (pax) has it: blocks of 512 bytes, a ustar header for each entry, and before
-// it an extended header with what does not fit.
+// Tar as in POSIX.1-2001 (pax): blocks of 512 bytes, and a ustar header for each entry. An extended
+// header before it holds the values that do not fit.
 
 /** The unit of a tar archive. */
 export const blockBytes = 512
 
-/** What a tar archive ends with. */
+/** The end of a tar archive. */
 export const tarEnd: Uint8Array<ArrayBuffer> = new Uint8Array(2 * blockBytes)
 
-/** An entry to be written. Paths are relative, without a slash at the end. */
+/** An entry to write. Paths are relative, without a slash at the end. */
 export interface TarEntry {
   readonly path: string
   readonly type: 'file' | 'directory' | 'symlink' | 'hardlink'
   readonly mode: number
   readonly modifiedAtNs: bigint
-  /** Of a file; of others 0. */
+  /** The size of a file; 0 for other types. */
   readonly sizeBytes: number
-  /** What a link leads to: a path for a hard link, any text for a symlink. */
+  /** The target of a link: a path for a hard link, any text for a symlink. */
   readonly target: string
 }
 
@@ -24,7 +24,7 @@ const nsPerSecond = 1_000_000_000n
 /** The largest size and time that 11 octal digits hold. */
 const maxOctal = 8 ** 11 - 1
 
-/** The headers of an entry; after them come a file's bytes, and `padding`. */
+/** Returns the headers of an entry. A file's bytes and `padding` follow them. */
 export function tarHeader(entry: TarEntry): Buffer {
   const path = entry.type === 'directory' ? `${entry.path}/` : entry.path
   const records: [name: string, value: string][] = []
@@ -49,7 +49,7 @@ export function tarHeader(entry: TarEntry): Buffer {
   return Buffer.concat([extended, body, padding(body.length), header])
 }
 
-/** What fills the last block of so many bytes. */
+/** Returns the bytes that fill the last block of content of this size. */
 export function padding(sizeBytes: number): Buffer {
   return Buffer.alloc((blockBytes - (sizeBytes % blockBytes)) % blockBytes)
 }
@@ -76,7 +76,7 @@ function ustar(fields: {
   return header
 }
 
-/** The sum of a header's bytes, its own field counted as spaces. */
+/** Returns the sum of a header's bytes, with its own field counted as spaces. */
 export function checksum(header: Uint8Array): number {
   let sum = 8 * 0x20
   for (let at = 0; at < blockBytes; at++) if (at < 148 || at >= 156) sum += header[at] ?? 0
@@ -87,12 +87,12 @@ function octal(value: number, digits: number): string {
   return `${value.toString(8).padStart(digits, '0')}\0`
 }
 
-/** Whether a text can stand in a header of its own: ASCII that every reader takes for the same. */
+/** Returns true if a text fits into a plain header: short ASCII that every reader reads alike. */
 function fits(text: string): boolean {
   return text.length <= 100 && /^[\x20-\x7e]*$/.test(text)
 }
 
-/** `LENGTH NAME=VALUE` with a newline; the length counts itself. */
+/** Returns `LENGTH NAME=VALUE` with a newline. The length counts itself. */
 function paxRecord(name: string, value: string): Buffer {
   const rest = Buffer.from(` ${name}=${value}\n`)
   let length = rest.length + 1
