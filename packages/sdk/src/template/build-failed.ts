@@ -4,15 +4,15 @@ import { HoltError } from '../errors.ts'
 
 /** A build that did not become a template. */
 export class BuildFailed extends HoltError {
-  /** What went wrong, for programs; `reason` says more. */
+  /** The code for programs; `reason` is more specific. */
   declare readonly code: 'build_failed'
-  /** Why: a code of the service's own, or `cancelled`. */
+  /** The reason: a code of the service's own, or `cancelled`. */
   readonly reason: BuildFailureCode | 'cancelled'
-  /** The step that failed, from 1; null where it was none. */
+  /** The step that failed, from 1; null if no step failed. */
   readonly step: number | null
-  /** Facts for programs, such as the `exit_code` and the `output` of a step. */
+  /** The facts for programs, such as the `exit_code` and the `output` of a step. */
   declare readonly details: Readonly<Record<string, unknown>>
-  /** The build as it ended. */
+  /** The build at its end. */
   readonly build: Build
 
   constructor(build: Build) {
@@ -32,7 +32,7 @@ export class BuildFailed extends HoltError {
   }
 }
 
-/** What to do next, where the service did not say. */
+/** The remedies for builds without a hint of the service. */
 const hints: Readonly<Record<BuildFailureCode | 'cancelled', string>> = {
   image_not_found: 'Check the name of the image.',
   image_pull_failed: 'Check that the service reaches the registry, and try again.',

@@ -4,18 +4,18 @@ import type { CallOptions, Transport } from '../transport.ts'
 import { BuildFailed } from './build-failed.ts'
 import { type WaitForBuildOptions, waitForBuild } from './wait-for-build.ts'
 
-/** A build: what the service said of it last, and what can be done with it. */
+/** A build: its last known state, and the actions on it. */
 export type BuildHandle = Readonly<Build> & BuildActions
 
-/** From where a build's log is read, and whether to stay until the end. */
+/** The options for reading a build's log. */
 export interface BuildLogOptions extends CallOptions {
-  /** Begin after the item with this cursor. Default: everything that is kept. */
+  /** The cursor after which reading begins. Default: all kept lines are read. */
   readonly cursor?: number
-  /** Stay until the build has ended. Default true. */
+  /** True if reading continues until the build has ended. Default true. */
   readonly follow?: boolean
 }
 
-/** What can be done with a build. */
+/** The actions on a build. */
 class BuildActions {
   readonly #transport: Transport
   #data: Build
@@ -26,8 +26,8 @@ class BuildActions {
   }
 
   /**
-   * Yields the log from any point that is kept. A broken connection is made again after the last
-   * item.
+   * Yields the log from any point that is kept. After a broken connection it reconnects and
+   * continues after the last item.
    */
   logs(options: BuildLogOptions = {}): AsyncGenerator<BuildLogItem, void, undefined> {
     const { signal, cursor = 0, follow = true } = options
@@ -42,8 +42,8 @@ class BuildActions {
   }
 
   /**
-   * Waits until the template is ready, and answers this build. A build that fails or is cancelled
-   * is a `BuildFailed`. Giving up waiting, by `signal` or `timeoutSecs`, leaves the build as it is.
+   * Waits until the template is ready, and returns this build. A build that fails or is cancelled
+   * is a `BuildFailed`. Aborting the wait, by `signal` or `timeoutSecs`, does not change the build.
    */
   async wait(options: WaitForBuildOptions = {}): Promise<BuildHandle> {
     const readLog = (signal: AbortSignal) => this.logs({ signal })
@@ -53,7 +53,7 @@ class BuildActions {
     return handle
   }
 
-  /** Stops the build and removes what it made. One that has ended stays as it is. */
+  /** Stops the build and removes its results. An ended build stays as it is. */
   async cancel(options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('cancelBuild', { ...options, params: this.#params }))
   }
@@ -63,7 +63,7 @@ class BuildActions {
     this.#take(await this.#transport.call('getBuild', { ...options, params: this.#params }))
   }
 
-  /** The API's own object. */
+  /** Returns the API's own object. */
   toJSON(): Build {
     return this.#data
   }
@@ -78,7 +78,7 @@ class BuildActions {
   }
 }
 
-/** Makes the handle of a build from what the service said. */
+/** Returns the handle of a build from the service's answer. */
 export function makeBuildHandle(transport: Transport, data: Build): BuildHandle {
   return Object.assign(new BuildActions(transport, data), data)
 }

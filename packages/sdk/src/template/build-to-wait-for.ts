@@ -1,8 +1,8 @@
 import { HoltApiError } from '../errors.ts'
 
 /**
- * The build that a request has to wait for, where it was refused because its template is being
- * built; else null.
+ * Returns the build that a refused request must wait for, because its template is being built; else
+ * null.
  */
 export function buildToWaitFor(error: unknown): string | null {
   if (!(error instanceof HoltApiError) || error.code !== 'unavailable') return null

@@ -5,16 +5,22 @@ import type { IgnoreFile } from './ignore-file.ts'
 
 /** The part of a directory that is a build's context. */
 export interface ContextTree {
-  /** Each directory before what is in it, the directory itself first, with an empty path. */
+  /**
+   * The entries: each directory before its content. The root directory is first, with an empty
+   * path.
+   */
   readonly entries: readonly LocalEntry[]
   /** Entries that cannot be part of a context, with the reason. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** Which paths below a directory a build can read. Absent: all. */
+/** The rules for the paths of a context. Absent rules admit all. */
 export interface ContextRules {
   readonly ignore?: IgnoreFile
-  /** Patterns as COPY has them; what is neither one of them, below nor above one stays out. */
+  /**
+   * Patterns as in COPY. A path stays out unless it matches a pattern, or is below or above such a
+   * path.
+   */
   readonly only?: readonly string[]
 }
 
@@ -30,7 +36,7 @@ export async function readContextTree(root: string, { ignore, only: patterns }: 
   const entries: LocalEntry[] = [top]
   const skipped: { path: string; reason: string }[] = []
   const names = new Map<string, string>()
-  /** Directories that come only with something in them, the outermost first. */
+  /** The directories that are included only together with an entry in them, the outermost first. */
   let pending: LocalEntry[] = []
   const visit = async (folder: string) => {
     const found = await pathsIn(root, folder, (path) => only === undefined || isWanted(path, only))
@@ -58,7 +64,7 @@ export async function readContextTree(root: string, { ignore, only: patterns }: 
   return { entries, skipped }
 }
 
-/** The entry, or the link to the first name of the same file. */
+/** Returns the entry, or the link to the first name of the same file. */
 function linked(entry: LocalEntry, names: Map<string, string>): LocalEntry {
   if (entry.identity === null) return entry
   const target = names.get(entry.identity)
@@ -71,7 +77,7 @@ function isWanted(path: string, only: readonly string[]): boolean {
   return only.some((one) => one === '' || path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`))
 }
 
-/** The part of a pattern before its first wildcard: what is below it may be meant. */
+/** Returns the part of a pattern before its first wildcard. Anything below it may match. */
 export function firstFixedPart(pattern: string): string {
   const parts: string[] = []
   for (const part of pattern.split('/')) {
@@ -83,8 +89,8 @@ export function firstFixedPart(pattern: string): string {
 }
 
 /**
- * A build's own temporary files come and go; one that went before it was looked at is no part of
- * the context.
+ * Returns an entry, or `gone` if it is missing. A build's own temporary files can vanish before
+ * they are read.
  */
 async function entryIfThere(
   root: string,

@@ -7,15 +7,15 @@ import { Progress, type TransferOptions } from '../tree/transfer.ts'
 import { type ContextRules, readContextTree } from './context-tree.ts'
 import { type IgnoreFile, parseIgnoreFile } from './ignore-file.ts'
 
-/** How a directory becomes a build's context. */
+/** The options for sending a directory as a build's context. */
 export interface UploadContextOptions extends Pick<TransferOptions, 'signal' | 'onProgress'> {
   /**
-   * The Dockerfile's path: rules in `PATH.dockerignore` come before those in `.dockerignore` of the
+   * The Dockerfile's path. Rules in `PATH.dockerignore` precede those in `.dockerignore` of the
    * directory.
    */
   readonly dockerfile?: string
   /**
-   * Only what these patterns may mean, as COPY has them, with what is below. Default: all of the
+   * The patterns that limit the context, as in COPY, including everything below. Default: the whole
    * directory.
    */
   readonly only?: readonly string[]
@@ -23,13 +23,13 @@ export interface UploadContextOptions extends Pick<TransferOptions, 'signal' | '
 
 /** A context that was sent. */
 export interface UploadedContext extends BuildContext {
-  /** Paths that were left out though no rule says so, and why. */
+  /** The paths that were left out without a rule, with the reasons. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
 /**
- * Sends a directory of this machine as a build's context, without what its .dockerignore leaves
- * out.
+ * Sends a directory of this machine as a build's context. Leaves out the paths that its
+ * .dockerignore excludes.
  */
 export async function uploadContext(
   transport: Transport,
@@ -59,8 +59,8 @@ export async function uploadContext(
 }
 
 /**
- * The rules for a context: those of the Dockerfile, else those of the directory; null where there
- * are none.
+ * Returns the rules for a context: those of the Dockerfile, else those of the directory; null if
+ * there are none.
  */
 async function readIgnoreFile(root: string, dockerfile: string | undefined): Promise<IgnoreFile | null> {
   const places = [...(dockerfile === undefined ? [] : [`${dockerfile}.dockerignore`]), join(root, '.dockerignore')]

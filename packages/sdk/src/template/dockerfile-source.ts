@@ -1,26 +1,23 @@
 import { HoltError } from '../errors.ts'
 
-/** A Dockerfile: its text, and where it and its context are, if anywhere. */
+/** A Dockerfile: its text, its path and its context, if any. */
 export interface DockerfileSource {
   readonly text: string
-  /** Where it was read; null for a text. */
+  /** The path; null for a text. */
   readonly path: string | null
-  /** The directory that COPY and ADD read; null: none. */
+  /** The directory that COPY and ADD read; null for none. */
   readonly context: string | null
 }
 
 /**
- * True for a Dockerfile's text, false for the path of one: a text has several lines, or begins as a
+ * Returns true for a Dockerfile's text, false for a path. A text has several lines, or begins as a
  * Dockerfile does.
  */
 export function isDockerfileText(textOrPath: string): boolean {
   return textOrPath.includes('\n') || /^\s*(?:FROM|ARG)\s|^\s*#/i.test(textOrPath)
 }
 
-/**
- * Reads a Dockerfile. The context of one that is a file is its directory, unless another one is
- * named.
- */
+/** Reads a Dockerfile. The default context of a file is its directory. */
 export async function readDockerfile(textOrPath: string, context: string | undefined): Promise<DockerfileSource> {
   if (isDockerfileText(textOrPath)) return { text: textOrPath, path: null, context: context ?? null }
   const { readFile } = await import('node:fs/promises')
@@ -37,8 +34,8 @@ export async function readDockerfile(textOrPath: string, context: string | undef
 }
 
 /**
- * Whether a Dockerfile may read its context: it has a COPY, an ADD or a mount. Says yes where it
- * cannot be sure, as for a line of a heredoc that begins with such a word.
+ * Returns true if a Dockerfile may read its context: it has a COPY, an ADD or a mount. Returns true
+ * in doubtful cases, such as a line of a heredoc that begins with such a word.
  */
 export function readsContext(text: string): boolean {
   const joined = text.replace(/[\\`][ \t]*\r?\n/g, '')

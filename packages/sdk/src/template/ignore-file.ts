@@ -2,32 +2,33 @@ import { posix } from 'node:path'
 import { HoltError } from '../errors.ts'
 
 /**
- * What a .dockerignore leaves out. Paths are relative to the context, with slashes and no slash at
- * the end.
+ * The rules of a .dockerignore. Paths are relative to the context, with slashes and no slash at the
+ * end.
  */
 export interface IgnoreFile {
   /**
-   * Whether the rules leave a path out: by itself or by a directory above it, and no later `!`
-   * brings it back.
+   * Returns true if the rules exclude a path, by itself or by a directory above it, and no later
+   * `!` includes it again.
    */
   readonly ignores: (path: string) => boolean
   /**
-   * Whether a rule may bring back something below what is left out, so that such directories have
-   * to be looked into.
+   * True if a rule may include a path below an excluded directory, so that such directories must be
+   * read.
    */
   readonly hasExceptions: boolean
 }
 
 interface Rule {
   readonly pattern: RegExp
-  /** `!`: brings back. */
+  /** True for a rule with `!`, which includes again. */
   readonly isException: boolean
 }
 
 /**
- * Reads a .dockerignore as Docker does (docs.docker.com/build/concepts/context, "Syntax"): a
- * pattern per line, relative to the context, `*`, `?`, `[a-z]`, `**` for any number of directories,
- * `!` for exceptions, `#` for comments; the last line that matches decides. `name` is for errors.
+ * Reads a .dockerignore as Docker does (docs.docker.com/build/concepts/context, "Syntax"). Each
+ * line has one pattern, relative to the context. `*`, `?`, `[a-z]` and `**` (any number of
+ * directories) are wildcards. `!` marks exceptions, and `#` comments. The last line that matches
+ * decides. `name` is for errors.
  */
 export function parseIgnoreFile(text: string, name: string): IgnoreFile {
   const rules = text
@@ -69,7 +70,7 @@ function badPattern(text: string, where: string): HoltError {
   })
 }
 
-/** The regular expression of a pattern; null where it is none. */
+/** Returns the regular expression of a pattern; null if the pattern is invalid. */
 function translate(pattern: string): string | null {
   let source = ''
   for (let at = 0; at < pattern.length; ) {
@@ -99,8 +100,9 @@ function partAt(pattern: string, at: number): Part | null {
 }
 
 /**
- * `**` at the end is anything; before a name it is any directories, or none. A slash after it
- * belongs to it. Alone before a plain name it is anything, too.
+ * Returns the expression for `**`. At the end it matches anything. Before a name it matches any
+ * number of directories, and includes the slash after it. Alone before a plain name it matches
+ * anything, too.
  */
 function anyDirectories(pattern: string, at: number): Part {
   const hasSlash = pattern[at + 2] === '/'
@@ -111,7 +113,7 @@ function anyDirectories(pattern: string, at: number): Part {
   return { source: isPlainEnd ? '.*' : '(?:.*/)?', length }
 }
 
-/** `[a-z]`, `[^a-z]`, with a backslash before what would mean something else. */
+/** Returns the expression for `[a-z]` or `[^a-z]`, with backslashes before special characters. */
 function classAt(pattern: string, start: number): Part | null {
   const match = /^\[(\^?)((?:\\.|[^\]\\])+)\]/su.exec(pattern.slice(start))
   if (match === null) return null

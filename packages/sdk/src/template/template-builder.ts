@@ -12,9 +12,9 @@ import type { WaitForBuildOptions } from './wait-for-build.ts'
 export interface BuildOptions extends CallOptions {
   /** The client. Default: `new Holt()`. */
   readonly holt?: Holt
-  /** Hears how far the upload of the context is. */
+  /** Called with the progress of the context's upload. */
   readonly onUpload?: (progress: TransferProgress) => void
-  /** Hears of paths of the context that cannot be sent, such as sockets. */
+  /** Called for paths of the context that cannot be sent, such as sockets. */
   readonly onSkipped?: (path: string, reason: string) => void
 }
 
@@ -23,8 +23,8 @@ type Size = NonNullable<CreateBuildInput['disk']>
 type Policy = CreateBuildInput['network_policy']
 
 /**
- * Describes a template, word by word. Each word answers a new description, so one can be the
- * beginning of several.
+ * Describes a template step by step. Each call returns a new description, so one can be the base of
+ * several.
  */
 export class TemplateBuilder {
   readonly #spec: TemplateSpec
@@ -52,9 +52,8 @@ export class TemplateBuilder {
   }
 
   /**
-   * Follows a Dockerfile, given as its text or its path. COPY and ADD read `context`, by default
-   * the directory of the Dockerfile; a text has none unless it is named. `target` is the stage to
-   * stop at.
+   * Follows a Dockerfile, given as its text or its path. COPY and ADD read `context`. Its default
+   * is the directory of the Dockerfile; a text has no default. `target` is the last stage to build.
    */
   fromDockerfile(
     textOrPath: string,
@@ -65,12 +64,12 @@ export class TemplateBuilder {
     return target === undefined ? next : next.#set({ target })
   }
 
-  /** The directory that `copy` reads. Default: the current one. */
+  /** Sets the directory that `copy` reads. Default: the current one. */
   context(directory: string): TemplateBuilder {
     return this.#with({ context: directory })
   }
 
-  /** Runs a command with the shell; several are joined by `&&`. */
+  /** Runs a command with the shell. Several commands are joined by `&&`. */
   run(command: string | readonly string[]): TemplateBuilder {
     return this.#step({ run: typeof command === 'string' ? command : command.join(' && ') })
   }
@@ -101,49 +100,46 @@ export class TemplateBuilder {
     return this.#set({ env: { ...this.#spec.fields.env, ...variables } })
   }
 
-  /**
-   * Sets the directory, for the steps after this one and for runtimes. It is made where it is not
-   * there.
-   */
+  /** Sets the directory, for the later steps and for runtimes. A missing directory is made. */
   workdir(path: string): TemplateBuilder {
     return this.#step({ workdir: path })
   }
 
-  /** Sets the user, for the steps after this one and for runtimes. */
+  /** Sets the user, for the later steps and for runtimes. */
   user(user: string): TemplateBuilder {
     return this.#step({ user })
   }
 
-  /** Sets the command that is started in the finished image. Runtimes begin with it running. */
+  /** Sets the command that is started in the finished image. It runs when a runtime begins. */
   startCmd(command: string): TemplateBuilder {
     return this.#set({ start_cmd: command })
   }
 
   /**
-   * Tried again until it exits 0; then the start command is ready, and what runtimes begin with is
-   * kept.
+   * Sets a command that is repeated until it exits 0. Then the start command is ready, and the
+   * state for runtimes is kept.
    */
   readyCmd(command: string, options: { readonly timeoutSecs?: number } = {}): TemplateBuilder {
     const { timeoutSecs } = options
     return this.#set({ ready_cmd: command, ...(timeoutSecs === undefined ? {} : { ready_timeout_secs: timeoutSecs }) })
   }
 
-  /** Run in each new runtime before it is handed over. */
+  /** Sets a command that runs in each new runtime before it is handed over. */
   onRestore(command: string): TemplateBuilder {
     return this.#set({ on_restore: command })
   }
 
-  /** The disk of its runtimes: GiB, or a text with a unit (`8GiB`). The image has to fit. */
+  /** Sets the disk of runtimes: GiB, or a text with a unit (`8GiB`). The image must fit. */
   disk(size: Size): TemplateBuilder {
     return this.#set({ disk: size })
   }
 
-  /** vCPUs of its runtimes. */
+  /** Sets the vCPUs of runtimes. */
   cpu(vCPUs: number): TemplateBuilder {
     return this.#set({ cpu: vCPUs })
   }
 
-  /** Memory of its runtimes: GiB, or a text with a unit. */
+  /** Sets the memory of runtimes: GiB, or a text with a unit. */
   memory(size: Size): TemplateBuilder {
     return this.#set({ memory: size })
   }
@@ -156,12 +152,12 @@ export class TemplateBuilder {
     return this.#set({ network_policy: policy })
   }
 
-  /** The value of an ARG. */
+  /** Sets the value of an ARG. */
   buildArg(name: string, value: string): TemplateBuilder {
     return this.#set({ build_args: { ...this.#spec.fields.build_args, [name]: value } })
   }
 
-  /** The value of a `RUN --mount=type=secret,id=ID`. It is in nothing that is built. */
+  /** Sets the value for a `RUN --mount=type=secret,id=ID`. No build result contains it. */
   buildSecret(id: string, value: string): TemplateBuilder {
     return this.#set({ build_secrets: { ...this.#spec.fields.build_secrets, [id]: value } })
   }
@@ -171,27 +167,27 @@ export class TemplateBuilder {
     return this.#set({ registry_auth: auth })
   }
 
-  /** The template's name. */
+  /** Sets the template's name. */
   name(name: string): TemplateBuilder {
     return this.#set({ name })
   }
 
-  /** The template's tag. Default: `latest`. */
+  /** Sets the template's tag. Default: `latest`. */
   tag(tag: string): TemplateBuilder {
     return this.#set({ tag })
   }
 
-  /** The most that the build may take. Default: an hour. */
+  /** Sets the time limit of the build. Default: an hour. */
   timeout(seconds: number): TemplateBuilder {
     return this.#set({ timeout_secs: seconds })
   }
 
-  /** Uses nothing of earlier builds. */
+  /** Ignores the results of earlier builds. */
   noCache(): TemplateBuilder {
     return this.#set({ no_cache: true })
   }
 
-  /** Sends the context, if there is one, starts the build and answers at once. */
+  /** Sends the context, if there is one, starts the build and returns at once. */
   async build(options: BuildOptions = {}): Promise<BuildHandle> {
     const { holt = new Holt(), signal, onUpload, onSkipped } = options
     const { body, context } = await withLocalErrors(() => requestOf(this.#spec))
@@ -208,8 +204,8 @@ export class TemplateBuilder {
 
   /**
    * Builds, and waits until the template is ready. A build that fails is a `BuildFailed` with its
-   * reason, step, message and hint. Giving up waiting, by `signal` or `timeoutSecs`, leaves the
-   * build as it is.
+   * reason, step, message and hint. Aborting the wait, by `signal` or `timeoutSecs`, does not
+   * change the build.
    */
   async buildAndWait(options: BuildOptions & WaitForBuildOptions = {}): Promise<BuildHandle> {
     return (await this.build(options)).wait(options)
@@ -228,7 +224,7 @@ export class TemplateBuilder {
   }
 }
 
-/** Begins the description of a template, under a `name` or `name:tag`. */
+/** Returns a new description of a template, under a `name` or `name:tag`. */
 export function Template(name?: string): TemplateBuilder {
   const empty = new TemplateBuilder({ source: null, context: null, steps: [], fields: {} })
   if (name === undefined) return empty

@@ -5,13 +5,13 @@ import { readDockerfile, readsContext } from './dockerfile-source.ts'
 /** The base of a template without a Dockerfile, and the field that names it. */
 const sourceFields = { image: 'from_image', template: 'from_template', snapshot: 'from_snapshot' } as const
 
-/** A template as it was described so far. */
+/** The description of a template so far. */
 export interface TemplateSpec {
   readonly source:
     | { readonly type: keyof typeof sourceFields; readonly reference: string }
     | { readonly type: 'dockerfile'; readonly textOrPath: string; readonly context: string | undefined }
     | null
-  /** The directory that copies read, where it was named. */
+  /** The directory that copies read, if it was named. */
   readonly context: string | null
   readonly steps: readonly BuildStep[]
   readonly fields: Partial<CreateBuildInput>
@@ -20,9 +20,9 @@ export interface TemplateSpec {
 /** A directory to send. */
 export interface WantedContext {
   readonly directory: string
-  /** The Dockerfile's path, for rules of its own; null: it has none. */
+  /** The Dockerfile's path, for rules of its own; null if it has none. */
   readonly dockerfile: string | null
-  /** The patterns of what is read; null: all. */
+  /** The patterns of the paths to read; null for all. */
   readonly only: readonly string[] | null
 }
 

@@ -4,34 +4,37 @@ import { HoltError } from '../errors.ts'
 import { sleep } from '../retry.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 
-/** How a build is waited for. */
+/** The options for waiting for a build. */
 export interface WaitForBuildOptions extends CallOptions {
   /**
-   * Gives up after so long, with the error `timeout`; the build goes on. Default: as long as it
-   * takes.
+   * The time limit in seconds. After it the wait fails with the error `timeout`, and the build
+   * continues. Default: no limit.
    */
   readonly timeoutSecs?: number
   /**
-   * Hears each line of the log, from the first. Lines that the service no longer keeps are one of
-   * level `warn` that says so.
+   * Called for each line of the log, from the first. Lines that are no longer kept are replaced by
+   * one of level `warn`.
    */
   readonly onLog?: (line: BuildLogLine) => void
-  /** Hears of the build at first and whenever its status or a step has changed. */
+  /** Called with the build at first, and whenever its status or a step has changed. */
   readonly onStatus?: (build: Build) => void
 }
 
-/** Asked often at first, since many builds are all cached, and then as often as people look. */
+/**
+ * The first pause between two polls. Polls are frequent at first, because many builds are all
+ * cached, and then rarer.
+ */
 const firstPollMs = 100
 const longestPollMs = 1_000
-/** A log ends with its build; one that is silent so long after it is not waited for. */
+/** The time to wait for the end of the log after the end of its build, in milliseconds. */
 const logEndMs = 30_000
 
-/** True for a build that has ended. */
+/** Returns true for a build that has ended. */
 function hasEnded({ status }: Pick<Build, 'status'>): boolean {
   return (finalBuildStatuses as readonly string[]).includes(status)
 }
 
-/** Waits until a build has ended, over restarts of the service as well, and answers it. */
+/** Waits until a build has ended, also over restarts of the service, and returns it. */
 export async function waitForBuild(job: {
   readonly transport: Transport
   readonly buildId: string
@@ -47,7 +50,7 @@ export async function waitForBuild(job: {
   const log = options.onLog === undefined ? null : passOn(job.readLog(signal), options.onLog, bell)
   try {
     const polling = pollUntilEnded({ transport, buildId, onStatus: options.onStatus, signal, bell })
-    // A log that cannot be read ends the wait; one that has ended does not.
+    // An unreadable log ends the wait. A log that has ended does not.
     const build = await Promise.race([polling, ...(log === null ? [] : [log.then(() => polling)])])
     if (log !== null) await Promise.race([log, sleep(logEndMs, signal)])
     return build
@@ -69,7 +72,7 @@ async function pollUntilEnded(job: {
   readonly buildId: string
   readonly onStatus: ((build: Build) => void) | undefined
   readonly signal: AbortSignal
-  /** Rings when it is worth asking at once. */
+  /** The bell that rings when the build should be polled at once. */
   readonly bell: Bell
 }): Promise<Build> {
   const { transport, buildId, onStatus, signal, bell } = job
@@ -85,12 +88,12 @@ async function pollUntilEnded(job: {
   }
 }
 
-/** Lets one wait for what another notices. */
+/** Lets one task wait for a signal of another. */
 class Bell {
   #hasRung = false
   #wake: () => void = () => undefined
 
-  /** Resolves when it rings, or at once when it has since this was asked last. */
+  /** Resolves when the bell rings, or at once if it has rung since the last call. */
   async rung(): Promise<void> {
     if (!this.#hasRung)
       await new Promise<void>((resolve) => {
@@ -122,8 +125,8 @@ async function ask(
 }
 
 /**
- * Passes the log on, and rings when another step begins to write and at the end: the steps are not
- * what they were.
+ * Passes the log on. Rings when another step begins to write, and at the end, because the steps
+ * have changed.
  */
 async function passOn(
   items: AsyncIterable<BuildLogItem>,
@@ -139,7 +142,7 @@ async function passOn(
   }
 }
 
-/** What stands in a log for lines that were dropped. */
+/** Returns the line that replaces dropped lines of a log. */
 function gapLine({ cursor, lost }: Extract<BuildLogItem, { type: 'gap' }>): BuildLogLine {
   const message = `${lost} lines of the log are no longer kept`
   return { type: 'log', cursor, at: new Date().toISOString(), level: 'warn', step: null, message }
