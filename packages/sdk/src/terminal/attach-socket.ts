@@ -3,8 +3,8 @@ import { HoltApiError, HoltConnectionError, HoltError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 
 /**
- * As much of a WebSocket (WHATWG) as an attachment needs: the one of browsers, of Node 22 and
- * newer, or of the package `ws`.
+ * The part of a WebSocket (WHATWG) that an attachment needs. Browsers, Node 22 and newer, and the
+ * package `ws` have it.
  */
 export interface WebSocketLike {
   binaryType: string
@@ -16,22 +16,22 @@ export interface WebSocketLike {
   close(code?: number, reason?: string): void
 }
 
-/** What makes one. */
+/** The class of a WebSocket. */
 export type WebSocketClass = new (url: string, protocols: string[]) => WebSocketLike
 
-/** Where an attachment goes, and how. */
+/** The destination and the options of an attachment. */
 export interface AttachTarget {
   readonly params: { readonly runtime_id: string; readonly command_id: string }
   readonly query: Readonly<Record<string, string | number | boolean>>
 }
 
 /**
- * What is heard of an attachment, in this order: `opened`, frames and bytes, `closed`. Of one that
- * does not open, nothing.
+ * The callbacks of an attachment, in this order: `opened`, frames and bytes, `closed`. An
+ * attachment that does not open calls none of them.
  */
 export interface AttachListener {
   opened(socket: AttachSocket): void
-  /** A text frame: JSON of an `AttachServerFrame`. */
+  /** Receives a text frame: JSON of an `AttachServerFrame`. */
   frame(text: string): void
   bytes(bytes: Uint8Array<ArrayBuffer>): void
   closed(code: number, reason: string): void
@@ -45,8 +45,8 @@ export class AttachSocket {
   }
 
   /**
-   * Sends bytes of input, or a frame. What a connection that is closing no longer sends, nobody
-   * acknowledges.
+   * Sends bytes of input, or a frame. On a connection that is closing, data can be lost and is then
+   * not acknowledged.
    */
   send(frame: AttachClientInput | Uint8Array<ArrayBuffer>): void {
     this.#ws.send(frame instanceof Uint8Array ? frame : JSON.stringify(frame))
@@ -58,8 +58,8 @@ export class AttachSocket {
 }
 
 /**
- * Opens an attachment. A WebSocket does not say why it was refused, so the same request is then
- * sent without the upgrade: what that answers is thrown.
+ * Opens an attachment. A WebSocket does not report why it was refused. The same request is then
+ * sent without the upgrade, and its error is thrown.
  */
 export async function openAttachSocket(
   transport: Transport,
@@ -71,7 +71,7 @@ export async function openAttachSocket(
   signal.addEventListener('abort', leave, { once: true })
   const opened = await new Promise<boolean>((resolve) => {
     let isOpen = false
-    ws.onerror = () => {} // What went wrong is told by the close that follows.
+    ws.onerror = () => {} // The close that follows has the reason.
     ws.onopen = () => {
       isOpen = true
       listener.opened(new AttachSocket(ws))
@@ -92,7 +92,7 @@ export async function openAttachSocket(
   throw await whyNot(transport, target, signal)
 }
 
-/** What the service answers to the same request without an upgrade. */
+/** Returns the error of the same request without an upgrade. */
 async function whyNot(transport: Transport, { params, query }: AttachTarget, signal: AbortSignal): Promise<unknown> {
   try {
     const response = await transport.open('attachCommand', { params, query, signal })
@@ -120,7 +120,7 @@ function addressOf(transport: Transport, { params, query }: AttachTarget): strin
   return url.href
 }
 
-/** A browser's WebSocket has no headers: the key goes with the subprotocols. */
+/** Returns the subprotocols, which include the key. A browser's WebSocket has no headers. */
 function protocolsOf({ options }: Transport): string[] {
   return [attachProtocol, ...(options.apiKey === undefined ? [] : [`${attachKeyPrefix}${options.apiKey}`])]
 }

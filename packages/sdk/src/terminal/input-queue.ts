@@ -1,21 +1,21 @@
-/** The most bytes of input that are on the way at once, and in one frame. */
+/** The most bytes of input in flight, and in one frame. */
 const maxUntakenBytes = 128 * 1024
 const maxFrameBytes = 32 * 1024
 
-/** What is typed: bytes, or the end of the input. */
+/** An input: bytes, or the end of the input. */
 type Typed = Uint8Array<ArrayBuffer> | 'eof'
 
 interface Write {
   readonly typed: Typed
-  /** Bytes of it that were sent. */
+  /** The bytes of it that were sent. */
   sent: number
-  /** Where it ends among all that this connection has sent; null while some of it was not. */
+  /** The offset of its end in the data of this connection; null until all of it was sent. */
   end: number | null
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** What is typed, until the command has been given it. */
+/** A queue of input, which holds each write until the command has received it. */
 export class InputQueue {
   readonly #send: (typed: Typed) => void
   readonly #writes: Write[] = []
@@ -28,7 +28,7 @@ export class InputQueue {
     this.#send = send
   }
 
-  /** Sends something after what came before, and resolves when the command has been given it. */
+  /** Sends input after the earlier writes, and resolves when the command has received it. */
   write(typed: Typed): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#writes.push({ typed, sent: 0, end: null, resolve, reject })
@@ -36,18 +36,18 @@ export class InputQueue {
     })
   }
 
-  /** A connection is there that writes. */
+  /** Starts sending on a connection that may write. */
   start(): void {
     this.#open = true
     this.#sendMore()
   }
 
-  /** The next bytes that the service is done with were refused. */
+  /** Records that the next acknowledged bytes were refused. */
   noteRefused(error: unknown): void {
     this.#refusal = { error }
   }
 
-  /** The service is done with so many bytes of this connection in all. */
+  /** Records the total of bytes of this connection that the service has processed. */
   noteTaken(bytes: number): void {
     this.#takenBytes = bytes
     for (
@@ -64,8 +64,8 @@ export class InputQueue {
   }
 
   /**
-   * The connection broke: what was sent and not acknowledged may have arrived or not. What was not
-   * sent waits for the next one.
+   * Handles a broken connection. Input that was sent without an acknowledgement is rejected,
+   * because it may or may not have arrived. Input that was not sent waits for the next connection.
    */
   break(error: unknown): void {
     this.#open = false
@@ -75,7 +75,7 @@ export class InputQueue {
     while (isBegun(this.#writes[0])) this.#writes.shift()?.reject(error)
   }
 
-  /** Nothing that waits will be written, nor what comes until `start`. */
+  /** Rejects all waiting input. Later input waits for `start`. */
   fail(error: unknown): void {
     this.#open = false
     for (const write of this.#writes.splice(0)) write.reject(error)

@@ -1,12 +1,12 @@
-/** Bytes of a command's output, with where they end. */
+/** Bytes of a command's output, with the cursor after them. */
 export interface OutputChunk {
   readonly stream: 'stdout' | 'stderr'
   readonly data: Uint8Array<ArrayBuffer>
-  /** Where the output is after these bytes: attach again from here. */
+  /** The cursor after these bytes, from which to attach again. */
   readonly cursor: number
 }
 
-/** Output between the socket, which brings it, and the one reader who takes it. */
+/** A queue of output between the socket and its one reader. */
 export class OutputQueue {
   readonly #chunks: OutputChunk[] = []
   #end: { readonly error: unknown } | { readonly error?: never } | null = null
@@ -19,15 +19,15 @@ export class OutputQueue {
   }
 
   /**
-   * Nothing more comes; with an error, because of that. What is here can still be taken. The first
-   * end counts.
+   * Ends the queue, with an error if there is one. Queued output can still be taken. The first end
+   * counts.
    */
   end(end: { readonly error: unknown } | Record<string, never>): void {
     this.#end ??= end
     this.#wake?.()
   }
 
-  /** The next bytes; null at the end. Throws the error that it ended with. */
+  /** Returns the next bytes; null at the end. Throws the error with which the queue ended. */
   async take(): Promise<OutputChunk | null> {
     for (;;) {
       const chunk = this.#chunks.shift()

@@ -14,33 +14,33 @@ import { InputQueue } from './input-queue.ts'
 import { type OutputChunk, OutputQueue } from './output-queue.ts'
 import { streamsOf, type TerminalStreams } from './web-streams.ts'
 
-/** How a command is attached to. */
+/** The options for attaching to a command. */
 export interface AttachOptions extends CallOptions {
-  /** Begin with the output after this cursor. Default: everything that is kept. */
+  /** The cursor after which the output begins. Default: all kept output. */
   readonly cursor?: number
-  /** Write: type, resize, send signals. Default: watch. */
+  /** True if this attachment may type, resize and send signals. Default: it watches. */
   readonly write?: boolean
-  /** Write even where somebody else does, who watches from then on. */
+  /** True if it takes over from another writer, who then only watches. */
   readonly takeover?: boolean
-  /** Hears what happens besides output. */
+  /** Called for events besides output. */
   readonly onEvent?: (event: TerminalEvent) => void
 }
 
 /**
- * What happens to an attachment besides output: the service's own words, and `broken` and `resumed`
- * for the connection.
+ * The events of an attachment besides output: those of the service, and `broken` and `resumed` for
+ * the connection.
  */
 export type TerminalEvent =
   | Extract<AttachServerFrame, { type: 'dropped' | 'writer' | 'resize' | 'error' }>
   | { readonly type: 'broken' | 'resumed' }
 
-/** How a command ended. */
+/** The end of a command. */
 export type TerminalExit = Omit<Extract<AttachServerFrame, { type: 'exit' }>, 'type' | 'cursor'>
 
-/** Output that the service may send before it was taken. */
+/** The most bytes of output that the service may send before they are taken. */
 const windowBytes = 1024 * 1024
 
-/** After these the service does not want to see the same attachment again. */
+/** The close codes after which the service refuses the same attachment. */
 const finalCodes: readonly number[] = [
   attachCloseCodes.refused,
   attachCloseCodes.tooLarge,
@@ -49,17 +49,19 @@ const finalCodes: readonly number[] = [
 ]
 
 /**
- * A command that is attached to: its output, as an iterable of bytes or as streams, and, where it
- * writes, its input. A connection that breaks is made again after the last byte. Closing it, or
+ * An attachment to a command: its output, as an iterable of bytes or as streams, and, for a writer,
+ * its input. After a broken connection it attaches again after the last byte. Closing it, or
  * leaving a loop over it, does not end the command.
  */
 export class Terminal implements AsyncDisposable {
   readonly commandId: string
-  /** How the command ended. It is known once all output has come, so somebody has to read that. */
+  /**
+   * The end of the command. It is known after all output has arrived, so the output must be read.
+   */
   readonly exited: Promise<TerminalExit>
-  /** Null where the command has no terminal. */
+  /** The size of the terminal; null if the command has none. */
   size: TerminalSize | null = null
-  /** Whether this attachment writes. */
+  /** True if this attachment writes. */
   writing = false
   readonly #transport: Transport
   readonly #runtimeId: string
@@ -68,13 +70,13 @@ export class Terminal implements AsyncDisposable {
   readonly #ended = new AbortController()
   readonly #output = new OutputQueue()
   readonly #input = new InputQueue((typed) => this.#socket?.send(typed === 'eof' ? { type: 'eof' } : typed))
-  /** Resolves when the service has said what the command is. */
+  /** Resolves when the service has described the command. */
   readonly #begun: Promise<void>
   #settleBegin: Settle<void> = { resolve: () => {}, reject: () => {} }
   #settleExit: Settle<TerminalExit> = { resolve: () => {}, reject: () => {} }
   #socket: AttachSocket | null = null
   #stream: 'stdout' | 'stderr' = 'stdout'
-  /** What has come, and what the reader has taken of it. */
+  /** The cursors of the received output, and of the output that the reader has taken. */
   #cursor: number
   #takenCursor: number
   #toldCursor: number
@@ -94,12 +96,12 @@ export class Terminal implements AsyncDisposable {
     this.#begun = new Promise((resolve, reject) => {
       this.#settleBegin = { resolve, reject }
     })
-    // Whoever waits for them sees the failure; nobody has to.
+    // A caller that waits for these sees the failure. Waiting is optional.
     this.exited.catch(() => {})
     this.#begun.catch(() => {})
   }
 
-  /** Attaches, or rejects with what the service says. */
+  /** Attaches, or rejects with the service's error. */
   static async open(transport: Transport, params: TerminalParams, options: AttachOptions = {}): Promise<Terminal> {
     const terminal = new Terminal(transport, params, options)
     const { signal } = options
@@ -113,17 +115,17 @@ export class Terminal implements AsyncDisposable {
     return terminal
   }
 
-  /** Where the output is that was taken so far: attach again from here. */
+  /** The cursor after the output taken so far, from which to attach again. */
   get cursor(): number {
     return this.#takenCursor
   }
 
-  /** The output as bytes. There is one reader: this, `output` or `readable`. */
+  /** Yields the output as bytes. There is one reader: this, `output` or `readable`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     for await (const { data } of this.output()) yield data
   }
 
-  /** The output with the stream that it is of. In a terminal all of it is `stdout`. */
+  /** Yields the output with its stream. In a terminal all of it is `stdout`. */
   async *output(): AsyncGenerator<OutputChunk, void, undefined> {
     for (let chunk = await this.#output.take(); chunk !== null; chunk = await this.#output.take()) {
       this.#takenCursor = chunk.cursor
@@ -133,8 +135,8 @@ export class Terminal implements AsyncDisposable {
   }
 
   /**
-   * Types. Resolves when the command has been given it; rejects where somebody else writes, or
-   * where it is not known whether it arrived.
+   * Types. Resolves when the command has received the data. Rejects if another client writes, or if
+   * it is unknown whether the data arrived.
    */
   async write(data: string | Uint8Array): Promise<void> {
     if (!this.#wantsToWrite) throw onlyWatches()
@@ -143,7 +145,7 @@ export class Terminal implements AsyncDisposable {
     if (bytes.length > 0) await this.#input.write(bytes)
   }
 
-  /** Closes stdin after what was written; in a terminal it types the end-of-file character. */
+  /** Closes stdin after the earlier writes. In a terminal it types the end-of-file character. */
   async eof(): Promise<void> {
     if (!this.#wantsToWrite) throw onlyWatches()
     this.#ended.signal.throwIfAborted()
@@ -151,22 +153,21 @@ export class Terminal implements AsyncDisposable {
   }
 
   /**
-   * Changes the terminal's size. Resolves when that is sent; what the service refuses is an `error`
-   * event.
+   * Changes the terminal's size. Resolves when the request is sent. A refusal is an `error` event.
    */
   async resize({ cols, rows }: TerminalSize): Promise<void> {
     this.#connected.send({ type: 'resize', cols, rows })
   }
 
   /**
-   * Sends a signal to the command's process group. Resolves when that is sent; what the service
-   * refuses is an `error` event.
+   * Sends a signal to the command's process group. Resolves when the request is sent. A refusal is
+   * an `error` event.
    */
   async sendSignal(signal: SendSignalInput['signal']): Promise<void> {
     this.#connected.send({ type: 'signal', signal })
   }
 
-  /** Asks to write from now on; a `writer` event answers. */
+  /** Requests to write from now on. A `writer` event follows. */
   async takeOver(): Promise<void> {
     this.#wantsToWrite = true
     this.#socket?.send({ type: 'write', takeover: true })
@@ -185,7 +186,7 @@ export class Terminal implements AsyncDisposable {
     return this.#streams.writable
   }
 
-  /** Leaves. The command goes on. */
+  /** Closes the attachment. The command continues. */
   async close(): Promise<void> {
     this.#end({})
   }
@@ -229,8 +230,8 @@ export class Terminal implements AsyncDisposable {
     try {
       this.#heed(JSON.parse(text) as AttachServerFrame)
     } catch (error) {
-      // What a listener throws, or a service that is none, ends the attachment; here nobody else
-      // could hear of it.
+      // An error of a listener, or an invalid frame, ends the attachment. Nobody else could receive
+      // it here.
       this.#end({ error })
     }
   }
@@ -308,7 +309,7 @@ export class Terminal implements AsyncDisposable {
     this.#output.end(end)
   }
 
-  /** Tells how much was taken, a few times for each window. */
+  /** Acknowledges taken output, a few times for each window. */
   #tellTaken(): void {
     if (this.#takenCursor - this.#toldCursor < windowBytes / 4 || this.#socket === null) return
     this.#toldCursor = this.#takenCursor
@@ -332,7 +333,7 @@ interface Settle<Value> {
   readonly reject: (error: unknown) => void
 }
 
-/** Which command. */
+/** The ids of the command and its runtime. */
 interface TerminalParams {
   readonly runtime_id: string
   readonly command_id: string

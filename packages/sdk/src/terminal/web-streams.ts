@@ -7,8 +7,8 @@ export interface TerminalStreams {
 }
 
 /**
- * Makes the streams of a terminal: output is taken as it is read, input waits until the command has
- * been given it.
+ * Returns the streams of a terminal. Output is taken as it is read, and a write waits until the
+ * command has received it.
  */
 export function streamsOf(terminal: Terminal): TerminalStreams {
   const output = terminal[Symbol.asyncIterator]()
