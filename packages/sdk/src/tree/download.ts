@@ -6,8 +6,8 @@ import { besideName, Progress, type TransferOptions, type TransferResult } from 
 import { unpackHere } from './unpack-here.ts'
 
 /**
- * Copies a directory of a runtime to this machine as one archive; see `Files.download`. What the
- * runtime says is not trusted.
+ * Copies a directory of a runtime to this machine as one archive; see `Files.download`. Data from
+ * the runtime is untrusted.
  */
 export async function downloadTree(job: {
   readonly files: Files

@@ -1,9 +1,9 @@
-/** The most names that an archive's comment tells. */
+/** The most names in an archive's comment. */
 const maxNames = 100
 
 /**
- * What an archive's comment says is not in it (guest/PROTOCOL.md); nothing where it is a comment of
- * another kind.
+ * Returns the omitted paths that an archive's comment lists (guest/PROTOCOL.md); none for a comment
+ * of another kind.
  */
 export function leftOutIn(comment: string): { path: string; reason: string }[] {
   const parsed = parse(comment)

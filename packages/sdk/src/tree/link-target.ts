@@ -1,9 +1,9 @@
 import { isPlainName } from './plain-name.ts'
 
 /**
- * Whether a symlink at `relative` (below a tree's top, its parents real directories) stays inside
- * the tree, whatever the tree's other links are. So `..` may only lead the target: after a name,
- * that name could itself be a link elsewhere.
+ * Returns true if a symlink at `relative` stays inside the tree, whatever the tree's other links
+ * are. `relative` is below the tree's top, and its parents are real directories. `..` may only
+ * stand at the start of the target, because a name before it could be a link elsewhere.
  */
 export function staysInside(relative: string, target: string): boolean {
   if (target === '' || target.startsWith('/') || target.includes('\0')) return false

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { HoltError } from '../errors.ts'
 import { padding, type TarEntry, tarEnd, tarHeader } from '../tar/write-tar.ts'
 
-/** What is sent at once. */
+/** The bytes of one chunk. */
 const chunkBytes = 256 * 1024
-/** Files up to this size are read ahead. */
+/** The largest size of a file that is read ahead. */
 const smallBytes = 64 * 1024
-/** How many are read ahead. */
+/** The number of files that are read ahead. */
 const ahead = 16
 
 /**
- * Writes entries of a tree of this machine as a tar stream, the tree's own directory as `./`.
- * `onEntry` hears of each when it is written.
+ * Yields entries of a local tree as a tar stream. The tree's own directory is `./`. `onEntry` is
+ * called for each written entry.
  */
 export async function* archiveOf(
   root: string,
@@ -58,8 +58,8 @@ async function readSmall(path: string, entry: TarEntry): Promise<Buffer> {
 }
 
 /**
- * Exactly as many bytes as were counted. What is appended meanwhile is left out; a file that got
- * shorter breaks the archive off.
+ * Yields exactly the counted bytes. Appended data is left out; a file that became shorter ends the
+ * archive with an error.
  */
 async function* readLarge(path: string, { sizeBytes }: TarEntry): AsyncGenerator<Buffer, void, undefined> {
   const file = await openRegular(path)
@@ -76,7 +76,7 @@ async function* readLarge(path: string, { sizeBytes }: TarEntry): AsyncGenerator
   }
 }
 
-/** A symlink or a FIFO that has taken the file's place is not opened. */
+/** Opens a regular file. A symlink or a FIFO that has replaced the file is not opened. */
 async function openRegular(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   if ((await file.stat()).isFile()) return file
@@ -84,7 +84,7 @@ async function openRegular(path: string): Promise<FileHandle> {
   throw new HoltError('conflict', `${path} is no file any more`)
 }
 
-/** Puts small parts together, so that each write is worth its while. */
+/** Joins small parts into larger chunks, so that there are fewer writes. */
 async function* inChunks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   let waiting: Uint8Array[] = []
   let size = 0

@@ -4,14 +4,14 @@ import { HoltError } from '../errors.ts'
 import type { TarEntry } from '../tar/write-tar.ts'
 import { shownPath } from './shown-path.ts'
 
-/** An entry of a tree of this machine; `path` is empty for the tree's own directory. */
+/** An entry of a local tree. `path` is empty for the tree's own directory. */
 export interface LocalEntry extends TarEntry {
   /** Equal for names of the same file; null for a file with one name. */
   readonly identity: string | null
 }
 
 /**
- * Decides about an entry by its path below the tree; false leaves it out, with everything below.
+ * Returns false for an entry to leave out, with everything below. The path is relative to the tree.
  */
 export type EntryFilter = (path: string, isDirectory: boolean) => boolean
 
@@ -34,7 +34,7 @@ export interface LocalTree {
   readonly skipped: readonly Unsendable[]
 }
 
-/** Reasons why an entry is neither sent nor part of a build's context. */
+/** The reasons why an entry is neither sent nor part of a build's context. */
 const unsendable = {
   kind: 'it is a socket, a device or a FIFO',
   name: 'its name is not UTF-8',

@@ -2,31 +2,34 @@ import type { FileInfo } from '@holt/protocol'
 import { HoltError } from '../errors.ts'
 import type { EntryFilter, LocalEntry } from './local-tree.ts'
 
-/** An entry of a tree in a runtime, by its path below the tree. */
+/** The entries of a tree in a runtime, by their paths below the tree. */
 export type RemoteTree = ReadonlyMap<string, FileInfo>
 
-/** What makes a tree of a runtime the same as one here. */
+/** The steps that make a tree of a runtime equal to the local one. */
 export interface SyncPlan {
-  /** Directories and files to be sent, in the order of an archive. */
+  /** The directories and files to send, in the order of an archive. */
   readonly send: readonly LocalEntry[]
-  /** Removed before anything is sent, because something of another kind takes the place. */
+  /**
+   * The paths to remove before anything is sent, because an entry of another type takes their
+   * place.
+   */
   readonly makeRoom: readonly string[]
-  /** Removed afterwards, because it is not here. */
+  /** The paths to remove afterwards, because they do not exist here. */
   readonly remove: readonly string[]
   readonly unchanged: number
 }
 
-/** How trees are compared. */
+/** The rules for comparing trees. */
 export interface SyncRules {
-  /** Remove what is not here. */
+  /** True if remote entries that do not exist here are removed. */
   readonly deletes: boolean
-  /** What takes part, here and there; with a directory all below it stays out. */
+  /** The filter for entries on both sides. An excluded directory excludes its content. */
   readonly keeps: EntryFilter
-  /** Whether two files of the same size and mode are the same. */
+  /** Returns true if two files of the same size and mode are equal. */
   readonly isSame: (local: LocalEntry, remote: FileInfo) => boolean
 }
 
-/** Decides what has to be done, from what is here and what is there. Pure. */
+/** Returns the steps for two trees. It is a pure function. */
 export function planSync(local: readonly LocalEntry[], remote: RemoteTree, rules: SyncRules): SyncPlan {
   const send: LocalEntry[] = []
   const makeRoom: string[] = []
@@ -60,8 +63,8 @@ function isUnchanged(entry: LocalEntry, other: FileInfo, { isSame }: SyncRules):
 }
 
 /**
- * What is there and not here, the topmost of each; a directory with something in it that takes no
- * part is kept.
+ * Returns the topmost remote paths that do not exist here. A directory with an excluded entry in it
+ * is kept.
  */
 function surplus(here: ReadonlySet<string>, remote: RemoteTree, keeps: EntryFilter): string[] {
   const isKept = memberOf(keeps)
@@ -78,7 +81,7 @@ function surplus(here: ReadonlySet<string>, remote: RemoteTree, keeps: EntryFilt
   return found
 }
 
-/** Whether a path takes part: it does where all directories above it do. */
+/** Returns a filter that admits a path only if it admits all directories above it. */
 function memberOf(keeps: EntryFilter): EntryFilter {
   const known = new Map<string, boolean>()
   const directoryIsKept = (path: string): boolean => {

@@ -17,7 +17,7 @@ export function shownPath(path: Uint8Array): string {
   return shown
 }
 
-/** Returns how many bytes the character has that begins there; 0 where none does. */
+/** Returns the number of bytes of the character that begins there; 0 if none begins. */
 function characterLength(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0
   const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4

@@ -11,7 +11,7 @@ import { sendEntries } from './upload.ts'
 
 /** Options for making a directory of a runtime the same as one here. */
 export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
-  /** Remove what is not here. Default false. */
+  /** True if remote entries that do not exist here are removed. Default false. */
   readonly delete?: boolean
   /**
    * Returns true for a path, relative to the directory, that takes part. An excluded directory
@@ -19,11 +19,11 @@ export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
    */
   readonly keeps?: EntryFilter
   /**
-   * Compare the SHA-256 of files of the same size instead of their times. Reads them all. Default
-   * false.
+   * True if files of the same size are compared by SHA-256 instead of their times. It reads them
+   * all. Default false.
    */
   readonly checksum?: boolean
-  /** Decide, and do nothing. Default false. */
+  /** True if the changes are only computed. Default false. */
   readonly dryRun?: boolean
 }
 
@@ -32,7 +32,7 @@ export interface SyncResult {
   readonly sent: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
-  /** Of the files that were sent. */
+  /** The bytes of the files that were sent. */
   readonly bytes: number
   /**
    * Local entries that cannot be sent, with the reason. `delete` does not remove them remotely
@@ -41,13 +41,13 @@ export interface SyncResult {
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** The deepest list there is. */
+/** The largest depth of a list. */
 const deepest = 64
 const pageSize = 10_000
 const comparedAtOnce = 8
 
 /**
- * Sends what is new or changed here, as one archive that is merged into the directory there; see
+ * Sends new and changed local entries as one archive that is merged into the remote directory; see
  * `Files.sync`.
  */
 export async function syncTree(job: {
@@ -91,7 +91,7 @@ async function carryOut(
   for (const path of plan.remove) await remove(path)
 }
 
-/** Null where there is nothing yet. */
+/** Returns the remote tree; null if it does not exist yet. */
 async function readRemoteTree(
   files: Files,
   remoteDir: string,
@@ -101,7 +101,7 @@ async function readRemoteTree(
   const prefix = remoteDir === '/' ? '/' : `${remoteDir}/`
   try {
     for await (const entry of files.list(remoteDir, { signal, depth: deepest, limit: pageSize })) {
-      // A name that is not UTF-8 is none that could be here.
+      // Local names are UTF-8, so another name cannot match one.
       if (entry.path.startsWith(prefix) && entry.path_base64 === undefined)
         tree.set(entry.path.slice(prefix.length), entry)
     }
@@ -112,13 +112,13 @@ async function readRemoteTree(
   }
 }
 
-/** The service tells times to the millisecond. */
+/** Compares times in milliseconds, the precision of the service. */
 function hasSameTime({ modifiedAtNs }: LocalEntry, { modified_at }: FileInfo): boolean {
   const wholeMs = modifiedAtNs / 1_000_000n - (modifiedAtNs < 0n && modifiedAtNs % 1_000_000n !== 0n ? 1n : 0n)
   return BigInt(Date.parse(modified_at)) === wholeMs
 }
 
-/** The paths of files whose content is the same here and there. */
+/** Returns the paths of files with the same content on both sides. */
 async function compareContent(
   { files, localDir, options }: Parameters<typeof syncTree>[0],
   local: readonly LocalEntry[],

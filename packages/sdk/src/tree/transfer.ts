@@ -1,6 +1,6 @@
 import type { CallOptions } from '../transport.ts'
 
-/** How far a transfer of a tree is. A total that is not known yet is null. */
+/** The progress of a transfer of a tree. A total that is not known yet is null. */
 export interface TransferProgress {
   readonly files: number
   readonly bytes: number
@@ -8,32 +8,32 @@ export interface TransferProgress {
   readonly totalBytes: number | null
 }
 
-/** How a tree is transferred. */
+/** The options of a transfer of a tree. */
 export interface TransferOptions extends CallOptions {
-  /** Replace what is at the destination; never merge. Default false. */
+  /** True if the destination is replaced, never merged. Default false. */
   readonly overwrite?: boolean
-  /** Who owns what is made. Default: the template's user. */
+  /** The owner of the created entries. Default: the template's user. */
   readonly user?: string
   readonly onProgress?: (progress: TransferProgress) => void
 }
 
-/** What a transfer did. */
+/** The result of a transfer. */
 export interface TransferResult {
   readonly files: number
   readonly bytes: number
   readonly directories: number
   readonly symlinks: number
-  /** Relative paths that were left out, and why. */
+  /** The relative paths that were left out, with the reasons. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** A name for what is put together beside its destination. */
+/** Returns a name beside the destination for the content that is assembled. */
 export function besideName(destination: string): string {
   const end = destination.lastIndexOf('/')
   return `${destination.slice(0, end)}/.holt-${crypto.randomUUID().slice(0, 13)}`
 }
 
-/** Counts what has travelled and tells it. */
+/** Counts transferred data and reports it. */
 export class Progress {
   files = 0
   bytes = 0
@@ -54,8 +54,8 @@ export class Progress {
 }
 
 /**
- * Does jobs as they come, a few at once: `add` waits while too many are under way, and throws what
- * an earlier one threw.
+ * Runs jobs as they arrive, a few at once. `add` waits while too many are running, and throws the
+ * error of an earlier job.
  */
 export class FewAtOnce {
   readonly #most: number
@@ -77,7 +77,7 @@ export class FewAtOnce {
     this.#running.add(running)
   }
 
-  /** Waits for all of them, also where one has failed. */
+  /** Waits for all jobs, even if one has failed. */
   async end(): Promise<void> {
     await Promise.all(this.#running)
     if (this.#failure !== null) throw this.#failure.error

@@ -22,11 +22,11 @@ interface Made {
 }
 
 /**
- * Makes the tree of an archive from a runtime in an empty directory of this machine that nobody
- * else writes to. The archive is hostile. It never gets out: a name is below the directory or
- * refused; files and directories are made new, in directories made here; hard links lead to files
- * made here; symlinks come last, when nothing is written any more, and only where they stay inside.
- * Set-id bits are dropped.
+ * Makes the tree of an archive from a runtime in an empty local directory that nobody else writes
+ * to. The archive is hostile and cannot write outside. Each name is below the directory or refused.
+ * Files and directories are made new, in directories made here. Hard links lead to files made here.
+ * Symlinks are made last, after all other writes, and only if they stay inside. Set-id bits are
+ * dropped.
  */
 export async function unpackHere(
   archive: AsyncIterable<Uint8Array>,
@@ -79,7 +79,7 @@ class Unpacking {
     else this.#links.push({ ...made, target: member.target, isHard: member.type === 'hardlink' })
   }
 
-  /** Waits for what is under way; a failure of it is `finish`'s to tell. */
+  /** Waits for unfinished jobs. `finish` reports their failures. */
   async settle(): Promise<void> {
     await this.#writes.end().catch(() => undefined)
   }
@@ -145,7 +145,7 @@ class Unpacking {
     return true
   }
 
-  /** A path is made once, in a directory that was made before. */
+  /** Records a path. It is made once, in a directory that was made before. */
   #claim(path: string, type: 'directory' | 'file'): void {
     if (this.#made.has(path)) throw twice(path)
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')))
@@ -155,7 +155,7 @@ class Unpacking {
   }
 }
 
-/** The path below the tree that a name means; empty for the tree itself. */
+/** Returns the path below the tree for a name; empty for the tree itself. */
 function relativePath(name: string): string {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
   if (name === '' || name.startsWith('/') || name.includes('\0') || parts.includes('..')) throw outside()

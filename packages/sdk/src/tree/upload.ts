@@ -16,14 +16,14 @@ export async function uploadTree(job: {
   const { files, localDir, options } = job
   const { signal, overwrite = false } = options
   const remoteDir = remotePath(job.remoteDir)
-  // The archive's own answer says the same, but only after some of it was sent.
+  // The answer to the archive reports this too, but only after part of it was sent.
   if (!overwrite && (await files.exists(remoteDir, { signal })))
     throw new HoltError('already_exists', `${remoteDir} already exists`)
   const { entries, skipped } = await readLocalTree(localDir)
   return { ...(await sendEntries({ files, localDir, remoteDir, entries, how: { overwrite }, options })), skipped }
 }
 
-/** Sends entries of a tree of this machine as one archive. */
+/** Sends entries of a local tree as one archive. */
 export async function sendEntries(job: {
   readonly files: Files
   readonly localDir: string
