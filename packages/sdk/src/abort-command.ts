@@ -1,9 +1,10 @@
-/**
- * What becomes of a command when its caller aborts the call, or leaves the loop over its output.
- */
+/** The fate of a command when its caller aborts the call, or leaves the loop over its output. */
 export type OnAbort = 'kill' | 'leave'
 
-/** A start that was sent is waited for so long, as only its answer says which command to kill. */
+/**
+ * The time to wait for the answer to a start that was sent. Only the answer names the command to
+ * kill.
+ */
 const startGraceMs = 5_000
 
 /** Kills a foreground command whose caller no longer waits for it. */
@@ -17,7 +18,7 @@ export class CommandAbort {
   #timer: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.#aborted()
 
-  /** `kill` null: the command goes on. */
+  /** If `kill` is null, the command continues. */
   constructor(signal: AbortSignal | undefined, kill: ((commandId: string) => Promise<void>) | null) {
     this.#signal = signal
     this.#kill = kill
@@ -25,13 +26,16 @@ export class CommandAbort {
   }
 
   /**
-   * Ends the connection: with the caller's signal, but not before the command is known and killed.
+   * The signal that ends the connection. It ends with the caller's signal, but not before the
+   * command is known and killed.
    */
   get connection(): AbortSignal {
     return this.#connection.signal
   }
 
-  /** Notes which command it is. Throws the signal's reason if the caller has aborted meanwhile. */
+  /**
+   * Records the id of the command. Throws the signal's reason if the caller has aborted meanwhile.
+   */
   async started(commandId: string): Promise<void> {
     this.#commandId = commandId
     if (this.#signal?.aborted === true) this.#aborted()
@@ -39,29 +43,29 @@ export class CommandAbort {
   }
 
   /**
-   * Notes that the command has exited. What it has left running in the background goes on, as after
-   * a whole run.
+   * Records that the command has exited. Its background processes continue, as after a complete
+   * run.
    */
   exited(): void {
     this.#hasExited = true
   }
 
-  /** Throws the signal's reason if the caller has aborted, as soon as the command is killed. */
+  /** Throws the signal's reason if the caller has aborted, after the command is killed. */
   async throwIfAborted(): Promise<void> {
     if (this.#signal?.aborted !== true) return
-    // The caller is told of the abort. A service that cannot kill the command now may not be
-    // reached at all.
+    // The caller gets the reason of the abort. A service that cannot kill the command now may not
+    // be reachable at all.
     await this.#killed?.catch(() => undefined)
     this.#signal.throwIfAborted()
   }
 
-  /** Kills the command of a caller that has left. */
+  /** Kills the command when its caller has left the loop. */
   async left(): Promise<void> {
     if (this.#commandId !== null && !this.#hasExited) this.#killed ??= this.#kill?.(this.#commandId) ?? null
     await this.#killed
   }
 
-  /** Ends the connection, and hears of the signal no more. */
+  /** Ends the connection, and removes the listener of the signal. */
   close(): void {
     clearTimeout(this.#timer)
     this.#signal?.removeEventListener('abort', this.#onAbort)

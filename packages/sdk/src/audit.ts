@@ -2,20 +2,17 @@ import type { AuditEntry } from '@holt/protocol'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Which entries. Several filters mean AND. */
+/** The filters of the audit log. Several filters mean AND. */
 export interface AuditFilter {
   /** The id of a project, or `all`; needs the scope `operator`. Default: the project of the key. */
   readonly project?: string
   readonly kind?: AuditEntry['kind']
   readonly key_id?: string
-  /** A route by its name: `createRuntime`. */
+  /** The name of a route: `createRuntime`. */
   readonly route?: string
-  /**
-   * The id or the name of what was made, changed or removed, or of the runtime that something was
-   * done in.
-   */
+  /** The id or the name of the changed thing, or of the runtime in which the action took place. */
   readonly subject?: string
-  /** RFC 3339. */
+  /** An RFC 3339 timestamp. */
   readonly since?: string
   readonly until?: string
   /** Entries per page, 1 to 100. */
@@ -23,8 +20,8 @@ export interface AuditFilter {
 }
 
 /**
- * Who did what, with which key, from where. It can be read and not changed. Needs the scope
- * `admin`.
+ * The audit log: actors, actions, keys and addresses. It can be read and not changed. Needs the
+ * scope `admin`.
  */
 export class Audit {
   readonly #transport: Transport

@@ -5,17 +5,17 @@ import { type BuildHandle, makeBuildHandle } from './template/build-handle.ts'
 import type { UploadContextOptions, UploadedContext } from './template/context-upload.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Which builds a list has. */
+/** The filters of a list of builds. */
 export interface BuildFilter {
-  /** Of the template with this name. */
+  /** The name of the template. */
   readonly name?: string
-  /** Of the template with this id. */
+  /** The id of the template. */
   readonly template_id?: string
   /** Items per page, 1 to 100. */
   readonly limit?: number
 }
 
-/** Builds of templates. `Template()` writes their bodies. */
+/** The builds of templates. `Template()` writes their bodies. */
 export class Builds {
   readonly #transport: Transport
   constructor(transport: Transport) {
@@ -23,8 +23,8 @@ export class Builds {
   }
 
   /**
-   * Starts a build and answers at once; `wait` of the answer waits for its end. Each call carries
-   * an Idempotency-Key, so a lost answer is asked for again without a second build.
+   * Starts a build and returns at once. `wait` of the result waits for its end. Each call carries
+   * an Idempotency-Key, so a retry after a lost answer starts no second build.
    */
   async create(
     body: CreateBuildInput,
@@ -52,7 +52,7 @@ export class Builds {
     return makeBuildHandle(this.#transport, data)
   }
 
-  /** Builds an agent template from the Dockerfile that the service has for it. */
+  /** Builds an agent template from the service's own Dockerfile. */
   async pull(template: string, options: CallOptions & { readonly no_cache?: boolean } = {}): Promise<BuildHandle> {
     const { signal, no_cache = false } = options
     const started = await this.#transport.call('pullTemplate', {
@@ -65,8 +65,8 @@ export class Builds {
   }
 
   /**
-   * Sends a directory of this machine as the context that COPY and ADD read, without what its
-   * .dockerignore leaves out. For `context_id`.
+   * Sends a directory of this machine as the context that COPY and ADD read, for `context_id`.
+   * Leaves out the paths that its .dockerignore excludes.
    */
   async uploadContext(directory: string, options: UploadContextOptions = {}): Promise<UploadedContext> {
     const { uploadContext } = await import('./template/context-upload.ts')

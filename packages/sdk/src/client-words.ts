@@ -28,7 +28,7 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
 ]
 
 /**
- * Returns a hint of the service in the words of this client: its calls and options in place of
+ * Returns a hint of the service in the words of this client, with its calls and options in place of
  * requests.
  */
 export function hintInOurWords(hint: string): string {
@@ -38,7 +38,7 @@ export function hintInOurWords(hint: string): string {
   )
 }
 
-/** The parts of a request that fields of an error point into. */
+/** The parts of a request to which fields of an error point. */
 export interface SentFields {
   readonly params?: Readonly<Record<string, unknown>> | undefined
   readonly query?: Readonly<Record<string, unknown>> | undefined
@@ -46,8 +46,8 @@ export interface SentFields {
 }
 
 /**
- * Returns a message that names wrong fields as options, with the value that each has, in place of
- * JSON pointers.
+ * Returns a message that names wrong fields as options with their values, in place of JSON
+ * pointers.
  */
 export function messageInOurWords(message: string, details: ErrorDetails | undefined, sent: SentFields): string {
   return (details?.issues ?? []).reduce((text, { pointer, message: why }) => {
@@ -57,8 +57,8 @@ export function messageInOurWords(message: string, details: ErrorDetails | undef
 }
 
 /**
- * The option of a field: `network_policy.allow[0].host` for `/network_policy/allow/0/host`, `path`
- * for `/query/path`.
+ * Returns the option of a field: `network_policy.allow[0].host` for `/network_policy/allow/0/host`,
+ * `path` for `/query/path`.
  */
 function optionOf(pointer: string): string {
   const [first, ...rest] = partsOf(pointer)
@@ -71,7 +71,7 @@ function optionOf(pointer: string): string {
 }
 
 const longestValue = 80
-/** Fields whose values no message repeats. */
+/** The fields whose values are never repeated in a message. */
 const confidential = /secret|token|password|credential|auth|\b(?:value|env|data|headers|key)\b/i
 
 function valueText(pointer: string, why: string, sent: SentFields): string {
@@ -98,7 +98,7 @@ function isOfAddress(part: string | undefined): boolean {
   return part === 'query' || part === 'path'
 }
 
-/** The parts of a JSON pointer (RFC 6901). */
+/** Returns the parts of a JSON pointer (RFC 6901). */
 function partsOf(pointer: string): string[] {
   return pointer
     .split('/')

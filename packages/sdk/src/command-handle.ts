@@ -5,21 +5,21 @@ import { type ByteSource, StdinWriter } from './stdin-writer.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** A command of a runtime: what the service said of it last, and what can be done with it. */
+/** A command of a runtime: its last known state, and the actions on it. */
 export type CommandHandle = Readonly<Command> & CommandActions
 
-/** From where output is read, and whether to stay until the end. */
+/** The options for reading output. */
 export interface FollowOptions extends CallOptions {
-  /** Begin after the item with this cursor. Default: everything that is kept. */
+  /** The cursor after which reading begins. Default: all kept output is read. */
   readonly cursor?: number
-  /** Stay until the command has ended. Default true. */
+  /** True if reading continues until the command has ended. Default true. */
   readonly follow?: boolean
 }
 
-/** How a command is waited for. */
+/** The options for waiting for a command. */
 export type WaitOptions = CallOptions & OutputListener & OutputLimit
 
-/** What can be done with a command. */
+/** The actions on a command. */
 class CommandActions {
   readonly #transport: Transport
   readonly #runtimeId: string
@@ -34,8 +34,8 @@ class CommandActions {
   }
 
   /**
-   * Yields output from any point that is kept. A broken connection is made again after the last
-   * item.
+   * Yields output from any point that is kept. After a broken connection it reconnects and
+   * continues after the last item.
    */
   output(options: FollowOptions = {}): AsyncGenerator<OutputItem, void, undefined> {
     const { signal, cursor = 0, follow = true } = options
@@ -50,8 +50,8 @@ class CommandActions {
   }
 
   /**
-   * Waits for the end and answers the result, with up to `max_output_bytes` (1 MiB) of what is kept
-   * of each stream.
+   * Waits for the end and returns the result, with up to `max_output_bytes` (1 MiB) of the kept
+   * output of each stream.
    */
   async wait(options: WaitOptions = {}): Promise<CommandResult> {
     const { signal, ...rest } = options
@@ -66,9 +66,8 @@ class CommandActions {
   }
 
   /**
-   * Writes to a stdin that was kept open (`stdin: true`), all of it, however slowly the command
-   * reads. Over a broken connection it is sent again and typed once. Answers how many bytes that
-   * were.
+   * Writes all data to an open stdin (`stdin: true`), at the speed of the command. After a broken
+   * connection the data is sent again and written once. Returns the number of bytes.
    */
   async writeStdin(data: string | Uint8Array, options: CallOptions & { readonly eof?: boolean } = {}): Promise<number> {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
@@ -77,24 +76,24 @@ class CommandActions {
   }
 
   /**
-   * Passes on everything of a Node stream, a Web stream or a generator to a stdin that was kept
-   * open, and closes it.
+   * Writes everything of a Node stream, a Web stream or a generator to an open stdin, and closes
+   * it.
    */
   async pipeStdin(source: ByteSource, options: CallOptions = {}): Promise<void> {
     await this.#stdin.pipe(source, options)
   }
 
-  /** Closes a stdin that was kept open. */
+  /** Closes an open stdin. */
   async closeStdin(options: CallOptions = {}): Promise<void> {
     await this.writeStdin('', { ...options, eof: true })
   }
 
-  /** Attaches: output from any point that is kept, and, where asked for, input. */
+  /** Attaches to the command: output from any point that is kept and, with `write`, input. */
   attach(options: AttachOptions = {}): Promise<Terminal> {
     return Terminal.open(this.#transport, this.#params, options)
   }
 
-  /** Changes the size of its terminal. */
+  /** Changes the size of the command's terminal. */
   async resize(size: TerminalSize, options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('resizeTerminal', { ...options, params: this.#params, json: size }))
   }
@@ -109,7 +108,7 @@ class CommandActions {
     this.#take(await this.#transport.call('killCommand', { ...options, params: this.#params }))
   }
 
-  /** The API's own object. */
+  /** Returns the API's own object. */
   toJSON(): Command {
     return this.#data
   }
@@ -124,15 +123,15 @@ class CommandActions {
   }
 }
 
-/** What is known of a command. */
+/** The facts about a command. */
 export interface CommandFacts {
   readonly runtimeId: string
   readonly data: Command
-  /** What its stdin has taken, where that is known. */
+  /** The bytes that its stdin has taken, if known. */
   readonly stdinOffset?: number
 }
 
-/** Makes the handle of a command from what the service said. */
+/** Returns the handle of a command from the service's answer. */
 export function makeCommandHandle(transport: Transport, facts: CommandFacts): CommandHandle {
   return Object.assign(new CommandActions(transport, facts), facts.data)
 }

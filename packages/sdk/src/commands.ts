@@ -9,36 +9,41 @@ import { ShellSession, whenFree } from './session.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** How a command of a session is run, in the API's own words. */
+/** The options for a command of a session, in the API's own words. */
 export type SessionCommandOptions = Omit<StartCommandInput, 'command' | 'argv' | 'background' | 'session'> & CallOptions
 
-/** How a command is run, in the API's own words. */
+/** The options for a command, in the API's own words. */
 export type CommandOptions = SessionCommandOptions & Pick<StartCommandInput, 'session'>
 
-/** How a command that is waited for is run. */
+/** The options for a command that the caller waits for. */
 export interface StreamOptions extends CommandOptions {
   /**
-   * What becomes of the command when `signal` aborts the call, or the loop over `stream` is left.
-   * `kill` (default): it is killed before the call throws. `leave`: it goes on.
+   * The fate of the command when `signal` aborts the call, or the loop over `stream` is left.
+   * `kill` (default): it is killed before the call throws. `leave`: it continues.
    */
   readonly onAbort?: OnAbort | undefined
 }
 
-/** How a command is run and listened to. */
+/** The options for running a command and listening to it. */
 export type RunOptions = StreamOptions & OutputListener
 
 /**
- * An answer without a byte for this long is taken for lost by the fetch of Node, so longer commands
- * are streamed.
+ * The longest wait without a byte, in seconds. Node's fetch ends an answer that is silent for
+ * longer, so longer commands are streamed.
  */
 const longestSilentWaitSecs = 240
 const defaultTimeoutSecs = 60
-/** A kill that takes longer is not waited for: the service, or its runtime, is not there. */
+/**
+ * The longest wait for a kill, in milliseconds. After that the service or its runtime counts as
+ * unreachable.
+ */
 const killTimeoutMs = 5_000
-/** What the service and the network may add to a command's own time limit. */
+/**
+ * The time that the service and the network may add to a command's own time limit, in milliseconds.
+ */
 const answerMarginMs = 45_000
 
-/** The commands of one runtime. A string is run by `/bin/sh -c`, an array as it is. */
+/** The commands of one runtime. `/bin/sh -c` runs a string; an array is run directly. */
 export class Commands {
   readonly #transport: Transport
   readonly #runtimeId: string
@@ -49,8 +54,9 @@ export class Commands {
 
   /**
    * Runs a command and waits for its end. A failed or timed-out command is a result, not an error.
-   * `stdout` and `stderr` hold up to `max_output_bytes` (1 MiB) each; `onStdout` and `onStderr`
-   * hear everything, as it comes. Aborting the call kills the command, unless `onAbort` is `leave`.
+   * `stdout` and `stderr` hold up to `max_output_bytes` (1 MiB) each. `onStdout` and `onStderr`
+   * receive everything as it arrives. Aborting the call kills the command, unless `onAbort` is
+   * `leave`.
    */
   async run(command: string | readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const { onStdout, onStderr, ...rest } = options
@@ -72,7 +78,7 @@ export class Commands {
   }
 
   /**
-   * Starts a command in the background. Without `timeout_secs` it may run as long as its runtime.
+   * Starts a command in the background. Without `timeout_secs` it can run as long as its runtime.
    */
   async start(command: string | readonly string[], options: CommandOptions = {}): Promise<CommandHandle> {
     const data = await whenFree(options, () =>
@@ -87,9 +93,9 @@ export class Commands {
   }
 
   /**
-   * Runs a command and yields what happens as it happens, from `start` to `end`. A broken
-   * connection is made again after the last item. Aborting, and leaving the loop, kill the command,
-   * unless `onAbort` is `leave`.
+   * Runs a command and yields its items as they arrive, from `start` to `end`. After a broken
+   * connection it reconnects and continues after the last item. Aborting, or leaving the loop,
+   * kills the command, unless `onAbort` is `leave`.
    */
   async *stream(
     command: string | readonly string[],
@@ -147,7 +153,7 @@ export class Commands {
     }
   }
 
-  /** Kills a command that nobody waits for any more. One that is gone needs no kill. */
+  /** Kills a command that has no caller any more. A missing command is success. */
   async #killLeft(commandId: string): Promise<void> {
     const params = { runtime_id: this.#runtimeId, command_id: commandId }
     const signal = AbortSignal.timeout(killTimeoutMs)
@@ -159,9 +165,7 @@ export class Commands {
     }
   }
 
-  /**
-   * Attaches to a command: its output from any point that is kept, and, where asked for, its input.
-   */
+  /** Attaches to a command: its output from any point that is kept and, with `write`, its input. */
   attach(commandId: string, options: AttachOptions = {}): Promise<Terminal> {
     return Terminal.open(this.#transport, { runtime_id: this.#runtimeId, command_id: commandId }, options)
   }
@@ -181,8 +185,8 @@ export class Commands {
   }
 
   /**
-   * A shell whose directory and variables carry over from command to command; made by its first
-   * command.
+   * Returns a shell whose directory and variables carry over from command to command. Its first
+   * command creates it.
    */
   session(name: string): ShellSession {
     return new ShellSession(name, this, (session, options) =>

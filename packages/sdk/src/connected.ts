@@ -1,8 +1,8 @@
 import { HoltConnectionError } from './errors.ts'
 
 /**
- * Returns what the end of a broken body means: fetch throws a TypeError, and a line that is cut in
- * two is no JSON.
+ * Returns the error for the end of a broken body. In that case fetch throws a TypeError, and a line
+ * that is cut in two is invalid JSON.
  */
 export function asConnectionError(failure: unknown, what: string): unknown {
   if (!(failure instanceof TypeError || failure instanceof SyntaxError)) return failure
@@ -10,8 +10,8 @@ export function asConnectionError(failure: unknown, what: string): unknown {
 }
 
 /**
- * Yields parts that come over a connection; one that breaks is a `HoltConnectionError`, and an
- * aborted one the signal's reason.
+ * Yields parts that arrive over a connection. A broken connection becomes a `HoltConnectionError`,
+ * and an aborted one the signal's reason.
  */
 export async function* connected<Part>(
   parts: AsyncIterable<Part>,
@@ -25,7 +25,7 @@ export async function* connected<Part>(
   }
 }
 
-/** The same of a Web stream. */
+/** Returns a Web stream with the same errors. */
 export function connectedStream(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal: AbortSignal | undefined,

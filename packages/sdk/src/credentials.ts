@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoltError } from './errors.ts'
 
-/** Where a service is, and the key that opens it. */
+/** The address of a service, and a key for it. */
 export interface Credentials {
   readonly url: string
   readonly key: string
@@ -13,12 +13,12 @@ type Environment = Readonly<Record<string, string | undefined>>
 const defaultUrl = 'http://127.0.0.1:4658'
 const defaultStateDir = '/var/lib/holt'
 
-/** The file in which the service of this machine leaves its address and first key. */
+/** Returns the path of the file in which the local service stores its address and first key. */
 export function credentialsPath(env: Environment = process.env): string {
   return join(env.HOLT_STATE_DIR || defaultStateDir, 'credentials.json')
 }
 
-/** Reads the file of credentials; null where there is none. */
+/** Reads the file of credentials; null if there is none. */
 export function readCredentialsFile(path: string = credentialsPath()): Credentials | null {
   let text: string
   try {
@@ -40,9 +40,9 @@ export function readCredentialsFile(path: string = credentialsPath()): Credentia
 }
 
 /**
- * Decides where to connect and with which key: what is given, then HOLT_URL and HOLT_API_KEY, then
- * the file of credentials. The file's key is used for the file's own address only, so that no other
- * server ever gets to see it.
+ * Returns the address and the key: the given ones, then HOLT_URL and HOLT_API_KEY, then the file of
+ * credentials. The file's key is used for the file's own address only, so that no other server ever
+ * receives it.
  */
 export function findCredentials(
   given: { url?: string | undefined; apiKey?: string | undefined },

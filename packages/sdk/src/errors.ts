@@ -1,16 +1,16 @@
 import { type ErrorBody, type ErrorCode, type ErrorDetails, errorCatalogue } from '@holt/protocol'
 import { hintInOurWords, messageInOurWords, type SentFields } from './client-words.ts'
 
-/** Reasons why no answer came: nothing was sent, the answer was lost, or it took too long. */
+/** The reasons for a missing answer: nothing was sent, the answer was lost, or it took too long. */
 export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
 
 /**
- * The codes of the errors that the client throws: those of the service, which a local check may use
- * as well, and those of failures that the service cannot answer.
+ * The codes of the errors that the client throws. They are those of the service, which a local
+ * check may use as well, and those of failures outside the service.
  */
 export type HoltErrorCode = ErrorCode | `connection_${ConnectionFailure}` | 'build_failed' | 'local_file_error'
 
-/** Hints of the codes that only the client has. */
+/** The hints of the codes that only the client has. */
 const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> = {
   connection_refused: 'Start the service (holt up), or correct url or HOLT_URL.',
   connection_lost: 'The service may have done what was asked: read the current state, and try again.',
@@ -20,16 +20,18 @@ const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> =
 }
 
 /**
- * The base class of every error that the client throws. `code` is for programs, `message` and
- * `hint` are for people: what happened, and what to do next. Two things pass through as they are:
- * the reason of an aborted signal, and what a callback or a stream of the caller throws.
+ * The base class of every error that the client throws. `code` is for programs. `message` and
+ * `hint` are for people: the event, and the remedy. Two things pass unchanged: the reason of an
+ * aborted signal, and errors of the caller's callbacks and streams.
  */
 export class HoltError extends Error {
-  /** What went wrong, for programs. */
+  /** The code for programs. */
   readonly code: HoltErrorCode
-  /** What to do next, in a sentence. */
+  /** The remedy, in one sentence. */
   readonly hint: string
-  /** Facts for programs, such as `issues` with the wrong fields; undefined where there are none. */
+  /**
+   * The facts for programs, such as `issues` with the wrong fields; undefined if there are none.
+   */
   readonly details: ErrorDetails | undefined
   constructor(
     code: HoltErrorCode,
@@ -53,11 +55,11 @@ function isServiceCode(code: HoltErrorCode): code is ErrorCode {
 }
 
 /**
- * The service could not be reached, or its answer was lost. With `connection_refused` the service
- * has certainly done nothing.
+ * The error of an unreachable service or a lost answer. With `connection_refused` the service has
+ * certainly done nothing.
  */
 export class HoltConnectionError extends HoltError {
-  /** Why no answer came. */
+  /** The reason for the missing answer. */
   declare readonly code: `connection_${ConnectionFailure}`
   /** The end of `code`: `refused`, `lost` or `timeout`. */
   readonly reason: ConnectionFailure
@@ -69,27 +71,27 @@ export class HoltConnectionError extends HoltError {
 }
 
 /**
- * An error that the service answered. `details` are the service's own. `message` and `hint` name
- * options and calls of this client where the service named fields and requests.
+ * An error that the service returned. `details` are the service's own. `message` and `hint` name
+ * options and calls of this client in place of fields and requests.
  */
 export class HoltApiError extends HoltError {
-  /** What went wrong, for programs: a key of `errorCatalogue`. */
+  /** The code for programs: a key of `errorCatalogue`. */
   declare readonly code: ErrorCode
   /** The status of the answer. */
   readonly httpStatus: number
-  /** The code as it was sent: differs from `code` where this client does not know it. */
+  /** The code as it was sent. It differs from `code` if this client does not know it. */
   readonly wireCode: string
   /** The message as it was sent. */
   readonly wireMessage: string
   /** The hint as it was sent. */
   readonly wireHint: string
-  /** What the operator can look up. */
+  /** The id of the request, which the operator can look up. */
   readonly requestId: string | null
-  /** How long the service asks to wait before the next try, in seconds. */
+  /** The time that the service asks to wait before the next try, in seconds. */
   readonly retryAfterSecs: number | null
   constructor(facts: {
     code: ErrorCode
-    /** What was sent, for the values of wrong fields. */
+    /** The fields that were sent, for the values of wrong fields. */
     sent?: SentFields | undefined
     wireCode: string
     message: string
@@ -128,7 +130,7 @@ const codeByStatus: Readonly<Record<number, ErrorCode>> = {
   507: 'disk_full',
 }
 
-/** Makes the error of an answer that is no success, also where a proxy in between wrote it. */
+/** Returns the error of an answer that is no success, even if a proxy in between wrote it. */
 export function errorOfAnswer(response: Response, text: string, sent?: SentFields): HoltApiError {
   const body = parseError(text)
   const code = body === null ? undefined : knownCode(body.code)
@@ -147,7 +149,7 @@ export function errorOfAnswer(response: Response, text: string, sent?: SentField
   })
 }
 
-/** Makes the error of one part of an answer whose other parts may be fine. */
+/** Returns the error of one part of an answer whose other parts may be fine. */
 export function errorOfBody(
   body: Readonly<Pick<ErrorBody['error'], 'code' | 'message' | 'hint' | 'details'>>,
 ): HoltApiError {
@@ -166,7 +168,9 @@ export function errorOfBody(
   })
 }
 
-/** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3), as seconds from now. */
+/**
+ * Returns the value of `Retry-After`, seconds or a date (RFC 9110, 10.2.3), as seconds from now.
+ */
 export function parseRetryAfter(value: string | null, nowMs: number): number | null {
   if (value === null) return null
   if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value)
@@ -179,7 +183,7 @@ function parseError(text: string): Record<string, unknown> | null {
     const value: unknown = JSON.parse(text)
     return isRecord(value) && isRecord(value.error) ? value.error : null
   } catch {
-    // Not JSON: the answer is not from the service itself, and the status tells what can be told.
+    // The answer is not JSON, so it is not from the service itself. Only the status is known.
     return null
   }
 }

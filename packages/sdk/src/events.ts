@@ -3,31 +3,39 @@ import { eventStream, resumeItems } from './item-stream.ts'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Which events. */
+/** The filters of events. */
 export interface EventFilter {
-  /** Types, or all of a kind: `build.ready`, `runtime.*`. Default: every type. */
+  /**
+   * The types, or patterns for all types of a kind: `build.ready`, `runtime.*`. Default: every
+   * type.
+   */
   readonly types?: readonly string[]
-  /** Only what happened to the thing with this id. */
+  /** The id of the thing that the events are about. */
   readonly subject?: string
 }
 
-/** Which events a list has, and in which order. */
+/** The filters and the order of a list of events. */
 export interface EventListFilter extends EventFilter {
-  /** `asc` (default): the oldest first. */
+  /** The order: with `asc` (default) the oldest event is first. */
   readonly order?: 'asc' | 'desc'
   /** Events per page, 1 to 100. */
   readonly limit?: number
-  /** Where the first page begins: after this cursor, with `desc` before it. */
+  /**
+   * The cursor after which the first page begins; with `desc` the cursor before which it begins.
+   */
   readonly cursor?: number
 }
 
-/** From where events are followed. */
+/** The options for following events. */
 export interface FollowEventsOptions extends EventFilter, CallOptions {
-  /** After this cursor; `latest` (default): what comes from now on; 0: everything that is kept. */
+  /**
+   * The cursor after which the events begin. `latest` (default): only new events. 0: all kept
+   * events.
+   */
   readonly cursor?: number | 'latest'
 }
 
-/** What happened in the project of the key: one log, whose cursors are 1, 2, 3 and so on. */
+/** The events of the key's project: one log, whose cursors are 1, 2, 3 and so on. */
 export class Events {
   readonly #transport: Transport
   constructor(transport: Transport) {
@@ -41,17 +49,16 @@ export class Events {
     )
   }
 
-  /** Reads one page. Its `last_cursor` is the cursor to ask with later. */
+  /** Reads one page. Its `last_cursor` is the cursor for a later request. */
   async page(filter: EventListFilter = {}, options: CallOptions = {}): Promise<EventPage> {
     const { order, limit, cursor } = filter
     return this.#transport.call('listEvents', { ...options, query: { ...queryOf(filter), order, limit, cursor } })
   }
 
   /**
-   * Yields what comes, each event once and in order, until the signal or the loop ends it. A
-   * connection that breaks is made again after the last event that came, also to a service that was
-   * started anew. An item of the type `dropped` says how many events were gone before they could be
-   * read.
+   * Yields new events, each once and in order, until the signal or the loop ends it. After a broken
+   * connection or a restart of the service it continues after the last event. An item of the type
+   * `dropped` gives the number of events that were removed before they could be read.
    */
   async *follow(options: FollowEventsOptions = {}): AsyncGenerator<Event | DroppedEvents, void, undefined> {
     const { signal, cursor: from = 'latest' } = options
@@ -68,17 +75,20 @@ export class Events {
       if (item.type !== 'end') yield item
   }
 
-  /** A connection that breaks before the first event has to know where it began. */
+  /**
+   * Returns the cursor at which following begins. It is needed if the connection breaks before the
+   * first event.
+   */
   async #lastCursor(signal: AbortSignal | undefined): Promise<number> {
     const query = { cursor: 'latest', limit: 1 }
     return (await this.#transport.call('listEvents', { signal, query })).last_cursor
   }
 }
 
-/** Events that were no longer kept when they would have been read. */
+/** The events that were removed before they could be read. */
 export type DroppedEvents = Extract<EventItem, { type: 'dropped' }>
 
-/** What a filter is in a query. */
+/** Returns the query of a filter. */
 export function queryOf({ types, subject }: EventFilter): { type: string | undefined; subject: string | undefined } {
   return { type: types === undefined || types.length === 0 ? undefined : types.join(','), subject }
 }

@@ -26,43 +26,46 @@ import type { CallOptions, RequestBytes, Transport } from './transport.ts'
 import type { SyncOptions, SyncResult } from './tree/sync.ts'
 import type { TransferOptions, TransferResult } from './tree/transfer.ts'
 
-/** How files are searched. */
+/** The options of a search. */
 export type SearchOptions = Omit<SearchFilesInput, 'path'> & CallOptions
 
 type Recursively = { readonly recursive?: boolean } & CallOptions
 
 /**
- * What a tree can be made of: an archive's bytes, also as a Node stream. A function is called again
- * where the upload is tried again.
+ * The source of a tree: an archive's bytes, also as a Node stream. A function is called again for
+ * each retry of the upload.
  */
 export type ArchiveContent = RequestBytes | Readable
 
-/** How an archive becomes a tree. */
+/** The options for unpacking an archive. */
 export interface ExtractOptions extends CallOptions {
-  /** Default: what its first bytes say. */
+  /** The format. Default: detected from the first bytes. */
   readonly format?: ArchiveFormat
-  /** Who owns what is made. Default: the template's user. */
+  /** The owner of the created files. Default: the template's user. */
   readonly user?: string
-  /** Owners, set-id bits and system attributes as the archive has them. Default false. */
+  /** True if owners, set-id bits and system attributes of the archive are kept. Default false. */
   readonly keep_owners?: boolean
-  /** Replace what is at the destination. Default false. */
+  /** True if the destination is replaced. Default false. */
   readonly overwrite?: boolean
   /**
-   * Into the directory that is there: files are replaced, directories keep what they have. Default
-   * false.
+   * True if the archive is merged into an existing directory. Files are replaced, and directories
+   * keep their other content. Default false.
    */
   readonly merge?: boolean
-  /** Default 200,000. */
+  /** The most entries of the archive. Default 200,000. */
   readonly max_entries?: number
-  /** What it may unpack to. Default: the disk; beyond 1 GiB also 200 times what is sent. */
+  /**
+   * The most bytes of the unpacked content. Default: the disk; beyond 1 GiB also 200 times the
+   * bytes sent.
+   */
   readonly max_bytes?: number
 }
 
-/** From where changes are told. */
+/** The options of a watch. */
 export interface WatchOptions extends CallOptions {
-  /** Everything below as well. Default false. */
+  /** True if everything below is watched as well. Default false. */
   readonly recursive?: boolean
-  /** Begin after the item with this cursor. Default: what changes from now on. */
+  /** The cursor after which the items begin. Default: only new changes. */
   readonly cursor?: number
 }
 
@@ -86,30 +89,30 @@ export class Files {
   }
 
   /**
-   * Reads a file as a Web stream. It goes on where the connection breaks; a file that changes
+   * Reads a file as a Web stream. After a broken connection it continues. A file that changes
    * meanwhile is a `conflict`.
    */
   async readStream(path: string, options: ReadOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     return openContent({ transport: this.#transport, runtimeId: this.#runtimeId, path, options })
   }
 
-  /** Reads a file as a Node stream; the same as `readStream` otherwise. */
+  /** Reads a file as a Node stream. Otherwise it is the same as `readStream`. */
   async readNodeStream(path: string, options: ReadOptions = {}): Promise<Readable> {
     const { Readable } = await import('node:stream')
     return Readable.fromWeb((await this.readStream(path, options)) as never)
   }
 
   /**
-   * Writes a file: the whole of it or nothing. Parents are made. Content in memory and a
-   * `FileSource` (see `fileSource`) of 8 MiB or more go on where the connection breaks.
+   * Writes a whole file or nothing. Missing parents are made. Content in memory and a `FileSource`
+   * (see `fileSource`) of 8 MiB or more continue after a broken connection.
    */
   async write(path: string, content: FileContent, options: WriteOptions = {}): Promise<FileInfo> {
     return writeContent({ transport: this.#transport, runtimeId: this.#runtimeId, path, options }, content)
   }
 
   /**
-   * Copies a file, or with `recursive` a tree, to exactly `destination`. With `overwrite` what is
-   * there is replaced, never merged.
+   * Copies a file, or with `recursive` a tree, to exactly `destination`. With `overwrite` the
+   * destination is replaced, never merged.
    */
   async copy(
     source: string,
@@ -140,12 +143,12 @@ export class Files {
     })
   }
 
-  /** What is at a path. A symlink is not followed. */
+  /** Returns the facts about a path. Symlinks are not followed. */
   async stat(path: string, options: CallOptions = {}): Promise<FileInfo> {
     return this.#transport.call('statFile', { ...options, params: this.#params, query: { path } })
   }
 
-  /** Whether there is anything at a path, a dangling symlink included. */
+  /** Returns true if a path exists, even as a dangling symlink. */
   async exists(path: string, options: CallOptions = {}): Promise<boolean> {
     try {
       await this.stat(path, options)
@@ -157,7 +160,7 @@ export class Files {
     }
   }
 
-  /** Lists a directory, sorted by path; `depth` says how many levels down. */
+  /** Lists a directory, sorted by path. `depth` is the number of levels. */
   list(
     path: string,
     options: CallOptions & { readonly depth?: number; readonly limit?: number } = {},
@@ -168,7 +171,7 @@ export class Files {
     )
   }
 
-  /** Makes a directory and, unless `parents` is false, what is missing above it. */
+  /** Makes a directory and, unless `parents` is false, its missing parents. */
   async makeDirectory(path: string, options: Omit<MakeDirectoryInput, 'path'> & CallOptions = {}): Promise<FileInfo> {
     const { signal, ...how } = options
     return this.#transport.call('makeDirectory', { signal, params: this.#params, json: { path, ...how } })
@@ -180,7 +183,7 @@ export class Files {
     await this.#transport.call('removeFile', { signal, params: this.#params, json: { path, ...how }, timeoutMs: null })
   }
 
-  /** Makes a symlink that says `target`; parents are made. */
+  /** Makes a symlink to `target`. Missing parents are made. */
   async symlink(
     path: string,
     target: string,
@@ -190,7 +193,10 @@ export class Files {
     return this.#transport.call('makeSymlink', { signal, params: this.#params, json: { path, target, ...how } })
   }
 
-  /** Changes a mode (octal, for example `"0644"`), with `recursive` of everything below as well. */
+  /**
+   * Changes a mode (octal, for example `"0644"`). With `recursive` it changes everything below as
+   * well.
+   */
   async chmod(path: string, mode: string, options: Recursively = {}): Promise<FileChanged> {
     const { signal, ...how } = options
     const json = { path, mode, ...how }
@@ -198,8 +204,8 @@ export class Files {
   }
 
   /**
-   * Changes the owner to a user name, a uid, or `uid:gid`, with `recursive` of everything below as
-   * well.
+   * Changes the owner to a user name, a uid, or `uid:gid`. With `recursive` it changes everything
+   * below as well.
    */
   async chown(path: string, user: string, options: Recursively = {}): Promise<FileChanged> {
     const { signal, ...how } = options
@@ -207,14 +213,16 @@ export class Files {
     return this.#transport.call('changeOwner', { signal, params: this.#params, json, timeoutMs: null })
   }
 
-  /** Searches a directory by name (`glob`) and by what lines hold (`content`). */
+  /** Searches a directory by name (`glob`) and by the content of lines (`content`). */
   async search(path: string, options: SearchOptions = {}): Promise<SearchResult> {
     const { signal, ...how } = options
     const json = { path, ...how }
     return this.#transport.call('searchFiles', { signal, params: this.#params, json, timeoutMs: null })
   }
 
-  /** As `search`, but yields each match as it is found, and at the end an `end` item. */
+  /**
+   * Searches as `search` does, but yields each match as it is found, and an `end` item at the end.
+   */
   async *searchStream(path: string, options: SearchOptions = {}): AsyncGenerator<SearchItem, void, undefined> {
     const { signal, ...how } = options
     const response = await this.#transport.open('searchFiles', {
@@ -241,7 +249,7 @@ export class Files {
 
   /**
    * Reads a directory with everything below as tar or tar.gz, as a Web stream. A stream that breaks
-   * off is not a whole archive.
+   * is not a whole archive.
    */
   async archive(
     path: string,
@@ -253,7 +261,10 @@ export class Files {
     return body === null ? new Blob([]).stream() : connectedStream(body, signal)
   }
 
-  /** Reads a directory with everything below as a Node stream; the same as `archive` otherwise. */
+  /**
+   * Reads a directory with everything below as a Node stream. Otherwise it is the same as
+   * `archive`.
+   */
   async archiveNodeStream(
     path: string,
     options: CallOptions & { readonly format?: ArchiveFormat } = {},
@@ -263,9 +274,9 @@ export class Files {
   }
 
   /**
-   * Makes the directory `path` of a tar or tar.gz: all of it appears at once, or, where the archive
-   * is refused or breaks off, nothing. What is there already is an `already_exists` error, unless
-   * `overwrite` or `merge` says what becomes of it.
+   * Makes the directory `path` from a tar or tar.gz. It appears all at once, or not at all if the
+   * archive is refused or breaks. An existing path is an `already_exists` error, unless `overwrite`
+   * or `merge` is set.
    */
   async extract(path: string, archive: ArchiveContent, options: ExtractOptions = {}): Promise<TreeExtracted> {
     const { signal, format, user, keep_owners, overwrite, merge, max_entries, max_bytes } = options
@@ -288,9 +299,9 @@ export class Files {
   }
 
   /**
-   * Yields what changes in a directory, as it happens, until it is gone. A broken connection is
-   * made again after the last item; where that is too late, the item `overflow` says that changes
-   * were lost and everything is to be looked at anew.
+   * Yields the changes in a directory as they happen, until the directory is gone. After a broken
+   * connection it reconnects and continues after the last item. If that is too late, the item
+   * `overflow` reports that changes were lost and everything must be read again.
    */
   watch(path: string, options: WatchOptions = {}): AsyncGenerator<WatchItem, void, undefined> {
     const { signal, recursive, cursor = -1 } = options
@@ -306,8 +317,8 @@ export class Files {
 
   /**
    * Copies a directory of this machine to exactly `remoteDir`. Modes, times, symlinks and hard
-   * links are kept. It is put together beside the destination and moved into place, so a failure
-   * leaves what was there.
+   * links are kept. It is assembled beside the destination and moved into place, so a failure
+   * leaves the old content.
    */
   async upload(localDir: string, remoteDir: string, options: TransferOptions = {}): Promise<TransferResult> {
     const { uploadTree } = await import('./tree/upload.ts')
@@ -316,8 +327,8 @@ export class Files {
 
   /**
    * Copies a directory of the runtime to exactly `localDir`. Modes, times, symlinks and hard links
-   * are kept, but a symlink that leads out of the tree is not made: its name is in `skipped`. It is
-   * put together beside the destination and moved into place.
+   * are kept. A symlink that leads out of the tree is not made; its name is in `skipped`. The tree
+   * is assembled beside the destination and moved into place.
    */
   async download(
     remoteDir: string,
@@ -329,8 +340,9 @@ export class Files {
   }
 
   /**
-   * Makes the directory `remoteDir` what `localDir` of this machine is, sending only what is new or
-   * changed by size, time and mode. What is only there stays, unless `delete` is true.
+   * Makes the directory `remoteDir` equal to `localDir` of this machine. Sends only entries that
+   * are new, or changed in size, time or mode. Entries that exist only in the runtime stay, unless
+   * `delete` is true.
    */
   async sync(localDir: string, remoteDir: string, options: SyncOptions = {}): Promise<SyncResult> {
     const { syncTree } = await import('./tree/sync.ts')

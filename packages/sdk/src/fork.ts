@@ -2,14 +2,14 @@ import type { Fork as ForkData } from '@holt/protocol'
 import { errorOfBody, type HoltApiError, HoltError } from './errors.ts'
 import type { Runtime } from './runtime.ts'
 
-/** What became of one child: a runtime, or why there is none. */
+/** The outcome of one child: a runtime, or the error. */
 export type ForkResult =
   | { readonly runtime: Runtime; readonly error: null }
   | { readonly runtime: null; readonly error: HoltApiError }
 
 /** The children of a fork. Disposing of it (`await using`) deletes those that run. */
 export class Fork implements AsyncDisposable {
-  /** One for each child that was asked for. */
+  /** One result for each requested child. */
   readonly results: readonly ForkResult[]
   constructor(results: readonly ForkResult[]) {
     this.results = results
@@ -20,7 +20,7 @@ export class Fork implements AsyncDisposable {
     return this.results.flatMap(({ runtime }) => runtime ?? [])
   }
 
-  /** Why the others do not. */
+  /** The errors of the other children. */
   get errors(): HoltApiError[] {
     return this.results.flatMap(({ error }) => error ?? [])
   }
@@ -35,7 +35,7 @@ export class Fork implements AsyncDisposable {
     throw new HoltError(code, `${failures.length} children could not be deleted`, { hint, cause })
   }
 
-  /** The API's own object. */
+  /** Returns the API's own object. */
   toJSON(): ForkData {
     const data = this.results.map(({ runtime, error }) =>
       runtime === null
@@ -46,7 +46,7 @@ export class Fork implements AsyncDisposable {
   }
 }
 
-/** Makes the children's handles and errors of what the service said. */
+/** Returns the children's handles and errors from the service's answer. */
 export function makeFork({ data }: ForkData, makeRuntime: (data: ForkedData) => Runtime): Fork {
   return new Fork(
     data.map(({ runtime, error }) =>

@@ -15,38 +15,39 @@ import type { WebSocketClass } from './terminal/attach-socket.ts'
 import { type CallOptions, type Retry, Transport } from './transport.ts'
 import { Webhooks } from './webhooks.ts'
 
-/** How a client reaches the service. */
+/** The options for reaching the service. */
 export interface HoltOptions {
   /**
-   * Default: HOLT_URL, else what `holt up` left in the state directory, else the loopback address.
+   * The address. Default: HOLT_URL, else the file that `holt up` writes in the state directory,
+   * else the loopback address.
    */
   readonly url?: string
-  /** Default: HOLT_API_KEY, else what `holt up` left in the state directory. */
+  /** The key. Default: HOLT_API_KEY, else the file that `holt up` writes in the state directory. */
   readonly apiKey?: string
-  /** Default: the global one. */
+  /** The fetch function. Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
-  /** How often a request is sent again where that is safe. Default 4. */
+  /** The most retries of a request that is safe to repeat. Default 4. */
   readonly maxRetries?: number
   /**
-   * How long a request may take, in seconds. Default 120. Streams, transfers and waiting for a
-   * command are not limited by it.
+   * The time limit of a request, in seconds. Default 120. It does not limit streams, transfers and
+   * waiting for a command.
    */
   readonly timeoutSecs?: number
-  /** How long a broken stream of output is tried to be resumed. Default 30 seconds. */
+  /** The time for which a broken stream of output is retried, in seconds. Default 30. */
   readonly resumeTimeoutSecs?: number
   /**
-   * What attachments to terminals are made with. Default: the global WebSocket, which browsers and
-   * Node 22 have; for Node 20 the package ws has one.
+   * The class for attachments to terminals. Default: the global WebSocket, which browsers and Node
+   * 22 have. For Node 20 use the package ws.
    */
   readonly webSocket?: WebSocketClass
-  /** Hears of each request that failed and is sent again, before the wait for that. */
+  /** Called for each failed request that is sent again, before the wait. */
   readonly onRetry?: (retry: Retry) => void
 }
 
-/** A create may take the service a minute, so less would give up on what still works. */
+/** A create may take the service a minute, so a shorter limit would interrupt working requests. */
 const defaultTimeoutSecs = 120
 const defaultMaxRetries = 4
-/** A service that is started again, and adopts its runtimes, is back by then. */
+/** A service that restarts and adopts its runtimes is back within this time. */
 const defaultResumeTimeoutSecs = 30
 
 /** The client of a Holt service. */
@@ -93,18 +94,19 @@ export class Holt {
     this.audit = new Audit(this.#transport)
   }
 
-  /** Tells which key this client has, of which project, what that may have and what it has. */
+  /** Returns the key of this client, its project, its quotas and their use. */
   async whoami(options: CallOptions = {}): Promise<Identity> {
     return this.#transport.call('whoami', options)
   }
 
-  /** Asks whether the service answers at all. */
+  /** Returns normally if the service responds. */
   async health(options: CallOptions = {}): Promise<{ readonly status: 'ok' }> {
     return this.#transport.call('health', options)
   }
 
   /**
-   * Asks whether runtimes can be made, and if not, why. Not being ready is an answer, not an error.
+   * Returns the readiness: runtimes can be made, or the reason why they cannot. A service that is
+   * not ready is a result, not an error.
    */
   async ready(options: CallOptions = {}): Promise<Readiness> {
     return this.#transport.call('readiness', { ...options, accepted: [503] })

@@ -3,20 +3,20 @@ import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 
 /**
- * The media type of a stream of items. Server-Sent Events, as the service keeps them alive while a
- * command is silent.
+ * The media type of a stream of items. The service keeps Server-Sent Events alive while a command
+ * is silent.
  */
 export const eventStream = 'text/event-stream'
 
 /**
- * A connection that lived this long was a good one: its end is not counted together with the break
- * before.
+ * The age at which a connection counts as good, in milliseconds. Its end starts a new count of
+ * breaks.
  */
 const goodConnectionMs = 10_000
 
 /**
- * Reads an answer's body as Server-Sent Events (HTML Standard, 9.2), whose data is JSON. What is
- * cut off is not yielded.
+ * Yields the items of Server-Sent Events (HTML Standard, 9.2), whose data is JSON. Incomplete items
+ * are not yielded.
  */
 export async function* readEvents<Item>(response: Response): AsyncGenerator<Item, void, undefined> {
   const decoder = new TextDecoder()
@@ -40,9 +40,9 @@ export interface ResumableItem {
   readonly cursor: number
 }
 
-/** How a stream of items is opened, first and again. */
+/** The description of a stream of items that can be opened again. */
 export interface ResumableStream {
-  /** The stream, where it is open already. */
+  /** The stream, if it is open already. */
   readonly first?: Response
   /** Opens the stream after a cursor. */
   readonly open: (cursor: number) => Promise<Response>
@@ -50,15 +50,15 @@ export interface ResumableStream {
   readonly canReopen?: () => boolean
   /** The cursor to begin after. */
   readonly cursor: number
-  /** How long a stream may stay broken. */
+  /** The time for which a stream may stay broken, in milliseconds. */
   readonly resumeTimeoutMs: number
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Yields the items of a stream up to and with its `end`. A stream that breaks off is opened again
- * after the last item that came, so that none is lost or repeated; it gives up when it has been
- * broken for too long, as a service that starts again takes its time.
+ * Yields the items of a stream up to and including its `end`. A stream that breaks is opened again
+ * after the last item, so that none is lost or repeated. It gives up after `resumeTimeoutMs`, which
+ * allows for a restart of the service.
  */
 export async function* resumeItems<Item extends ResumableItem>(
   stream: ResumableStream,
@@ -101,8 +101,8 @@ const lostBeforeStart =
   'The connection was lost before the command was known to have started; list the commands to see whether it runs'
 
 /**
- * A stream breaks with a TypeError (the connection) or a SyntaxError (a line cut in two); the rest
- * is not about the connection.
+ * Returns true if the failure is of the connection: a TypeError, or a SyntaxError for a line cut in
+ * two.
  */
 export function mayResume(failure: unknown): boolean {
   if (failure instanceof HoltApiError) return failure.httpStatus === 503
@@ -110,7 +110,7 @@ export function mayResume(failure: unknown): boolean {
   return failure instanceof TypeError || failure instanceof SyntaxError
 }
 
-/** A key that opened the stream, and opens it no more. */
+/** Returns the error for a key that opened the stream and is no longer valid. */
 function keyEnded(cause: HoltApiError): HoltError {
   return new HoltError('unauthenticated', 'The key was revoked or has expired while the stream was open.', {
     hint: 'Begin again with another key.',

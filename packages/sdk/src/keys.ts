@@ -3,8 +3,8 @@ import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /**
- * The keys that open the service. They need a key with the scope `admin`; those of another project
- * one with `operator` as well.
+ * The keys of the service. They need a key with the scope `admin`. Keys of another project also
+ * need `operator`.
  */
 export class Keys {
   readonly #transport: Transport
@@ -12,7 +12,7 @@ export class Keys {
     this.#transport = transport
   }
 
-  /** Makes a key. Its secret is in this answer and nowhere else. */
+  /** Makes a key. Only this answer contains its secret. */
   async create(body: CreateKeyInput, options: CallOptions = {}): Promise<NewKey> {
     return this.#transport.call('createKey', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
@@ -29,15 +29,15 @@ export class Keys {
   }
 
   /**
-   * Gives a key a new secret, which is in this answer and nowhere else. The one that it has works
-   * for `overlap_secs` more (default an hour).
+   * Gives a key a new secret, which only this answer contains. The old secret works for
+   * `overlap_secs` more (default an hour).
    */
   async rotate(keyId: string, body: RotateKeyInput = {}, options: CallOptions = {}): Promise<NewKey> {
     const idempotencyKey = crypto.randomUUID()
     return this.#transport.call('rotateKey', { ...options, params: { key_id: keyId }, json: body, idempotencyKey })
   }
 
-  /** Revokes a key: it opens nothing any more. */
+  /** Revokes a key. */
   async revoke(keyId: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('revokeKey', { ...options, params: { key_id: keyId } })
   }

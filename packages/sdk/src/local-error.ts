@@ -1,8 +1,6 @@
 import { HoltError, type HoltErrorCode } from './errors.ts'
 
-/**
- * The codes and hints of what the file system of this machine refuses, by the code that Node gives.
- */
+/** The codes and hints for failures of the local file system, by Node's codes. */
 const known: Readonly<Record<string, readonly [code: HoltErrorCode, hint: string]>> = {
   ENOENT: ['path_not_found', 'Name a path of this machine that exists.'],
   ENOTDIR: ['not_a_directory', 'Name a directory of this machine.'],
@@ -30,8 +28,8 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the `HoltError` of what the system of this machine refused, with Node's error as `cause`.
- * Everything else is returned as it is.
+ * Returns the `HoltError` for a failed system call of this machine, with Node's error as `cause`.
+ * Other values are returned unchanged.
  */
 export function localError(error: unknown): unknown {
   if (!isSystemError(error)) return error
@@ -42,7 +40,7 @@ export function localError(error: unknown): unknown {
   return new HoltError(ours, message, { hint, cause: error })
 }
 
-/** Does work on files of this machine; what the system refuses becomes a `HoltError`. */
+/** Runs work on local files. A failed system call becomes a `HoltError`. */
 export async function withLocalErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -51,7 +49,7 @@ export async function withLocalErrors<Result>(work: () => Promise<Result>): Prom
   }
 }
 
-/** Yields parts that are read from this machine; what the system refuses becomes a `HoltError`. */
+/** Yields parts that are read from this machine. A failed system call becomes a `HoltError`. */
 export async function* readHere<Part>(parts: AsyncIterable<Part>): AsyncGenerator<Part, void, undefined> {
   try {
     yield* parts
@@ -60,7 +58,7 @@ export async function* readHere<Part>(parts: AsyncIterable<Part>): AsyncGenerato
   }
 }
 
-/** An error of a system call, as Node makes them. */
+/** Returns true for Node's error of a system call. */
 function isSystemError(error: unknown): error is Error & { readonly code: string; readonly path?: string } {
   return error instanceof Error && 'syscall' in error && typeof (error as { code?: unknown }).code === 'string'
 }

@@ -9,19 +9,19 @@ import type {
 import { eventStream, resumeItems } from './item-stream.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** From where a network log is read, what of it, and whether to stay. */
+/** The options for reading a network log. */
 export interface NetworkLogOptions extends CallOptions {
-  /** Begin after the item with this cursor. Default: everything that is kept. */
+  /** The cursor after which the items begin. Default: all kept items. */
   readonly cursor?: number
-  /** Stay until the runtime has ended. Default false. */
+  /** True if reading continues until the runtime has ended. Default false. */
   readonly follow?: boolean
-  /** Only what was denied. */
+  /** True if only denied attempts are returned. */
   readonly denied?: boolean
-  /** Only what was decided then or later, as an ISO 8601 timestamp with an offset. */
+  /** The time of the oldest decision, as an ISO 8601 timestamp with an offset. */
   readonly since?: string
 }
 
-/** The way out of one runtime. */
+/** The network access of one runtime. */
 export class Network {
   readonly #transport: Transport
   readonly #runtimeId: string
@@ -30,31 +30,30 @@ export class Network {
     this.#runtimeId = runtimeId
   }
 
-  /** What the runtime may reach now. */
+  /** Returns the present policy of the runtime. */
   async get(options: CallOptions = {}): Promise<RuntimeNetwork> {
     return this.#transport.call('getNetwork', { ...options, params: this.#params })
   }
 
   /**
-   * Replaces what the runtime may reach: a stored policy by name or id, one written out, or null
-   * for nothing. When this answers it is in force, and connections that are no longer allowed are
-   * cut.
+   * Replaces the policy: a stored one by name or id, an inline one, or null for no network. When
+   * this returns, the policy is in force, and connections that it does not allow are closed.
    */
   async set(policy: SetRuntimeNetworkInput['network_policy'], options: CallOptions = {}): Promise<RuntimeNetwork> {
     return this.#transport.call('setNetwork', { ...options, params: this.#params, json: { network_policy: policy } })
   }
 
   /**
-   * Asks whether a connection or a request would be let through, and by which rule. Nothing is sent
-   * to the host.
+   * Returns if a connection or a request would be allowed, and by which rule. Nothing is sent to
+   * the host.
    */
   async test(target: TestNetworkInput, options: CallOptions = {}): Promise<TestedNetwork> {
     return this.#transport.call('testNetwork', { ...options, params: this.#params, json: target })
   }
 
   /**
-   * Yields what the runtime tried to reach and what was decided. A broken connection is made again
-   * after the last item.
+   * Yields the attempts of the runtime with the decisions. After a broken connection it reconnects
+   * and continues after the last item.
    */
   log(options: NetworkLogOptions = {}): AsyncGenerator<NetworkLogItem, void, undefined> {
     const { signal, cursor = 0, follow = false, denied = false, since } = options
@@ -69,7 +68,7 @@ export class Network {
     return resumeItems<NetworkLogItem>({ open, cursor, resumeTimeoutMs, signal })
   }
 
-  /** The policy that the denied attempts would have needed. Read it before you set it. */
+  /** Returns the policy that would allow the denied attempts. Review it before you set it. */
   async suggest(options: CallOptions = {}): Promise<SuggestedPolicy> {
     return this.#transport.call('suggestNetwork', { ...options, params: this.#params })
   }

@@ -1,18 +1,18 @@
 import { type Command, type CommandResult, type OutputItem, resultOutputBytes } from '@holt/protocol'
 
-/** Hears output as it comes, decoded as UTF-8. */
+/** The callbacks for output as it arrives, decoded as UTF-8. */
 export interface OutputListener {
   readonly onStdout?: ((text: string) => void) | undefined
   readonly onStderr?: ((text: string) => void) | undefined
 }
 
-/** How much of its output a result carries. */
+/** The limit on the output in a result. */
 export interface OutputLimit {
-  /** The most bytes of each stream: the first ones. Default: 1 MiB. */
+  /** The most bytes of each stream that are kept, from its beginning. Default: 1 MiB. */
   readonly max_output_bytes?: number | undefined
 }
 
-/** What a command wrote, as far as a result carries it. */
+/** The output of a command, up to the limit of the result. */
 export interface CollectedOutput {
   readonly stdout: CollectedStream
   readonly stderr: CollectedStream
@@ -20,12 +20,12 @@ export interface CollectedOutput {
 
 interface CollectedStream {
   readonly text: string
-  /** Bytes that came; more were written where some were dropped before. */
+  /** The bytes that arrived. The command wrote more if some were dropped before. */
   readonly bytes: number
   readonly truncated: boolean
 }
 
-/** The result of a command that has ended, with the output that was collected. */
+/** Returns the result of an ended command with its collected output. */
 export function resultOf(command: Command, { stdout, stderr }: CollectedOutput): CommandResult {
   return {
     ...command,
@@ -38,15 +38,15 @@ export function resultOf(command: Command, { stdout, stderr }: CollectedOutput):
   }
 }
 
-/** The bytes of an item of output, exactly as the command wrote them. */
+/** Returns the bytes of an item of output, exactly as the command wrote them. */
 export function outputBytes(item: Extract<OutputItem, { data: string }>): Uint8Array<ArrayBuffer> {
   if (item.encoding === 'utf-8') return new TextEncoder().encode(item.data)
   return Uint8Array.from(atob(item.data), (character) => character.charCodeAt(0))
 }
 
 /**
- * Reads a command's items to the end. Keeps the first bytes of each stream and tells listeners
- * everything. A listener that throws ends the reading with what it threw.
+ * Reads a command's items to the end. Keeps the first bytes of each stream and passes everything to
+ * listeners. If a listener throws, reading ends with its error.
  */
 export async function collectOutput(
   items: AsyncIterable<OutputItem>,
@@ -63,7 +63,7 @@ export async function collectOutput(
   return { stdout, stderr }
 }
 
-/** One stream of a command as text: characters whose bytes come in two items are put together. */
+/** One stream of a command as text. A character whose bytes are in two items is joined. */
 class StreamText {
   truncated = false
   text = ''

@@ -2,13 +2,13 @@ import type { Page } from '@holt/protocol'
 
 /** A list that is read page by page while it is iterated. */
 export interface Paginated<Item> extends AsyncIterable<Item> {
-  /** Reads one page: the first, or the one at a cursor. */
+  /** Reads one page: the first, or the page at a cursor. */
   page(cursor?: string): Promise<Page<Item>>
   /** Reads every page. */
   all(): Promise<Item[]>
 }
 
-/** Makes a list of a function that reads one page. */
+/** Returns a list over a function that reads one page. */
 export function paginate<Item>(readPage: (cursor: string | undefined) => Promise<Page<Item>>): Paginated<Item> {
   async function* items(): AsyncGenerator<Item, void, undefined> {
     let cursor: string | undefined

@@ -2,14 +2,16 @@ import type { CreatePolicyInput, Policy, PolicyPreset, ReplacePolicyInput } from
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Stored network policies: what runtimes may reach, by name. */
+/** The stored network policies, by name. */
 export class Policies {
   readonly #transport: Transport
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
-  /** Stores a policy. Each call carries an Idempotency-Key, so a lost answer is asked for again. */
+  /**
+   * Stores a policy. Each call carries an Idempotency-Key, so a retry after a lost answer is safe.
+   */
   async create(body: CreatePolicyInput, options: CallOptions = {}): Promise<Policy> {
     return this.#transport.call('createPolicy', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
@@ -25,17 +27,17 @@ export class Policies {
     return this.#transport.call('getPolicy', { ...options, params: { policy_id: policy } })
   }
 
-  /** Replaces a policy. When this answers, every runtime that has it follows the new one. */
+  /** Replaces a policy. When this returns, every runtime with this policy follows the new one. */
   async replace(policy: string, body: ReplacePolicyInput, options: CallOptions = {}): Promise<Policy> {
     return this.#transport.call('replacePolicy', { ...options, params: { policy_id: policy }, json: body })
   }
 
-  /** Deletes a policy that no runtime has. */
+  /** Deletes a policy that no runtime uses. */
   async delete(policy: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deletePolicy', { ...options, params: { policy_id: policy } })
   }
 
-  /** The presets that a policy may include, with their hosts. */
+  /** Returns the presets that a policy may include, with their hosts. */
   async presets(options: CallOptions = {}): Promise<readonly PolicyPreset[]> {
     return (await this.#transport.call('listPresets', options)).data
   }

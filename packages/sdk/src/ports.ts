@@ -3,18 +3,18 @@ import { type Port, type PortState, portTokenField, portTokenHeader, type Runtim
 import { HoltError } from './errors.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** How a port is asked for. */
+/** The options for reading a port. */
 export interface PortOptions extends CallOptions {
-  /** How long to wait until something listens, up to 600. Default 0. */
+  /** The time to wait until a program listens, in seconds, up to 600. Default 0. */
   readonly wait_secs?: number
-  /** How long the token is valid. Default 86,400. */
+  /** The time for which the token is valid, in seconds. Default 86,400. */
   readonly expires_in_secs?: number
 }
 
-/** The service looks a last time when the wait is over, and its answer has to arrive. */
+/** The time for the service's last check after the wait, and for its answer to arrive. */
 const answerMarginMs = 30_000
 
-/** The ports of one runtime: what listens inside, reached from outside. */
+/** The ports of one runtime: programs that listen inside, reached from outside. */
 export class Ports {
   readonly #transport: Transport
   readonly #runtimeId: string
@@ -30,14 +30,14 @@ export class Ports {
     return this.#known().map(({ port }) => port)
   }
 
-  /** The ports that something listens on, and those that are public. */
+  /** Returns the ports on which programs listen, and the public ports. */
   async list(options: CallOptions = {}): Promise<readonly PortState[]> {
     return (await this.#transport.call('listPorts', { ...options, params: { runtime_id: this.#runtimeId } })).data
   }
 
   /**
-   * How to reach a port, with a new token. `listening` tells whether something listens; with
-   * `wait_secs` it is waited for.
+   * Returns the addresses of a port, with a new token. `listening` is true if a program listens.
+   * With `wait_secs` the call waits for that.
    */
   async get(port: number, options: PortOptions = {}): Promise<Port> {
     const { signal, wait_secs = 0, expires_in_secs } = options
@@ -51,17 +51,17 @@ export class Ports {
   }
 
   /**
-   * Returns the address of a path of the program's, which every HTTP client opens as it is: below
-   * the service's own address, where the port is private with a new token in the query. The token
-   * opens the port for `expires_in_secs` to anyone who has the address.
+   * Returns the address of a path of the program, which every HTTP client can open directly. It is
+   * below the service's own address. If the port is private, the query contains a new token. The
+   * token opens the port for `expires_in_secs` to anyone who has the address.
    */
   async url(port: number, path = '/', options: PortOptions = {}): Promise<string> {
     return (await this.#openAddress(port, path, options)).href
   }
 
   /**
-   * Returns the address of a WebSocket of the program's, `ws:` or `wss:` as the service's own is
-   * `http:` or `https:`, with a token as that of `url`.
+   * Returns the address of a WebSocket of the program, with a token as in `url`. The scheme is
+   * `ws:` or `wss:`, as the service's own is `http:` or `https:`.
    */
   async webSocketUrl(port: number, path = '/', options: PortOptions = {}): Promise<string> {
     const address = await this.#openAddress(port, path, options)
@@ -69,7 +69,7 @@ export class Ports {
     return address.href
   }
 
-  /** Lets anyone in who knows the address, or no longer. */
+  /** Makes a port public for everyone who knows the address, or private again. */
   async setPublic(port: number, isPublic: boolean, options: CallOptions = {}): Promise<Port> {
     const params = this.#params(port)
     return this.#reachedFromHere(
@@ -78,17 +78,16 @@ export class Ports {
   }
 
   /**
-   * Makes every token of a port worthless, cuts what is open, and answers the port with a new
-   * token.
+   * Revokes every token of a port, closes its connections, and returns the port with a new token.
    */
   async rotate(port: number, options: CallOptions = {}): Promise<Port> {
     return this.#reachedFromHere(await this.#transport.call('rotatePort', { ...options, params: this.#params(port) }))
   }
 
   /**
-   * Sends an HTTP request to a port, and answers what the program inside answers, or the service's
-   * own refusal: 502 where nobody listens. Redirects are answers and not followed, so that a
-   * program inside does not send this client anywhere.
+   * Sends an HTTP request to a port. Returns the answer of the program, or the service's own
+   * refusal: 502 if nothing listens. Redirects are returned and not followed, so that a program
+   * inside cannot send this client elsewhere.
    */
   async fetch(port: number, path: string, init: RequestInit = {}): Promise<Response> {
     const address = this.#address(port, path)
@@ -125,8 +124,8 @@ export class Ports {
   }
 
   /**
-   * The address of a path of the program's. One that leads out of it would carry the key to
-   * somewhere else.
+   * Returns the address of a path of the program. A path that leads out of it would carry the key
+   * elsewhere, so it is refused.
    */
   #address(port: number, path: string): URL {
     const base = below(this.#transport.options.url, `${this.#place(port)}/proxy`)
@@ -135,7 +134,10 @@ export class Ports {
     throw new HoltError('invalid_request', `${path} leads out of the port`, { hint: 'Give a path without `..`.' })
   }
 
-  /** The service names its own address; this client may reach it by another. */
+  /**
+   * Returns the port with a `path_url` that this client can reach. The service names its own
+   * address, and the client may use another.
+   */
   #reachedFromHere(port: Port): Port {
     return { ...port, path_url: this.#address(port.port, '/').href }
   }

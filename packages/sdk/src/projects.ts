@@ -3,7 +3,7 @@ import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /**
- * The projects of an installation, whom everything belongs to. They need a key with the scope
+ * The projects of an installation, which own all other things. They need a key with the scope
  * `operator`.
  */
 export class Projects {
@@ -17,7 +17,7 @@ export class Projects {
     return this.#transport.call('createProject', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
 
-  /** Lists projects, newest first, with what they may have and have. */
+  /** Lists projects, newest first, with their quotas and use. */
   list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Project> {
     const { limit, ...call } = options
     return paginate((cursor) => this.#transport.call('listProjects', { ...call, query: { limit, cursor } }))
@@ -28,7 +28,7 @@ export class Projects {
     return this.#transport.call('getProject', { ...options, params: { project_id: project } })
   }
 
-  /** Changes a project's name or quotas. What is left out stays. */
+  /** Changes a project's name or quotas. An absent field stays. */
   async update(project: string, body: UpdateProjectInput, options: CallOptions = {}): Promise<Project> {
     return this.#transport.call('updateProject', {
       ...options,
@@ -38,7 +38,7 @@ export class Projects {
     })
   }
 
-  /** Deletes a project that has nothing any more. Its keys go with it. */
+  /** Deletes an empty project and its keys. */
   async delete(project: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteProject', { ...options, params: { project_id: project } })
   }

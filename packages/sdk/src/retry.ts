@@ -1,38 +1,41 @@
 import { HoltApiError, HoltConnectionError } from './errors.ts'
 import { buildToWaitFor } from './template/build-to-wait-for.ts'
 
-/** What is known of a request that failed. */
+/** The facts about a request that failed. */
 export interface FailedTry {
   readonly method: string
   readonly error: unknown
-  /** Tries made so far, at least 1. */
+  /** The number of tries so far, at least 1. */
   readonly tries: number
   readonly maxRetries: number
   /**
-   * True where the service recognises a repetition: by its Idempotency-Key, or as it is asked for a
-   * state and not for a thing.
+   * True if the service recognises a repetition, by its Idempotency-Key or because the request asks
+   * for a state.
    */
   readonly keyed: boolean
-  /** False where the body is gone after the first try. */
+  /** False if the body is gone after the first try. */
   readonly repeatable: boolean
-  /** How long an answer may still be waited for. */
+  /** The time left to wait for an answer, in milliseconds. */
   readonly timeLeftMs: number
 }
 
 const firstDelayMs = 100
 const longestDelayMs = 5_000
-/** A service that asks for more than this is told to the caller, who can plan for it. */
+/**
+ * The longest `Retry-After` that the client waits for. A longer one is an error for the caller, who
+ * can plan for it.
+ */
 const longestRetryAfterMs = 60_000
 const idempotentMethods: readonly string[] = ['GET', 'PUT', 'DELETE']
 
 /**
- * Decides whether a request is sent again: after how many milliseconds, or null for never.
+ * Returns the delay before a request is sent again, in milliseconds, or null for no retry.
  *
- * What the service refused before doing anything (429; 503 with `Retry-After`; a refused
- * connection) may always be sent again, unless waiting cannot help: a template that could not be
- * made stays so. What may have been done is sent again only where doing it twice is the same as
- * once. A first request that still runs is no failure: its answer is asked for as long as the
- * request may take.
+ * A request that the service refused before doing anything may always be sent again. These are 429,
+ * 503 with `Retry-After`, and a refused connection. A template that could not be made is an
+ * exception, because waiting cannot help. A request that may have been done is sent again only if a
+ * repetition has no further effect. A first request that still runs is no failure: its answer is
+ * requested until the time limit of the request.
  */
 export function retryDelayMs(failed: FailedTry, random: () => number = Math.random): number | null {
   const { error } = failed
@@ -44,7 +47,7 @@ export function retryDelayMs(failed: FailedTry, random: () => number = Math.rand
     return error.reason === 'refused' || twiceIsOnce ? backoffMs(failed.tries, random) : null
   }
   if (!(error instanceof HoltApiError)) return null
-  // A build takes longer than a client should sleep: who sent the request waits for its end.
+  // A build takes longer than a client should sleep. The caller waits for its end instead.
   if (!isTemporary(error, twiceIsOnce) || buildToWaitFor(error) !== null) return null
   if (error.retryAfterSecs === null) return backoffMs(failed.tries, random)
   if (error.retryAfterSecs * 1000 > longestRetryAfterMs) return null
@@ -52,8 +55,8 @@ export function retryDelayMs(failed: FailedTry, random: () => number = Math.rand
 }
 
 /**
- * Doubles from 100 ms to 5 s, with the upper half random, so that many clients do not come back
- * together.
+ * Returns a delay that doubles from 100 ms to 5 s. Its upper half is random, so that many clients
+ * do not return at once.
  */
 export function backoffMs(tries: number, random: () => number = Math.random): number {
   const full = Math.min(longestDelayMs, firstDelayMs * 2 ** (tries - 1))
@@ -77,7 +80,7 @@ export async function sleep(ms: number, signal: AbortSignal | undefined): Promis
 }
 
 function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
-  // Neither a quota nor a template that could not be made changes while a client waits.
+  // A wait changes neither a quota nor a template that could not be made.
   if (error.wireCode === 'quota_exceeded' || error.details?.template_state === 'failed') return false
   if (error.httpStatus === 429) return true
   return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterSecs !== null)

@@ -4,7 +4,7 @@ import { type Route, type RouteName, routes } from '@holt/protocol'
 export type RouteAddress = Pick<Route, 'method' | 'path' | 'scope'>
 
 /**
- * The address of every route, which is all that a client needs of the route table. The bundle of
+ * The address of every route, the only part of the route table that a client needs. The bundle of
  * the command holds it as plain data, without the schemas.
  */
 export const routeAddresses = Object.fromEntries(

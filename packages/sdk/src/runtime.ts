@@ -19,50 +19,50 @@ import { Ports } from './ports.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /**
- * A runtime: what the service said of it last, in the API's own words, and what can be done with
- * it. Its public ports are `ports.public`.
+ * A runtime: its last known state, in the API's own words, and the actions on it. Its public ports
+ * are `ports.public`.
  */
 export type Runtime = Readonly<Omit<RuntimeData, 'ports'>> & RuntimeActions
 
-/** What a fork says of its children. */
+/** The body of a fork. */
 export type NewFork = Omit<ForkRuntimeInput, 'dry_run'>
 
-/** What makes something of a runtime once, however often its answer is lost. */
+/** The options of an action that happens only once, even if its answer is lost. */
 export interface OnceOptions extends CallOptions {
-  /** Default: a new one for each call. */
+  /** The Idempotency-Key. Default: a new one for each call. */
   readonly idempotencyKey?: string
 }
 
-/** From where a runtime's events are read, which of them, and whether to stay. */
+/** The options for reading a runtime's events. */
 export interface RuntimeEventsOptions extends CallOptions {
-  /** Begin after the event with this cursor. Default: everything that is kept. */
+  /** The cursor after which the events begin. Default: all kept events. */
   readonly cursor?: number
-  /** Stay until the runtime has ended. Default false. */
+  /** True if reading continues until the runtime has ended. Default false. */
   readonly follow?: boolean
-  /** Types, or all of a kind. Default: every type. */
+  /** The types, or patterns for all types of a kind. Default: every type. */
   readonly types?: readonly string[]
 }
 
 /**
- * How long writing a runtime's memory down, or reading it, may take. Its size and the disk decide;
- * the fetch of Node waits for an answer no longer than 300 s.
+ * The time for writing or reading a runtime's memory, in milliseconds. Its size and the disk
+ * decide. Node's fetch waits for an answer no longer than 300 s.
  */
 const writingTimeoutMs = 280_000
 
-/** How far back a runtime's metrics are asked for. */
+/** The window of a runtime's metrics. */
 export interface MetricsOptions extends CallOptions {
-  /** Default 0: only what is now. At most 3600. */
+  /** The length of the window in seconds, at most 3600. Default 0: only the present values. */
   readonly window_secs?: number
-  /** A multiple of 10. Default 10. */
+  /** The step in seconds, a multiple of 10. Default 10. */
   readonly step_secs?: number
 }
 
-/** What can be done with a runtime. Disposing of it (`await using`) deletes it. */
+/** The actions on a runtime. Disposing of it (`await using`) deletes it. */
 class RuntimeActions implements AsyncDisposable {
   readonly commands: Commands
   readonly files: Files
   readonly ports: Ports
-  /** What it may reach. */
+  /** The network access of the runtime. */
   readonly network: Network
   readonly #transport: Transport
   #data: RuntimeData
@@ -81,29 +81,29 @@ class RuntimeActions implements AsyncDisposable {
     this.#take(await this.#transport.call('getRuntime', { ...options, params: this.#params }))
   }
 
-  /** Changes metadata or the deadline, and takes over what the service answers. */
+  /** Changes metadata or the deadline, and copies the service's answer into this object. */
   async update(change: UpdateRuntimeInput, options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('updateRuntime', { ...options, params: this.#params, json: change }))
   }
 
   /**
-   * Pauses the runtime: its processes, memory and files are kept, what it has of the machine is
-   * given back. One that is paused stays so. With `auto_resume` the next call that needs what is
+   * Pauses the runtime. Its processes, memory and files are kept, and its resources on the machine
+   * are freed. A paused runtime stays paused. With `auto_resume` the next call that needs the
    * inside resumes it.
    */
   async pause(options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('pauseRuntime', { ...options, ...this.#writing, twiceIsOnce: true }))
   }
 
-  /** Resumes the runtime where it stood, under the same id. One that runs stays so. */
+  /** Resumes the runtime at the same point, under the same id. A running runtime stays as it is. */
   async resume(options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('resumeRuntime', { ...options, ...this.#writing, twiceIsOnce: true }))
   }
 
   /**
-   * Takes a snapshot, from which runtimes are made, and answers when it is durable. The runtime
-   * goes on by itself. `kind` is `memory` (everything, the default where the class of isolation has
-   * it) or `filesystem`. A lost answer is asked for again without a second snapshot.
+   * Takes a snapshot, from which runtimes are made, and returns when it is durable. The runtime
+   * continues. `kind` is `memory` (everything, the default if the class of isolation supports it)
+   * or `filesystem`. A retry after a lost answer takes no second snapshot.
    */
   async snapshot(body: CreateSnapshotInput = {}, options: OnceOptions = {}): Promise<Snapshot> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
@@ -111,9 +111,9 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * Makes `count` (default 1) children that begin where this runtime stands, with its processes,
-   * memory and files, each under an identity of its own. The runtime goes on by itself. A child
-   * that could not be made is an error of the answer, and the others are there.
+   * Makes `count` (default 1) children from the present state of this runtime: its processes,
+   * memory and files. Each has an identity of its own. The runtime continues. A child that could
+   * not be made is an error in the result; the others exist.
    */
   async fork(body: NewFork = {}, options: OnceOptions = {}): Promise<Fork> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
@@ -124,7 +124,7 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * Returns what a fork would make, how many of the children there is room for, and each reason
+   * Returns the result that a fork would have, the number of children that fit, and each reason
    * against it. Makes nothing.
    */
   async dryRunFork(body: NewFork = {}, options: CallOptions = {}): Promise<ForkDryRun> {
@@ -140,8 +140,8 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * What the runtime takes: processor, memory, disk, processes and network, now and for a time
-   * back. It is neither woken by that nor kept from being idle.
+   * Returns the usage of the runtime now and over a window: processor, memory, disk, processes and
+   * network. The call neither wakes the runtime nor keeps it from being idle.
    */
   async metrics({ window_secs, step_secs, ...options }: MetricsOptions = {}): Promise<RuntimeMetrics> {
     const query = { window_secs, step_secs }
@@ -149,8 +149,8 @@ class RuntimeActions implements AsyncDisposable {
   }
 
   /**
-   * Yields what happened to the runtime, in order; with `follow` until it has ended. A broken
-   * connection is made again after the last event.
+   * Yields the events of the runtime, in order; with `follow` until it has ended. After a broken
+   * connection it reconnects and continues after the last event.
    */
   events(options: RuntimeEventsOptions = {}): AsyncGenerator<EventItem, void, undefined> {
     const { signal, cursor = 0, follow = false } = options
@@ -165,7 +165,7 @@ class RuntimeActions implements AsyncDisposable {
     return resumeItems<EventItem>({ open, cursor, resumeTimeoutMs, signal })
   }
 
-  /** Terminates the runtime; one that is gone already is success. */
+  /** Terminates the runtime. A missing runtime is success. */
   async delete(options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteRuntime', { ...options, params: this.#params })
   }
@@ -174,7 +174,7 @@ class RuntimeActions implements AsyncDisposable {
     await this.delete()
   }
 
-  /** The API's own object. */
+  /** Returns the API's own object. */
   toJSON(): RuntimeData {
     return this.#data
   }
@@ -193,12 +193,14 @@ class RuntimeActions implements AsyncDisposable {
   }
 }
 
-/** Makes the handle of a runtime from what the service said. */
+/** Returns the handle of a runtime from the service's answer. */
 export function makeRuntime(transport: Transport, data: RuntimeData): Runtime {
   return Object.assign(new RuntimeActions(transport, data), fieldsOf(data))
 }
 
-/** What the handle has as fields: `ports` is what can be done with them. */
+/**
+ * Returns the fields of the handle. `ports` is omitted, because the handle has its actions there.
+ */
 function fieldsOf({ ports: _, ...fields }: RuntimeData): Omit<RuntimeData, 'ports'> {
   return fields
 }

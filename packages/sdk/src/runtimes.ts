@@ -8,7 +8,7 @@ import { buildToWaitFor } from './template/build-to-wait-for.ts'
 import type { WaitForBuildOptions } from './template/wait-for-build.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Which runtimes a list has. Several filters mean AND. */
+/** The filters of a list of runtimes. Several filters mean AND. */
 export interface RuntimeFilter {
   readonly state?: RuntimeState
   readonly template?: string
@@ -19,19 +19,19 @@ export interface RuntimeFilter {
   readonly limit?: number
 }
 
-/** How a runtime is created. */
+/** The options for creating a runtime. */
 export interface CreateRuntimeOptions extends CallOptions {
   readonly idempotencyKey?: string
-  /** How the build of a template that has none yet is waited for, and who hears of it. */
+  /** The options for waiting until a template is built. */
   readonly building?: Omit<WaitForBuildOptions, 'signal'>
 }
 
-/** What a create says of its runtime. */
+/** The body of a create. */
 export type NewRuntime = Omit<CreateRuntimeInput, 'dry_run'>
 
 /**
- * A template is ready after its build; one that is built anew all the time is not waited for for
- * ever.
+ * The most builds that one create waits for. A template is ready after its build, unless it is
+ * rebuilt all the time.
  */
 const mostBuilds = 3
 
@@ -43,10 +43,9 @@ export class Runtimes {
   }
 
   /**
-   * Creates a runtime and answers when it runs. Where its template is being built, which is so when
-   * an agent template is asked for the first time, it waits for the build; one that fails is a
-   * `BuildFailed`. Each call carries an Idempotency-Key, so a lost answer is asked for again
-   * without a second runtime.
+   * Creates a runtime and returns when it runs. If its template is being built, as on the first use
+   * of an agent template, it waits for the build. A failed build is a `BuildFailed`. Each call
+   * carries an Idempotency-Key, so a retry after a lost answer makes no second runtime.
    */
   async create(body: NewRuntime = {}, options: CreateRuntimeOptions = {}): Promise<Runtime> {
     const { signal, idempotencyKey = crypto.randomUUID(), building } = options
@@ -66,9 +65,9 @@ export class Runtimes {
   }
 
   /**
-   * Returns what a create of `body` would make, and each reason why the service would refuse it.
-   * Makes nothing. A create that would be refused is an answer (`would_create` is false) and no
-   * error; a malformed body is an error, as in a create.
+   * Returns the result that a create of `body` would have, and each reason why the service would
+   * refuse it. Makes nothing. A create that would be refused is a result (`would_create` is false),
+   * not an error. A malformed body is an error, as in a create.
    */
   async dryRun(body: NewRuntime = {}, options: CallOptions = {}): Promise<DryRun> {
     const answer = await this.#transport.call('createRuntime', {
@@ -80,7 +79,7 @@ export class Runtimes {
     throw new HoltError('internal', 'The service made a runtime in place of a dry run.')
   }
 
-  /** Lists runtimes, newest first; ended ones are among them for 7 days. */
+  /** Lists runtimes, newest first. Ended runtimes are included for 7 days. */
   list(filter: RuntimeFilter = {}, options: CallOptions = {}): Paginated<Runtime> {
     const { metadata = {}, ...query } = filter
     const labels = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]))
@@ -90,7 +89,7 @@ export class Runtimes {
     })
   }
 
-  /** Gets a runtime by id, or by name: the one with that name that has not ended. */
+  /** Gets a runtime by id, or by the name of a runtime that has not ended. */
   async get(runtime: string, options: CallOptions = {}): Promise<Runtime> {
     const named = isIdParam('runtime_id', runtime) ? null : await this.#named(runtime, options)
     if (named !== null) return named
@@ -99,9 +98,9 @@ export class Runtimes {
   }
 
   /**
-   * Gets the runtime with a name, or creates it. Callers that ask at the same time get the same
-   * runtime. One that is there is answered as it is: with its own settings, and paused where it is
-   * paused; one that starts is waited for.
+   * Gets the runtime with a name, or creates it. Concurrent callers get the same runtime. An
+   * existing runtime is returned unchanged: with its own settings, and paused if it is paused. The
+   * call waits for a runtime that starts.
    */
   async getOrCreate(
     body: NewRuntime & { readonly name: string },
@@ -124,8 +123,8 @@ export class Runtimes {
   }
 
   /**
-   * The runtime with a name that has not ended, or else one that has failed; null where there is
-   * none.
+   * Returns the runtime with a name that has not ended, or else one that has failed; null if there
+   * is none.
    */
   async #named(name: string, options: CallOptions): Promise<Runtime | null> {
     let failed: Runtime | null = null
@@ -138,5 +137,5 @@ export class Runtimes {
   }
 }
 
-/** States that a runtime leaves by itself, or in which its name is free. */
+/** The states that a runtime leaves by itself, or in which its name is free. */
 const passingStates: readonly RuntimeState[] = ['starting', 'terminating', 'failed']

@@ -11,26 +11,26 @@ import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /**
- * Secrets: their values go in and never come out. Runtimes have placeholders, and the gateway puts
- * the values in.
+ * The secrets. No call returns a value. Runtimes have placeholders, and the gateway inserts the
+ * values.
  */
 export class Secrets {
   readonly #transport: Transport
-  /** Where values come from that are not stored with the secret. */
+  /** The sources of values that are not stored with the secret. */
   readonly providers: Providers
   constructor(transport: Transport) {
     this.#transport = transport
     this.providers = new Providers(transport)
   }
 
-  /** Stores a secret. One named `anthropic`, `openai` or `google` needs only its value. */
+  /** Stores a secret. A secret named `anthropic`, `openai` or `google` needs only its value. */
   async create(body: CreateSecretInput, options: CallOptions = {}): Promise<Secret> {
     return this.#transport.call('createSecret', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
 
   /**
-   * Stores a secret, or gives the one of that name a new version. Whether it is inside runtimes,
-   * and its variable, cannot change.
+   * Stores a secret, or gives the one of that name a new version. The placement inside runtimes,
+   * and the variable, cannot change.
    */
   async set(body: CreateSecretInput, options: CallOptions = {}): Promise<Secret> {
     const { name, ...version } = body
@@ -54,24 +54,24 @@ export class Secrets {
   }
 
   /**
-   * Gives a secret a new version. What is absent stays as it is; every runtime that has it follows
-   * at once.
+   * Gives a secret a new version. An absent field stays. Every runtime with the secret follows at
+   * once.
    */
   async replace(secret: string, body: ReplaceSecretInput, options: CallOptions = {}): Promise<Secret> {
     return this.#transport.call('replaceSecret', { ...options, params: { secret_id: secret }, json: body })
   }
 
   /**
-   * Deletes a secret, also while runtimes have it: their requests that carry its placeholder are
-   * refused from then on.
+   * Deletes a secret, even while runtimes use it. From then on, requests with its placeholder are
+   * refused.
    */
   async delete(secret: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteSecret', { ...options, params: { secret_id: secret } })
   }
 
   /**
-   * Encrypts everything secret anew under a new key, and answers how many values that were. Needs
-   * the scope `admin`.
+   * Encrypts all secret data again under a new key, and returns the number of values. Needs the
+   * scope `admin`.
    */
   async rotateKey(options: CallOptions = {}): Promise<number> {
     return (await this.#transport.call('rotateSecretKey', options)).resealed
@@ -79,7 +79,7 @@ export class Secrets {
 }
 
 /**
- * Identity providers: one value for several secrets, OAuth access tokens, or tokens that the
+ * The identity providers: one value for several secrets, OAuth access tokens, or tokens that the
  * service signs itself.
  */
 export class Providers {
@@ -93,7 +93,7 @@ export class Providers {
     return this.#transport.call('createProvider', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
 
-  /** Lists providers, newest first, without what is secret of them. */
+  /** Lists providers, newest first, without their secrets. */
   list(options: CallOptions & { readonly limit?: number } = {}): Paginated<Provider> {
     const { limit, ...call } = options
     return paginate((cursor) => this.#transport.call('listProviders', { ...call, query: { limit, cursor } }))
@@ -104,12 +104,12 @@ export class Providers {
     return this.#transport.call('getProvider', { ...options, params: { provider_id: provider } })
   }
 
-  /** Replaces a provider's settings; it keeps its name and its type. */
+  /** Replaces a provider's settings. The name and the type stay. */
   async replace(provider: string, body: ReplaceProviderInput, options: CallOptions = {}): Promise<Provider> {
     return this.#transport.call('replaceProvider', { ...options, params: { provider_id: provider }, json: body })
   }
 
-  /** Deletes a provider that no secret takes its value from. */
+  /** Deletes a provider that no secret uses. */
   async delete(provider: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteProvider', { ...options, params: { provider_id: provider } })
   }

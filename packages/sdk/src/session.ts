@@ -7,8 +7,8 @@ import { backoffMs, sleep } from './retry.ts'
 import type { CallOptions } from './transport.ts'
 
 /**
- * A shell of a runtime in which commands run one after another, each where the one before left: its
- * directory and variables carry over. A list of arguments may be a builtin of the shell.
+ * A shell of a runtime. Its commands run one after another, and its directory and variables carry
+ * over. A list of arguments may be a builtin of the shell.
  */
 export class ShellSession {
   readonly name: string
@@ -21,8 +21,8 @@ export class ShellSession {
   }
 
   /**
-   * Runs a command and waits for its end; `session_kept` says whether the next one begins with what
-   * it left.
+   * Runs a command and waits for its end. `session_kept` is true if the next command begins with
+   * the state that it left.
    */
   run(
     command: string | readonly string[],
@@ -31,12 +31,12 @@ export class ShellSession {
     return this.#commands.run(command, { ...options, session: this.name })
   }
 
-  /** Starts a command in the background. The next one of the session waits for it. */
+  /** Starts a command in the background. The next command of the session waits for it. */
   start(command: string | readonly string[], options: SessionCommandOptions = {}): Promise<CommandHandle> {
     return this.#commands.start(command, { ...options, session: this.name })
   }
 
-  /** Runs a command and yields what happens as it happens. */
+  /** Runs a command and yields its items as they arrive. */
   stream(
     command: string | readonly string[],
     options: SessionCommandOptions & Pick<StreamOptions, 'onAbort'> = {},
@@ -44,15 +44,14 @@ export class ShellSession {
     return this.#commands.stream(command, { ...options, session: this.name })
   }
 
-  /** Forgets the session and kills what its commands have left running. */
+  /** Removes the session and kills the processes that its commands left running. */
   end(options: CallOptions = {}): Promise<void> {
     return this.#end(this.name, options)
   }
 }
 
 /**
- * Starts a command; as long as its session is busy, again: a start that was refused has run
- * nothing.
+ * Starts a command, and repeats that while its session is busy. A refused start has run nothing.
  */
 export async function whenFree<Started>(
   { session, signal }: CommandOptions,

@@ -2,20 +2,20 @@ import type { Snapshot, SnapshotKind, SnapshotState } from '@holt/protocol'
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Which snapshots a list has. Several filters mean AND. */
+/** The filters of a list of snapshots. Several filters mean AND. */
 export interface SnapshotFilter {
   readonly name?: string
   readonly kind?: SnapshotKind
   readonly state?: SnapshotState
-  /** Taken of the runtime with this id. */
+  /** The id of the runtime of which the snapshot was taken. */
   readonly runtime_id?: string
   /** Items per page, 1 to 100. */
   readonly limit?: number
 }
 
 /**
- * What runtimes were at a moment. `runtime.snapshot()` takes one, `holt.runtimes.create({ snapshot
- * })` makes a runtime of one.
+ * The snapshots of runtimes. `runtime.snapshot()` takes one, and `holt.runtimes.create({ snapshot
+ * })` makes a runtime from one.
  */
 export class Snapshots {
   readonly #transport: Transport
@@ -33,7 +33,7 @@ export class Snapshots {
     return this.#transport.call('getSnapshot', { ...options, params: { snapshot_id: snapshot } })
   }
 
-  /** Deletes a snapshot by id or name. Runtimes that were made from it go on. */
+  /** Deletes a snapshot by id or name. Runtimes made from it continue. */
   async delete(snapshot: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteSnapshot', { ...options, params: { snapshot_id: snapshot } })
   }

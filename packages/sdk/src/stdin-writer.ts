@@ -2,26 +2,26 @@ import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** The most bytes of one write: as base64 they are the most that the service takes at once. */
+/** The most bytes of one write. As base64 they are the most that the service takes at once. */
 const maxWriteBytes = 768 * 1024
 
-/** Bytes as they come: a Node stream, a Web stream, or a generator of one's own. */
+/** A source of bytes: a Node stream, a Web stream, or a generator. */
 export type ByteSource = AsyncIterable<Uint8Array | string>
 
 interface WriteOptions extends CallOptions {
-  /** Close stdin after the data. */
+  /** True if stdin is closed after the data. */
   readonly eof?: boolean
 }
 
 /**
- * Writes to a command's stdin in the order of the calls. Every write says where it begins, so that
- * one whose answer was lost is sent again and typed once. One writer at a time: it counts what it
- * wrote itself.
+ * Writes to a command's stdin in the order of the calls. Every write has an offset, so a write
+ * whose answer was lost is sent again and takes effect once. Only one writer may be active, because
+ * it counts its own bytes.
  */
 export class StdinWriter {
   readonly #transport: Transport
   readonly #params: Readonly<Record<string, string>>
-  /** Where the next write begins; null where that is not known yet. */
+  /** The offset of the next write; null while it is unknown. */
   #offset: number | null
   #last: Promise<unknown> = Promise.resolve()
 
@@ -31,7 +31,7 @@ export class StdinWriter {
     this.#offset = offset
   }
 
-  /** Writes everything, however slowly the command reads. */
+  /** Writes all data, at the speed of the command. */
   write(data: Uint8Array, options: WriteOptions = {}): Promise<void> {
     const turn = this.#last.then(() => this.#write(data, options))
     this.#last = turn.catch(() => {}) // Whoever wrote hears of it; the next write tries for itself.
@@ -39,8 +39,8 @@ export class StdinWriter {
   }
 
   /**
-   * Passes on everything of a source, in large writes where it is faster than the command, and
-   * closes stdin.
+   * Passes on everything of a source, and closes stdin. If the source is faster than the command,
+   * the writes are large.
    */
   async pipe(source: ByteSource, options: CallOptions = {}): Promise<void> {
     const ahead = new ReadAhead(source)
@@ -70,7 +70,7 @@ export class StdinWriter {
     }
   }
 
-  /** Sends one write until it is answered, and answers where the next one begins. */
+  /** Repeats one write until it is answered, and returns the offset of the next write. */
   async #send(write: {
     data: Uint8Array
     eof: boolean
@@ -94,15 +94,15 @@ export class StdinWriter {
 }
 
 /**
- * What a repetition may mend: nothing came back, or the service or the runtime is not there for the
- * moment.
+ * Returns true if a repetition may succeed: the answer was lost, or the service or the runtime is
+ * unavailable at the moment.
  */
 function mayRepeat(error: unknown): boolean {
   if (error instanceof HoltApiError) return error.httpStatus === 503 || error.httpStatus === 504
   return error instanceof HoltConnectionError
 }
 
-/** Reads a source while what came before is being written, as far ahead as one write. */
+/** Reads a source while the previous data is written, at most one write ahead. */
 class ReadAhead {
   readonly #iterator: AsyncIterator<Uint8Array | string>
   readonly #chunks: Uint8Array[] = []
@@ -116,7 +116,7 @@ class ReadAhead {
     void this.#read()
   }
 
-  /** Everything that has come, once something has. */
+  /** Returns all data read so far, and waits until there is some. */
   async take(): Promise<{ bytes: Uint8Array; ended: boolean }> {
     while (this.#size === 0 && !this.#ended) await this.#changed()
     if (this.#failure !== null) throw this.#failure.error
@@ -126,11 +126,11 @@ class ReadAhead {
     return { bytes, ended: this.#ended }
   }
 
-  /** Reads no further. */
+  /** Stops reading. */
   stop(): void {
     this.#ended = true
     this.#tell()
-    // What a source says at its end is nobody's business any more.
+    // An error of the source after the end has no receiver.
     void this.#iterator.return?.().catch(() => undefined)
   }
 

@@ -2,7 +2,7 @@ import type { CheckDockerfileInput, DockerfileCheck, Template } from '@holt/prot
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Which templates a list has. */
+/** The filters of a list of templates. */
 export interface TemplateFilter {
   readonly name?: string
   readonly kind?: Template['kind']
@@ -12,7 +12,7 @@ export interface TemplateFilter {
 }
 
 /**
- * The images that runtimes are made from. `Template()` describes one of your own, `holt.builds` has
+ * The images from which runtimes are made. `Template()` describes a new one, and `holt.builds` has
  * the builds.
  */
 export class Templates {
@@ -32,14 +32,14 @@ export class Templates {
     return this.#transport.call('getTemplate', { ...options, params: { template_id: template } })
   }
 
-  /** Deletes a template by id, `name` or `name:tag`. Runtimes that were made from it go on. */
+  /** Deletes a template by id, `name` or `name:tag`. Runtimes made from it continue. */
   async delete(template: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteTemplate', { ...options, params: { template_id: template } })
   }
 
   /**
-   * Says of each line of a Dockerfile whether a build follows it, leaves it out or refuses it.
-   * Nothing is built.
+   * Returns for each line of a Dockerfile if a build follows it, ignores it or refuses it. Builds
+   * nothing.
    */
   async check(dockerfile: CheckDockerfileInput, options: CallOptions = {}): Promise<DockerfileCheck> {
     return this.#transport.call('checkDockerfile', { ...options, json: dockerfile })

@@ -8,12 +8,15 @@ import type { WebSocketClass } from './terminal/attach-socket.ts'
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Ends the call: it throws the signal's reason. What the service has begun, it may finish. */
+  /**
+   * The signal that ends the call, which then throws the signal's reason. The service may finish
+   * work that it has begun.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Bytes to send. A function is called anew for each try, so that what it opens can be sent again.
+ * The bytes to send. A function is called again for each try, so that its stream can be sent again.
  */
 export type RequestBytes =
   | string
@@ -22,11 +25,11 @@ export type RequestBytes =
   | ReadableStream<Uint8Array>
   | (() => ReadableStream<Uint8Array>)
 
-/** One request, in the route table's words. */
+/** One request, in the words of the route table. */
 export interface Request<Name extends RouteName> extends CallOptions {
   /**
-   * Ends the connection in place of `signal`, which then only ends what comes before and between
-   * tries.
+   * The signal that ends the connection in place of `signal`. Then `signal` only ends work before
+   * and between tries.
    */
   readonly connection?: AbortSignal | undefined
   readonly params?: Readonly<Record<string, string>>
@@ -35,17 +38,19 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly bytes?: RequestBytes
   readonly headers?: Readonly<Record<string, string>>
   readonly idempotencyKey?: string | undefined
-  /** True for a POST that asks for a state: the service does nothing where it is there already. */
+  /**
+   * True for a POST that requests a state. The service does nothing if that state exists already.
+   */
   readonly twiceIsOnce?: boolean
-  /** Replaces the client's own time limit; null: none. */
+  /** The time limit in place of the client's own, in milliseconds; null for none. */
   readonly timeoutMs?: number | null
-  /** Statuses besides 2xx that are answers, not errors. */
+  /** The statuses besides 2xx that are answers, not errors. */
   readonly accepted?: readonly number[]
 }
 
 /** A request that failed and is sent again. */
 export interface Retry {
-  /** Why it failed. */
+  /** The reason for the failure. */
   readonly error: unknown
   /** The time until it is sent again, in milliseconds. */
   readonly delayMs: number
@@ -59,14 +64,14 @@ export interface TransportOptions {
   readonly maxRetries: number
   readonly timeoutMs: number
   readonly resumeTimeoutMs: number
-  /** Undefined: the global one. */
+  /** The class of WebSockets. Undefined means the global one. */
   readonly webSocket?: WebSocketClass | undefined
   readonly onRetry?: ((retry: Retry) => void) | undefined
 }
 
 /**
- * Sends requests of the route table: authenticates, limits their time, tries again where that is
- * safe, turns failures into errors.
+ * Sends requests of the route table. It authenticates, limits their time, retries if that is safe,
+ * and turns failures into errors.
  */
 export class Transport {
   readonly options: TransportOptions
@@ -86,12 +91,12 @@ export class Transport {
     })
   }
 
-  /** Sends a request whose answer is read as it comes; the time limit ends with the headers. */
+  /** Sends a request whose answer is read as it arrives. The time limit ends with the headers. */
   async open<Name extends RouteName>(name: Name, request: Request<Name> = {}): Promise<Response> {
     return this.#send(name, request, async (response) => response)
   }
 
-  /** Fetches an address of a program inside; no answer is a `HoltConnectionError`. */
+  /** Fetches an address of a program inside. A missing answer is a `HoltConnectionError`. */
   async fetch(address: URL, init: RequestInit): Promise<Response> {
     try {
       return await this.options.fetch(address, init)
@@ -218,8 +223,8 @@ export class Transport {
 }
 
 /**
- * Yields the parts of a body, and tells why it cannot be read: fetch takes that for a broken
- * connection.
+ * Yields the parts of a body, and reports why it cannot be read. To fetch such a failure looks like
+ * a broken connection.
  */
 async function* watched(
   body: AsyncIterable<Uint8Array>,
@@ -234,11 +239,11 @@ async function* watched(
 }
 
 /**
- * The message of fetch for a port that it never connects to (Fetch Standard, 2.9 Port blocking).
+ * The message of fetch for a port to which it never connects (Fetch Standard, 2.9 Port blocking).
  */
 const badPort = 'bad port'
 
-/** Failures that come before a byte of the request is sent. */
+/** The codes of failures before a byte of the request is sent. */
 const notSentCodes: readonly string[] = [
   'ECONNREFUSED',
   'ENOTFOUND',

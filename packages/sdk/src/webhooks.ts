@@ -2,20 +2,17 @@ import type { CreateWebhookInput, NewWebhook, UpdateWebhookInput, Webhook, Webho
 import { type Paginated, paginate } from './pages.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** The service waits 15 s for a receiver. */
+/** The time limit of a test, in milliseconds. The service waits 15 s for a receiver. */
 const testTimeoutMs = 30_000
 
-/** Where events are sent to, signed as Standard Webhooks has it. */
+/** The webhooks, which receive events signed as in Standard Webhooks. */
 export class Webhooks {
   readonly #transport: Transport
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
-  /**
-   * Makes a webhook: what happens from now on is sent. Its secret is in this answer and nowhere
-   * else.
-   */
+  /** Makes a webhook. Events from now on are sent. Only this answer contains its secret. */
   async create(body: CreateWebhookInput, options: CallOptions = {}): Promise<NewWebhook> {
     return this.#transport.call('createWebhook', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
   }
@@ -31,12 +28,15 @@ export class Webhooks {
     return this.#transport.call('getWebhook', { ...options, params: { webhook_id: webhookId } })
   }
 
-  /** Changes a webhook. One that was disabled goes on with `state: 'active'` where it stopped. */
+  /**
+   * Changes a webhook. A disabled one continues with `state: 'active'` at the point where it
+   * stopped.
+   */
   async update(webhookId: string, change: UpdateWebhookInput, options: CallOptions = {}): Promise<Webhook> {
     return this.#transport.call('updateWebhook', { ...options, params: { webhook_id: webhookId }, json: change })
   }
 
-  /** Deletes a webhook and what is known of its deliveries. */
+  /** Deletes a webhook and the records of its deliveries. */
   async delete(webhookId: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('deleteWebhook', { ...options, params: { webhook_id: webhookId } })
   }
@@ -54,13 +54,13 @@ export class Webhooks {
     return this.#transport.call('rotateWebhookSecret', { ...call, params, json: { overlap_secs }, idempotencyKey })
   }
 
-  /** Sends a message of the type `webhook.test` once, and says what came of it. */
+  /** Sends a message of the type `webhook.test` once, and returns the outcome. */
   async test(webhookId: string, options: CallOptions = {}): Promise<WebhookDelivery> {
     const params = { webhook_id: webhookId }
     return this.#transport.call('testWebhook', { ...options, params, timeoutMs: testTimeoutMs })
   }
 
-  /** Lists what was sent, newest first. */
+  /** Lists deliveries, newest first. */
   deliveries(
     webhookId: string,
     options: CallOptions & { readonly limit?: number; readonly state?: WebhookDelivery['state'] } = {},
