@@ -44,8 +44,7 @@ export class Network {
   }
 
   /**
-   * Returns if a connection or a request would be allowed, and by which rule. Nothing is sent to
-   * the host.
+   * Returns the decision on a connection or a request, with the rule. Nothing is sent to the host.
    */
   async test(target: TestNetworkInput, options: CallOptions = {}): Promise<TestedNetwork> {
     return this.#transport.call('testNetwork', { ...options, params: this.#params, json: target })
