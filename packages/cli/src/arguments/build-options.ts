@@ -8,7 +8,7 @@ import { collected, environmentVariable, notNegative, seconds, size } from './pa
 import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'
 import { readSecret } from './read-secret.ts'
 
-/** What can be said of a build. */
+/** The options of a build. */
 export interface BuildOptions extends PolicyOptions, EnvironmentOptions {
   readonly tag: string
   readonly file?: string
@@ -30,7 +30,7 @@ export interface BuildOptions extends PolicyOptions, EnvironmentOptions {
   readonly user?: string
   readonly workdir?: string
   readonly policy?: string
-  /** False where --no-network was given. */
+  /** False if --no-network was given. */
   readonly network: boolean
   readonly registryUser?: string
   readonly registryPasswordEnv?: string
@@ -39,10 +39,7 @@ export interface BuildOptions extends PolicyOptions, EnvironmentOptions {
   readonly cache: boolean
 }
 
-/**
- * Adds the options of a build. Steps of `--run` and `--copy` keep the order in which they were
- * given.
- */
+/** Adds the options of a build. Steps of `--run` and `--copy` keep their order. */
 export function addBuildOptions(command: Command): Command {
   const steps: BuildStep[] = []
   const step = (read: (text: string) => BuildStep) => (text: string) => {
@@ -96,7 +93,7 @@ function addResultOptions(command: Command): Command {
     .option('--no-cache', 'use nothing of earlier builds')
 }
 
-/** The body of the build that options ask for, without its Dockerfile and context. */
+/** Returns the body of the build for the options, without its Dockerfile and context. */
 export async function buildBody(options: BuildOptions): Promise<CreateBuildInput> {
   const { fromImage, fromTemplate, fromSnapshot, run, copy } = options
   const steps = [...(run ?? copy ?? [])]

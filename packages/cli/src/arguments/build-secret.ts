@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { UsageError } from '../verb.ts'
 
 /**
- * The values of build secrets by their ids. A value is read from a file or a variable, never from
- * an argument, which every process list shows.
+ * Returns the values of build secrets by their ids. A value comes from a file or a variable, never
+ * from an argument, which every process list shows.
  */
 export async function secretValues(texts: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {}
@@ -22,7 +22,7 @@ interface BuildSecret {
 
 const fields = ['id', 'src', 'source', 'env', 'type']
 
-/** Reads `id=ID[,src=FILE|,env=NAME]`, as `docker build --secret` has it. */
+/** Reads `id=ID[,src=FILE|,env=NAME]`, in the form of `docker build --secret`. */
 export function parseBuildSecret(text: string): BuildSecret {
   const given: Record<string, string> = {}
   for (const part of text.split(',')) {
@@ -33,7 +33,7 @@ export function parseBuildSecret(text: string): BuildSecret {
   }
   const { id, src, env, type } = given
   if (id === undefined || (src !== undefined && env !== undefined)) throw wrong(text)
-  // docker build says `type=env,src=NAME` for the same as `env=NAME`.
+  // In docker build, `type=env,src=NAME` means the same as `env=NAME`.
   if (type === 'env') return { id, env: env ?? src ?? id }
   if (type !== undefined && (type !== 'file' || env !== undefined)) throw wrong(text)
   return { id, ...(src === undefined ? {} : { src }), ...(env === undefined ? {} : { env }) }
@@ -43,7 +43,9 @@ function wrong(text: string): UsageError {
   return new UsageError(`--secret ${text}: it must be id=ID, id=ID,src=FILE or id=ID,env=NAME`)
 }
 
-/** Without a source it is the variable of that name, else the file of that name. */
+/**
+ * Reads the value. Without a source it is the variable of that name, else the file of that name.
+ */
 async function readValue({ id, src, env }: BuildSecret): Promise<string> {
   const variable = env ?? (src === undefined ? id : undefined)
   const value = variable === undefined ? undefined : process.env[variable]

@@ -5,7 +5,7 @@ import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from '.
 import { collected, keyValue, notNegative, size } from './parse.ts'
 import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'
 
-/** What can be said of a runtime that is made. */
+/** The options of a new runtime. */
 export interface CreateOptions extends PolicyOptions, EnvironmentOptions {
   readonly template?: string
   readonly snapshot?: string
@@ -19,12 +19,12 @@ export interface CreateOptions extends PolicyOptions, EnvironmentOptions {
   readonly secret?: string[]
 }
 
-/** The option of an isolation class. */
+/** Returns the option of an isolation class. */
 export function isolationOption(): Option {
   return new Option('--isolation <class>', 'how it is kept apart from its host').choices(['gvisor', 'container'])
 }
 
-/** Adds the options of a runtime that is made. */
+/** Adds the options of a new runtime. */
 export function addCreateOptions(command: Command): Command {
   const options = command
     .option('-t, --template <template>', 'template by name, name:tag or id (default: base-small)')
@@ -45,7 +45,7 @@ export function addCreateOptions(command: Command): Command {
   )
 }
 
-/** The body of the create that options ask for. */
+/** Returns the body of the create for the options. */
 export function createBody(options: CreateOptions): CreateRuntimeInput {
   const { template, snapshot, name, isolation, cpu, memory, disk, metadata, network, secret: secrets } = options
   const env = environmentOf(options)
@@ -70,7 +70,7 @@ export function createBody(options: CreateOptions): CreateRuntimeInput {
   })
 }
 
-/** An object without the fields that are undefined, which JSON would drop as well. */
+/** Returns an object without the fields that are undefined, which JSON would drop as well. */
 export function dropUndefined<Fields extends object>(
   fields: Fields,
 ): { [Key in keyof Fields]: Exclude<Fields[Key], undefined> } {

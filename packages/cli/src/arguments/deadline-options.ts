@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { dropUndefined } from './create-options.ts'
 import { durationSecs } from './parse.ts'
 
-/** How long a runtime runs, and what happens then. */
+/** The time that a runtime runs, and the action at its end. */
 export interface DeadlineOptions {
   readonly timeout?: Duration
   readonly onTimeout?: OnTimeout
@@ -11,14 +11,15 @@ export interface DeadlineOptions {
   readonly autoResume?: boolean
 }
 
-/** Seconds; `none` never comes. Not null, as Commander takes that for nothing. */
+/**
+ * A time in seconds, or `none` for no end. It is not null, because Commander takes null for an
+ * absent option.
+ */
 export type Duration = number | 'none'
 
 type Fields = Pick<CreateRuntimeInput, 'timeout_secs' | 'on_timeout' | 'idle_timeout_secs' | 'auto_resume'>
 
-/**
- * What a deadline is where nothing is said of it: the service's default, or what there is already.
- */
+/** The texts for a deadline without an option: the service's default, or the present value. */
 const standing = {
   made: ' (default: 1h where it can be paused, else none)',
   forked: " (default: the source's)",
@@ -26,8 +27,8 @@ const standing = {
 }
 
 /**
- * Adds the options of a runtime's deadline. `timeout` is the name of the first, where `--timeout`
- * is something else's.
+ * Adds the options of a runtime's deadline. `timeout` is the name of the first, for verbs in which
+ * `--timeout` has another meaning.
  */
 export function addDeadlineOptions(
   command: Command,
@@ -41,7 +42,7 @@ export function addDeadlineOptions(
     .option('--no-auto-resume', 'while it is paused, only `holt resume` resumes it')
 }
 
-/** The fields of a request that options ask for. */
+/** Returns the fields of a request for the options. */
 export function deadlineFields({ timeout, onTimeout, idleTimeout, autoResume }: DeadlineOptions): Fields {
   return dropUndefined({
     timeout_secs: secondsOf(timeout),

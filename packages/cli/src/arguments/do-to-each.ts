@@ -9,8 +9,8 @@ interface Done {
 }
 
 /**
- * Does something to each of those that were named, also after one that failed; of several, names in
- * the end those that did. Answers the exit code.
+ * Acts on each operand, also after a failure. With several operands it prints the failed ones at
+ * the end. Returns the exit code.
  */
 export async function doToEach(
   texts: readonly string[],
@@ -25,7 +25,7 @@ export async function doToEach(
       if (!json) say(told)
       else if (object !== undefined) objects.push(object)
     } catch (error) {
-      // The others are done all the same; the exit code says that one was not.
+      // The other operands are still processed. The exit code reports the failure.
       failed.push(text)
       reportError(error)
     }

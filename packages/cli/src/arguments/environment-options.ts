@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { type Command, InvalidArgumentError } from 'commander'
 import { environmentVariable } from './parse.ts'
 
-/** The environment variables that options give. */
+/** The options for environment variables. */
 export interface EnvironmentOptions {
   readonly env?: Record<string, string>
   readonly envFile?: Record<string, string>
@@ -24,18 +24,18 @@ export function addEnvironmentOptions(command: Command, whose = ''): Command {
     )
 }
 
-/** The variables of both options; undefined where neither was given. */
+/** Returns the variables of both options; undefined if neither was given. */
 export function environmentOf({ env, envFile }: EnvironmentOptions): Record<string, string> | undefined {
   return env === undefined && envFile === undefined ? undefined : { ...envFile, ...env }
 }
 
 /**
- * Reads a file of variables: `KEY=VALUE` lines, quotes and comments as Node reads them
- * (`util.parseEnv`). The later of two files goes before the earlier.
+ * Reads a file of variables: `KEY=VALUE` lines, with quotes and comments as in Node
+ * (`util.parseEnv`). The later of two files wins.
  */
 function variablesOf(path: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   try {
-    // Its values are strings: undefined stands in the type for names that are not there.
+    // The values are strings. The type includes undefined for missing names.
     return { ...before, ...(parseEnv(readFileSync(path, 'utf8')) as Record<string, string>) }
   } catch (error) {
     throw new InvalidArgumentError(`It cannot be read: ${error instanceof Error ? error.message : String(error)}`)

@@ -2,8 +2,7 @@ import { isIdParam } from '@holt/protocol'
 import { type BuildHandle, type Holt, HoltError } from '@holt/sdk'
 
 /**
- * Finds the build that a person means: by id, or the newest of a template, by its `name` or
- * `name:tag`.
+ * Returns the build for a text: by id, or the newest of a template, by its `name` or `name:tag`.
  */
 export async function findBuild(holt: Holt, text: string): Promise<BuildHandle> {
   if (isIdParam('build_id', text)) return holt.builds.get(text)

@@ -1,7 +1,7 @@
 import { type CommandHandle, HoltError, type Runtime } from '@holt/sdk'
 import { shellWord } from '../shell/shell-word.ts'
 
-/** Finds the command that a person means: the newest whose id begins so, or the newest of all. */
+/** Returns the command for a text: the newest whose id begins with it, or the newest of all. */
 export async function findCommand(
   runtime: Runtime,
   text: string | undefined,

@@ -4,8 +4,8 @@ import { shellWord } from '../shell/shell-word.ts'
 import { UsageError } from '../verb.ts'
 
 /**
- * The id of the key that a person means: the id itself, or the name that only one key has which is
- * not revoked. Names are those of the project of the key in use, or of `project`.
+ * Returns the id of a key for a text: the id itself, or the name of exactly one key that is not
+ * revoked. Names are those of the project of the key in use, or of `project`.
  */
 export async function findKeyId(holt: Holt, text: string, project?: string): Promise<string> {
   if (isIdParam('key_id', text)) return text

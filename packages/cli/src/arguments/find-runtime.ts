@@ -2,7 +2,7 @@ import { isIdParam } from '@holt/protocol'
 import { type Holt, HoltError, type Runtime, type RuntimeState } from '@holt/sdk'
 import { UsageError } from '../verb.ts'
 
-/** The states in which a runtime can still be named by its name or the beginning of its id. */
+/** The states in which a runtime can be named by its name or the beginning of its id. */
 const liveStates = [
   'running',
   'pausing',
@@ -13,10 +13,7 @@ const liveStates = [
   'terminating',
 ] as const satisfies readonly RuntimeState[]
 
-/**
- * Finds the runtime that a person means: by id, by name, or by the beginning of its id where only
- * one begins so.
- */
+/** Returns the runtime for a text: by id, by name, or by the unique beginning of its id. */
 export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
   if (isIdParam('runtime_id', text)) return holt.runtimes.get(text)
   const named = await holt.runtimes.list({ name: text }).all()
@@ -39,13 +36,14 @@ export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
   return only
 }
 
-/** The id of a runtime that may be gone: as it stands where it is a whole id. */
+/** Returns the id of a runtime that may be gone. A whole id is returned unchanged. */
 export async function findRuntimeId(holt: Holt, text: string): Promise<string> {
   return isIdParam('runtime_id', text) ? text : (await findRuntime(holt, text)).runtime_id
 }
 
 /**
- * Every runtime that has not ended, by state. One that changes its state meanwhile is there once.
+ * Returns every runtime that has not ended, by state. A runtime that changes its state meanwhile is
+ * included once.
  */
 export async function liveRuntimes(holt: Holt): Promise<Runtime[]> {
   const lists = await Promise.all(liveStates.map((state) => holt.runtimes.list({ state, limit: 100 }).all()))

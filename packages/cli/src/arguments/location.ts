@@ -1,14 +1,14 @@
 import { UsageError } from '../verb.ts'
 
-/** One end of a copy: a path here, a path inside a runtime, or the standard stream. */
+/** One end of a copy: a local path, a path inside a runtime, or the standard stream. */
 export type Location =
   | { readonly type: 'local'; readonly path: string }
   | { readonly type: 'remote'; readonly runtime: string; readonly path: string }
   | { readonly type: 'stream' }
 
 /**
- * Reads one end of a copy. `NAME:/path` is inside a runtime; a path here that has a colon is
- * written `./NAME:...`.
+ * Reads one end of a copy. `NAME:/path` is inside a runtime. A local path with a colon is written
+ * `./NAME:...`.
  */
 export function parseLocation(text: string): Location {
   if (text === '-') return { type: 'stream' }
@@ -26,8 +26,8 @@ export function parseRemote(text: string): Extract<Location, { type: 'remote' }>
 }
 
 /**
- * Where a copy arrives: exactly the destination, or with a slash at its end, inside it under the
- * source's own name.
+ * Returns the path at which a copy arrives. It is exactly the destination or, with a slash at its
+ * end, inside it under the source's own name.
  */
 export function arrival(destination: string, sourceName: string): string {
   return destination.endsWith('/') ? `${destination}${sourceName}` : destination

@@ -9,13 +9,13 @@ export interface LogOptions {
   readonly since?: string
 }
 
-/** An item of a log. One without a time tells of the log itself, such as of its end. */
+/** An item of a log. An item without a time is about the log itself, such as its end. */
 interface LogItem {
   readonly cursor: number
   readonly at?: string
 }
 
-/** Adds `-f`, `-n` and `--since` to a verb that shows a log. `until`: when following ends. */
+/** Adds `-f`, `-n` and `--since` to a verb that shows a log. `until` is the end of following. */
 export function addLogOptions(command: Command, until: string): Command {
   return command
     .option('-f, --follow', `stay until ${until}`)
@@ -26,14 +26,14 @@ export function addLogOptions(command: Command, until: string): Command {
 /** The help for `--since`. */
 export const sinceText = 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h'
 
-/** Throws `UsageError` where a number of lines is none. */
+/** Throws `UsageError` if a number of lines is invalid. */
 export function requireTail(tail: number | undefined): void {
   if (tail !== undefined && !(Number.isSafeInteger(tail) && tail >= 0))
     throw new UsageError('--tail must be a number of lines')
 }
 
 /**
- * Returns the reader of a log that yields only what was asked for. Throws `UsageError` for a wrong
+ * Returns the reader of a log that yields only the selected items. Throws `UsageError` for a wrong
  * option.
  */
 export function selectedItems<Item extends LogItem>({

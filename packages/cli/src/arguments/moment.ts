@@ -2,8 +2,8 @@ import { UsageError } from '../verb.ts'
 import { timeIn } from './parse.ts'
 
 /**
- * A moment that an option names, as the API takes it; nothing where it was not given. A time such
- * as `30d` is so long ahead, or ago.
+ * Returns the moment in an option in the API's form; undefined if the option is absent. A time such
+ * as `30d` is relative to now, ahead or ago.
  */
 export function momentOf<Text extends string | undefined>(
   option: string,

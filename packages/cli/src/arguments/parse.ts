@@ -4,7 +4,7 @@ import { say, styled } from '../output/print.ts'
 import { mib } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 
-/** Collects `KEY=VALUE`; a later one wins. */
+/** Collects `KEY=VALUE`. A later one wins. */
 export function keyValue(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('It must be KEY=VALUE.')
@@ -12,8 +12,8 @@ export function keyValue(text: string, before: Readonly<Record<string, string>> 
 }
 
 /**
- * Collects environment variables: `KEY=VALUE`, or `KEY` for the value it has here. One that is not
- * set here is left out, and that is said.
+ * Collects environment variables: `KEY=VALUE`, or `KEY` for its local value. A variable that is not
+ * set here is left out with a message.
  */
 export function environmentVariable(
   text: string,
@@ -26,14 +26,14 @@ export function environmentVariable(
   return { ...before }
 }
 
-/** Collects what an option that repeats is given. */
+/** Collects the values of a repeated option. */
 export function collected(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 
 /**
- * An amount of memory or disk as the API takes it: a number of GiB, or a string with a unit. A
- * decimal unit is told in MiB, as the runtime will be shown.
+ * Returns an amount of memory or disk in the API's form: a number of GiB, or a string with a unit.
+ * A decimal unit is reported in MiB, as the runtime is displayed.
  */
 export function size(text: string): number | string {
   const mibs = /[KMGT]B$/.test(text) ? parseMiB(text) : null
@@ -41,7 +41,7 @@ export function size(text: string): number | string {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** A number of vCPUs, 0 or more. */
+/** Returns a number of vCPUs, 0 or more. */
 export function notNegative(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || !Number.isFinite(value) || value < 0)
@@ -52,7 +52,7 @@ export function notNegative(text: string): number {
 const secondsOf = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const longestSecs = 30 * secondsOf.d
 
-/** A time in seconds: `90`, `1.5`, `90s`, `30m`, `2h`, `1d`; `none` is 0. */
+/** Returns a time in seconds: `90`, `1.5`, `90s`, `30m`, `2h`, `1d`. `none` is 0. */
 export function seconds(text: string): number {
   if (text === 'none') return 0
   const time = timeIn(/^[\d.]+$/.test(text) ? `${text}s` : text)
@@ -60,15 +60,14 @@ export function seconds(text: string): number {
   return time
 }
 
-/** The seconds of a time with a unit: `90s`, `30m`, `2h`, `1.5d`. Null where it is none. */
+/** Returns the seconds of a time with a unit: `90s`, `30m`, `2h`, `1.5d`. Null if it is none. */
 export function timeIn(text: string): number | null {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
   return amount === undefined ? null : Number(amount) * secondsOf[unit as keyof typeof secondsOf]
 }
 
 /**
- * Parses the lifetime of a runtime in whole seconds, 1 s to 30 days. `none` or `0` is an end that
- * never comes.
+ * Parses the lifetime of a runtime in whole seconds, 1 s to 30 days. `none` or `0` means no end.
  */
 export function durationSecs(text: string): number | 'none' {
   if (text === 'none' || text === '0') return 'none'
@@ -84,7 +83,7 @@ export function count(text: string): number {
   return Number(text)
 }
 
-/** A TCP port. */
+/** Parses a TCP port. */
 export function port(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('It must be a port, 1 to 65535.')

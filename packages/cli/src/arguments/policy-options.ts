@@ -7,14 +7,14 @@ import { UsageError } from '../verb.ts'
 
 type Rule = NonNullable<PolicyBodyInput['allow']>[number]
 
-/** What may be reached, as options say it. */
+/** The options for allowed destinations. */
 export interface PolicyOptions {
   readonly allow?: readonly Rule[]
   readonly include?: NonNullable<PolicyBodyInput['include']>
   readonly allowAllHosts?: boolean
 }
 
-/** Adds the options that write a policy out. */
+/** Adds the options of an inline policy. */
 export function addPolicyOptions(command: Command): Command {
   return command
     .option(
@@ -26,7 +26,7 @@ export function addPolicyOptions(command: Command): Command {
     .option('--allow-all-hosts', 'with --allow "*": every public host, never a private address')
 }
 
-/** The policy that options write out; null where they say nothing of one. */
+/** Returns the inline policy of the options; null if there is none. */
 export function policyOf({ allow, include, allowAllHosts }: PolicyOptions): PolicyBodyInput | null {
   if (allow === undefined && include === undefined && allowAllHosts === undefined) return null
   return {
@@ -36,7 +36,7 @@ export function policyOf({ allow, include, allowAllHosts }: PolicyOptions): Poli
   }
 }
 
-/** A policy from a file of JSON (`-`: stdin), with what options add to it. */
+/** Reads a policy from a file of JSON (`-`: stdin), and adds the options to it. */
 export async function policyFrom(file: string | undefined, options: PolicyOptions): Promise<PolicyBodyInput> {
   const written = policyOf(options)
   if (file === undefined) {
@@ -52,7 +52,7 @@ export async function policyFrom(file: string | undefined, options: PolicyOption
   }
 }
 
-/** Reads `HOST`, `HOST:PORT` or `HOST:PORT,PORT`. What a host may be is the service's to say. */
+/** Reads `HOST`, `HOST:PORT` or `HOST:PORT,PORT`. The service checks the host. */
 export function hostAndPorts(text: string): Rule {
   const match = /^([^:]+|\[[0-9a-f:/.]+\])(?::(\d{1,5}(?:,\d{1,5})*))?$/i.exec(text)
   if (match?.[1] === undefined) throw new InvalidArgumentError('It must be HOST or HOST:PORT.')

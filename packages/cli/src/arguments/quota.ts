@@ -2,15 +2,15 @@ import { isQuotaAmount, parseMiB, type QuotaName, quotaNames, type SetQuotas } f
 import { InvalidArgumentError } from 'commander'
 
 /**
- * The syntax of a quota: an amount (sizes also with a unit), `none` for no limit, `default` for the
- * service's own setting.
+ * The syntax of a quota: an amount (also with a unit, for sizes), `none` for no limit, `default`
+ * for the service's own setting.
  */
 export const quotaFlag = '-q, --quota <name=amount...>'
 
 /** The text of `--help` about quotas. */
 export const quotaHelp = `what it may have: ${quotaNames.join(', ')}; an amount, none or default`
 
-/** Collects `NAME=AMOUNT`; a later one wins. */
+/** Collects `NAME=AMOUNT`. A later one wins. */
 export function quota(text: string, before: SetQuotas = {}): SetQuotas {
   const [, name = '', amount = ''] = /^([a-z_]+)=(.+)$/.exec(text) ?? []
   if (!isQuotaName(name))

@@ -2,9 +2,9 @@ import { text as textOf } from 'node:stream/consumers'
 import { UsageError } from '../verb.ts'
 
 /**
- * Reads a secret from where other users of the machine cannot see it: a variable, a prompt without
- * echo, or stdin. Never from an argument, which every process list shows. One line end at the end
- * of stdin is not part of it.
+ * Reads a secret from a variable, a prompt without echo, or stdin, which other users of the machine
+ * cannot see. An argument is no source, because every process list shows it. One line end at the
+ * end of stdin is removed.
  */
 export async function readSecret(what: string, variable: string | undefined): Promise<string> {
   const value = await readFrom(what, variable)

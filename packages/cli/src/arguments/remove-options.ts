@@ -4,7 +4,7 @@ import { connect } from '../connect.ts'
 import { act, UsageError } from '../verb.ts'
 import { doToEach } from './do-to-each.ts'
 
-/** The option of every verb that deletes: `rm -f $(ls -q)` works where there is nothing. */
+/** The option of every verb that deletes. `rm -f $(ls -q)` works even if there is nothing. */
 export interface RemoveOptions {
   readonly force?: boolean
 }
@@ -32,10 +32,7 @@ export function addRemove(
   return command
 }
 
-/**
- * Deletes each of those that were named. `list` is the command that lists the names. Returns the
- * exit code.
- */
+/** Deletes each named thing. `list` is the command that lists the names. Returns the exit code. */
 export function removeEach(
   texts: readonly string[],
   { force = false, list }: RemoveOptions & { readonly list: string },
@@ -46,7 +43,7 @@ export function removeEach(
     try {
       return { told: await remove(text) }
     } catch (error) {
-      // With --force, gone is what was asked for.
+      // With --force, a missing thing is success.
       if (!force || !isNotThere(error)) throw error
       return { told: `${text} is not there` }
     }

@@ -7,7 +7,7 @@ type Value = number | 'unlimited'
 export type Ulimits = Readonly<Partial<Record<RlimitName, { readonly soft: Value; readonly hard: Value }>>>
 
 /**
- * Collects resource limits: `name=soft`, or `name=soft:hard`; a later one of the same name wins.
+ * Collects resource limits: `name=soft`, or `name=soft:hard`. A later one of the same name wins.
  */
 export function ulimit(text: string, before: Ulimits = {}): Ulimits {
   const [, name = '', soft = '', hard = soft] = /^(\w+)=([^:]+)(?::([^:]+))?$/.exec(text) ?? []
