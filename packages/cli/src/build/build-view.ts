@@ -2,20 +2,20 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Build, BuildLogLine, BuildStepState } from '@holt/sdk'
 import { printable } from '../output/visible.ts'
 
-/** Shows people how a build goes. */
+/** The display of a build. */
 export interface BuildView {
-  /** The build as it is now. */
+  /** Shows the present state of the build. */
   readonly status: (build: Build) => void
   readonly log: (line: BuildLogLine) => void
-  /** Says something of our own. */
+  /** Prints a message of our own. */
   readonly note: (text: string) => void
-  /** No more comes: takes away what is only for the moment. */
+  /** Ends the view, and removes its temporary lines. */
   readonly end: () => void
 }
 
 /**
- * A line of output as it would stand on a terminal: without colours, and of what was overwritten
- * only the last.
+ * Returns a line of output as a terminal would leave it: without colours, and only the last of
+ * overwritten texts.
  */
 export function plainText(message: string): string {
   const shown = stripVTControlCharacters(message).trimEnd()
@@ -23,8 +23,8 @@ export function plainText(message: string): string {
 }
 
 /**
- * Returns the steps that are counted: instructions, and not what Holt does after them, which begins
- * with the export.
+ * Returns the steps that are counted: the instructions, without Holt's own steps from the export
+ * on.
  */
 export function countedSteps(steps: readonly BuildStepState[]): readonly BuildStepState[] {
   const end = steps.findLastIndex(({ text, line }) => line === null && text === 'Export the image')
@@ -32,7 +32,7 @@ export function countedSteps(steps: readonly BuildStepState[]): readonly BuildSt
 }
 
 /**
- * `[2/5] RUN npm ci`, or `[build 2/5] RUN npm ci` in a stage that has a name. A step that is not
+ * Returns `[2/5] RUN npm ci`, or `[build 2/5] RUN npm ci` in a named stage. A step that is not
  * counted has no number.
  */
 export function stepTitle(step: BuildStepState, steps: readonly BuildStepState[]): string {
@@ -43,15 +43,15 @@ export function stepTitle(step: BuildStepState, steps: readonly BuildStepState[]
   return `[${stage}${number}/${total}] ${printable(step.text)}`
 }
 
-/** True for a line of the log that only names its step, as the steps themselves do. */
+/** Returns true for a line of the log that only names its step, as the steps themselves do. */
 export function isStepTitle({ step, message }: BuildLogLine, build: Build | null): boolean {
   const title = build?.steps.find((one) => one.step === step)?.text
   return title !== undefined && message.replace(/^\[\d+\/\d+\] | \(cached\)$/g, '') === title
 }
 
 /**
- * True for the lines of the log that repeat the reason of the failure, which is told when the build
- * has ended.
+ * Returns true for the lines of the log that repeat the reason of the failure, which is printed at
+ * the end of the build.
  */
 export function isToldAtTheEnd(level: BuildLogLine['level']): boolean {
   return level === 'error'

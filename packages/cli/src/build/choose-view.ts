@@ -3,20 +3,20 @@ import type { BuildView } from './build-view.ts'
 import { LiveView } from './live-view.ts'
 import { PlainView } from './plain-view.ts'
 
-/** How a build is shown. */
+/** The kinds of views of a build. */
 export const progressKinds = ['live', 'plain', 'quiet'] as const
 export type ProgressKind = (typeof progressKinds)[number]
 
-/** Narrower than this, a line of the live view says nothing. */
+/** The least width of a useful live view. */
 const minColumns = 40
 
-/** What suits where stderr goes to. */
+/** Returns the kind that suits stderr. */
 export function fittingKind(): ProgressKind {
   const { isTTY, columns = 0 } = process.stderr
   return isTTY && columns >= minColumns ? 'live' : 'plain'
 }
 
-/** The view of a kind. */
+/** Returns the view of a kind. */
 export function viewOf(kind: ProgressKind): BuildView {
   if (kind === 'live') return new LiveView()
   if (kind === 'plain') return new PlainView()

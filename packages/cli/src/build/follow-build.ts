@@ -17,12 +17,13 @@ export interface FollowOptions {
 }
 
 const failedExitCode = 1
-/** The end of the output that a failure is told with. */
+/** The number of output lines that are printed with a failure. */
 const keptLines = 15
 
 /**
- * Shows a build until it has ended, and answers the exit code. The first Ctrl-C cancels the build,
- * the second leaves it alone and ends us. Prints the id of the template, or with `json` the build.
+ * Shows a build until it has ended, and returns the exit code. The first Ctrl-C cancels the build.
+ * The second ends this process and leaves the build as it is. Prints the id of the template, or
+ * with `json` the build.
  */
 export async function followBuild(build: BuildHandle, options: FollowOptions): Promise<number> {
   const { interrupts, json } = options

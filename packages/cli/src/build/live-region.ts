@@ -1,6 +1,5 @@
 /**
- * The lines at the bottom of a terminal that are drawn over and over; what is done scrolls away
- * above them.
+ * The lines at the bottom of a terminal that are redrawn. Finished lines scroll away above them.
  */
 export class LiveRegion {
   readonly #stream: NodeJS.WriteStream
@@ -11,7 +10,7 @@ export class LiveRegion {
   }
 
   /**
-   * Draws the lines of now, below lines that stay. Lines are cut to the terminal; of too many the
+   * Draws the current lines, below lines that stay. Lines are cut to the terminal; of too many the
    * last stay.
    */
   draw(lines: readonly string[], above: readonly string[] = []): void {
@@ -24,8 +23,8 @@ export class LiveRegion {
   }
 
   /**
-   * Goes to where the last drawing began, and erases it. A terminal that has become narrower has
-   * wrapped it.
+   * Returns the sequence that moves to the start of the last drawing and erases it. A terminal that
+   * has become narrower has wrapped it.
    */
   #erasing(columns: number): string {
     const rows = this.#widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
@@ -42,7 +41,7 @@ const wide =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
 const zero = /\p{Mn}|\p{Me}|\p{Cf}/u
 
-/** How many columns a text takes. */
+/** Returns the number of columns of a text. */
 export function widthOf(text: string): number {
   let width = 0
   for (const char of text.replace(styles, '')) width += columnsOf(char)
@@ -55,7 +54,7 @@ function columnsOf(char: string): number {
   return wide.test(char) ? 2 : 1
 }
 
-/** A line cut to so many columns; styles take none, and end where the line is cut. */
+/** Returns a line cut to a number of columns. Styles take none, and end at the cut. */
 export function fitted(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line
   let width = 0

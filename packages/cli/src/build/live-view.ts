@@ -5,7 +5,7 @@ import { LiveRegion } from './live-region.ts'
 
 const drawEveryMs = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-/** How much of a running step's output is shown. */
+/** The number of output lines that are shown of a running step. */
 const tailLines = 6
 
 type Style = Parameters<typeof styled>[0]
@@ -16,8 +16,8 @@ const marks: Readonly<Partial<Record<BuildStepState['state'], readonly [Style, s
 }
 
 /**
- * Steps on a terminal: those that are done scroll away, the one that runs has its time and the end
- * of its output.
+ * The steps on a terminal. Finished steps scroll away. The running step has its time and the end of
+ * its output.
  */
 export class LiveView implements BuildView {
   readonly #region: LiveRegion

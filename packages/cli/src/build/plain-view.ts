@@ -2,7 +2,7 @@ import type { Build, BuildLogLine, BuildStepState } from '@holt/sdk'
 import { say } from '../output/print.ts'
 import { type BuildView, duration, isStepTitle, isToldAtTheEnd, plainText, stepTitle } from './build-view.ts'
 
-/** A line for each thing that happens, for logs and pipes. */
+/** A view with a line for each event, for logs and pipes. */
 export class PlainView implements BuildView {
   readonly #told = new Map<number, BuildStepState['state']>()
   #build: Build | null = null
@@ -14,7 +14,7 @@ export class PlainView implements BuildView {
     const tellStatus = () => {
       if (build.status !== before) say(`holt: ${build.status} ${build.name}:${build.tag}`)
     }
-    // The end comes after the steps that led to it.
+    // The end is printed after the steps that led to it.
     if (build.ended_at === null) tellStatus()
     for (const step of build.steps) this.#step(step)
     if (build.ended_at !== null) tellStatus()
@@ -34,7 +34,7 @@ export class PlainView implements BuildView {
   }
 
   end(): void {
-    // Every line stands.
+    // All lines are permanent.
   }
 
   #step(step: BuildStepState): void {
@@ -46,9 +46,7 @@ export class PlainView implements BuildView {
     say(`#${step.step} ${step.state}${time}`)
   }
 
-  /**
-   * The title of a step comes before the first that is said of it, be that its output or its state.
-   */
+  /** Prints the title of a step before its first output or state. */
   #begin(number: number): void {
     if (this.#told.has(number)) return
     const step = this.#build?.steps.find((one) => one.step === number)

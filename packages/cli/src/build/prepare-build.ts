@@ -9,7 +9,7 @@ import { say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import type { ProgressKind } from './choose-view.ts'
 
-/** Reads the Dockerfile that `-f` names, else the one of the directory. */
+/** Reads the Dockerfile in `-f`, else the one of the directory. */
 export async function readDockerfile(
   directory: string,
   file: string | undefined,
@@ -26,7 +26,7 @@ export async function readDockerfile(
   }
 }
 
-/** Everything that a build needs: the body, and what of the directory it reads is sent. */
+/** Returns all inputs of a build: the body, and the part of the directory that is sent. */
 export async function prepareBuild(
   holt: Holt,
   directory: string,
@@ -47,7 +47,7 @@ export async function prepareBuild(
   return { ...withText, context_id: sent }
 }
 
-/** Throws where a build would refuse the Dockerfile, before anything is sent or pulled. */
+/** Throws if a build would refuse the Dockerfile, before anything is sent or pulled. */
 async function requireBuildable(
   holt: Holt,
   { dockerfile, target, build_args }: CreateBuildInput & { readonly dockerfile: string },
@@ -56,7 +56,7 @@ async function requireBuildable(
   const check = await holt.templates
     .check(dropUndefined({ dockerfile, target, build_args }), { signal })
     .catch((error: unknown) => {
-      // The build itself tells what is wrong, with the key or with the Dockerfile.
+      // The build itself reports a fault of the key or the Dockerfile.
       if (error instanceof HoltError) return null
       throw error
     })

@@ -5,10 +5,7 @@ import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { isStepTitle, plainText } from './build-view.ts'
 
-/**
- * Tells why a build did not become a template: what failed, the end of its output, and what to do
- * next.
- */
+/** Prints why a build failed: the failed step, the end of its output, and the remedy. */
 export function reportFailure(
   failure: BuildFailed,
   { tail, keptLines }: { readonly tail: readonly BuildLogLine[]; readonly keptLines: number },
