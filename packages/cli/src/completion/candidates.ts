@@ -10,7 +10,7 @@ export interface Candidate {
 /** Candidates that only the service knows, by the name of their argument or option. */
 export type Sources = Readonly<Record<string, (operands: readonly string[]) => Promise<readonly Candidate[]>>>
 
-/** The candidates at the cursor, and whether files of this machine are candidates too. */
+/** The candidates at the cursor. They may include local files. */
 export interface Completion {
   readonly candidates: readonly Candidate[]
   readonly files: boolean
@@ -47,7 +47,7 @@ function mayBeTyped(value: string): boolean {
 interface Position {
   readonly command: Command
   readonly operands: readonly string[]
-  /** The option whose value comes next. */
+  /** The option that takes the next word as its value. */
   readonly option: Option | null
 }
 

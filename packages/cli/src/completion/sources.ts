@@ -4,7 +4,7 @@ import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
 import { connect } from '../connect.ts'
 import type { Candidate, Sources } from './candidates.ts'
 
-/** A person waits for this with a finger on the key. */
+/** The time limit of a completion, in milliseconds. A person waits for it after a key press. */
 const patienceMs = 1_500
 const client = () => connect({ maxRetries: 0, timeoutSecs: patienceMs / 1000 })
 
@@ -51,7 +51,8 @@ export const sources: Sources = {
 }
 
 /**
- * Keys by their names; by their ids where several have the same, or a shell would need it quoted.
+ * Returns keys by their names. A key has its id instead if several have the name, or a shell would
+ * need quotes.
  */
 async function keyNames(): Promise<Candidate[]> {
   const keys = await client().keys.list({ limit: 100 }).all()
