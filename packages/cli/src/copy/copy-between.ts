@@ -10,8 +10,7 @@ import { showTransfer } from './show-transfer.ts'
 type Remote = Extract<Location, { type: 'remote' }>
 
 /**
- * Copies within a runtime, which never leaves it, or from one runtime to another by way of this
- * machine.
+ * Copies within a runtime, without a transfer, or from one runtime to another through this machine.
  */
 export async function copyBetween(
   holt: Holt,

@@ -13,7 +13,7 @@ import { showTransfer } from './show-transfer.ts'
 type Remote = Extract<Location, { type: 'remote' }>
 type Here = Exclude<Location, Remote>
 
-/** Copies a file or a tree out of a runtime, or a file to our stdout. */
+/** Copies a file or a tree out of a runtime, or a file to stdout. */
 export async function copyFromRuntime(
   holt: Holt,
   source: Remote,
@@ -46,7 +46,10 @@ export async function copyFromRuntime(
   return info
 }
 
-/** The runtime is not trusted with a name here: one that is no plain name is refused. */
+/**
+ * Returns the name of a file. Names from a runtime are untrusted, and one that is no plain name is
+ * refused.
+ */
 function nameOf({ path }: FileInfo): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   if (name === '' || name === '.' || name === '..' || name !== basename(name))
@@ -54,7 +57,7 @@ function nameOf({ path }: FileInfo): string {
   return name
 }
 
-/** Passes bytes on and tells how many they are so far. */
+/** Passes bytes on and reports their number so far. */
 function counted(tell: (bytes: number) => void) {
   let bytes = 0
   return async function* (chunks: AsyncIterable<Uint8Array>) {
@@ -67,8 +70,8 @@ function counted(tell: (bytes: number) => void) {
 }
 
 /**
- * Writes beside the destination, then puts it in place: whole or not at all, and never over what is
- * there unless asked.
+ * Writes beside the destination and moves the whole file into place. An existing file is replaced
+ * only with `overwrite`.
  */
 async function fetchFile(files: Runtime['files'], info: FileInfo, to: string, overwrite: boolean): Promise<void> {
   await mkdir(dirname(to), { recursive: true })

@@ -12,7 +12,7 @@ type Remote = Extract<Location, { type: 'remote' }>
 type Here = Exclude<Location, Remote>
 
 /**
- * Copies a file, a tree or our stdin into a runtime. A symlink that is named itself is followed.
+ * Copies a file, a tree or stdin into a runtime. A symlink that is the source itself is followed.
  */
 export async function copyToRuntime(
   holt: Holt,

@@ -1,8 +1,8 @@
 import { Progress } from '../output/progress.ts'
 
 /**
- * Shows how far the copy of one large file is, on a terminal while it goes. `tell` counts bytes;
- * after a break it may go back.
+ * Shows the progress of one large file on a terminal. `tell` reports bytes; after a break the
+ * number may decrease.
  */
 export async function showFile<Value>(
   what: string,
@@ -11,8 +11,7 @@ export async function showFile<Value>(
 ): Promise<Value> {
   const progress = new Progress()
   const tell = (bytes: number) => {
-    // Drawing is only for the eye: it never holds up the copy. A file that is quickly there shows
-    // nothing.
+    // The display never delays the copy. A fast copy shows nothing.
     if (process.stderr.isTTY && totalBytes >= shownBytes)
       progress.update({ phase: what, done: bytes, total: totalBytes })
   }
@@ -26,5 +25,5 @@ export async function showFile<Value>(
   }
 }
 
-/** From this size on a copy takes long enough to be watched. */
+/** The size from which a copy takes long enough for a display. */
 const shownBytes = 8 * 1024 * 1024

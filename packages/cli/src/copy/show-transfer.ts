@@ -3,7 +3,7 @@ import { say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { amount, TransferLine } from './transfer-line.ts'
 
-/** Shows a transfer on a terminal while it goes, and tells at the end what was left out. */
+/** Shows a transfer on a terminal, and prints at the end which paths were left out. */
 export async function showTransfer(
   what: string,
   transfer: (onProgress: (progress: TransferProgress) => void) => Promise<TransferResult>,

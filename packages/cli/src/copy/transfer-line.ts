@@ -1,12 +1,13 @@
 import type { TransferProgress } from '@holt/sdk'
 
-/** How often the line is drawn anew. */
+/** The interval between two drawings, in milliseconds. */
 const drawEveryMs = 100
-/** The rate is of the last so long. */
+/** The window of the rate, in milliseconds. */
 const rateWindowMs = 3_000
 
 /**
- * One line on a terminal that says how far a transfer is, drawn over and over; nothing elsewhere.
+ * One line on a terminal with the progress of a transfer, which is redrawn. Nothing is printed
+ * elsewhere.
  */
 export class TransferLine {
   readonly #what: string
@@ -20,7 +21,7 @@ export class TransferLine {
     this.#stream = stream
   }
 
-  /** Tells where the transfer is. */
+  /** Shows the current progress. */
   update(progress: TransferProgress): void {
     const nowMs = performance.now()
     if (!this.#stream.isTTY || nowMs - this.#drawnMs < drawEveryMs) return
@@ -32,14 +33,14 @@ export class TransferLine {
     this.#isThere = true
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     if (this.#isThere) this.#stream.write('\r\u001b[K')
     this.#isThere = false
   }
 }
 
-/** Files and bytes of all that are known, and how many bytes a second. */
+/** Returns the files and bytes out of the known totals, and the bytes per second. */
 export function progressText(progress: TransferProgress, bytesPerSecond: number | null): string {
   const { files, bytes, totalFiles, totalBytes } = progress
   const filesText = totalFiles === null ? `${files}` : `${files} of ${totalFiles}`
@@ -54,7 +55,7 @@ function rateOf(marks: readonly { readonly ms: number; readonly bytes: number }[
   return ((last.bytes - first.bytes) * 1000) / (last.ms - first.ms)
 }
 
-/** An amount of bytes as people read it: `512 B`, `1.5 KiB`, `20 MiB`. */
+/** Formats an amount of bytes: `512 B`, `1.5 KiB`, `20 MiB`. */
 export function amount(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
