@@ -5,8 +5,8 @@ import { withoutUnknownSettings } from '../warn-of-settings.ts'
 import { daemonProgram, stateDir } from './state.ts'
 
 /**
- * Runs a verb of the service's program in the foreground, with its input and output as ours, and
- * answers its exit code.
+ * Runs a verb of the service's program in the foreground, with our input and output, and returns
+ * its exit code.
  */
 export async function runDaemonVerb(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--', daemonProgram(), ...args], {
@@ -17,7 +17,9 @@ export async function runDaemonVerb(args: readonly string[]): Promise<number> {
   return exitCode ?? 1
 }
 
-/** A setting that is not as it was when a service was started; null: not set. */
+/**
+ * A setting that has changed since a service was started. A null value means that it is not set.
+ */
 export interface ChangedSetting {
   readonly name: string
   readonly running: string | null
@@ -25,15 +27,15 @@ export interface ChangedSetting {
 }
 
 /**
- * The settings of an environment that are others than those of the service that runs, and where
- * none runs than those of the last one.
+ * The settings of an environment that differ from those of the running service or, if none runs, of
+ * the last one.
  */
 export interface ChangedSettings {
   readonly changed: readonly ChangedSetting[]
   readonly since_last_start: readonly ChangedSetting[]
 }
 
-/** Compares the settings of `env`. Throws with what the program says where a setting is wrong. */
+/** Compares the settings of `env`. Throws with the program's message if a setting is wrong. */
 export async function compareSettings(env: NodeJS.ProcessEnv): Promise<ChangedSettings> {
   const args = ['--disable-warning=ExperimentalWarning', '--', daemonProgram(), 'settings']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })

@@ -3,30 +3,30 @@ import { once } from 'node:events'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { daemonProgram, logPath, stateDir } from './state.ts'
 
-/** How a service is started. */
+/** The options for starting a service. */
 export interface StartOptions {
   readonly port: number
   readonly isolation?: string | undefined
 }
 
-/** A service that was started: whether its process has ended, and what it wrote. */
+/** A started service: the end of its process, and its output. */
 export interface StartedDaemon {
   readonly pid: number
-  /** Null while it runs. */
+  /** Returns the way in which it ended; null while it runs. */
   readonly ended: () => string | null
-  /** What it has written since the start, the last lines of it. */
+  /** Returns the last lines of its output since the start. */
   readonly lastWords: () => Promise<string>
 }
 
 const wordsShown = 20
 
 /**
- * The space for young objects is kept small: streams make much that is old within a millisecond,
- * and by default V8 lets a hundred MiB of it gather before it looks.
+ * The flags keep the space for young objects small. Streams make many objects that are garbage
+ * within a millisecond. By default V8 lets a hundred MiB of them gather before a collection.
  */
 const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8']
 
-/** Starts the service apart from this process: it outlives the terminal, and writes to its log. */
+/** Starts the service apart from this process. It outlives the terminal, and writes to its log. */
 export async function startDaemon({ port, isolation }: StartOptions): Promise<StartedDaemon> {
   await mkdir(stateDir(), { recursive: true, mode: 0o700 })
   await using log = await open(logPath(), 'a', 0o600)
@@ -43,8 +43,8 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
 }
 
 /**
- * What a service that is started so has its settings from; without a port that of the environment,
- * or its own default.
+ * Returns the environment of a service that is started so. Without `port`, the environment's own or
+ * the service's default applies.
  */
 export function environmentOf({ port, isolation }: { port?: number | undefined; isolation?: string | undefined }) {
   return {

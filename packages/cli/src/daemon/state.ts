@@ -3,32 +3,32 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the service keeps everything unless told otherwise. */
+/** The default state directory of the service. */
 export const defaultStateDir = '/var/lib/holt'
 
-/** The directory in which the service keeps everything. */
+/** Returns the state directory of the service. */
 export function stateDir(): string {
   return process.env.HOLT_STATE_DIR || defaultStateDir
 }
 
-/** Where the words of a service go that `holt up` has started. */
+/** Returns the path of the log of a service that `holt up` started. */
 export function logPath(): string {
   return join(stateDir(), 'holtd.log')
 }
 
-/** The port the service listens on unless told otherwise. */
+/** Returns the port of the service, from HOLT_PORT or the default. */
 export function defaultPort(): number {
   return Number(process.env.HOLT_PORT || 4658)
 }
 
-/** The service's program. HOLT_DAEMON names it where a package has put it elsewhere. */
+/** Returns the path of the service's program. A package that puts it elsewhere sets HOLT_DAEMON. */
 export function daemonProgram(): string {
   return process.env.HOLT_DAEMON || fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url))
 }
 
 /**
- * The service that runs over this state directory; null when none does. A pid that another process
- * has now does not count.
+ * Returns the service that runs over this state directory; null if none does. A pid that belongs to
+ * another process now does not count.
  */
 export async function findDaemon(): Promise<{ readonly pid: number } | null> {
   const { pid, start_time } = await readNoted('holtd.pid')
@@ -37,16 +37,16 @@ export async function findDaemon(): Promise<{ readonly pid: number } | null> {
 }
 
 /**
- * Whether a service has ever been started over this state directory, so that there are settings to
- * compare with.
+ * Returns true if a service was ever started over this state directory, so that there are settings
+ * to compare with.
  */
 export function wasStarted(): boolean {
   return existsSync(join(stateDir(), 'running.json'))
 }
 
 /**
- * The unit of systemd that runs the service, or has run one that did not end in order: it starts
- * the next one. Null: there is none.
+ * Returns the systemd unit of a service that runs, or that did not end in order. The unit starts
+ * the next service. Null if there is none.
  */
 export async function findUnit(): Promise<string | null> {
   const { unit } = await readNoted('holtd.pid')
@@ -54,7 +54,7 @@ export async function findUnit(): Promise<string | null> {
 }
 
 /**
- * Where the words of the last service are: a file, or for a unit of systemd the command that shows
+ * Returns the place of the last service's log: a file, or for a systemd unit the command that shows
  * its journal.
  */
 export async function logPlace(): Promise<string> {
@@ -63,8 +63,8 @@ export async function logPlace(): Promise<string> {
 }
 
 /**
- * The unit of systemd that has run the last service, also where it was stopped in order. Null: none
- * has.
+ * Returns the systemd unit of the last service, even if that was stopped in order; null if there is
+ * none.
  */
 export async function lastUnit(): Promise<string | null> {
   const { unit } = await readNoted('running.json')
@@ -72,8 +72,8 @@ export async function lastUnit(): Promise<string | null> {
 }
 
 /**
- * What the service has written of itself: in `holtd.pid` while it runs, in `running.json` also when
- * it was stopped. Nothing where it has not, or where that cannot be read.
+ * Reads the service's record of itself: `holtd.pid` while it runs, `running.json` also after a
+ * stop. Returns an empty record if the file is missing or is not JSON.
  */
 async function readNoted(
   name: 'holtd.pid' | 'running.json',
@@ -86,7 +86,10 @@ async function readNoted(
   }
 }
 
-/** Whether exactly this process still runs. */
+/**
+ * Returns the start time of a process, which together with its pid identifies it; null if it has
+ * ended.
+ */
 export async function startTimeOf(pid: number): Promise<string | null> {
   try {
     // Field 22 of proc_pid_stat(5), counted after the name, which may contain anything. A zombie

@@ -1,13 +1,16 @@
 import { startTimeOf } from './state.ts'
 
 /**
- * The service writes nothing at its end that it could lose, so it gets no longer than a person
- * likes to wait.
+ * The time that the service has to end, in milliseconds. It writes nothing at its end that could be
+ * lost, so the limit is short.
  */
 const politeMs = 10_000
 const pollMs = 25
 
-/** Stops a process: asks it, and kills it when it has not ended in time. Answers how it went. */
+/**
+ * Stops a process with a signal, and kills it if it has not ended in time. Returns the way in which
+ * it ended.
+ */
 export async function stopProcess(pid: number): Promise<'ended' | 'killed'> {
   const startTime = await startTimeOf(pid)
   if (startTime === null) return 'ended'

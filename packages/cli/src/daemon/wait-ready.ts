@@ -3,27 +3,27 @@ import { type Holt, HoltConnectionError, HoltError, type Readiness, type Templat
 import { Progress } from '../output/progress.ts'
 import { printable } from '../output/visible.ts'
 
-/** Often enough to look alive, seldom enough to cost nothing. */
+/** The pause between two polls, in milliseconds. */
 const pollMs = 200
 /**
- * The base template takes minutes where everything has to be fetched; a service that is silent
- * about it this long is stuck.
+ * The longest wait, in milliseconds. The base template takes minutes if everything must be fetched.
+ * A service that is not ready after this time is stuck.
  */
 const longestWaitMs = 45 * 60_000
 
 /** The service to wait for, and the signs that it will not become ready. */
 export interface WaitOptions {
-  /** Makes the client; null while there are no credentials yet. */
+  /** Returns the client; null while there are no credentials yet. */
   readonly connect: () => Holt | null
-  /** Throws when the service has ended. */
+  /** Throws if the service has ended. */
   readonly checkAlive: () => Promise<void>
-  /** Failures of templates before this moment are of an earlier start. */
+  /** The moment of the start. Earlier failures of templates belong to an earlier start. */
   readonly since: number
-  /** Ends the wait, which throws then. */
+  /** The signal that ends the wait, which then throws. */
   readonly signal: AbortSignal
 }
 
-/** Waits until runtimes can be made, and shows meanwhile how far the base template is. */
+/** Waits until runtimes can be made, and shows the progress of the base template meanwhile. */
 export async function waitReady(options: WaitOptions): Promise<Readiness> {
   const { signal } = options
   const progress = new Progress('Making the base template, which takes a minute or two, the first time only:')
@@ -75,7 +75,7 @@ function showTemplates(templates: readonly TemplateData[] | null, since: number,
   progress.update({ phase: printable(phase), done, total })
 }
 
-/** The answer; null while the service does not answer yet, or is busy starting. */
+/** Returns the answer; null while the service does not answer yet, or is busy starting. */
 async function answerOf<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
   try {
     return await asked
