@@ -1,5 +1,5 @@
 /**
- * The id of the bundle that this program runs from, which the bundler inserts. Null: it runs from
+ * The id of the bundle that contains this program, which the bundler inserts. Null if it runs from
  * its sources.
  */
 export const bundleId: string | null = null

@@ -4,19 +4,20 @@ import { say } from './output/print.ts'
 import { printable } from './output/visible.ts'
 
 /**
- * Retries that a person at a terminal does not notice, and that bridge a restart of the service.
+ * The number of retries. A person at a terminal does not notice them, and they bridge a restart of
+ * the service.
  */
 const retries = 3
 
-/** A person notices a wait from here on. */
+/** The shortest wait that is reported, in milliseconds. */
 const toldFromMs = 1_000
 
-/** Makes the client that the environment and the state directory name. */
+/** Returns the client for the environment and the state directory. */
 export function connect(options: HoltOptions = {}): Holt {
   return new Holt({ maxRetries: retries, fetch: fetchOverHttp, onRetry: tellOfWait, ...options })
 }
 
-/** Says what a command waits for, and for how long. */
+/** Prints the reason and the length of a wait. */
 function tellOfWait({ error, delayMs }: Retry): void {
   if (delayMs < toldFromMs) return
   const why = error instanceof Error ? error.message : String(error)

@@ -8,18 +8,18 @@ import { printable } from './output/visible.ts'
 import { shellWord } from './shell/shell-word.ts'
 
 /**
- * A create takes less time, unless the service is busy or does not answer. The wait for it may be
- * minutes.
+ * The time after which a create is reported as slow, in milliseconds. It takes less unless the
+ * service is busy or does not answer.
  */
 const silentMs = 5_000
 
-/** The end of the output that a failure is told with. */
+/** The number of output lines that are printed with a failure. */
 const keptLines = 15
 
 /**
- * Creates a runtime. Where its template has to be built before, the build is shown. Null where that
- * came to nothing, which has been told: the build failed, or Ctrl-C ended the wait for it. Only
- * that wait can be interrupted, and the build goes on.
+ * Creates a runtime. If its template must be built first, the build is shown. Returns null after a
+ * reported failure: the build failed, or Ctrl-C ended the wait for it. Only that wait can be
+ * interrupted, and the build continues.
  */
 export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime | null> {
   const stop = new AbortController()
@@ -45,10 +45,7 @@ export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime |
   }
 }
 
-/**
- * A build as people see it, from the first that is heard of it, and the signals that end the wait
- * for it.
- */
+/** The view of a build, from its first status on, and the signals that end the wait for it. */
 class ShownBuild {
   readonly #kind = fittingKind()
   readonly #onInterrupt: () => void
@@ -66,7 +63,7 @@ class ShownBuild {
     return this.#id
   }
 
-  /** The lines that the view has not left on the screen. */
+  /** The lines that are not on the screen any more. */
   get tail(): readonly BuildLogLine[] {
     return this.#kind === 'plain' ? [] : this.#lines
   }
@@ -96,7 +93,7 @@ class ShownBuild {
     this.#interrupts = new Interrupts()
     this.#interrupts.passOn(async () => this.#onInterrupt())
     this.#view = viewOf(this.#kind)
-    // Lines may come before the build is first heard of.
+    // Lines may arrive before the first status of the build.
     for (const line of this.#lines) this.#view.log(line)
   }
 }

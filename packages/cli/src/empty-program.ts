@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { version } from './version.ts'
 
-/** The first page of the documentation: that of the release, the package or the clone that runs. */
+/** The first page of the documentation of this release, package or clone. */
 const readme = fileURLToPath(new URL('../../../README.md', import.meta.url))
 
 const environment = `
@@ -17,14 +17,14 @@ Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: th
 
 Documentation: ${readme}`
 
-/** Makes the program without its verbs. */
+/** Returns the program without its verbs. */
 export function emptyProgram(): Command {
   return (
     new Command('holt')
       .description('Runs code that an agent wrote, safely, on your own machine.')
       .version(version, '-V, --version')
       .enablePositionalOptions()
-      // src/usage tells errors of the command line, as it knows the words of other tools.
+      // src/usage prints errors of the command line, because it knows the words of other tools.
       .configureOutput({ outputError: () => undefined })
       .exitOverride()
       .addHelpText('after', environment)

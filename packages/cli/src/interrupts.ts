@@ -5,12 +5,12 @@ export const interruptedExitCode = 130
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Passed = (typeof signals)[number]
-/** Takes a signal that came, and how many have come with it. */
+/** Handles a signal. `count` is the number of signals so far. */
 type Receiver = (signal: Passed, count: number) => Promise<void>
 
 /**
- * Holds back the signals that would end us, so that what was begun can be finished or passed on. A
- * third one ends us.
+ * Holds back the signals that would end this process, so that work can be finished or the signals
+ * passed on. A third signal ends it.
  */
 export class Interrupts implements Disposable {
   #count = 0
@@ -22,7 +22,7 @@ export class Interrupts implements Disposable {
     for (const { signal, listener } of this.#listeners) process.on(signal, listener)
   }
 
-  /** The first signal that came; null when none did. */
+  /** The first signal; null if there was none. */
   get first(): Passed | null {
     return this.#first
   }
@@ -32,7 +32,7 @@ export class Interrupts implements Disposable {
     return this.#first === 'SIGINT' ? interruptedExitCode : 0
   }
 
-  /** Gives each signal to a receiver from now on, those that came before as well. */
+  /** Passes each signal to a receiver from now on, including earlier ones. */
   passOn(receiver: Receiver): void {
     this.#receiver = receiver
     if (this.#first !== null) void receiver(this.#first, this.#count)

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { bundleId } from './bundle-id.ts'
 
-/** Older bundles whose compiled code is kept, for programs that still run. */
+/** The number of older bundles whose compiled code is kept, for programs that still run. */
 const keptBundles = 2
 
 /**
@@ -17,7 +17,7 @@ export function keepCompiledCode(): void {
   try {
     enableCompileCache(makeFolder(bundleId))
   } catch {
-    // The program also runs without the cache: it is compiled anew.
+    // Without the cache the program runs as well; it is compiled again.
   }
 }
 

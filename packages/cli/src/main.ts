@@ -3,9 +3,9 @@ import { version } from './version.ts'
 const args = process.argv.slice(2)
 const [only, ...others] = args
 
-// Asked often by scripts, and needs nothing of the rest.
+// Scripts ask for the version often, and it needs nothing of the rest.
 if (others.length === 0 && (only === '--version' || only === '-V')) {
-  // A reader that has left is no failure.
+  // A reader that has closed the pipe is no failure.
   process.stdout.on('error', () => {})
   process.stdout.write(`${version}\n`)
 } else {

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { say } from './output/print.ts'
 
 /**
- * Opens an address with the program that this machine has for that. Where it has none, that is
- * said, and the address stands on the screen.
+ * Opens an address with this machine's program for that. If there is none, it prints a message; the
+ * address is on the screen.
  */
 export function openInBrowser(url: string): void {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open'

@@ -3,7 +3,7 @@ import { emptyProgram } from './empty-program.ts'
 import { loadVerb } from './verbs.ts'
 
 /**
- * Makes the program for a command line: with its one verb or, if it names none, with the outlines
+ * Returns the program for a command line: with its one verb or, if it names none, with the outlines
  * of all.
  */
 export async function buildProgram(args: readonly string[]): Promise<Command> {

@@ -8,29 +8,27 @@ import { OutputTail, tellOfDenials } from './tell-of-denials.ts'
 import { tellOfPauses } from './tell-of-pauses.ts'
 import { holtFailedExitCode } from './verb.ts'
 
-/** The exit code of a command that took longer than it was allowed. */
+/** The exit code of a command that exceeded its time limit. */
 const timedOutExitCode = 124
 
 /**
  * The exit code of a shell for an end by SIGPIPE: the end of a local command whose output has no
- * reader any more.
+ * reader.
  */
 export const brokenPipeExitCode = 141
 
-/**
- * The exit codes of a shell for a program that cannot be executed, and for one that is not found.
- */
+/** The exit codes of a shell for a program that cannot be executed, and for a missing one. */
 const programExitCodes: Readonly<Record<string, number>> = { program_not_executable: 126, program_not_found: 127 }
 
-/** The exit code for the shell where the command did not run. */
+/** Returns the exit code for the shell if the command did not run. */
 export function failureExitCode(error: unknown): number {
   const reason = error instanceof HoltError ? error.details?.reason : undefined
   return programExitCodes[String(reason)] ?? holtFailedExitCode
 }
 
 /**
- * Runs something with a command. Where that is a shell line in one argument, the error for a
- * program of that name says how a line is run.
+ * Runs work with a command. If the command is a shell line in one argument, the error for a missing
+ * program explains how to run a line.
  */
 export async function explainingLines<Result>(
   argv: readonly string[],
@@ -52,22 +50,25 @@ function detailsOf({ details }: HoltError) {
   return details === undefined ? {} : { details }
 }
 
-/** A command that is run as if it were here. */
+/** A command that runs as if it were local. */
 export interface Attached {
   readonly runtime: Runtime
-  /** A text is run by the shell, a list as it is. */
+  /** The shell runs a text; a list is run directly. */
   readonly command: string | readonly string[]
   readonly options: CommandOptions
   readonly interrupts: Interrupts
-  /** Pass on what is typed here as well. */
+  /** True if typed input is passed on as well. */
   readonly interactive?: boolean
-  /** The runtime was made for this command: all that its network log has is the command's. */
+  /**
+   * True if the runtime was made for this command. Then all of its network log belongs to the
+   * command.
+   */
   readonly isOwn?: boolean
 }
 
 /**
- * Runs a command with its output on ours, what is piped to us on its stdin, and our signals passed
- * on: the first as it is, a second kills. Answers the exit code for the shell.
+ * Runs a command with its output on ours, and passes on piped stdin and signals. The first signal
+ * is passed unchanged; a second kills. Returns the exit code for the shell.
  */
 export async function runAttached(attached: Attached): Promise<number> {
   const { runtime, command, options, interrupts, interactive = false } = attached
@@ -109,7 +110,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   return exitCode === 0 ? holtFailedExitCode : exitCode
 }
 
-/** Says what the network policy had to do with a failure. */
+/** Prints the part of the network policy in a failure. */
 async function tellWhy(
   { runtime, isOwn = false }: Attached,
   { commandId, output }: { readonly commandId: string; readonly output: OutputTail },
@@ -118,7 +119,7 @@ async function tellWhy(
   await reach(runtime, commandId, ({ started_at }) => tellOfDenials({ runtime, startedAt: started_at, output }))
 }
 
-/** The exit code for the shell: the command's own where it is known. */
+/** Returns the exit code for the shell: the command's own, if known. */
 export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean } | undefined): number {
   if (exit?.timed_out === true) {
     say('holt: the command took longer than its time limit and was killed')
@@ -129,7 +130,7 @@ export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean 
   return holtFailedExitCode
 }
 
-/** A session takes over nothing from a command that did not come to its shell's end. */
+/** Reports that the session kept nothing of a command that did not reach the end of its shell. */
 export function tellNotKept(): void {
   say('holt: the command did not end its shell itself, so the session is as it was before it')
 }
@@ -140,7 +141,7 @@ export function tellOutOfMemory({ memory_mib }: Pick<Runtime, 'memory_mib'>): vo
   say(`holt: create a runtime with more memory: --memory ${2 * memory_mib}MiB`)
 }
 
-/** Does something to the command that runs for us, if it still does. */
+/** Acts on the running command of this process, if it still runs. */
 async function reach(
   runtime: Runtime,
   commandId: string,
@@ -149,28 +150,25 @@ async function reach(
   try {
     await act(await runtime.commands.get(commandId))
   } catch (error) {
-    // A command that has ended meanwhile needs no signal; anything else the stream itself will
-    // meet.
+    // An ended command needs no signal. The stream meets any other failure itself.
     if (!(error instanceof HoltError)) throw error
   }
 }
 
-/**
- * Passes on what is piped to us, until its end, or until the command has ended or no longer reads.
- */
+/** Passes on piped input, until its end, or until the command has ended or no longer reads. */
 async function pipeStdin(runtime: Runtime, commandId: string, signal: AbortSignal): Promise<void> {
   try {
     const command = await runtime.commands.get(commandId, { signal })
     await command.pipeStdin(process.stdin, { signal })
   } catch (error) {
-    // An ended command is what the stream tells; a closed stdin is the command's own business, as a
-    // broken pipe is here.
+    // The stream reports an ended command. A closed stdin is the command's own choice, like a
+    // broken pipe here.
     if (signal.aborted || (error instanceof HoltError && error.details?.reason === 'stdin_closed')) return
     say(`holt: stdin could not be passed on: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-/** A pipe, a file or a socket is passed on; a terminal and /dev/null are not. */
+/** Returns true for a pipe, a file or a socket, false for a terminal and /dev/null. */
 function stdinIsPiped(): boolean {
   try {
     return !fstatSync(0).isCharacterDevice()

@@ -6,15 +6,15 @@ import { inKnownNumber } from './usage/plurals.ts'
 import { ExitStatus, UsageError } from './verb.ts'
 import { warnOfSettings } from './warn-of-settings.ts'
 
-/** The exit code of a command line that is wrong. */
+/** The exit code of a wrong command line. */
 const usageExitCode = 2
 
-/** Runs one command line and answers the exit code. */
+/** Runs one command line and returns the exit code. */
 export async function runCli(given: readonly string[]): Promise<number> {
   ignoreClosedPipes()
   const args = inKnownNumber(given)
   const program = await buildProgram(args)
-  // A shell that completes a word shows what is written beside the word.
+  // A shell that completes a word displays any message beside it.
   if (args[0] !== '__complete') await warnOfSettings()
   try {
     await program.parseAsync([...args], { from: 'user' })
@@ -29,7 +29,7 @@ export async function runCli(given: readonly string[]): Promise<number> {
   }
 }
 
-/** Tells what is wrong with a command line; the help, commander has printed. */
+/** Prints the fault of a command line. commander has already printed the help. */
 async function endOf(
   error: CommanderError,
   refused: { readonly args: readonly string[]; readonly program: Command },

@@ -2,7 +2,9 @@ import type { NetworkLogItem, Runtime } from '@holt/sdk'
 import { say } from './output/print.ts'
 import { printable } from './output/visible.ts'
 
-/** Time for which a failed command may wait for its reason in the network log. */
+/**
+ * The time for which a failed command may wait for its reason in the network log, in milliseconds.
+ */
 const logTimeoutMs = 5_000
 
 /** The most by which the clocks of a runtime and the service may differ. */
@@ -11,10 +13,12 @@ const clockMarginMs = 1_000
 /** The most names in the suggestion. */
 const maxNames = 3
 
-/** The end of its output in which a command tells why it failed: characters. */
+/** The characters at the end of the output in which a command reports its failure. */
 const tailLength = 8_192
 
-/** How programs say that a host cannot be reached: libc, curl, git, apt, pip, Node, Go, Java. */
+/**
+ * The messages of programs about an unreachable host: libc, curl, git, apt, pip, Node, Go, Java.
+ */
 const unreachedWords =
   /could not resolve|name resolution|temporary failure resolving|name or service not known|unable to resolve|EAI_AGAIN|ENOTFOUND|ENETUNREACH|network is unreachable|no such host|UnknownHostException/i
 
@@ -44,15 +48,16 @@ export class OutputTail {
     this.#text = (this.#text + text).slice(-tailLength)
   }
 
-  /** True if the command says in it that it could not reach a host. */
+  /** True if the output says that a host could not be reached. */
   get tellsOfNetwork(): boolean {
     return unreachedWords.test(this.#text)
   }
 }
 
 /**
- * Prints in one line what the network policy denied while a failed command ran; or, if the runtime
- * has no network and the command complains of that, how it gets one. Else prints nothing.
+ * Prints in one line which connections the network policy denied while a failed command ran. If the
+ * runtime has no network and the command complains of that, prints how to get one. Otherwise prints
+ * nothing.
  */
 export async function tellOfDenials({ runtime, startedAt, output }: FailedCommand): Promise<void> {
   if (runtime.network_policy === null) {
@@ -75,7 +80,10 @@ function labelOf({ name, runtime_id }: Runtime): string {
   return name ?? runtime_id
 }
 
-/** Returns how a runtime gets a network. Null: the next one, with options of its create. */
+/**
+ * Returns the advice on how a runtime gets a network. If `label` is null, the advice is for the
+ * next runtime, with options of its create.
+ */
 function noNetworkLine(label: string | null): string {
   const how = label === null ? 'add' : `holt net set ${label}`
   return `the runtime has no network: ${how} --allow HOST, or --include npm (pypi, github, debian)`

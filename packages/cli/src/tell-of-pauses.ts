@@ -5,14 +5,14 @@ import { shellWord } from './shell/shell-word.ts'
 
 /** The interval of checks for a pause by another client. */
 const lookEveryMs = 30_000
-/** A deadline that has come takes the service this long to act on. */
+/** The time that the service takes to act on a deadline, in milliseconds. */
 const afterDeadlineMs = 2_000
 const paused: readonly RuntimeState[] = ['pausing', 'paused']
 
 /**
- * Tells whoever waits for a command that it stands still, as its runtime is paused: nothing else
- * would say so, and what was begun goes on when it is resumed. Looking does not resume it. Ends
- * with the signal.
+ * Prints that a command is stopped because its runtime is paused. No other message would report it,
+ * and the command continues after a resume. The checks do not resume the runtime. Ends with the
+ * signal.
  */
 export async function tellOfPauses(runtime: Runtime, signal: AbortSignal): Promise<void> {
   let told = false

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 
-/** The command line is wrong in a way that only the verb can see. */
+/** The error for a wrong command line that only the verb can detect. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Ends the CLI with an exit code; `cause`, a failure of `command`, is told to the user first. */
+/** Ends the CLI with an exit code. `cause`, a failure of `command`, is printed first. */
 export class ExitStatus extends Error {
   override readonly name = 'ExitStatus'
   readonly exitCode: number
@@ -17,11 +17,11 @@ export class ExitStatus extends Error {
   }
 }
 
-/** The exit code of a verb that failed, and of `run` and `exec` where Holt itself failed. */
+/** The exit code of a failed verb, and of `run` and `exec` if Holt itself failed. */
 const failedExitCode = 1
 export const holtFailedExitCode = 125
 
-/** Lets a verb answer its exit code, and turns what it throws into one. */
+/** Lets a verb return its exit code, and turns its errors into one. */
 export function act<Args extends unknown[]>(
   command: Command,
   verb: (...args: Args) => Promise<number | undefined>,

@@ -2,7 +2,7 @@ import { knownSettings, maxMisspelt, unknownSettings, unknownSettingWarning } fr
 import { say, styled } from './output/print.ts'
 import { printable } from './output/visible.ts'
 
-/** Warns of each variable that begins with `HOLT_` and that nothing reads. */
+/** Warns of each unknown variable that begins with `HOLT_`. */
 export async function warnOfSettings(): Promise<void> {
   const unknown = unknownSettings(process.env)
   if (unknown.length === 0) return
@@ -13,10 +13,7 @@ export async function warnOfSettings(): Promise<void> {
   }
 }
 
-/**
- * Returns the environment without the variables that were warned of, for a program that would warn
- * again.
- */
+/** Returns the environment without the unknown variables, for a program that would warn again. */
 export function withoutUnknownSettings(): NodeJS.ProcessEnv {
   const unknown = new Set(unknownSettings(process.env))
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !unknown.has(name)))

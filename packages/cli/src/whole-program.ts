@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { emptyProgram } from './empty-program.ts'
 import { verbGroups } from './verbs.ts'
 
-/** Makes the program with every verb, which loads the code of all. */
+/** Returns the program with every verb, which loads the code of all. */
 export async function buildWholeProgram(): Promise<Command> {
   const program = emptyProgram()
   for (const [title, verbs] of Object.entries(verbGroups)) {
