@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** The fields of the API that options have another name for. */
+/** The fields of the API that have another name as options. */
 const otherNames: Readonly<Record<string, string>> = {
   timeout_secs: 'timeout',
   idle_timeout_secs: 'idle-timeout',
@@ -15,15 +15,15 @@ const otherNames: Readonly<Record<string, string>> = {
   network_policy: 'network',
 }
 
-/** Fields that are the same option wherever they are. */
+/** The fields that are the same option in every request. */
 const known: ReadonlySet<string> = new Set(
   'timeout on-timeout idle-timeout no-auto-resume from-snapshot snapshot name cpu memory disk isolation'.split(' '),
 )
 
 /**
- * The option or argument that a field of a request comes from: `--name` for `/name`, `--quota
- * runtimes` for `/quotas/runtimes`, `url` for `/url` where the verb takes that as an argument. A
- * field that is none stays the JSON pointer that it is.
+ * Returns the option or argument of a field of a request: `--name` for `/name`, `--quota runtimes`
+ * for `/quotas/runtimes`. For `/url` it is `url` if the verb takes that as an argument. A field
+ * without an option stays a JSON pointer.
  */
 export function argumentOf(pointer: string, command?: Command): string {
   const parts = pointer
@@ -31,8 +31,7 @@ export function argumentOf(pointer: string, command?: Command): string {
     .split('/')
     .slice(1)
   for (const [at, part] of parts.entries()) {
-    // A policy that is written out is made of other options than the one that names a stored
-    // policy.
+    // An inline policy consists of other options than the one that names a stored policy.
     const found = part === 'network_policy' && at + 1 < parts.length ? null : nameOf(part, command)
     const rest = parts.slice(at + 1).filter((one) => !/^\d+$/.test(one))
     if (found !== null) return [found, ...rest.map(unescaped)].join(' ')
@@ -49,7 +48,7 @@ function nameOf(field: string, command: Command | undefined): string | null {
   return command.registeredArguments.some((one) => one.name() === argument) ? argument : null
 }
 
-/** A part of a JSON pointer as it was (RFC 6901). */
+/** Returns a part of a JSON pointer without its escapes (RFC 6901). */
 function unescaped(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~')
 }

@@ -44,7 +44,7 @@ function hasCredentials(): boolean {
   }
 }
 
-/** Commands to type next, for codes whose API hint speaks of requests. */
+/** The commands to type next, for codes whose API hint is about requests. */
 const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
   build_not_found: 'See which there are: holt template builds',

@@ -1,10 +1,13 @@
-/** When a key ends: `never`, the moment, or that it has ended. */
+/** Returns the end of a key as text: `never`, the moment, or that it has expired. */
 export function expiryText(expiresAt: string | null, now: number = Date.now()): string {
   if (expiresAt === null) return 'never'
   return Date.parse(expiresAt) <= now ? `expired ${expiresAt}` : expiresAt
 }
 
-/** Until when the secret from before a rotation works as well; empty where it does not. */
+/**
+ * Returns the moment until which the secret from before a rotation works; empty if it does not
+ * work.
+ */
 export function overlapText(previousUntil: string | null, now: number = Date.now()): string {
   return previousUntil === null || Date.parse(previousUntil) <= now ? '' : `works until ${previousUntil}`
 }

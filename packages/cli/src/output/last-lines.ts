@@ -1,4 +1,4 @@
-/** Bytes of one of a command's streams. */
+/** A piece of one of a command's streams. */
 interface Piece {
   readonly stream: NodeJS.WriteStream
   readonly bytes: Uint8Array
@@ -7,13 +7,13 @@ interface Piece {
 const lineFeed = 0x0a
 
 /**
- * Keeps the last lines of what is added, of all streams together in the order that they came in. A
- * line without its end counts as one.
+ * Keeps the last lines of all streams together, in the order of their arrival. A line without an
+ * end counts as one.
  */
 export class LastLines {
   readonly #count: number
   readonly #pieces: Piece[] = []
-  /** The line ends in the pieces. */
+  /** The number of line ends in the pieces. */
   #ends = 0
 
   constructor(count: number) {
@@ -24,7 +24,7 @@ export class LastLines {
     if (piece.bytes.length === 0) return
     this.#pieces.push(piece)
     this.#ends += endsIn(piece.bytes)
-    // A whole piece goes as soon as enough lines follow it, so that a long output takes no more
+    // A piece is removed as soon as enough lines follow it. A long output therefore takes no more
     // memory than its end.
     for (let [first] = this.#pieces; first !== undefined; [first] = this.#pieces) {
       const rest = this.#ends - endsIn(first.bytes)

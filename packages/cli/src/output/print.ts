@@ -34,14 +34,14 @@ export function styledData(style: Style, text: string): string {
 }
 
 /**
- * Our own streams whose readers have left. Node itself forgets this: it recreates a standard stream
- * after every error.
+ * The standard streams whose readers have left. Node does not keep this state: it recreates a
+ * standard stream after every error.
  */
 const unread = new Set<NodeJS.WriteStream>()
 
 /**
- * Ignores closed pipes. A reader such as `head` closes the pipe when it has seen enough, and
- * writing on is no failure.
+ * Ignores closed pipes. A reader such as `head` closes the pipe when it has read enough, and later
+ * writes are no failure.
  */
 export function ignoreClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {

@@ -6,7 +6,7 @@ import { printable } from './visible.ts'
 const minColumns = 60
 
 const barColumns = 30
-/** Drawn one after another, so that a long step is seen to go on. */
+/** The frames of the animation, which shows that a long step still runs. */
 const frames = ['◒', '◐', '◓', '◑']
 const frameMs = 120
 
@@ -20,8 +20,8 @@ interface Step {
 /**
  * Shows the progress of a long job on stderr: one bar on a terminal, and otherwise a plain line for
  * each phase and quarter. The percentage only rises, and ends at 100 on success. A job that ends
- * before it was shown prints nothing. The terminal's input is left alone, so that Ctrl-C is a
- * signal as everywhere.
+ * before its first drawing prints nothing. The terminal's input is not used, so Ctrl-C stays a
+ * signal.
  */
 export class Progress {
   readonly #title: string
@@ -59,7 +59,7 @@ export class Progress {
   }
 }
 
-/** One line of a terminal that is drawn again and again until it ends. */
+/** One line of a terminal that is redrawn until it ends. */
 class Bar {
   readonly #region: LiveRegion
   readonly #timer = setInterval(() => this.#draw(), frameMs).unref()

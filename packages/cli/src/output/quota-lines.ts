@@ -2,8 +2,8 @@ import { type QuotaName, type Quotas, type QuotaUse, quotaNames, usualBurst } fr
 import { bytes, mib } from './table.ts'
 
 /**
- * A quota, how much of it is used (sizes rounded) and how much there may be (exactly, as `--quota`
- * takes it), for people.
+ * A quota for people: its name, its use (sizes rounded) and its limit (exact, in the form of
+ * `--quota`).
  */
 export interface QuotaLine {
   readonly name: QuotaName
@@ -11,7 +11,7 @@ export interface QuotaLine {
   readonly limit: string
 }
 
-/** Every quota, in the order of the API. */
+/** Returns every quota, in the order of the API. */
 export function quotaLines(quotas: Quotas, use: QuotaUse): readonly QuotaLine[] {
   return quotaNames.map((name) => {
     const limit = quotas[name]
@@ -24,7 +24,9 @@ export function quotaLines(quotas: Quotas, use: QuotaUse): readonly QuotaLine[] 
   })
 }
 
-/** What holds where a quota is not set. A burst that is not is a second's worth of requests. */
+/**
+ * Returns the text for a quota without a value. The default burst is the requests of one second.
+ */
 function unlimited(name: QuotaName, { requests_per_sec: perSec }: Quotas): string {
   return name === 'request_burst' && perSec !== null ? `${usualBurst(perSec)} (a second's worth)` : 'no limit'
 }
@@ -36,20 +38,21 @@ function limitOf(name: QuotaName, value: number): string {
 }
 
 /**
- * The quota of which most is used, in percent: `memory_mib 92%`. Empty where nothing is limited.
+ * Returns the quota with the highest use, in percent: `memory_mib 92%`. Empty if nothing is
+ * limited.
  */
 export function tightestQuota(quotas: Quotas, use: QuotaUse): string {
   const shares = (Object.keys(use) as (keyof QuotaUse)[]).flatMap((name) => {
     const limit = quotas[name]
     if (limit === null) return []
-    // Nothing more fits under a limit of 0, also where nothing is used.
+    // A limit of 0 counts as full, even without any use.
     return [{ name, percent: limit === 0 ? 100 : Math.floor((100 * use[name]) / limit) }]
   })
   const [tightest] = shares.toSorted((one, other) => other.percent - one.percent)
   return tightest === undefined ? '' : `${tightest.name} ${tightest.percent}%`
 }
 
-/** An amount of a quota for people, sizes rounded. */
+/** Returns an amount of a quota for people. Sizes are rounded. */
 export function amountOf(name: string, value: number): string {
   if (name.endsWith('_bytes')) return bytes(value)
   return name.endsWith('_mib') ? mib(value) : String(value)

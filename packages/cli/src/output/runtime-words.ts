@@ -1,14 +1,14 @@
 import type { Runtime } from '@holt/sdk'
 import { spanOf } from './table.ts'
 
-/** A runtime as people name it, beside the id that it keeps. */
+/** Returns the name of a runtime for people, beside its permanent id. */
 export function labelOf({ runtime_id, name }: Pick<Runtime, 'runtime_id' | 'name'>): string {
   return name === null ? runtime_id : `${name} (${runtime_id})`
 }
 
 type Facts = Pick<Runtime, 'state' | 'expires_at' | 'on_timeout' | 'idle_timeout_secs' | 'auto_resume'>
 
-/** What happens to a runtime by itself, next. Empty: nothing. */
+/** Returns the next automatic change of a runtime; empty if there is none. */
 export function nextOf(runtime: Facts, nowMs: number = Date.now()): string {
   const { state, expires_at, on_timeout, idle_timeout_secs, auto_resume } = runtime
   if (state === 'paused') return auto_resume ? 'resumes when used' : ''
@@ -21,7 +21,7 @@ export function nextOf(runtime: Facts, nowMs: number = Date.now()): string {
   return pauses === '' ? `ends ${within}` : `ends ${within}, ${pauses}`
 }
 
-/** What was to be an hour a moment ago is told as one. */
+/** Rounds a time, so that an hour that began a moment ago is shown as an hour. */
 function rounded(seconds: number): number {
   return seconds < 120 ? Math.round(seconds) : Math.round(seconds / 60) * 60
 }

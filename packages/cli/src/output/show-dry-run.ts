@@ -6,7 +6,7 @@ import { amountOf } from './quota-lines.ts'
 import { reportError } from './report-error.ts'
 import { mib, printTable } from './table.ts'
 
-/** Prints what a create would make, and the quotas that limit it. */
+/** Prints the result that a create would have, and the quotas that limit it. */
 export function printDryRun({ would_create, quotas, host, policy, problems: _, ...fields }: DryRun): void {
   const allowed = policy === null ? null : [...policy.allow.map(({ host: name }) => name), ...policy.include]
   const room = `${mib(host.memory_free_mib)} of memory, ${mib(host.disk_free_mib)} of disk`

@@ -1,14 +1,14 @@
 /**
- * Puts a time before each line of output, in front of its first byte. Both streams have lines of
- * their own.
+ * Puts a time before each line of output, in front of its first byte. Each stream has its own
+ * lines.
  */
 export class TimedLines {
   /** The streams whose last line has not ended. */
   readonly #open = new Set<string>()
 
   /**
-   * Returns the bytes of a stream that were read at a time, with that time before each line that
-   * begins in them.
+   * Returns the bytes of a stream with the time of their reading before each line that begins in
+   * them.
    */
   add(stream: string, bytes: Uint8Array, at: string): Uint8Array {
     const time = Buffer.from(`${at} `)

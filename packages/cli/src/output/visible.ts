@@ -1,14 +1,14 @@
 // Names and texts come from runtimes, images and other people. Characters that a terminal
-// interprets are written out.
+// interprets are escaped.
 
 /**
- * Control characters of C0 and C1, bidirectional and invisible characters of Unicode, and halves of
- * surrogate pairs.
+ * The characters that a terminal interprets: control characters of C0 and C1, bidirectional and
+ * invisible characters of Unicode, and halves of surrogate pairs.
  */
 const obeyed =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Surrogate}/gu
 
-/** Our own colours and weights, as `styleText` writes them. None of them hides text. */
+/** Matches our own colours and weights, in the form of `styleText`. None of them hides text. */
 const ownStyle = /^\u001b\[(?:0|1|2|22|3[1-69]|90)m/
 
 /**

@@ -1,11 +1,11 @@
 import { printable } from './visible.ts'
 
-/** Waits shorter than this print nothing. */
+/** The shortest wait that is displayed, in milliseconds. */
 const shownAfterMs = 400
 const drawEveryMs = 1_000
 
 /**
- * Prints on a terminal what is awaited, and for how long, until it is there. Prints nothing
+ * Prints on a terminal the reason and the length of a wait, until it ends. Prints nothing
  * elsewhere.
  */
 export async function whileWaiting<Answer>(
