@@ -4,14 +4,14 @@ import { Interrupts } from '../interrupts.ts'
 import { print, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 
-/** A port of this machine, and the port of the runtime that it stands for. */
+/** A local port, and the port of the runtime to which it leads. */
 export interface Forwarding {
-  /** 0: any free one. */
+  /** The local port; 0 for any free one. */
   readonly local: number
   readonly port: number
 }
 
-/** Carries connections to a port of this machine into a runtime, until a signal ends it. */
+/** Forwards connections from a local port into a runtime, until a signal ends it. */
 export async function forwardPort(runtime: Runtime, { local, port }: Forwarding): Promise<number> {
   using interrupts = new Interrupts()
   const open = new Set<Socket>()
