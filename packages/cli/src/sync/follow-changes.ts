@@ -4,23 +4,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { say } from '../output/print.ts'
 
 /**
- * How long it has to be quiet before what has changed is looked at: programs write several files at
+ * The quiet time before a change is processed, in milliseconds. Programs write several files at
  * once.
  */
 const quietMs = 100
-/** What never gets quiet is looked at all the same. */
+/** The longest delay if changes never stop, in milliseconds. */
 const longestWaitMs = 2_000
 /**
- * How often a tree is looked at though nothing was heard of it: a directory that was just made may
- * be heard of too late.
+ * The interval of scans without a notification, in milliseconds. The watch of a new directory may
+ * begin too late to see its first changes.
  */
 const rescanMs = 10_000
-/** As often, where the system does not tell of changes at all. */
+/** The interval of scans if the system has no notifications, in milliseconds. */
 const pollMs = 2_000
 
 /**
- * Calls `look` whenever a directory of this machine may have changed, and now and then without
- * that, until the signal ends. Never twice at once.
+ * Calls `look` whenever a local directory may have changed, and at intervals, until the signal
+ * ends. Calls never overlap.
  */
 export async function followChanges(
   directory: string,
@@ -51,14 +51,14 @@ export async function followChanges(
 }
 
 /**
- * Waits for a touch, for a while, or for the end of the signal; nothing of the waiting is left
+ * Waits for a touch, for a pause, or for the end of the signal. It leaves no listener and no timer
  * behind.
  */
 async function touchOrPause(touched: EventEmitter, pauseMs: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const waiting = AbortSignal.any([signal, over.signal])
   const waits = [once(touched, 'touch', { signal: waiting }), sleep(pauseMs, undefined, { signal: waiting })]
-  // Whichever is first, the other one ends with it; an end by the signal is no failure here.
+  // The first wait to end also ends the other one. The end of the signal is no failure here.
   await Promise.race(waits.map((wait) => wait.catch(() => undefined)))
   over.abort()
 }

@@ -3,18 +3,21 @@ import { join } from 'node:path'
 import type { EntryFilter } from '@holt/sdk'
 import ignore, { type Ignore } from 'ignore'
 
-/** The file at the top of a tree that says what never takes part, in the words of .gitignore. */
+/**
+ * The file at the top of a tree with rules for paths that never take part, in the syntax of
+ * .gitignore.
+ */
 const ignoreFileName = '.holtignore'
 
-/** What is left out of a tree. */
+/** The rules for the paths to leave out of a tree. */
 export interface IgnoreRules {
   /** Patterns of gitignore(5), from the command line. */
   readonly patterns: readonly string[]
-  /** Whether .gitignore files count as well, in every directory, and .git itself stays out. */
+  /** True if .gitignore files in every directory count as well, and .git itself stays out. */
   readonly gitignore: boolean
 }
 
-/** Decides what of a tree takes part. The files with rules are read as they are at that moment. */
+/** Returns the filter of a tree. Files with rules are read at the moment of the call. */
 export function ignoring(root: string, { patterns, gitignore }: IgnoreRules): EntryFilter {
   const top = ignore().add(readRules(join(root, ignoreFileName)))
   top.add([...patterns])
@@ -35,7 +38,7 @@ export function ignoring(root: string, { patterns, gitignore }: IgnoreRules): En
   }
 }
 
-/** The rules nearest to a path decide, as in Git. */
+/** Returns true if the nearest rules exclude a path, as in Git. */
 function isIgnoredBelow(name: string, rulesIn: (folder: string) => Ignore | null): boolean {
   const parts = name.split('/')
   const depth = name.endsWith('/') ? parts.length - 2 : parts.length - 1
