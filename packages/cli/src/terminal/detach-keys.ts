@@ -1,13 +1,13 @@
 const first = 0x10 // Ctrl-P
 const second = 0x11 // Ctrl-Q
 
-/** What was typed, without the keys that leave. */
+/** The typed bytes without the detach keys. */
 export interface Keys {
   readonly typed: Uint8Array
   readonly leaves: boolean
 }
 
-/** Finds Ctrl-P Ctrl-Q among what is typed. A Ctrl-P alone is passed on with the key after it. */
+/** Finds Ctrl-P Ctrl-Q in typed bytes. A single Ctrl-P is passed on with the key after it. */
 export class DetachKeys {
   #held = false
 

@@ -2,23 +2,23 @@ import { spawnSync } from 'node:child_process'
 import type { TerminalSize } from '@holt/sdk'
 import { printable } from '../output/visible.ts'
 
-/** A terminal that nobody asked, and one of a size that the service does not take. */
+/** The size in place of one that is unknown or that the service does not accept. */
 const usualSize: TerminalSize = { cols: 80, rows: 24 }
 const maxSide = 10_000
 
 /**
- * Resets everything that a program on a screen may have set: the other screen, a hidden cursor,
- * keypad keys, the mouse, marked pastes, colours.
+ * The sequence that resets the usual changes of a full-screen program: the other screen, a hidden
+ * cursor, keypad keys, the mouse, marked pastes, colours.
  */
 const backToNormal =
   '\u001b[?1049l\u001b[?25h\u001b[?1l\u001b>\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[0m'
 
-/** Returns true if a person types here. */
+/** Returns true if a person types on this terminal. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY === true
 }
 
-/** Returns the size of the terminal here; the usual size if there is none. */
+/** Returns the size of the local terminal; the usual size if there is none. */
 export function localSize(): TerminalSize {
   const screen = [process.stdout, process.stderr].find((stream) => stream.isTTY)
   const [cols, rows] = screen?.getWindowSize() ?? [0, 0]
@@ -27,8 +27,8 @@ export function localSize(): TerminalSize {
 }
 
 /**
- * The terminal here as a wire to another one: each key goes through, also those that would be
- * signals here. Restored when disposed of.
+ * The local terminal in raw mode. Each key is passed on, even those that would be local signals.
+ * Disposing of it restores the terminal.
  */
 export class RawTerminal implements Disposable {
   readonly #onResize: () => void
@@ -38,7 +38,7 @@ export class RawTerminal implements Disposable {
   }
   #left = false
 
-  /** `onResize` hears that the size may have changed. */
+  /** `onResize` is called when the size may have changed. */
   constructor(onResize: () => void) {
     this.#onResize = onResize
     this.#enter()
@@ -48,8 +48,8 @@ export class RawTerminal implements Disposable {
   }
 
   /**
-   * Undoes what a program on the screen may have set: it goes on elsewhere, and does not do that
-   * itself.
+   * Undoes the changes of a program on the screen. The program continues elsewhere and does not
+   * undo them itself.
    */
   reset(): void {
     if (process.stdout.isTTY) process.stdout.write(backToNormal)
@@ -64,8 +64,8 @@ export class RawTerminal implements Disposable {
 
   #enter(): void {
     process.stdin.setRawMode(true)
-    // Node leaves a carriage return before each line feed, which programs that move the cursor down
-    // with a line feed do not expect.
+    // Node keeps the carriage return before each line feed. Programs that move the cursor down with
+    // a line feed do not expect it.
     spawnSync('stty', ['-opost'], { stdio: [0, 'ignore', 'ignore'] })
   }
 
@@ -77,8 +77,8 @@ export class RawTerminal implements Disposable {
 }
 
 /**
- * Tells people something while the terminal is a wire: on a line of its own, with the returns that
- * it then needs.
+ * Prints a message while the terminal is in raw mode: on a line of its own, with the carriage
+ * returns that raw mode needs.
  */
 export function sayOnWire(line: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\n${printable(line)}\r\n` : `${printable(line)}\n`)

@@ -9,7 +9,8 @@ import { DetachKeys } from './detach-keys.ts'
 import { isInteractive, localSize, RawTerminal, sayOnWire } from './local-terminal.ts'
 
 /**
- * The most bytes typed ahead of a command that does not read. Beyond that, the terminal here waits.
+ * The most bytes that may be typed ahead of a command that does not read. Beyond that, the local
+ * terminal waits.
  */
 const maxTypedAheadBytes = 1024 * 1024
 
@@ -18,16 +19,16 @@ const interrupt = 0x03 // Ctrl-C
 /** Options for using a terminal. */
 export interface TerminalUse {
   readonly command: CommandHandle
-  /** The name by which the user calls the runtime. */
+  /** The user's name for the runtime. */
   readonly runtimeName: string
-  /** Type, or only watch. */
+  /** True if this terminal types, false if it only watches. */
   readonly write: boolean
   readonly takeover: boolean
 }
 
 /**
- * Puts this terminal and the command's together until the command ends or the person leaves.
- * Answers the exit code for the shell.
+ * Connects this terminal to the command's until the command ends or the person leaves. Returns the
+ * exit code for the shell.
  */
 export async function useTerminal(use: TerminalUse): Promise<number> {
   const session = new TerminalSession(use)
@@ -103,7 +104,7 @@ class TerminalSession {
     const size = localSize()
     const { size: known, writing } = this.#terminal ?? {}
     if (writing !== true || (known?.cols === size.cols && known?.rows === size.rows)) return
-    // A terminal whose connection broke is resized when it is back.
+    // A terminal with a broken connection is resized after it reconnects.
     this.#terminal?.resize(size).catch(() => undefined)
   }
 
@@ -126,13 +127,14 @@ class TerminalSession {
   }
 
   /**
-   * An end of this program leaves the command; where Ctrl-C is no key here, it goes to the command.
+   * Handles signals. A signal that ends this program leaves the command. Ctrl-C goes to the command
+   * if it is no key here.
    */
   #passSignals(): { stop(): void } {
     const leave = (signal: NodeJS.Signals) => this.#leave(signal)
     const pass = () => {
       if (!this.#use.write) this.#leave('SIGINT')
-      // The view says that the connection broke; Ctrl-C is typed again then.
+      // The view reports the broken connection. The person can type Ctrl-C again then.
       else this.#terminal?.sendSignal('SIGINT').catch(() => undefined)
     }
     process.on('SIGTERM', leave).on('SIGHUP', leave).on('SIGINT', pass)
@@ -156,9 +158,7 @@ class TerminalSession {
     return exitCode === 0 ? holtFailedExitCode : exitCode
   }
 
-  /**
-   * Nobody reads our output any more: as with any other program before a pipe, the command ends.
-   */
+  /** Ends the command because nobody reads the output any more, as a broken pipe does. */
   async #endUnread(): Promise<number> {
     if (this.#use.write) await this.#use.command.kill().catch(ignoreEnded)
     return brokenPipeExitCode
@@ -169,7 +169,10 @@ class TerminalSession {
   }
 }
 
-/** A command that has ended meanwhile is what was wanted, or is told by its output's end. */
+/**
+ * Ignores a failure after the end of the command. It was the goal, or the end of the output reports
+ * it.
+ */
 function ignoreEnded(error: unknown): void {
   if (!(error instanceof HoltError)) throw error
 }
