@@ -5,7 +5,7 @@ import { shellWord } from '../shell/shell-word.ts'
 import { insteadOfOption, insteadOfOptionOf } from './other-options.ts'
 import { groupVerbsFor, insteadInGroup, insteadOf, mainVerbOf, verbFor } from './other-words.ts'
 
-/** A command line that commander refused, and the program that it was for. */
+/** A command line that commander refused, and its program. */
 interface Refused {
   readonly args: readonly string[]
   readonly program: Command
@@ -13,7 +13,7 @@ interface Refused {
 
 const similar = /\n(\(Did you mean [^\n]*\?\))$/
 
-/** Prints the error of a command line, and the words that Holt has for those of other tools. */
+/** Prints the error of a command line, and Holt's words for those of other tools. */
 export function explainUsage(error: CommanderError, refused: Refused): void {
   const [, spelling] = similar.exec(error.message) ?? []
   say(printable(withoutSecret(error.message.replace(similar, ''), refused.args)))
@@ -23,8 +23,8 @@ export function explainUsage(error: CommanderError, refused: Refused): void {
 }
 
 /**
- * Returns the words to type instead; undefined where none are known. `isSpelling`: the words are
- * nearly right as they are.
+ * Returns the words to type instead; undefined if none are known. `isSpelling` is true if the words
+ * are nearly right.
  */
 function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelling: boolean): string | undefined {
   const args = refused.args[0] === '--' ? refused.args.slice(1) : refused.args
@@ -40,8 +40,8 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
 }
 
 /**
- * Returns the message without the value that was given to `secret set`, as the log of a job would
- * keep it.
+ * Returns the message without the value given to `secret set`, because the log of a job would keep
+ * it.
  */
 function withoutSecret(message: string, [verb, second]: readonly string[]): string {
   return verb === 'secret' && second === 'set' ? message.replace(/( but got \d+): .*$/s, '$1.') : message
@@ -75,7 +75,7 @@ function insteadInside({
 function insteadOfFlag(verb: string, flag: string): string | undefined {
   const name = flag.startsWith('--') ? (flag.split('=')[0] ?? flag) : flag
   const ofVerb = own(insteadOfOptionOf, verb.startsWith('-') ? '' : verb) ?? {}
-  // Of several letters together, the first one is the one that is not known.
+  // In a group of letters, the first one is the unknown one.
   const found = [name, name.slice(0, 2)].map((one) => own(ofVerb, one) ?? own(insteadOfOption, one))
   return hint(found.find((one) => one !== undefined))
 }

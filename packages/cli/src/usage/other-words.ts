@@ -1,4 +1,4 @@
-/** The verb for a word of docker, fly, e2b or kubectl that means the same. */
+/** The verbs for synonyms in docker, fly, e2b or kubectl. */
 export const verbFor: Readonly<Record<string, string>> = {
   list: 'ls',
   inspect: 'get',
@@ -89,7 +89,7 @@ export const insteadOf: Readonly<Record<string, string>> = {
   volume: 'There are no volumes: holt cp copies, holt sync follows changes, and holt snapshot create keeps the disk',
 }
 
-/** The words for a command of a group, the best first; the group has one of them or none. */
+/** The candidates for a command of a group, the best first. The group has one of them or none. */
 export const groupVerbsFor: Readonly<Record<string, readonly string[]>> = {
   list: ['ls'],
   inspect: ['get', 'ls'],
