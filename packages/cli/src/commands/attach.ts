@@ -5,7 +5,7 @@ import { connect } from '../connect.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
 import { act, holtFailedExitCode, UsageError } from '../verb.ts'
 
-/** How a command is attached to. */
+/** The options of an attachment. */
 export interface AttachChoice {
   readonly takeover?: boolean
   readonly watch?: boolean
@@ -18,7 +18,7 @@ Examples:
   holt attach mine cm4f… --watch         look on, while somebody else types
   holt attach mine cm4f… --takeover      type; who did so until now watches`
 
-/** Adds `holt attach`: come back to a command that runs. */
+/** Adds `holt attach`, which attaches to a running command. */
 export function addAttach(program: Command): void {
   const command = program
     .command('attach')
@@ -31,7 +31,7 @@ export function addAttach(program: Command): void {
   act(command, attachTo, { failure: holtFailedExitCode })
 }
 
-/** Attaches this terminal to a command, and answers the exit code for the shell. */
+/** Attaches this terminal to a command, and returns the exit code for the shell. */
 export async function attachTo(text: string, commandText: string | undefined, choice: AttachChoice): Promise<number> {
   const { takeover = false, watch = false } = choice
   if (takeover && watch) throw new UsageError('--takeover types and --watch does not: give one of them.')

@@ -31,7 +31,7 @@ interface AuditOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt audit`: who did what. */
+/** Adds `holt audit`, which shows the audit log. */
 export function addAudit(program: Command): void {
   const kind = new Option('--kind <kind>', 'only changes, what was done inside runtimes, or failed authentications')
   const command = program
@@ -77,7 +77,9 @@ async function showAudit(options: AuditOptions): Promise<number> {
   return 0
 }
 
-/** An operator of another project is shown as such, without the key. */
+/**
+ * Returns the actor of an entry. An operator of another project is shown as such, without the key.
+ */
 function whoOf({ key, kind }: AuditEntry): string {
   return key?.name ?? (kind === 'auth_failed' ? '' : 'an operator')
 }

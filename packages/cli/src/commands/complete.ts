@@ -6,8 +6,8 @@ import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
 /**
- * Adds the hidden verb that the completion scripts ask: a candidate per line, its description
- * behind a tab.
+ * Adds the hidden verb for the completion scripts. It prints a candidate per line, with its
+ * description after a tab.
  */
 export function addComplete(program: Command): void {
   const command = program.command('__complete', { hidden: true }).argument('[words...]')
@@ -17,7 +17,7 @@ export function addComplete(program: Command): void {
       for (const { value, about } of candidates) print(`${printable(value)}\t${printable(about)}`)
       if (files) print(':files')
     } catch {
-      // A key press is no place for an error: without the service there is nothing to offer.
+      // A key press must not print an error. Without the service there are no candidates.
     }
     return 0
   })

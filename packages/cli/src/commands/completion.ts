@@ -8,7 +8,7 @@ Examples:
   holt completion zsh > "\${fpath[1]}/_holt"
   holt completion fish > ~/.config/fish/completions/holt.fish`
 
-/** Adds `holt completion`: the script a shell sources. */
+/** Adds `holt completion`, which prints the script for a shell. */
 export function addCompletion(program: Command): void {
   const command = program
     .command('completion')

@@ -18,7 +18,7 @@ Examples:
   holt cp -r mine:/workspace/project mine:/workspace/copy
   holt cp mine:/workspace/out.json - | jq .`
 
-/** Adds `holt cp`: copy to, from and within runtimes. */
+/** Adds `holt cp`, which copies to, from and within runtimes. */
 export function addCp(program: Command): void {
   const command = program
     .command('cp')
@@ -37,7 +37,7 @@ export function addCp(program: Command): void {
   })
 }
 
-/** How a copy is made. */
+/** The options of a copy. */
 export interface CpOptions {
   readonly recursive?: boolean
   readonly overwrite?: boolean

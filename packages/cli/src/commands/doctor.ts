@@ -8,8 +8,8 @@ Examples:
   holt doctor --json`
 
 /**
- * Adds `holt doctor`: what this machine has and lacks. The service itself looks, so it and the
- * doctor never disagree.
+ * Adds `holt doctor`, which reports the abilities and gaps of this machine. The service itself
+ * checks them, so the two never disagree.
  */
 export function addDoctor(program: Command): void {
   const command = program

@@ -12,7 +12,7 @@ Examples:
 
 A service that systemd runs is stopped with systemctl stop, or systemd would start it again.`
 
-/** Adds `holt down`: stop the service. */
+/** Adds `holt down`, which stops the service. */
 export function addDown(program: Command): void {
   const command = program
     .command('down')
@@ -40,7 +40,7 @@ export function addDown(program: Command): void {
   })
 }
 
-/** What is said where the last service of a unit has not ended in order. */
+/** Returns the message for a unit whose last service has not ended in order. */
 function notNow(unit: string): string {
   return `holtd does not run now; unless it is stopped, systemd may start it again: systemctl stop ${unit}`
 }

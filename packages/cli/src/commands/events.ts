@@ -32,7 +32,7 @@ interface EventsOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt events`: what happened in the project. */
+/** Adds `holt events`, which shows the events of the project. */
 export function addEvents(program: Command): void {
   const types = new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeat')
   const command = program
@@ -80,14 +80,14 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
 }
 
 /**
- * Writes the newest events, those since a moment or so many of them, and returns the cursor of the
- * newest event of all.
+ * Prints the newest events, by time or by number, and returns the cursor of the newest event of
+ * all.
  */
 async function writePast(
   { since, limit }: { readonly since: string | undefined; readonly limit: number | undefined },
   { holt, filter, write }: { holt: Holt; filter: EventFilter; write: (event: Event) => void },
 ): Promise<number> {
-  // Events of every kind are numbered together. Those that come in the meantime are followed.
+  // Events of every kind are numbered together. Events that arrive meanwhile are followed.
   const [newest] = await firstOf(1, (page) => holt.events.list({ order: 'desc', ...page }))
   const cursor = newest?.cursor ?? 0
   const events: Event[] = []
@@ -104,7 +104,7 @@ async function writePast(
 }
 
 /**
- * Ends a list of events, the newest first, at the first that is older. They are numbered in the
+ * Yields a list of events, newest first, up to the first that is too old. Their numbers are in the
  * order of their times.
  */
 async function* from(since: string | undefined, events: AsyncIterable<Event>): AsyncIterable<Event> {
@@ -137,8 +137,8 @@ function lineOf({ cursor, at, type, subject, actor, data }: Event): string {
 }
 
 /**
- * Returns the most telling fact of an event besides type and subject: a name, a port, or the
- * changed fields.
+ * Returns the most useful fact of an event besides type and subject: a name, a port, or the changed
+ * fields.
  */
 function factOf({ name, port, changed }: Event['data']): string | null {
   if (typeof name === 'string') return name

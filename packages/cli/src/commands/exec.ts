@@ -44,7 +44,7 @@ Examples:
   holt exec --session dev mine -- 'cd src && export CI=1'   (the next command of the session begins there; see holt session)
   holt exec --session dev mine -- make test`
 
-/** Adds `holt exec`: run a command in a runtime. */
+/** Adds `holt exec`, which runs a command in a runtime. */
 export function addExec(program: Command, passThrough: boolean): void {
   const command = program
     .command('exec')
@@ -106,12 +106,12 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
 }
 
 /**
- * Runs it in a terminal, with this one as its screen and keyboard; with `--background` nobody has
- * to be at one.
+ * Runs the command in a terminal, with the local one as its screen and keyboard. `--background`
+ * needs no local terminal.
  */
 async function execInTerminal(text: string, argv: string[], options: ExecOptions): Promise<number> {
   if (options.json === true) throw new UsageError('A terminal shows its output: give one of --tty and --json.')
-  // Without a terminal here, the end of the input would be typed, and be lost where the command
+  // Without a local terminal, the end of the input would be typed. It would be lost if the command
   // does not read yet.
   if (options.background !== true && !isInteractive())
     throw new UsageError(`stdin is no terminal. Without one, leave --tty out: holt exec ${shellWord(text)} -- COMMAND`)

@@ -10,7 +10,7 @@ Examples:
   holt get mine
   holt get mine --json | jq -r .state`
 
-/** Adds `holt get`: one runtime. */
+/** Adds `holt get`, which shows one runtime. */
 export function addGet(program: Command): void {
   const command = program
     .command('get')
@@ -22,7 +22,7 @@ export function addGet(program: Command): void {
     const runtime = await findRuntime(connect(), text)
     if (json === true) printJson(runtime)
     else {
-      // The place of the service, which all of its runtimes have alike: --json has it.
+      // The place of the service is the same for all of its runtimes, so only --json has it.
       const { cloud: _cloud, region: _region, ...fields } = runtime.toJSON()
       printFields(fields)
     }

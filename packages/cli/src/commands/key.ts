@@ -21,7 +21,7 @@ Examples:
   holt key rotate ci --overlap 1d
   holt key rm team-admin --project team`
 
-/** Adds `holt key`: who may use the service. */
+/** Adds `holt key`, which manages the keys of the service. */
 export function addKey(program: Command): void {
   const group = program
     .command('key')

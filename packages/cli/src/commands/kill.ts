@@ -12,7 +12,7 @@ Examples:
   holt kill mine cm4f…            every process of the command, however it hides
   holt kill -s TERM mine cm4f…    a signal to its process group, which it may handle`
 
-/** Adds `holt kill`: end a command, or send it a signal. */
+/** Adds `holt kill`, which ends a command or sends it a signal. */
 export function addKill(program: Command): void {
   const command = program
     .command('kill')

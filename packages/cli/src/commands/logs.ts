@@ -23,7 +23,7 @@ interface LogsOptions extends LogOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt logs`: the output of a command. */
+/** Adds `holt logs`, which shows the output of a command. */
 export function addLogs(program: Command): void {
   const shown = program
     .command('logs')
@@ -55,7 +55,7 @@ async function showOutput(text: string, commandText: string | undefined, options
   return 0
 }
 
-/** Shows the last lines that there are, and returns the cursor behind them. */
+/** Prints the last lines, and returns the cursor after them. */
 async function showLast(
   command: CommandHandle,
   { tail, selection }: { readonly tail: number; readonly selection: Selection },
@@ -76,7 +76,7 @@ function isOutput(item: OutputItem): item is Output {
   return item.type === 'stdout' || item.type === 'stderr'
 }
 
-/** Which items of the output are shown, and how. */
+/** The items of the output to show, and their form. */
 class Selection {
   readonly #sinceMs: number | null
   readonly #lines: TimedLines | null
@@ -87,7 +87,7 @@ class Selection {
     this.#lines = timestamps ? new TimedLines() : null
   }
 
-  /** Returns false for output that is older than is asked for. */
+  /** Returns false for output that is older than requested. */
   has(item: OutputItem): boolean {
     return this.#sinceMs === null || !isOutput(item) || Date.parse(timeOf(item)) >= this.#sinceMs
   }
@@ -98,7 +98,7 @@ class Selection {
   }
 }
 
-/** Returns when output was read. Throws where that is not known. */
+/** Returns the time at which output was read. Throws if it is unknown. */
 function timeOf({ at }: Output): string {
   if (at !== undefined) return at
   throw new Error(

@@ -27,7 +27,7 @@ Examples:
   holt ls --metadata team=search --json
   holt rm $(holt ls -q)`
 
-/** Adds `holt ls`: the runtimes. */
+/** Adds `holt ls`, which lists the runtimes. */
 export function addLs(program: Command): void {
   const command = program
     .command('ls')

@@ -18,7 +18,7 @@ Examples:
   holt net set mine --include npm     from now on; connections that are no longer allowed are cut
   holt net set mine --none            nothing at all any more`
 
-/** Adds `holt net`: the way out of one runtime. */
+/** Adds `holt net`, which manages the network access of one runtime. */
 export function addNet(program: Command): void {
   const group = program
     .command('net')

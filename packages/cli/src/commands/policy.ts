@@ -16,7 +16,7 @@ Examples:
   holt policy set agent -f agent.json            every runtime that has it follows at once
   holt run --network build -- npm install`
 
-/** Adds `holt policy`: what runtimes may reach, by name. */
+/** Adds `holt policy`, which manages the stored network policies. */
 export function addPolicy(program: Command): void {
   const group = program
     .command('policy')
@@ -112,7 +112,7 @@ function shown(policy: Policy, { json }: { json?: boolean }): number {
   return 0
 }
 
-/** The rules of a policy with what the gateway sees of each. */
+/** Prints the rules of a policy with the data of each that the gateway sees. */
 export function printInspection(inspection: Policy['inspection']): void {
   printTable(inspection, [
     ['HOST', (rule) => rule.host],
@@ -123,7 +123,7 @@ export function printInspection(inspection: Policy['inspection']): void {
   ])
 }
 
-/** A policy in a few words. */
+/** Returns a policy in a few words. */
 export function summaryOf({ allow, include }: Pick<Policy, 'allow' | 'include'>): string {
   const parts = [...include, ...allow.map(({ host, ports }) => `${host}:${ports.join(',')}`)]
   const more = parts.length - 4

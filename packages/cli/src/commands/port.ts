@@ -34,7 +34,7 @@ Examples:
   holt port mine 3000 --rotate        earlier tokens open nothing any more, and what is open is cut
   holt port mine --forward 8080:3000  127.0.0.1:8080 is port 3000 of the runtime, for any TCP, until Ctrl-C`
 
-/** Adds `holt port`: reach what listens in a runtime. */
+/** Adds `holt port`, which gives access to programs that listen in a runtime. */
 export function addPort(program: Command): void {
   const command = program
     .command('port')
@@ -98,7 +98,7 @@ async function listPorts(runtime: Runtime, { quiet, json }: PortOptions): Promis
   return 0
 }
 
-/** The address that works by itself, without a header or a cookie. */
+/** Returns the address that works by itself, without a header or a cookie. */
 function addressOf({ url, path_url, token, public: isPublic }: Port, { path = false }: PortOptions): string {
   const address = path ? path_url : url
   return isPublic ? address : `${address}?${portTokenField}=${token}`

@@ -21,7 +21,7 @@ interface Quoted {
   readonly json?: boolean
 }
 
-/** Adds `holt project`: whom everything belongs to. */
+/** Adds `holt project`, which manages projects. */
 export function addProject(program: Command): void {
   const group = program
     .command('project')

@@ -29,7 +29,7 @@ interface SetOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt provider`: where the values of secrets come from. */
+/** Adds `holt provider`, which manages the sources of the values of secrets. */
 export function addProvider(program: Command): void {
   const group = program
     .command('provider')

@@ -11,7 +11,7 @@ Examples:
   holt ps mine
   holt ps mine --state running --json`
 
-/** Adds `holt ps`: the commands of a runtime. */
+/** Adds `holt ps`, which lists the commands of a runtime. */
 export function addPs(program: Command): void {
   const command = program
     .command('ps')

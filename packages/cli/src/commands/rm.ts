@@ -20,7 +20,7 @@ interface RmOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt rm`: delete runtimes. */
+/** Adds `holt rm`, which deletes runtimes. */
 export function addRm(program: Command): void {
   const command = program
     .command('rm')
@@ -46,14 +46,16 @@ async function removeRuntimes(named: string[], options: RmOptions): Promise<numb
       if (json) await runtime.refresh()
       return { told: `Deleted ${labelOf(runtime)}`, object: runtime }
     } catch (error) {
-      // With --force, gone is what was asked for.
+      // With --force, a missing runtime is success.
       if (!force || !(error instanceof HoltError) || error.code !== 'runtime_not_found') throw error
       return { told: `${text} is not there` }
     }
   })
 }
 
-/** Lists the ids of all runtimes that have not ended, once a person has agreed to that many. */
+/**
+ * Returns the ids of all runtimes that have not ended, after a person has agreed to their number.
+ */
 async function allOf(holt: Holt, force: boolean): Promise<readonly string[]> {
   if (!force && !isInteractive())
     throw new UsageError('--all asks before it deletes, and stdin is no terminal. Without one: holt rm --all -f')
@@ -61,7 +63,7 @@ async function allOf(holt: Holt, force: boolean): Promise<readonly string[]> {
   if (force || ids.length === 0) return ids
   const { confirm } = await import('@clack/prompts')
   const message = `Delete ${ids.length === 1 ? 'the one runtime' : `all ${ids.length} runtimes`} of the project?`
-  // Cancelled is a symbol, not an answer.
+  // A cancelled prompt returns a symbol, not an answer.
   if ((await confirm({ message, initialValue: false, output: process.stderr })) === true) return ids
   throw new UsageError('Nothing was deleted.')
 }

@@ -36,10 +36,13 @@ Examples:
   holt run -t claude-code --secret anthropic -- claude -p 'hello'
   holt run --no-rm -n mine -- npm --version   (keeps the runtime; see holt exec)`
 
-/** After its command's own time limit a runtime that nobody deleted ends by itself. */
+/**
+ * The time after the command's own limit at which a runtime ends by itself if nobody deleted it, in
+ * seconds.
+ */
 const runtimeMarginSecs = 600
 
-/** Adds `holt run`: create, run, delete. */
+/** Adds `holt run`, which creates a runtime, runs a command and deletes the runtime. */
 export function addRun(program: Command, passThrough: boolean): void {
   const made = addCreateOptions(program.command('run'))
   const command = addDeadlineOptions(made, { of: 'made', timeout: '--runtime-timeout' })
@@ -91,8 +94,8 @@ async function runInNewRuntime(argv: string[], options: RunOptions): Promise<num
 }
 
 /**
- * A runtime that is deleted afterwards never pauses under its command. One that is kept has the
- * deadline that any other has.
+ * Returns the deadline. A runtime that is deleted afterwards never pauses under its command. A kept
+ * one has the usual deadline.
  */
 function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs' | 'on_timeout'> {
   const { rm, timeout, runtimeTimeout, ...others } = options
@@ -103,10 +106,7 @@ function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs
   return { timeout_secs: timeout > 0 ? Math.ceil(timeout) + runtimeMarginSecs : null, on_timeout: 'terminate' }
 }
 
-/**
- * The command's own end is what the exit code says; a runtime that could not be deleted is told
- * beside it.
- */
+/** Reports a runtime that could not be deleted. The exit code stays that of the command. */
 function tellKept(runtimeId: string, error: unknown): void {
   reportError(error)
   if (!(error instanceof HoltError && error.code === 'runtime_not_found'))

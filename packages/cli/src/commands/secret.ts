@@ -33,7 +33,9 @@ interface SetOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt secret`: values that the gateway puts in, and that runtimes never have. */
+/**
+ * Adds `holt secret`, which manages values that the gateway inserts and that runtimes never have.
+ */
 export function addSecret(program: Command): void {
   const group = program
     .command('secret')

@@ -14,7 +14,10 @@ Examples:
   holt session ls mine
   holt session rm mine dev`
 
-/** Adds `holt session`: the shells of a runtime whose directory and variables carry over. */
+/**
+ * Adds `holt session`, which manages the shells of a runtime whose directory and variables carry
+ * over.
+ */
 export function addSession(program: Command): void {
   const group = program
     .command('session')

@@ -23,7 +23,7 @@ Examples:
   holt set mine --on-timeout terminate
   holt set mine -m team=search --drop-metadata ticket`
 
-/** Adds `holt set`: what of a runtime can be changed. */
+/** Adds `holt set`, which changes a runtime. */
 export function addSet(program: Command): void {
   const command = program
     .command('set')

@@ -22,10 +22,10 @@ Examples:
   holt shell mine -- python
   holt shell mine --attach cm4f…     (what you left with Ctrl-P Ctrl-Q; see holt ps)`
 
-/** The login shell of the command's user; the guest has put it into SHELL. */
+/** The login shell of the command's user, which the guest has set as SHELL. */
 const loginShell = ['/bin/sh', '-c', `exec "$\{SHELL:-/bin/sh}" -l`]
 
-/** Adds `holt shell`: a terminal in a runtime. */
+/** Adds `holt shell`, which opens a terminal in a runtime. */
 export function addShell(program: Command): void {
   const command = program
     .command('shell')

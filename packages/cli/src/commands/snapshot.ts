@@ -23,7 +23,7 @@ Examples:
   holt snapshot ls --of mine
   holt snapshot rm before`
 
-/** Adds `holt snapshot`: what runtimes were at a moment, to make others from. */
+/** Adds `holt snapshot`, which manages the snapshots of runtimes. */
 export function addSnapshot(program: Command): void {
   const group = program
     .command('snapshot')

@@ -8,7 +8,10 @@ import { print, printJson, say } from '../output/print.ts'
 import { bytes, type Column, tableLines } from '../output/table.ts'
 import { act } from '../verb.ts'
 
-/** Requests at once: enough for hundreds of runtimes, and no flood. */
+/**
+ * The number of concurrent requests. It is enough for hundreds of runtimes, and does not flood the
+ * service.
+ */
 const atOnce = 8
 
 interface StatsOptions {
@@ -17,7 +20,7 @@ interface StatsOptions {
   readonly json?: boolean
 }
 
-/** A runtime's name with what it takes. */
+/** The name and the usage of a runtime. */
 interface Line {
   readonly name: string | null
   readonly metrics: RuntimeMetrics
@@ -31,7 +34,7 @@ Examples:
   holt stats mine --follow
   holt stats --json | jq -r '.data[] | [.runtime_id, .now.memory.used_bytes] | @tsv'`
 
-/** Adds `holt stats`: what runtimes take. */
+/** Adds `holt stats`, which shows the usage of runtimes. */
 export function addStats(program: Command): void {
   const command = program
     .command('stats')
@@ -51,7 +54,7 @@ export function addStats(program: Command): void {
       else if (lines.length === 0 && !follow) say('No runtimes run.')
       else if (live !== null) live.draw(tableLines(lines, columns))
       else {
-        // The widths are those of each reading; its titles stand at the beginning alone.
+        // Each reading has its own widths. The titles are printed only once.
         for (const line of tableLines(lines, columns).slice(titled ? 1 : 0)) print(line)
         titled = true
       }
@@ -81,7 +84,10 @@ function listOf(lines: readonly Line[]) {
   return { data: lines.map(({ metrics }) => metrics), next_cursor: null }
 }
 
-/** Of all that run, one that ends meanwhile is left out; one that was named must be there. */
+/**
+ * Reads the usage. Without names, a runtime that ends meanwhile is left out. A named runtime must
+ * exist.
+ */
 async function readAll(holt: Holt, names: readonly string[]): Promise<readonly Line[]> {
   if (names.length > 0) return Promise.all(names.map(async (name) => lineOf(await findRuntime(holt, name))))
   const runtimes = await holt.runtimes.list({ state: 'running', limit: 100 }).all()

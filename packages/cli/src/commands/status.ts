@@ -12,7 +12,7 @@ Examples:
   holt status
   holt status --json | jq -r .url`
 
-/** Adds `holt status`: whether the service runs and what it can do. */
+/** Adds `holt status`, which reports if the service runs, and its abilities. */
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
@@ -37,7 +37,7 @@ export function addStatus(program: Command): void {
   })
 }
 
-/** A service that takes longer to say whether it is ready does not answer. */
+/** The time after which a service counts as not answering, in seconds. */
 const answerSecs = 5
 
 async function askReadiness(): Promise<Readiness | null> {
@@ -49,7 +49,7 @@ async function askReadiness(): Promise<Readiness | null> {
   }
 }
 
-/** Null where the service does not answer, or not to this key. */
+/** Returns the answer; null if the service does not answer, or refuses this key. */
 async function orNull<Answer>(ask: () => Promise<Answer>): Promise<Answer | null> {
   try {
     return await ask()

@@ -33,7 +33,7 @@ interface Options {
   readonly json?: boolean
 }
 
-/** Adds `holt sync`: a directory of a runtime becomes what one here is, and stays so. */
+/** Adds `holt sync`, which makes a directory of a runtime equal to a local one and keeps it so. */
 export function addSync(program: Command): void {
   const command = program
     .command('sync')
@@ -92,8 +92,8 @@ async function syncOnce({ runtime, from, to, options }: Job, signal?: AbortSigna
 }
 
 /**
- * Follows what changes here until Ctrl-C, and returns the exit code. A round that fails is told,
- * and what it left is the next one's.
+ * Follows local changes until Ctrl-C, and returns the exit code. A failed round is reported, and
+ * the next one does its remaining work.
  */
 async function stay(job: Job, first: Round): Promise<number> {
   const stop = new AbortController()

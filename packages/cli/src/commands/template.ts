@@ -15,7 +15,7 @@ Examples:
   holt template logs web                                          the log of its newest build
   holt run -t web -- sh -c 'curl -s localhost:5000'`
 
-/** Adds `holt template`: the images runtimes are made from, and their builds. */
+/** Adds `holt template`, which manages the images of runtimes and their builds. */
 export function addTemplate(program: Command): void {
   const group = program
     .command('template')

@@ -37,10 +37,13 @@ Examples:
   holt up --port 5000 --state-dir /srv/holt
   holt up --isolation container   (the default of new runtimes, for code you trust)`
 
-/** One answer of the service while it starts may take this long; then it is asked again. */
+/**
+ * The time limit of one request while the service starts, in milliseconds. Then the request is
+ * repeated.
+ */
 const askTimeoutMs = 5_000
 
-/** Adds `holt up`: start the service and wait until runtimes can be made. */
+/** Adds `holt up`, which starts the service and waits until runtimes can be made. */
 export function addUp(program: Command): void {
   const command = program
     .command('up')
@@ -63,7 +66,7 @@ async function up(options: UpOptions): Promise<number> {
   interrupts.passOn(async () => left.abort())
   const running = await findDaemon()
   const last = running === null && wasStarted() ? await changedSinceLastStart(env) : []
-  // The start writes over it.
+  // The start overwrites this record.
   const unitBefore = running === null ? await lastUnit() : null
   const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
@@ -115,7 +118,7 @@ async function changedSinceLastStart(env: NodeJS.ProcessEnv): Promise<readonly C
   }
 }
 
-/** Says what a start would change of a service that runs already. */
+/** Prints the settings that a start would change of a running service. */
 async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
   const unit = await findUnit()
   say('')
@@ -127,8 +130,8 @@ async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
 }
 
 /**
- * Says what a start has changed of the settings that the last one had: what was set for that one
- * alone is not set for this one.
+ * Prints the settings that a start has changed. Settings made only for the last start do not apply
+ * to this one.
  */
 function tellChangedSince(changed: readonly ChangedSetting[], unit: string | null): void {
   say('')

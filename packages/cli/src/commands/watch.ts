@@ -15,7 +15,7 @@ Examples:
   holt watch mine:/workspace --no-recursive
   holt watch mine:/workspace --json | jq -r 'select(.type == "created").path'`
 
-/** Adds `holt watch`: what changes in a directory of a runtime. */
+/** Adds `holt watch`, which shows the changes in a directory of a runtime. */
 export function addWatch(program: Command): void {
   const command = program
     .command('watch')

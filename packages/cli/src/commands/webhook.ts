@@ -22,7 +22,7 @@ Examples:
   holt webhook redeliver wh4f… wd9a…
   holt webhook set wh4f… --enable          go on where it stopped`
 
-/** Adds `holt webhook`: where events are sent to. */
+/** Adds `holt webhook`, which manages the destinations of events. */
 export function addWebhook(program: Command): void {
   const group = program
     .command('webhook')

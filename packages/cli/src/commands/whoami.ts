@@ -11,7 +11,7 @@ Examples:
   holt whoami
   holt whoami --json | jq -r .project.name`
 
-/** Adds `holt whoami`: which key this is, of which project. */
+/** Adds `holt whoami`, which shows the key in use and its project. */
 export function addWhoami(program: Command): void {
   const command = program
     .command('whoami')

@@ -21,14 +21,14 @@ Examples:
   echo 'FROM alpine:3.20' | holt template build -t small -f -
   id=$(holt template build -t web . --detach); holt template logs -f $id`
 
-/** How a build is shown. */
+/** The options for showing a build. */
 export interface ShowOptions {
   readonly detach?: boolean
   readonly progress?: ProgressKind
   readonly json?: boolean
 }
 
-/** Adds the options of how a build is shown. */
+/** Adds the options for showing a build. */
 export function addShowOptions(command: Command): Command {
   return command
     .option('-d, --detach', 'do not wait: print the id of the build')
@@ -58,18 +58,18 @@ async function buildTemplate(directory: string, options: BuildOptions & ShowOpti
   try {
     const body = await prepareBuild(holt, directory, options, stop.signal)
     stop.signal.throwIfAborted()
-    // From here on what was begun is known: an interrupt cancels it.
+    // From here on the build is known, so an interrupt cancels it.
     build = await holt.builds.create(body)
   } catch (error) {
     if (!stop.signal.aborted) throw error
     say('holt: interrupted before the build began')
     return interruptedExitCode
   }
-  // Awaited here: the signals are held back until this function is left.
+  // Awaited here, because the signals are held back until this function returns.
   return await showBuild(build, interrupts, options)
 }
 
-/** Shows a build that has begun until its end, or where asked for prints what it is. */
+/** Shows a build until its end, or prints its facts if the options say so. */
 export async function showBuild(build: BuildHandle, interrupts: Interrupts, options: ShowOptions): Promise<number> {
   const { detach = false, json = false, progress } = options
   if (!detach) return followBuild(build, { interrupts, progress, json })

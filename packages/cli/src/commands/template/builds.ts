@@ -28,7 +28,7 @@ Examples:
   holt template cancel web
   holt template cancel bd4f…`
 
-/** Adds the verbs of builds: list, log, cancel. */
+/** Adds the verbs that list builds, show their logs and cancel them. */
 export function addBuildReaders(group: Command): void {
   addLogs(group)
   const list = group

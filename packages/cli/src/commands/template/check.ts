@@ -25,7 +25,7 @@ interface CheckOptions {
   readonly json?: boolean
 }
 
-/** Adds `holt template check`: what a build would do with each line of a Dockerfile. */
+/** Adds `holt template check`, which shows the effect of each line of a Dockerfile in a build. */
 export function addTemplateCheck(group: Command): void {
   const command = group
     .command('check')

@@ -12,7 +12,7 @@ Examples:
   holt template pull claude-code
   holt template pull codex --no-cache`
 
-/** Adds `holt template pull`: an agent template is built. */
+/** Adds `holt template pull`, which builds an agent template. */
 export function addTemplatePull(group: Command): void {
   const command = group
     .command('pull')

@@ -69,7 +69,9 @@ export function addTemplateReaders(group: Command): void {
   ).addHelpText('after', removeExamples)
 }
 
-/** True for a template of the project that no build has made. Its builds tell why. */
+/**
+ * Returns true for a template of the project that no build has made. Its builds have the reason.
+ */
 function hasNeverBeen({ kind, state }: TemplateData): boolean {
   return kind === 'custom' && state === 'failed'
 }
@@ -88,7 +90,7 @@ function printTemplates(templates: readonly TemplateData[]): void {
   ])
 }
 
-/** A template as people name it. */
+/** Returns the name of a template for people. */
 export function labelOf(name: string, tag: string): string {
   return tag === 'latest' ? name : `${name}:${tag}`
 }
