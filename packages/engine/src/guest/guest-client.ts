@@ -63,8 +63,8 @@ export interface GuestNetwork {
 export interface BindRequest {
   readonly runtime_id: string
   /**
-   * True if the runtime takes this identity even if it is bound, to this id or another. Everything in
-   * the request is applied again.
+   * True if the runtime takes this identity even if it is bound, to this id or another. Everything
+   * in the request is applied again.
    */
   readonly renew?: boolean
   readonly hostname: string

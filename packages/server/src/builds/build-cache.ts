@@ -15,9 +15,7 @@ import type { BuildUnderWay } from './build-under-way.ts'
  */
 const maxMountBytes = 4 * 2 ** 30
 
-/**
- * What earlier builds of the project left for this one. What it takes is held until it has ended.
- */
+/** Opens the build cache of the project. Entries that a build uses are held until it has ended. */
 export function openCache(service: Service, build: BuildUnderWay): BuildCache {
   return {
     get: (key) => get(service, build, key),

@@ -8,7 +8,7 @@ import type { BuildRef } from './find-build.ts'
 /** How late a line may be in the log. */
 const flushMs = 200
 
-/** What is kept of one build. What is older is dropped, and readers are told. */
+/** The bounds of the log of a build. Older lines are dropped, and readers are told. */
 export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
 
 /**

@@ -25,7 +25,7 @@ const failures: ReadonlySet<string> = new Set<DenialReason>([
   'upstream_tls_failed',
 ])
 
-/** What the runtimes of one build may reach, each with a way out of its own. */
+/** The network of the runtimes of a build. Each runtime has a way out of its own. */
 export class BuildNetwork {
   readonly #service: Service
   readonly #build: BuildUnderWay

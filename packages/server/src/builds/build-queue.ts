@@ -7,18 +7,19 @@ export interface QueuedJob {
   readonly templateId: string
 }
 
-/** Who had a turn, and who may not have one now. */
+/** The projects and builds that limit the next turn. */
 export interface Busy {
   /** Projects, the one that had its turn last at the end. */
   readonly order: readonly string[]
   readonly busyTemplates: ReadonlySet<string>
-  /** Those that run as many as they may. */
+  /** The projects that run as many builds as they may. */
   readonly busyProjects: ReadonlySet<string>
 }
 
 /**
- * Who is next: of the project that has waited longest for a turn the first one whose template is
- * not being built. Pure, so that fairness is a property that can be tested.
+ * Returns the next job: from the project that has waited longest for a turn, the first job whose
+ * template is not being built. It has no side effects, so that tests can check fairness as a
+ * property.
  */
 export function chooseNext<Job extends QueuedJob>(
   waiting: readonly Job[],

@@ -58,7 +58,7 @@ export async function noteRuntime(service: Service, wanted: WantedRuntime): Prom
   }
 }
 
-/** Whether a build waits for quotas that no build's runtime will make room in. */
+/** Returns true if a build waits for a quota that no other build of its project can free. */
 async function isIdle({ store }: Service, { projectId }: WantedRuntime, error: unknown): Promise<boolean> {
   if (!(error instanceof HoltError && error.code === 'quota_exceeded')) return false
   const building = await store.db
@@ -71,7 +71,10 @@ async function isIdle({ store }: Service, { projectId }: WantedRuntime, error: u
   return building === undefined
 }
 
-/** What a build may wait for; null where that would never come, or something else is wrong. */
+/**
+ * Returns the missing resource that a build may wait for. Null if it can never come, or if the
+ * error has another cause.
+ */
 function whatIsMissing(error: unknown, { cpu, memoryMiB, diskMiB }: WantedRuntime): string | null {
   if (!(error instanceof HoltError)) return null
   if (error.code === 'capacity_exhausted') return 'the host has memory'

@@ -1,20 +1,20 @@
 import type { BaseImages, BuildHost, PulledImageStore, RunBuild } from '@holt/builder'
 import type { Engine } from '@holt/engine'
 
-/** What carries builds out. */
+/** Carries builds out. */
 export interface Builder {
   readonly run: RunBuild
-  /** Where a build gets what is outside of the service. */
+  /** Returns the sources of a build outside the service. */
   sources(parts: SourceParts): BuildSources
 }
 
-/** What fetches container images and addresses, for one build. */
+/** The sources of container images and addresses, for one build. */
 interface BuildSources {
   readonly images: BaseImages
   readonly fetch: BuildHost['fetch']
 }
 
-/** What sources need of the service. */
+/** The parts of the service that sources need. */
 export interface SourceParts {
   /**
    * Holds for the build what it imports. A pull may go on after the build, for others that share

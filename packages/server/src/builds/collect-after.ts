@@ -16,7 +16,7 @@ export async function collectAfter(service: Service, row: RuntimeRow): Promise<v
   }
 }
 
-/** Whether a template, a snapshot or another runtime has an image. */
+/** Returns true if a template, a snapshot or another runtime has the image. */
 async function isNeeded({ store: { db } }: Service, digest: string): Promise<boolean> {
   const having = [
     db.selectFrom('templates').select('image_digest').where('image_digest', '=', digest).limit(1),

@@ -22,7 +22,7 @@ export interface BuildCreation extends BuildRef {
   readonly request: CreateBuild
   /** Whose template it is: the project's own, or one of Holt's that is built when it is needed. */
   readonly kind: 'custom' | 'agent'
-  /** What tells whether one of Holt's own is to be built anew. */
+  /** The digest of the recipe, which shows if a template of Holt must be built again. */
   readonly recipeDigest?: string
 }
 
@@ -184,7 +184,7 @@ async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<Templat
   return changed
 }
 
-/** Whether Holt provides templates of this name. */
+/** Returns true if Holt provides templates of this name. */
 async function isProvided(changes: Queries, name: string): Promise<boolean> {
   if (systemTemplateSizes.some((one) => one.name === name)) return true
   const row = await changes

@@ -112,7 +112,7 @@ interface Left {
   readonly at: number
 }
 
-/** What becomes of a template whose build has ended without a result. */
+/** Updates a template whose build ended without a result. */
 export async function leaveTemplate(
   changes: Queries,
   { projectId, buildId, templateId }: BuildRef & { readonly templateId: string },
@@ -153,10 +153,7 @@ export async function leaveTemplate(
   await tellTemplate(changes, template, { to, buildId, at })
 }
 
-/**
- * What a template keeps on the disk: its image, and the checkpoint that its runtimes are restored
- * from.
- */
+/** Returns the bytes on the disk of a template: its image, and the checkpoint of its runtimes. */
 function keptBytes({ sizeBytes, checkpoint }: BuildResult): number {
   return sizeBytes + (checkpoint?.sizeBytes ?? 0)
 }

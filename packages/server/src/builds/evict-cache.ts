@@ -9,7 +9,7 @@ interface Kept {
   readonly key: string
   readonly sizeBytes: number
   readonly usedAt: number
-  /** What a build that uses it holds. */
+  /** The ids that a build holds while it uses the entry. */
   readonly ids: readonly string[]
   readonly file: string | null
 }

@@ -19,8 +19,8 @@ export const interrupted: FailureReason = {
 }
 
 /**
- * What is said of a build that failed by an error, or because the service stopped. What nobody
- * expected is in the log of the service.
+ * Returns the reason of a build that failed by an error, or because the service stopped. The
+ * service's log has unexpected errors.
  */
 export function reasonOf(error: unknown): FailureReason {
   if (error === 'service_stopped') return interrupted

@@ -1,12 +1,11 @@
 /**
- * What must stay though no row refers to it: images that a build has just written or goes on from,
- * checkpoints and contexts that it reads. The engine stores equal images once, so an image that
- * nobody refers to may be somebody's at any moment: whoever writes one holds it before it is
- * published.
+ * Keeps things that no row refers to: new images, images that a build continues from, and the
+ * checkpoints and contexts that it reads. The engine stores equal images once, so another build may
+ * need an unreferenced image at any moment. A build holds an image before it is published.
  */
 export class Holds {
   readonly #held = new Map<string, Set<string>>()
-  /** What was held at any moment since the collection began that runs; null while none does. */
+  /** The ids held at any moment since the running collection began. Null without a collection. */
   #recent: Set<string> | null = null
   #removal: Promise<unknown> = Promise.resolve()
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Where builds keep files, below the state directory. */
+/** The directories of builds, below the state directory. */
 export class BuildPaths {
   readonly contexts: string
   readonly mounts: string
@@ -22,7 +22,7 @@ export class BuildPaths {
     return join(this.mounts, file)
   }
 
-  /** What is on its way in a build. */
+  /** Returns the working directory of a build. */
   workOf(buildId: string): string {
     return join(this.work, buildId)
   }

@@ -16,7 +16,7 @@ import { findContext } from './find-context.ts'
 export interface PreparedBuild {
   readonly request: CreateBuild
   readonly size: Size
-  /** What its steps may reach; null: nothing. */
+  /** The network policy of its steps. Null: no network. */
   readonly policy: PolicyBody | null
   /** The same for policies that allow the same. */
   readonly policyKey: string
@@ -25,17 +25,14 @@ export interface PreparedBuild {
 /** The ports of the public Internet that software comes from: web, ssh, git, rsync, keys. */
 const publicPorts = [80, 443, 22, 873, 8080, 8443, 9418, 11371]
 
-/**
- * What a build may reach where its author says nothing. The gateway refuses private addresses
- * whatever a policy says.
- */
+/** The default network of a build. The gateway refuses private addresses under every policy. */
 const publicInternet: PolicyBody = {
   allow: [{ host: '*', ports: publicPorts }],
   include: [],
   allow_all_hosts: true,
 }
 
-/** What is not said of the size is as in the default template. */
+/** The default size is that of the default template. */
 const [{ cpu: defaultCpu, memoryMiB: defaultMemoryMiB, diskMiB: defaultDiskMiB }] = systemTemplateSizes
 
 /**

@@ -19,7 +19,7 @@ export function presentBuild(row: BuildRow): Build {
   }
 }
 
-/** What the answer to a build's start says of it. */
+/** Returns the answer to the start of a build. */
 export function presentStarted({ build_id, template_id, name, tag, status }: BuildRow): BuildStarted {
   return {
     build_id: build_id as BuildStarted['build_id'],

@@ -59,7 +59,7 @@ async function removeOthers(dir: string, names: readonly string[], known: Readon
   for (const name of names) if (!known.has(name)) await rm(join(dir, name), { recursive: true, force: true })
 }
 
-/** What cannot be read keeps no build from being ended. */
+/** Returns the steps of a build. Unreadable steps do not prevent its end. */
 function stepsIn(json: string): readonly { readonly state: string }[] {
   try {
     return JSON.parse(json)

@@ -3,7 +3,7 @@ import { partsOf, SecretMatcher } from '@holt/builder'
 /** Shorter values are in every text by chance. */
 const minLength = 4
 
-/** What stands in place of a secret. */
+/** The text that replaces a secret. */
 const mask = '***'
 
 /**

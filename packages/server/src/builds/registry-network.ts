@@ -8,8 +8,8 @@ const reasons: Partial<Readonly<Record<DialError['reason'], NetworkFailure>>> = 
 }
 
 /**
- * What builds pull themselves (layers, token realms, redirects, ADD) goes where a runtime could go,
- * and nowhere else.
+ * Makes the network of the builder's own pulls (layers, token realms, redirects, ADD). They reach
+ * what a runtime could reach, and nothing else.
  */
 export function makeRegistryNetwork(dialer: Dialer): RegistryNetwork {
   return {

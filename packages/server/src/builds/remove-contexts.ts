@@ -72,7 +72,7 @@ function bytesOf(rows: readonly BuildContextRow[]): number {
   return rows.reduce((sum, { file_bytes }) => sum + file_bytes, 0)
 }
 
-/** Whether a build has a context, or waits with it. */
+/** Returns true if a build uses the context, or waits with it. */
 function isNeeded({ builds }: Service, { context_id }: BuildContextRow): boolean {
   return builds.holds.isHeld(context_id) || builds.needsContext(context_id)
 }

@@ -7,7 +7,8 @@ import { removeOldContexts } from './remove-contexts.ts'
 const kept = { ms: 30 * dayMs, ofProject: 1000 }
 
 /**
- * What the logs of a project's builds may have together; the oldest go first, and readers are told.
+ * The bound of all build logs of a project, in bytes. The oldest are removed first, and readers are
+ * told.
  */
 const maxLogBytes = 256 * 2 ** 20
 

@@ -41,7 +41,7 @@ export async function runQueuedBuild(service: Service, build: BuildUnderWay): Pr
   })
 }
 
-/** What the builder does for a build; nothing at first. */
+/** The work of the builder for a build. Empty at first. */
 interface Work {
   settled: Promise<unknown>
   isSettled: boolean

@@ -1,12 +1,12 @@
 import { type BuildStatus, finalBuildStatuses } from '@holt/protocol'
 
-/** Whether a build in this status is over. */
+/** Returns true if a build in this status has ended. */
 export function isFinal(status: BuildStatus): boolean {
   return (finalBuildStatuses as readonly BuildStatus[]).includes(status)
 }
 
 /**
- * Whether a status may follow another: a build waits once, goes to and fro between what it does
+ * Returns true if a status may follow another. A build waits once, alternates between its phases
  * (each stage may pull), and ends once.
  */
 export function mayFollow(from: BuildStatus, to: BuildStatus): boolean {

@@ -168,7 +168,7 @@ async function readHead(body: Readable, signal: AbortSignal): Promise<Buffer> {
   }
 }
 
-/** Whether bytes begin with the mark of gzip (RFC 1952). */
+/** Returns true if the bytes begin with the mark of gzip (RFC 1952). */
 function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b
 }

@@ -2,7 +2,7 @@
 const firstPauseMs = 5_000
 const maxPauseMs = 300_000
 
-/** What is done, and to which runtime. */
+/** An action on a runtime. */
 export interface Undertaking {
   readonly id: string
   readonly what: string

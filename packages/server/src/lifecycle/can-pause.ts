@@ -4,7 +4,7 @@ import { networkFacts } from '../network/find-network.ts'
 import type { Service } from '../service.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 
-/** Whether runtimes of a class can be written down on this host. */
+/** Returns true if this host can take checkpoints of runtimes of a class. */
 export function hasCheckpoints(facts: EngineFacts, isolation: Isolation): boolean {
   const fact = facts.isolation[isolation]
   return fact.available && fact.canCheckpoint
@@ -35,7 +35,7 @@ export async function requireCheckpoints({ engine, store }: Service, row: Runtim
     )
 }
 
-/** Whether a runtime can be paused. */
+/** Returns true if a runtime can be paused. */
 export async function canPause(service: Service, row: RuntimeRow): Promise<boolean> {
   try {
     await requireCheckpoints(service, row)

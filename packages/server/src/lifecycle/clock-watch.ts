@@ -14,7 +14,7 @@ const jumpMs = 2_000
  */
 const readingMs = 50
 
-/** What of a runtime's row tells when its deadline was written. */
+/** The columns of a runtime's row that show when its deadline was written. */
 type Deadline = Pick<RuntimeRow, 'runtime_id' | 'expires_at' | 'updated_at'>
 
 /** Both clocks at one moment, and how far the wall clock is ahead of the other. */
@@ -38,7 +38,7 @@ export class ClockWatch {
   readonly #service: Parts
   /** The offset that deadlines agree with; null until the clocks could be read. */
   #offset: number | null
-  /** Whether the store has that. */
+  /** True if the store has that difference. */
   #isKept: boolean
   /** When deadlines were noted last, by the host's clock, and those that were there. */
   #notedAt: number
@@ -113,8 +113,8 @@ export class ClockWatch {
   }
 
   /**
-   * Whether a deadline was written after the clock was set: it was not there before, and its row
-   * was changed in the time since then by the clock as it is now.
+   * Returns true if a deadline was written after the clock was set. It did not exist before, and
+   * its row has changed since then by the new clock.
    */
   #isNew({ runtime_id, expires_at, updated_at }: Deadline, { wall, uptime }: Reading): boolean {
     if (this.#noted.get(runtime_id) === expires_at) return false

@@ -29,7 +29,7 @@ export interface Running {
   readonly idle_timeout_secs: number | null
 }
 
-/** What was seen of a runtime. Moments are those of the monotonic clock. */
+/** The last observations of a runtime. Moments are those of the monotonic clock. */
 interface Seen {
   busyAt: number
   movedBytes: number
@@ -49,7 +49,7 @@ export class IdleWatch {
   readonly #service: Service
   readonly #seen = new Map<string, Seen>()
   #lookedAt: number
-  /** Whether the last look was the first after a time without any. */
+  /** True if the last look was the first one after a gap. */
   #wasBlind = false
 
   constructor(service: Service) {
@@ -91,7 +91,7 @@ export class IdleWatch {
     } else if (now >= seen.askAt && now - gate.lastUsedAt >= this.#askAfterMs(runtime)) void this.#ask(runtime, seen)
   }
 
-  /** Whether there was no look for so long that nobody knows who waits to be let in. */
+  /** True if the last look is so old that waiting requests are unknown. */
   get #isBlind(): boolean {
     return this.#service.monotonic() - this.#lookedAt > blindMs
   }

@@ -9,7 +9,7 @@ import { IdleWatch } from './idle-watch.ts'
 import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
 import { recoverPause } from './recover-pause.ts'
 
-/** What is under way is left alone for so long before it counts as left behind. */
+/** The time, in milliseconds, after which an unfinished transition counts as abandoned. */
 const graceMs = 1_000
 
 /**
@@ -18,7 +18,7 @@ const graceMs = 1_000
  */
 const startGraceMs = 60_000
 
-/** What is known of runtimes that have ended is let go of once in so many looks. */
+/** The number of looks between two removals of ended runtimes from memory. */
 const looksPerForgetting = 60
 
 /**

@@ -37,7 +37,7 @@ export async function becomePaused(
 }
 
 /**
- * What follows from a row that says `paused`: requests bring it back, and its way out is closed.
+ * Prepares for a row that says `paused`: requests resume the runtime, and its way out is closed.
  */
 async function isAway({ links, networks }: Service, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
   links.gate(ref.runtimeId).setAway()

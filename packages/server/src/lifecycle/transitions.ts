@@ -1,8 +1,8 @@
 import type { RuntimeRow } from '../store/tables.ts'
 
 /**
- * What is done to a runtime on its way out of memory or back. A `recovery` finishes what was cut
- * off, and comes to what it finds: nobody who wants one of the others joins it.
+ * The kind of a transition out of memory or back. A `recovery` finishes interrupted work with an
+ * open result, so requests for the other kinds do not join it.
  */
 export type TransitionKind = 'pause' | 'resume' | 'recovery'
 

@@ -21,7 +21,7 @@ export const writeTimeoutMs = 600_000
 /** Time for the guest to answer, and to end its connections. */
 const guestTimeoutMs = 30_000
 
-/** What is to be written, and what becomes of the runtime. */
+/** The checkpoint to write, and the future of the runtime. */
 export interface WriteDown {
   readonly checkpointId: string
   /** False: the engine removes the runtime when its checkpoint is durable. */

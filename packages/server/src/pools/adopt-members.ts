@@ -38,7 +38,7 @@ async function adoptOne(service: Service, row: PoolMemberRow, keep: (member: Poo
   }
 }
 
-/** Whether a member runs and its guest is nobody's. It stands still again then. */
+/** Returns true if a member runs and its guest has no owner. The member is frozen again then. */
 async function isWaiting(service: Service, runtimeId: string): Promise<boolean> {
   const { engine, log, closing } = service
   if ((await engine.inspect(runtimeId))?.state !== 'running') return false

@@ -3,7 +3,7 @@ import type { Service } from '../service.ts'
 import { defaultTag, templateName } from '../templates/find-template.ts'
 import { type PoolKey, type PoolShape, poolKey, shapeOfTemplate } from './pool-shape.ts'
 
-/** What the members of a pool are to be made of now. */
+/** The present shape of the members of a pool. */
 export interface CurrentShape {
   readonly templateName: string
   readonly shape: PoolShape
@@ -12,7 +12,7 @@ export interface CurrentShape {
 }
 
 /**
- * What pools can be made of now: of every template that is ready, in every class that the host has.
+ * Returns the shapes that pools can have now: of every ready template, in every class of the host.
  */
 export async function currentShapes(
   service: Pick<Service, 'engine' | 'store' | 'config'>,

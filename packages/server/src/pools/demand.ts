@@ -4,7 +4,7 @@ const burstMs = 10_000
 /** A burst counts half as much after this time, and so on. */
 const halfLifeMs = 5 * 60_000
 
-/** What is kept ready beyond the greatest burst of late. */
+/** The factor by which a pool exceeds the largest recent burst. */
 const headroom = 1.25
 
 /** Below this a burst is forgotten: one claim is after five minutes. */

@@ -15,19 +15,19 @@ const hysteresisMiB = 256
 /** Disk that pools leave; creates are refused at half of it. */
 const diskLeftMiB = 2048
 
-/** What a host has left. */
+/** The free resources of a host. */
 export interface HostRoom {
   readonly memoryMiB: number
   /** Null: not known, and no reason to make fewer. */
   readonly freeMemoryMiB: number | null
   readonly diskFreeMiB: number
-  /** What creates leave, where the operator has said so. */
+  /** The reserve that creates leave free, if the operator has set one. */
   readonly reserve: ReserveSettings
 }
 
 /**
- * Whether the host has room for a member that takes `costMiB` of memory, beside what those that are
- * being made will take.
+ * Returns true if the host has room for a member of `costMiB` of memory, beside the members that
+ * are being made.
  */
 export function hasRoom({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom, costMiB: number): boolean {
   if (diskFreeMiB < diskLeftOf(host)) return false
@@ -40,7 +40,7 @@ export function lessMemory<Room extends Pick<HostRoom, 'freeMemoryMiB'>>(room: R
   return { ...room, freeMemoryMiB: freeMemoryMiB === null ? null : freeMemoryMiB - costMiB }
 }
 
-/** Whether members should be given back, so that others have their memory and disk. */
+/** Returns true if members should be removed to free memory and disk. */
 export function isTight({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom): boolean {
   return diskFreeMiB < diskLeftOf(host) / 2 || (freeMemoryMiB !== null && freeMemoryMiB < leftOf(host))
 }

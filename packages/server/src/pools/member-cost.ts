@@ -2,12 +2,12 @@ import type { Service } from '../service.ts'
 import type { PoolShape } from './pool-shape.ts'
 
 /**
- * What a member takes of memory beside what its checkpoint holds: gVisor's kernel, or the guest of
- * a container, and page tables.
+ * The memory of a member beside its checkpoint, in MiB: gVisor's kernel, or the guest of a
+ * container, and page tables.
  */
 const baseMiB = 40
 
-/** What a member of this shape is reckoned to take of the host's memory, in MiB. */
+/** Returns the estimated host memory of a member of this shape, in MiB. */
 export async function memberCostMiB({ engine }: Pick<Service, 'engine'>, { checkpointId }: PoolShape): Promise<number> {
   if (checkpointId === null) return baseMiB
   const known = (await engine.ability('checkpoints')?.list()) ?? []

@@ -21,7 +21,7 @@ export interface PoolMember {
   readonly shape: PoolShape
   /** Milliseconds since 1970 UTC. */
   readonly madeAt: number
-  /** What it has been given already; null where that is not known any more. */
+  /** The machine id that it already has. Null if that is unknown. */
   readonly machineId: string | null
 }
 

@@ -2,7 +2,7 @@ import type { ImageDigest, Isolation } from '@holt/engine'
 import type { RuntimeSource } from '../runtimes/runtime-source.ts'
 import type { PoolMemberRow, TemplateRow } from '../store/tables.ts'
 
-/** What every member of a pool is made of. Everything else of a runtime is said after a claim. */
+/** The properties that all members of a pool share. A claim adds everything else. */
 export interface PoolShape {
   readonly templateId: string
   readonly isolation: Isolation
@@ -14,14 +14,14 @@ export interface PoolShape {
   readonly diskMiB: number
 }
 
-/** What tells a pool from others: a template has one for each class of isolation. */
+/** The key of a pool. A template has one pool for each class of isolation. */
 export type PoolKey = `${string} ${Isolation}`
 
 export function poolKey({ templateId, isolation }: Pick<PoolShape, 'templateId' | 'isolation'>): PoolKey {
   return `${templateId} ${isolation}`
 }
 
-/** What the members of a template's pool are made of now; null while nothing can be made of it. */
+/** Returns the present shape of the members of a template's pool. Null if none can be made. */
 export function shapeOfTemplate(
   template: Pick<
     TemplateRow,
@@ -42,8 +42,8 @@ export function shapeOfTemplate(
 }
 
 /**
- * What a runtime of a source would be made of; null where no pool has such: what was somebody's
- * already, and another size than the template's.
+ * Returns the shape of a runtime of a source. Null if no pool has such: a source with an earlier
+ * owner, or another size than the template's.
  */
 export function shapeOfSource(
   source: RuntimeSource,
@@ -55,7 +55,7 @@ export function shapeOfSource(
   return { templateId, isolation, imageDigest: imageDigest as ImageDigest, checkpointId, cpu, memoryMiB, diskMiB }
 }
 
-/** What a stored member is made of. */
+/** Returns the shape of a stored member. */
 export function shapeOfMember(row: PoolMemberRow): PoolShape {
   return {
     templateId: row.template_id,
@@ -70,7 +70,7 @@ export function shapeOfMember(row: PoolMemberRow): PoolShape {
 
 const fields = ['templateId', 'isolation', 'imageDigest', 'checkpointId', 'cpu', 'memoryMiB', 'diskMiB'] as const
 
-/** Whether what is made of one is as what is made of the other. */
+/** Returns true if both shapes are the same. */
 export function sameShape(one: PoolShape, other: PoolShape): boolean {
   return fields.every((field) => one[field] === other[field])
 }

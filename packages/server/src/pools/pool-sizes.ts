@@ -1,8 +1,8 @@
-/** What a pool asks for. */
+/** The needs of a pool. */
 export interface PoolNeed {
   /** Never fewer, whatever the demand is. */
   readonly floor: number
-  /** What the demand of late asks for. */
+  /** The number of members that recent demand asks for. */
   readonly demand: number
 }
 

@@ -31,9 +31,7 @@ export class Pool {
   floor = 0
   /** How many there should be, as was decided last. */
   size = 0
-  /**
-   * What a member is reckoned to take of the host's memory; undefined where nobody has looked yet.
-   */
+  /** The estimated host memory of a member, in MiB. Undefined before the first estimate. */
   costMiB: number | undefined
   #shape: PoolShape
   /** Oldest first. */

@@ -19,7 +19,7 @@ import { makingAtOnce } from './refill-rate.ts'
  */
 const lookMs = 1000
 
-/** What could not be taken away is tried again once in so many looks. */
+/** The number of looks between two attempts to remove a member. */
 const looksPerRetry = 30
 
 /** The most members that one look gives back. */
@@ -55,9 +55,9 @@ export class Pools {
   /** Whose turn it is to wake, and be told who it is. */
   readonly waking = new Turns(wakingPerCpu * availableParallelism())
   readonly #gate = new RefillGate((busy) => this.#refill(busy))
-  /** What is being made or taken away. */
+  /** The members that are being made or removed. */
   readonly #work = new Set<Promise<void>>()
-  /** What could not be taken away; it is tried again. */
+  /** The members that could not be removed. Their removal is tried again. */
   readonly #resisting = new Set<string>()
   /** As was seen last, less what is being made. */
   #room: HostRoom | null = null
@@ -257,7 +257,7 @@ export class Pools {
     }
   }
 
-  /** What the members that are being made will take: the host may not have missed it yet. */
+  /** The memory that members in progress will take, in MiB. The host may still count it as free. */
   get #makingMiB(): number {
     return [...this.#pools.values()].reduce((sum, { state, costMiB = 0 }) => sum + state.making * costMiB, 0)
   }

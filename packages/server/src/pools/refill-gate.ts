@@ -46,10 +46,7 @@ export class RefillGate {
     this.#wished = false
   }
 
-  /**
-   * What is begun beside creates is not all that is wished for: the rest is begun when they are
-   * over.
-   */
+  /** Starts one refill beside running creates. The others start after the creates. */
   #pass(): void {
     this.close()
     const busy = this.#creates > 0

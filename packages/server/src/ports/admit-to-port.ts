@@ -72,8 +72,8 @@ async function findByAddress({ store }: Service, runtimeId: string): Promise<Run
 }
 
 /**
- * Who brings nothing that this service has made for the port is not told whether there is such a
- * runtime: below the API's path that is 401 as everywhere there, in the host form 404.
+ * Returns the refusal of a request without a credential of this service for the port. It does not
+ * reveal if the runtime exists. The path form answers 401 as the API does, and the host form 404.
  */
 function refusal({ form, port }: PortTarget, { known, exists }: { known: boolean; exists: boolean }): HoltError {
   const hint = `Get a new link: holt port RUNTIME ${port}, or GET .../ports/${port} with an API key.`

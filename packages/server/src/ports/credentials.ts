@@ -5,7 +5,7 @@ import { invalidField } from '../http/field-issues.ts'
 /** The cookie that opens a port in a browser. */
 export const portCookie = 'holt_port'
 
-/** What a request brings to open a port. */
+/** The credentials of a request for a port. */
 export interface PortCredentials {
   /** The header of an API key; null where none is given, or where it is not for us. */
   readonly authorization: string | null

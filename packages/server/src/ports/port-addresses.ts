@@ -1,6 +1,6 @@
 import type { PortDomain } from './port-target.ts'
 
-/** Where ports are found. What the service's own address is, it knows once it listens. */
+/** The addresses of ports. The service knows its own address once it listens. */
 export class PortAddresses {
   readonly #domain: PortDomain
   #service = 'http://localhost'

@@ -20,7 +20,7 @@ import { ambiguous, destinationOf } from './port-target.ts'
  */
 export type PortRequests = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** What answers the requests for ports. */
+/** Returns the handlers of requests for ports. */
 export function portRequests(service: Service): PortRequests {
   return (request, response) => {
     const destination = destinationOf(request, service.config.portDomain)
@@ -88,9 +88,9 @@ function schemeOf({ config }: Service, { target }: Visit): string {
 }
 
 /**
- * Where a browser is sent before anything else: away from the address with the token in it, which
- * is a cookie from then on, and to a path below which the program's relative links lead. Whoever
- * does not ask for a page, `curl` say, is served at once.
+ * Returns the first redirection of a browser, if any. It leads away from the address with the
+ * token, which becomes a cookie, and to a path below which relative links of the program work. A
+ * client that does not ask for a page, such as curl, is served at once.
  */
 function redirection(
   service: Service,

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { HoltError, isIdParam, PortNumber } from '@holt/protocol'
 import { invalidField } from '../http/field-issues.ts'
 
-/** Where the host form of ports is served, and how clients get there. */
+/** The domain of the host form of ports, and the way of clients to it. */
 export interface PortDomain {
   /** Lower case, without a dot at the end. Every name below it belongs to ports. */
   readonly name: string
-  /** What is before the service, if clients do not reach it directly. */
+  /** The proxy before the service. Null if clients reach the service directly. */
   readonly front: { readonly scheme: 'http' | 'https'; readonly port: number | null } | null
 }
 
@@ -19,7 +19,7 @@ export interface PortTarget {
   readonly form: 'host' | 'path' | 'tcp'
   readonly runtimeId: string
   readonly port: number
-  /** What of the path stands for the port: empty in the host form. */
+  /** The part of the path that identifies the port. Empty in the host form. */
   readonly prefix: string
   /** Path and query as the program sees them, the token still in it. */
   readonly path: string

@@ -4,7 +4,7 @@ import { readIfThere } from '../config/installation.ts'
 import { writeDurably } from '../config/write-durably.ts'
 import type { Log } from '../service.ts'
 
-/** What a token says: who may come in where, until when. */
+/** The content of a token: its holder, its port and its expiry. */
 export interface PortGrant {
   readonly runtimeId: string
   readonly port: number
@@ -41,8 +41,8 @@ export function makePortToken(secret: Buffer, grant: PortGrant): string {
 const form = /^hp2\.([1-9]\d{0,11})\.(0|[1-9]\d{0,8})\.(ky[a-z0-9]{20})\.([1-9]\d{0,8})\.[A-Za-z0-9_-]{43}$/
 
 /**
- * What a token says, if this service made it for this port. Whether it is still valid is another
- * question.
+ * Returns the content of a token, if this service made it for this port. It does not check if the
+ * token is still valid.
  */
 export function readPortToken(
   secret: Buffer,

@@ -3,12 +3,12 @@ import { type Refuse, throwRefusal } from './refuse.ts'
 import { type ReserveSettings, reservedMemoryMiB } from './system-reserve.ts'
 
 /**
- * What one runtime takes of the host before its own programs run: the engine's process and the
+ * The host memory of a runtime before its own programs run, in MiB: the engine's process and the
  * guest.
  */
 const startCostMiB = 48
 
-/** What decides whether a host takes one more runtime. */
+/** The facts that decide if a host takes one more runtime. */
 export interface Admission {
   readonly hostMemoryMiB: number
   readonly diskFreeMiB: number
@@ -56,7 +56,7 @@ export function admit(admission: Admission, refuse: Refuse = throwRefusal): void
   } else if (memoryMiB > promisableMiB || !canStart) refuse(exhausted())
 }
 
-/** What a host can give one more runtime. */
+/** The room of a host for one more runtime. */
 export interface RuntimeRoom {
   /** The largest runtime that the host could take if it were empty. */
   readonly memoryMaxMiB: number

@@ -9,7 +9,7 @@ import type { NewRuntimeRow } from '../store/tables.ts'
 /** The most processes and threads of a runtime. */
 export const pidsMax = 1024
 
-/** What a guest is told beside what the row says. */
+/** The parts of a bind that are not in the row. */
 interface Binding {
   /** The environment of the runtime's source, below its own. */
   readonly env: Readonly<Record<string, string>>
@@ -18,12 +18,12 @@ interface Binding {
    * before a snapshot or a fork.
    */
   readonly renew: boolean
-  /** What it has been given already; absent: it gets one. */
+  /** The machine id that it already has. Absent: it gets one. */
   readonly machineId?: string | null
   readonly signal: AbortSignal
 }
 
-/** What of a row a guest is told. The row may not be stored yet. */
+/** The columns of a row that a guest receives. The row may not be stored yet. */
 type BoundRow = Pick<
   NewRuntimeRow,
   'runtime_id' | 'project_id' | 'isolation' | 'name' | 'env_json' | 'user' | 'workdir'
@@ -76,7 +76,10 @@ function noteProblems({ log }: Service, { runtime_id: runtimeId }: BoundRow, { p
     log.warn({ runtime_id: runtimeId, problems: told }, 'a guest could not apply all that it was told')
 }
 
-/** What shares keys or random numbers with another runtime is nobody's to use. */
+/**
+ * Returns the error of a runtime that shares keys or random numbers with another one, and must not
+ * be used.
+ */
 function notDistinct({ problems = [] }: GuestBound): HoltError {
   const told = problems.join('; ').slice(0, 1000)
   return new HoltError('not_supported_here', `The runtime could not be told apart from the one it was made of: ${told}`)

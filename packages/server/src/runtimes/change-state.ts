@@ -12,11 +12,11 @@ export interface Reason {
   readonly message: string
 }
 
-/** What becomes of a runtime. */
+/** A change of state of a runtime. */
 export interface StateChange {
   readonly to: RuntimeState
   readonly reason?: Reason | null
-  /** What else of its row changes with it. */
+  /** Further columns of its row that change with the state. */
   readonly set?: Pick<Updateable<Tables['runtimes']>, 'pause_checkpoint_id' | 'paused_at' | 'expires_at'>
   /** Looks, in the same transaction, whether it may be, and throws where not. */
   readonly require?: (changes: Queries) => Promise<void>
@@ -68,7 +68,10 @@ export async function changeState(
   return service.store.change(change, { durable })
 }
 
-/** What is said of a state holds until another is said, and of one that runs nothing is. */
+/**
+ * Returns the reason to store. A reason stays until another is given, and a running runtime has
+ * none.
+ */
 function reasonTextOf(row: RuntimeRow, to: RuntimeState, reason: Reason | null): string | null {
   if (reason !== null) return JSON.stringify(reason)
   return to === 'running' ? null : row.state_reason_json

@@ -16,7 +16,7 @@ const wakeTimeoutMs = 5_000
 /** How many members one create tries; then it makes its runtime itself. */
 const maxTries = 3
 
-/** What a create has decided. Its row has the id that the create was given. */
+/** The decisions of a create. Its row has the id of the create. */
 interface Decided {
   readonly row: NewRuntimeRow
   readonly source: RuntimeSource
@@ -45,8 +45,8 @@ export async function claimRuntime(service: Service, decided: Decided): Promise<
 }
 
 /**
- * Whether a member's disk can become the one that a create wants: not every host lets one grow that
- * is in use.
+ * Returns true if the disk of a member can become as large as the create wants. Not every host can
+ * grow a disk in use.
  */
 function canHaveDisk({ engine }: Service, { has, wants }: { has: number; wants: number }): boolean {
   return wants === has || (wants > has && engine.ability('disks')?.canGrow === true)
@@ -108,10 +108,9 @@ async function failIfOver(
 }
 
 /**
- * Whether a member is handed over by its bind alone. Then it is bound before its row is written,
- * and the row is written once, as one that runs: were the service to stop in between, the next
- * start finds a member that is somebody's and removes it. A network and commands need the row
- * first.
+ * Returns true if the bind alone completes a member. Then it is bound before its row is written,
+ * and the row is written once, as `running`. If the service stops in between, the next start finds
+ * a bound member and removes it. A network and commands need the row first.
  */
 async function needsOnlyBind(
   { engine }: Service,

@@ -1,7 +1,7 @@
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import type { Refuse } from './refuse.ts'
 
-/** What a runtime gets of the machine. */
+/** The resources of a runtime. */
 export interface Size {
   readonly cpu: number
   readonly memoryMiB: number

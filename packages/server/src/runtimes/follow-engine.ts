@@ -103,7 +103,7 @@ async function compareOne(service: Service, id: string): Promise<void> {
   }
 }
 
-/** What changed while it was looked at is looked at again. */
+/** Fails a runtime. A runtime that changed meanwhile is compared again. */
 async function fail(service: Service, row: RuntimeRow, reason: Reason): Promise<void> {
   if (!(await failRuntime(service, row, reason))) await compareOne(service, row.runtime_id)
 }
@@ -117,8 +117,8 @@ function recoverBeside(service: Service, row: RuntimeRow): void {
 }
 
 /**
- * What is seen of a runtime while something is done to it may be its end: it is looked at again
- * when that is over, and nobody waits for it.
+ * Compares a runtime again after the current action on it, because an observation during the action
+ * may be its end. Nobody waits for that.
  */
 function compareAfterChange(service: Service, id: string): void {
   void Promise.all([service.starts.settled(id), service.transitions.settled(id)]).then(() =>

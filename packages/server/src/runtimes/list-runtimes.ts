@@ -71,7 +71,7 @@ function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Findi
 }
 
 /**
- * What makes some rows larger than others. SQLite knows it without reading the texts
+ * The bytes of a row's large texts. SQLite knows them without reading the texts
  * (https://sqlite.org/lang_corefunc.html#octet_length).
  */
 const sizeOfTexts = sql<number>`octet_length(env_json) + octet_length(metadata_json)`

@@ -22,7 +22,7 @@ export interface OpenRuntime {
 interface Opener {
   /** Ends when nobody waits for it any more. */
   readonly gone: AbortSignal
-  /** What changes something inside is done once for each. */
+  /** Returns the id under which a change inside is done only once. */
   readonly operation?: () => string | null
 }
 

@@ -20,7 +20,7 @@ export interface RuntimePlan<Refused extends null = never> {
   readonly isolation: Isolation | Refused
   readonly size: SizeOr<Refused>
   readonly network: ChosenNetwork
-  /** What programs that go on in it know of the network; null where none does. */
+  /** The network that continuing programs know. Null if no program continues. */
   readonly former: FormerNetwork | null
   readonly deadline: DeadlineColumns | Refused
   readonly host: HostFacts

@@ -17,7 +17,7 @@ export class Refusals {
   }
 }
 
-/** What a dry run shows of a plan. */
+/** The parts of a plan that a dry run shows. */
 interface ShownPlan extends Pick<RuntimePlan<null>, 'isolation' | 'size' | 'network' | 'deadline'> {
   readonly source: Pick<RuntimeSource, 'templateId' | 'templateName' | 'snapshotId'> | null
 }

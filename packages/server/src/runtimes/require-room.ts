@@ -20,15 +20,15 @@ interface WantedRoom {
   readonly size: SizeOr<null>
 }
 
-/** What is known of the host and of a new runtime, for the question whether the host has room. */
+/** The facts about the host and a new runtime that decide if there is room. */
 export interface HostFacts {
   readonly facts: EngineFacts
   readonly freeMemoryMiB: number | null
-  /** What it is restored with of somebody's memory; 0 where it begins with none. */
+  /** The memory that a restore loads, in MiB. 0 if it starts empty. */
   readonly broughtBackMiB: number
 }
 
-/** What was held against a new runtime. */
+/** The room that a new runtime needs and the host has. */
 export interface RequiredRoom {
   /** The quotas that limit the project. */
   readonly quotas: readonly QuotaDemand[]

@@ -7,12 +7,12 @@ import type { NewRuntimeRow, RuntimeRow } from '../store/tables.ts'
 import { type HostFacts, requireRoom } from './require-room.ts'
 import { isCurrent } from './runtime-source.ts'
 
-/** What a reservation goes by. */
+/** The facts of a reservation. */
 export interface Reservation extends HostFacts {
   readonly network: DecidedNetwork
   /**
-   * Where the runtime is one that waited in a pool; `running`: it is all that the create wants
-   * already.
+   * Set if the runtime comes from a pool. `running`: it already has everything that the create
+   * wants.
    */
   readonly claimed?: { readonly running: boolean }
 }

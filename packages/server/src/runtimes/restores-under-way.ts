@@ -4,8 +4,8 @@ import type { CheckpointInfo } from '@holt/engine'
 const maxNoted = 10_000
 
 /**
- * What runtimes that come back from checkpoints are about to take of the host's memory, so that
- * many at once are not each admitted to what is free now.
+ * The memory that restores in progress will take. Without it, concurrent restores would each be
+ * admitted to the memory that is free now.
  */
 export class RestoresUnderWay {
   readonly #amounts = new Map<string, number>()
@@ -17,7 +17,7 @@ export class RestoresUnderWay {
     this.#written.set(checkpointId, sizeBytes)
   }
 
-  /** What a checkpoint has; null where that was not noted. */
+  /** Returns the bytes of a checkpoint. Null if they were not noted. */
   bytesOf(checkpointId: string): number | null {
     return this.#written.get(checkpointId) ?? null
   }
@@ -46,8 +46,8 @@ export class RestoresUnderWay {
 }
 
 /**
- * What a restore of a checkpoint takes at once: no more than was written, and no more than the
- * runtime may have.
+ * Returns the memory that a restore takes at once, in MiB: at most the size of the checkpoint, and
+ * at most the limit of the runtime.
  */
 export function broughtBackMiB(checkpointBytes: number | null, memoryMiB: number): number {
   return checkpointBytes === null ? 0 : Math.min(memoryMiB, Math.ceil(checkpointBytes / 2 ** 20))

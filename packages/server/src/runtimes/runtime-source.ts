@@ -6,7 +6,7 @@ import type { Queries } from '../store/open-store.ts'
 import type { NewRuntimeRow } from '../store/tables.ts'
 import type { SourceSettings } from './source-settings.ts'
 
-/** What a runtime is made from, decided before there is a row. */
+/** The source of a runtime, decided before it has a row. */
 export interface RuntimeSource extends SourceSettings {
   readonly templateId: string
   readonly templateName: string
@@ -15,8 +15,8 @@ export interface RuntimeSource extends SourceSettings {
   readonly isolation: Isolation
   readonly imageDigest: string
   /**
-   * What a runtime of exactly this `cpu` and `memoryMiB` is restored from; null: there is none, or
-   * the class has none.
+   * The checkpoint for a runtime of exactly this `cpu` and `memoryMiB`. Null if there is none, or
+   * if the class has none.
    */
   readonly checkpointId: string | null
   /**
@@ -48,9 +48,9 @@ export interface FoundSource<Refused extends null = never> {
   readonly source: RuntimeSource | Refused
   /** The class of isolation that the host has for it. */
   readonly isolation: Isolation | Refused
-  /** What its runtimes may reach where the create says nothing of the network. */
+  /** The network of its runtimes if the create names none. */
   readonly defaultPolicy: PolicyBody | null
-  /** What programs that go on in it know of the network; null where none does. */
+  /** The network that continuing programs know. Null if no program continues. */
   readonly former: FormerNetwork | null
 }
 
@@ -71,9 +71,8 @@ export function isolationLack(facts: EngineFacts, isolation: Isolation): HoltErr
 }
 
 /**
- * Whether a row's source still has the image and the checkpoint that were chosen: it keeps them
- * until the row is there and does. What a fork goes on from is held for it, and its image is its
- * parent's.
+ * Returns true if a row's source still has the chosen image and checkpoint. It keeps them until the
+ * row refers to them. The checkpoint of a fork is held for it, and its image is its parent's.
  */
 export async function isCurrent(changes: Queries, row: NewRuntimeRow): Promise<boolean> {
   if (row.parent_id != null) return true

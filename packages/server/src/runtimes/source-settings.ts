@@ -2,16 +2,16 @@ import type { RuntimeRow } from '../store/tables.ts'
 import type { TemplateCommands } from '../templates/start-command.ts'
 
 /**
- * What a runtime has of its source beside its size, its user and its working directory. It is kept
- * with the runtime's row: by the time the runtime is resumed, forked or written down, its template
- * may be another one or gone.
+ * The settings that a runtime takes from its source, without size, user and directory. The
+ * runtime's row keeps them, because the template can change or disappear before a resume, a fork or
+ * a checkpoint.
  */
 export interface SourceSettings {
   readonly env: Readonly<Record<string, string>>
   readonly commands: TemplateCommands
 }
 
-/** What a runtime has of its source. */
+/** Returns the settings that a runtime took from its source. */
 export function sourceSettingsOf({ source_json }: Pick<RuntimeRow, 'source_json'>): SourceSettings {
   return JSON.parse(source_json)
 }

@@ -14,16 +14,16 @@ import { isDeleted } from './states.ts'
 /** A cold boot takes a second on a slow host; a host that needs longer than this is not well. */
 const startTimeoutMs = 60_000
 
-/** What is restored of somebody's memory may be as large as that. */
+/** The time limit of a restore, in milliseconds. The restored memory can be large. */
 const restoreTimeoutMs = 300_000
 
 /** Time to remove what a failed start left. */
 const removeTimeoutMs = 30_000
 
-/** What a client may do something about; the engine's other failures are the host's. */
+/** The kinds of failures that a client can do something about. Others are the host's. */
 const startKinds: readonly EngineErrorKind[] = ['no_space', 'not_supported', 'invalid', 'incompatible', 'damaged']
 
-/** What a start takes from what the runtime is made from. */
+/** The parts of a source that a start uses. */
 type StartedSource = Pick<RuntimeSource, 'env' | 'commands' | 'restoreOnly' | 'renew'>
 
 /**
@@ -39,8 +39,8 @@ export async function startRuntime(service: Service, row: RuntimeRow, source: St
 }
 
 /**
- * What `startRuntime` does, within a start of the caller's. A runtime that runs already, as one of
- * a pool does, is only told who it is.
+ * Does the work of `startRuntime` within a start of the caller. A runtime of a pool already runs,
+ * and is only bound.
  */
 export async function bringUp(
   service: Service,
@@ -81,7 +81,7 @@ async function becomeRunning(service: Service, row: RuntimeRow, stopped: AbortSi
   }
 }
 
-/** What the engine is to make of a row. */
+/** Returns the engine's specification of a row. */
 export function specOf(row: RuntimeRow, { restoreOnly }: { restoreOnly: boolean }): RuntimeSpec {
   return {
     id: row.runtime_id,

@@ -1,6 +1,6 @@
 import type { RuntimeState } from '@holt/protocol'
 
-/** What may follow each state of a runtime. */
+/** The states that may follow each state of a runtime. */
 export const transitions = {
   starting: ['running', 'terminating', 'failed'],
   running: ['pausing', 'terminating', 'failed'],
@@ -15,22 +15,22 @@ export const transitions = {
 /** The states that a runtime does not leave. */
 export const endedStates = ['terminated', 'failed'] as const satisfies readonly RuntimeState[]
 
-/** Whether a state may follow another. */
+/** Returns true if a state may follow another. */
 export function mayFollow(from: RuntimeState, to: RuntimeState): boolean {
   return (transitions[from] as readonly RuntimeState[]).includes(to)
 }
 
-/** Whether a runtime in this state may still be changed: it has not ended and is not about to. */
+/** Returns true if a runtime in this state can still change: it has not ended and is not ending. */
 export function isAlive(state: RuntimeState): boolean {
   return state !== 'terminating' && !hasEnded(state)
 }
 
-/** Whether a runtime in this state was ended on purpose, or is about to be. */
+/** Returns true if a runtime in this state was ended on purpose, or is being ended. */
 export function isDeleted(state: RuntimeState): boolean {
   return state === 'terminating' || state === 'terminated'
 }
 
-/** Whether a runtime in this state is over. */
+/** Returns true if a runtime in this state has ended. */
 export function hasEnded(state: RuntimeState): boolean {
   return transitions[state].length === 0
 }

@@ -1,4 +1,4 @@
-/** What an operator says that runtimes may not have. */
+/** The reserve of the host that runtimes must leave free, as the operator sets it. */
 export interface ReserveSettings {
   /** Null: a twentieth of the memory, and half a GiB at least. */
   readonly memoryMiB: number | null
