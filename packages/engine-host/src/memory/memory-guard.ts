@@ -162,13 +162,8 @@ export class MemoryGuard {
   async #relieve(runtime: Runtime): Promise<void> {
     // The guest of a frozen runtime cannot answer, and no process grows. A report follows the thaw.
     if (runtime.frozen || (await this.#relieveOnce(runtime))) return
-    await this.#host.locks.run(runtime.paths.id, async () => {
-      if (!this.#lives(runtime) || runtime.frozen) return
-      // A freeze or a checkpoint may have kept the guest from answering the first time.
-      if (await this.#relieveOnce(runtime)) return
-      runtime.lacksMemory = true
-      await endRuntime(this.#host, runtime)
-    })
+    // A freeze or a checkpoint may have kept the guest from answering the first time.
+    await this.#endUnless(runtime, async () => runtime.frozen || this.#relieveOnce(runtime))
   }
 
   /** Asks the guest to free memory. Returns false if the runtime is still above its limit. */
@@ -208,7 +203,7 @@ export class MemoryGuard {
         const isEnforced = await limit.enforce()
         const isNear = (await limit.used()) <= tolerated
         if (isEnforced && isNear) return
-        if (!isNear && performance.now() > deadline) return await this.#end(runtime)
+        if (!isNear && performance.now() > deadline) return await this.#endUnless(runtime, async () => false)
         await sleep(COME_BACK_EVERY_MS, null, { ref: false })
       }
     } catch (err) {
@@ -218,9 +213,10 @@ export class MemoryGuard {
     }
   }
 
-  async #end(runtime: Runtime): Promise<void> {
+  /** Ends a runtime for want of memory, unless it is spared. Both happen under its lock. */
+  async #endUnless(runtime: Runtime, isSpared: () => Promise<boolean>): Promise<void> {
     await this.#host.locks.run(runtime.paths.id, async () => {
-      if (!this.#lives(runtime)) return
+      if (!this.#lives(runtime) || (await isSpared())) return
       runtime.lacksMemory = true
       await endRuntime(this.#host, runtime)
     })
