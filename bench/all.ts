@@ -34,6 +34,7 @@ if (reports.length === (ids.length || rows.length)) {
   const [full, summary] = [fullSection(reports, command), summarySection(reports, command)]
   await writeSection(pages.full, (old) => (ids.length === 0 ? full : updateFull(old, full)))
   const short = await writeSection(pages.summary, (old) => (ids.length === 0 ? summary : updateSummary(old, summary)))
-  await writeSection(pages.headlines, () => headlineTable(headlinesOf(short)))
-  await writeFile(chart, headlineChart(headlinesOf(short)))
+  const headlines = headlinesOf(short)
+  await writeSection(pages.headlines, () => headlineTable(headlines))
+  await writeFile(chart, headlineChart(headlines))
 } else process.stderr.write('# Not every row was measured: the pages stay as they are.\n')
