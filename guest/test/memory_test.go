@@ -51,7 +51,7 @@ func TestEndsWhatHoldsTheMostMemory(t *testing.T) {
 	if ended = g.relieve(object{"limit_bytes": limit, "free_bytes": 1 << 30, "least_bytes": 32 << 20, "whole": false}); len(ended) != 0 {
 		t.Fatal(ended)
 	}
-	// What was stopped for it goes on.
+	// The stopped processes continue.
 	g.want(200, "POST", "/v1/processes/small/stdin?eof=1", []byte("\n"))
 	if r := g.output("small", "follow=1&cursor=0"); r.exit["exit_code"] != 0.0 || r.exit["oom_killed"] != nil {
 		t.Fatalf("%+v", r)

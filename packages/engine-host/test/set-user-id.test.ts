@@ -8,7 +8,10 @@ import { missing } from './support/test-machine.ts'
 
 const reason = await missing('root', 'go', 'runsc', 'runc')
 
-/** The type of the entry by which the kernel says that a program has more rights than its caller (getauxval(3)). */
+/**
+ * The type of the entry by which the kernel says that a program has more rights than its caller
+ * (getauxval(3)).
+ */
 const AT_SECURE = 23n
 
 const nobody = '65534'

@@ -6,7 +6,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { loadRecipe } from '../../src/base/recipe.ts'
 import { fetchToolchain, isLts } from '../../src/base/toolchain.ts'
 
-/** Runs fetchToolchain with shell scripts in the place of npm, pip and the npm that an installation brings. */
+/**
+ * Runs fetchToolchain with shell scripts in the place of npm, pip and the npm that an installation
+ * brings.
+ */
 async function fetchWith(
   scripts: { readonly npm: string; readonly python3: string; readonly brought?: string },
   env: Readonly<Record<string, string>> = {},

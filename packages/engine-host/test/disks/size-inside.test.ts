@@ -44,7 +44,10 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     await under[Symbol.asyncDispose]()
   }, VERB_TIMEOUT_MS)
 
-  /** Expects that the runtime is told what the host's kernel says of its disk, and that this is what was promised. */
+  /**
+   * Expects that the runtime is told what the host's kernel says of its disk, and that this is what
+   * was promised.
+   */
   async function expectTruth(guest: GuestClient, { id, diskMiB }: RuntimeSpec): Promise<void> {
     const { diskMount } = layoutOf(under.options.stateDir, under.options.runDir).runtime(id)
     await expect

@@ -27,7 +27,9 @@ const both = ['gvisor', 'container'] as const
 const MIB = 2 ** 20
 /** Content that only the base has. */
 const BASE_BYTES = 24 * MIB
-/** What a delta takes beside what it adds: its frame, and the names and attributes of a small tree. */
+/**
+ * What a delta takes beside what it adds: its frame, and the names and attributes of a small tree.
+ */
 const DELTA_BYTES = MIB / 2
 
 function imagesOf(engine: Engine): ImageStore {
@@ -98,7 +100,10 @@ async function addOfEachKind(dir: string): Promise<void> {
   execFileSync('mknod', [join(dir, 'device'), 'c', '1', '3'])
 }
 
-/** Changes that a runtime makes to such a directory: whiteouts, opaque directories, copies of each kind. */
+/**
+ * Changes that a runtime makes to such a directory: whiteouts, opaque directories, copies of each
+ * kind.
+ */
 const changes = `
 cd /below
 rm -f gone gone-too; rm -rf removed; rm -rf replaced; mkdir replaced; echo new > replaced/new
@@ -269,7 +274,8 @@ test.skipIf(reason !== null)(
     const [file, orphan] = [join(dir, `${base.slice(7)}.erofs`), join(dir, `${'a'.repeat(64)}.base`)]
     for (const target of [orphan, join(dir, '.tmp-0.base')]) await link(file, target)
     await writeFile(join(dir, '.tmp-0'), 'half')
-    // A daemon that tried whether deltas can be mounted, and one that had attached a device and not mounted it.
+    // A daemon that tried whether deltas can be mounted, and one that had attached a device and not
+    // mounted it.
     const probe = join(dir, '.tmp-1/whole')
     await mkdir(probe, { recursive: true })
     execFileSync('mount', ['-t', 'erofs', '-o', 'loop,ro', file, probe])

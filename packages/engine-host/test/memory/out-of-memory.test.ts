@@ -17,7 +17,7 @@ import {
 } from '../support/engine-under-test.ts'
 import { missing } from '../support/test-machine.ts'
 
-// What takes all memory is ended. Everything else of its runtime, and every other runtime, goes on.
+// The process that takes all memory is killed. The rest of its runtime and other runtimes continue.
 
 for (const [isolation, runner] of [
   ['gvisor', 'runsc'],
@@ -81,7 +81,10 @@ for (const [isolation, runner] of [
         return named.filter((_, at) => names[at]?.startsWith('holt-watch-memory')).map(Number)
       }
 
-      /** Returns how many sources of events a watcher has open: one for each runtime that it watches, and its own. */
+      /**
+       * Returns how many sources of events a watcher has open: one for each runtime that it
+       * watches, and its own.
+       */
       async function eventsOf(pid: number): Promise<number> {
         const names = await readdir(`/proc/${pid}/fd`).catch(() => [])
         const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')))
@@ -156,7 +159,7 @@ for (const [isolation, runner] of [
         const { guest, expectUnharmed } = await startBystanders()
         await expectKilled(guest, '/bin/probe', 'fill-tmpfs', '/tmp/memory')
         await expectUnharmed()
-        // What was written is there, and no reason to end anything more.
+        // The written file is there, and causes no further kill.
         expect((await guest.stat('/tmp/memory/big', timeout())).size_bytes).toBeGreaterThan(200 * 2 ** 20)
         await guest.remove({ path: '/tmp/memory/big', recursive: false }, timeout())
         await expectKilled(guest, '/bin/probe', 'hog')

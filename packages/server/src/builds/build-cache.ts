@@ -198,8 +198,7 @@ async function writeMount(
     return before?.file ?? null
   })
   await failpoint('build.mount-stored')
-  // Whoever reads the old one has it open; whoever was about to begin finds nothing, and begins
-  // with an empty one.
+  // Readers of the old file have it open. A reader that starts now finds none, and starts empty.
   if (old !== null) await rm(builds.paths.mount(old), { force: true })
 }
 

@@ -142,8 +142,8 @@ export async function releaseResources(
   const { store, log } = service
   try {
     const rows = await store.db.selectFrom('build_resources').selectAll().where('build_id', '=', buildId).execute()
-    // What is forgotten later is removed then as well, so a checkpoint can wait: only a runtime
-    // keeps a build that was stopped busy.
+    // A checkpoint can wait until the build forgets its resources. Only a runtime keeps a stopped
+    // build busy.
     const now = forget ? rows : rows.filter(({ kind }) => kind === 'runtime')
     const ends = await Promise.allSettled(
       now.map(({ resource_id, kind }) =>

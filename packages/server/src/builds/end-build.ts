@@ -28,8 +28,8 @@ export async function finishBuild(service: Service, build: BuildUnderWay, result
   await service.builds.logs.flush()
   const at = service.now()
   await service.store.change(async (changes) => {
-    // Whoever deletes the template cancels its builds first: a row that is gone, or a signal that
-    // came late, is that.
+    // A deletion of the template cancels its builds first. A missing row or a late signal shows
+    // that.
     if (build.stop.signal.aborted) throw build.stop.signal.reason
     const template = await templateRow(changes, { projectId, templateId })
     if (template === undefined) throw new BuildStop('cancelled')

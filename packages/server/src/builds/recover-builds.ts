@@ -29,8 +29,8 @@ export async function failInterrupted({ store, now }: Service, buildId: string |
  */
 export async function clearResidue(service: Service): Promise<void> {
   const { store, log, builds } = service
-  // What lies there now is of earlier processes. What comes later is this one's, and may have no
-  // row yet.
+  // The present files are of earlier processes. Later ones are of this process, and may have no row
+  // yet.
   const [inContexts, inMounts] = [namesIn(builds.paths.contexts), namesIn(builds.paths.mounts)]
   try {
     const noted = await store.db.selectFrom('build_resources').select('build_id').distinct().execute()

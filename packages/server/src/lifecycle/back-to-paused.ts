@@ -8,9 +8,9 @@ import { advance } from './advance.ts'
 const removeTimeoutMs = 60_000
 
 /**
- * Takes away what there is of a `resuming` runtime that did not come back: it is paused as before.
- * One that is in another state is left as it is: a change whose error was seen may have been made.
- * Answers the row as it is then.
+ * Removes the parts of a `resuming` runtime whose resume failed, so that it is paused as before. A
+ * runtime in another state stays as it is, because a change that reported an error may have been
+ * made. Returns the resulting row.
  */
 export async function backToPaused(service: Service, ref: RuntimeRef, reason: Reason): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)

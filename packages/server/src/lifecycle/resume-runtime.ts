@@ -137,8 +137,7 @@ async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal):
     await failpoint('resume.started')
     return null
   } catch (error) {
-    // What is inside is the tenant's, and it would be out of reach for a command that fails each
-    // time.
+    // A command that fails each time must not keep the tenant's work out of reach.
     if (signal.aborted || !(error instanceof HoltError)) throw error
     return { code: 'on_restore_failed', message: error.message }
   }
