@@ -35,13 +35,14 @@ func Main() int {
 	}
 	score := openOomScore()
 	for {
+		score.set(idleScore)
 		start, fds, err := receive()
 		if err != nil {
 			return 0
 		}
-		score.raise()
+		score.set(commandScore)
 		pid, err := spawn(start, fds)
-		score.restore()
+		score.set(busyScore)
 		for _, fd := range fds {
 			_ = unix.Close(fd) // the command has its own copies
 		}
@@ -182,31 +183,35 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
+// unkillable is the score of a process that the kernel never kills for memory
+// (proc_pid_oom_score_adj(5)).
 const (
-	// unkillable is the score of a process that the kernel never kills for memory
-	// (proc_pid_oom_score_adj(5)).
 	unkillable = -1000
-	// supervisorScore is added to the guest's score for a supervisor, if the guest can be killed.
-	// It matters for a second kill: the kernel kills another process if the first thread of the
-	// killed one is gone while the last thread has not yet freed the memory.
-	supervisorScore = 250
-	// commandScore is added to the guest's score for a command, if the guest can be killed.
+	maxScore   = 1000
+)
+
+// These are added to the guest's score, if the guest can be killed. They matter for a second kill:
+// the kernel kills another process if the first thread of the killed one is gone while the last
+// thread has not yet freed the memory. An idle supervisor is the best choice, because nothing is
+// lost with it. The end of any other supervisor ends its command.
+const (
+	busyScore    = 250
 	commandScore = 500
-	maxScore     = 1000
+	idleScore    = 550
 )
 
 // oomScore is the supervisor's own oom_score_adj, or nil if there is none. A child inherits the
-// value at its birth, so the value is raised around each spawn. The kernel should kill a command
-// first, then a supervisor, and never the guest.
+// value at its birth, so it is that of a command around each spawn.
 type oomScore struct {
-	file         *os.File
-	own, command string
+	file  *os.File
+	guest int // the score of the guest
+	now   int
 }
 
 func openOomScore() *oomScore {
 	file, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {
-		return nil // nothing to raise
+		return nil // nothing to set
 	}
 	text := make([]byte, 16)
 	n, _ := file.ReadAt(text, 0)                                    // an empty read is not a number
@@ -215,30 +220,32 @@ func openOomScore() *oomScore {
 		_ = file.Close()
 		return nil
 	}
-	own, command := scoresBeside(guest)
-	o := &oomScore{file: file, own: strconv.Itoa(own), command: strconv.Itoa(command)}
-	o.restore()
-	return o
+	return &oomScore{file: file, guest: guest, now: guest}
 }
 
-// scoresBeside returns the scores of a supervisor and of a command for this score of the guest.
-func scoresBeside(guest int) (supervisor, command int) {
-	if guest == unkillable {
-		return unkillable, 0
+// set sets the score that the process now needs.
+func (o *oomScore) set(beside int) {
+	if o == nil {
+		return
 	}
-	return min(guest+supervisorScore, maxScore), min(guest+commandScore, maxScore)
-}
-
-// A write error only changes the order in which processes are killed.
-
-func (o *oomScore) raise() {
-	if o != nil {
-		_, _ = o.file.WriteAt([]byte(o.command), 0)
+	score := scoreBeside(o.guest, beside)
+	if score == o.now {
+		return
 	}
+	// A failed write only changes the order in which processes are killed.
+	_, _ = o.file.WriteAt([]byte(strconv.Itoa(score)), 0)
+	o.now = score
 }
 
-func (o *oomScore) restore() {
-	if o != nil {
-		_, _ = o.file.WriteAt([]byte(o.own), 0)
+// scoreBeside returns a score for this score of the guest. If the guest cannot be killed, neither
+// can a supervisor.
+func scoreBeside(guest, beside int) int {
+	switch {
+	case guest != unkillable:
+		return min(guest+beside, maxScore)
+	case beside == commandScore:
+		return 0
+	default:
+		return unkillable
 	}
 }
