@@ -109,7 +109,7 @@ it('a state directory that cannot be written to is refused with its name', async
   })
 })
 
-// Damaged files of keys: packages/server/test/config/damaged-files.test.ts.
+// Damaged files of keys: packages/server/test/foundation/config/damaged-files.test.ts.
 it('a record and a manifest that are damaged stop nothing else', async () => {
   await using whole = await createRuntime({ isolation })
   const broken = await createRuntime({ isolation })

@@ -102,9 +102,9 @@ trap - EXIT
 cat "$results/static.txt"
 
 # With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
-readonly ON_POSTGRES=(packages/server/test/{audit,events,idempotency,keys,lifecycle,pools,projects,snapshots,webhooks})
+readonly ON_POSTGRES=(packages/server/test/{runtimes/{lifecycle,pools,snapshots},tenancy/{audit,events,idempotency,keys,projects,webhooks}})
 # A short run draws a third of these folders, and always tests what answers once and what counts.
-readonly ALWAYS_ON_POSTGRES=(packages/server/test/idempotency/every-post.test.ts packages/server/test/projects/quotas.test.ts)
+readonly ALWAYS_ON_POSTGRES=(packages/server/test/tenancy/idempotency/every-post.test.ts packages/server/test/tenancy/projects/quotas.test.ts)
 mapfile -t on_postgres < <(node scripts/draw-share.ts 0.333 'folders on PostgreSQL' "${ON_POSTGRES[@]}")
 
 vitest_run unit

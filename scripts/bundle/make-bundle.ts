@@ -37,7 +37,7 @@ export async function makeBundle({ root, outDir, id, released }: BundleOptions):
     'packages/cli/src/outline/verb-outlines.ts': null,
     'packages/cli/src/version.ts': null,
     'packages/sdk/src/route-addresses.ts': null,
-    'packages/server/src/config/version.ts': null,
+    'packages/server/src/foundation/config/version.ts': null,
   })
   const files = [
     ...(await bundleProgram('packages/cli/src/main.ts', {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { ConfigError, parseConfig, type ServerConfig } from './config/config.ts'
-import { version } from './config/version.ts'
+import { ConfigError, parseConfig, type ServerConfig } from './foundation/config/config.ts'
+import { version } from './foundation/config/version.ts'
 
 const usage = `holtd: the Holt service
 
@@ -66,7 +66,7 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
 }
 
 async function warnOfSettings(): Promise<void> {
-  const { settingWarnings } = await import('./config/unknown-settings.ts')
+  const { settingWarnings } = await import('./foundation/config/unknown-settings.ts')
   for (const warning of settingWarnings(process.env)) process.stderr.write(`warning: ${warning}\n`)
 }
 
@@ -81,14 +81,17 @@ async function serve(config: ServerConfig): Promise<null> {
 }
 
 async function doctor(config: ServerConfig, json: boolean): Promise<number> {
-  const [{ runDoctor }, { lineOf }] = await Promise.all([import('./doctor/run-doctor.ts'), import('./doctor/check.ts')])
+  const [{ runDoctor }, { lineOf }] = await Promise.all([
+    import('./daemon/doctor/run-doctor.ts'),
+    import('./daemon/doctor/check.ts'),
+  ])
   const checks = await runDoctor(config)
   process.stdout.write(json ? `${JSON.stringify({ checks })}\n` : `${checks.map(lineOf).join('\n')}\n`)
   return checks.some(({ status }) => status === 'fix') ? 1 : 0
 }
 
 async function settings({ stateDir }: ServerConfig): Promise<number> {
-  const { changedSettings, changedSinceLastStart } = await import('./config/running-settings.ts')
+  const { changedSettings, changedSinceLastStart } = await import('./foundation/config/running-settings.ts')
   const changed = await changedSettings(stateDir, process.env)
   const since_last_start = await changedSinceLastStart(stateDir, process.env)
   process.stdout.write(`${JSON.stringify({ changed, since_last_start })}\n`)

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import type { BuildCache, CachedState, CacheMount } from '@holt/builder'
 import { failpoint, type ImageDigest } from '@holt/engine'
 import { randomText } from '@holt/protocol'
+import { storedJson } from '../foundation/store/stored-json.ts'
 import type { Service } from '../service.ts'
-import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { BuildLogItem } from '@holt/protocol'
-import { News } from '../news.ts'
+import { News } from '../foundation/async/news.ts'
 import type { Service } from '../service.ts'
 import { type BuildRef, findBuild } from './find-build.ts'
 import { isFinal } from './states.ts'

@@ -8,7 +8,7 @@ import {
 } from '@holt/egress'
 import type { GuestNetwork } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { guestSide } from '../network/runtime-networks.ts'
+import { guestSide } from '../resources/network/runtime-networks.ts'
 import type { Service } from '../service.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 

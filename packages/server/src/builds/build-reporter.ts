@@ -1,11 +1,11 @@
 import type { BuildReport } from '@holt/builder'
 import { failpoint } from '@holt/engine'
 import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
-import { recordEvent } from '../events/record-event.ts'
+import { moment } from '../foundation/store/moment.ts'
+import { redactAll } from '../resources/secrets/redact.ts'
 import type { Service } from '../service.ts'
-import { moment } from '../store/moment.ts'
+import { recordEvent } from '../tenancy/events/record-event.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
-import { redactAll } from './redact.ts'
 import { mayFollow } from './states.ts'
 
 /** The most delay of step changes in the database. */

@@ -1,12 +1,12 @@
 import { failpoint } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
-import { makeCheckpointId } from '../checkpoint-id.ts'
-import { pause } from '../pause.ts'
-import { requireQuotas } from '../projects/require-quotas.ts'
-import { admit } from '../runtimes/admit.ts'
-import type { Size } from '../runtimes/decide-size.ts'
-import { promisedMiB } from '../runtimes/promised.ts'
+import { pause } from '../foundation/async/pause.ts'
+import { makeCheckpointId } from '../foundation/rows/checkpoint-id.ts'
+import { admit } from '../runtimes/create/admit.ts'
+import type { Size } from '../runtimes/create/decide-size.ts'
+import { promisedMiB } from '../runtimes/create/promised.ts'
 import type { Service } from '../service.ts'
+import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
 
 /** How often a build that waits for memory looks whether there is some. */
 const lookMs = 1000

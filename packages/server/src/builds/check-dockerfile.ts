@@ -1,7 +1,7 @@
 import { BuildError } from '@holt/builder'
 import { type CheckDockerfile, type DockerfileCheck, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
-import { limitReached } from '../limits/limit-reached.ts'
+import { limitReached } from '../foundation/errors/limit-reached.ts'
 import type { Service } from '../service.ts'
 
 /** The most Dockerfiles that wait for a check. Each keeps its request in memory. */

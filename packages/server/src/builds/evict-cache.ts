@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
+import type { Queries } from '../foundation/store/open-store.ts'
 import type { Service } from '../service.ts'
-import type { Queries } from '../store/open-store.ts'
 
 /** One thing that is kept so that a later build is quicker. */
 interface Kept {

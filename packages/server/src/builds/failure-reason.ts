@@ -1,7 +1,7 @@
 import { BuildError } from '@holt/builder'
 import { type Build, HoltError } from '@holt/protocol'
-import { fromEngineError, isEngineError } from '../engine-errors.ts'
-import { isDiskFull } from '../store/disk-full.ts'
+import { fromEngineError, isEngineError } from '../foundation/errors/engine-errors.ts'
+import { isDiskFull } from '../foundation/store/disk-full.ts'
 
 /** Why a build failed. */
 export type FailureReason = NonNullable<Build['reason']>

@@ -1,8 +1,8 @@
 import { isIdParam } from '@holt/protocol'
-import { idNotFound } from '../missing/not-found.ts'
-import { readableBy } from '../projects/system-project.ts'
-import type { BuildRow } from '../store/build-tables.ts'
-import type { Queries } from '../store/open-store.ts'
+import { idNotFound } from '../foundation/errors/not-found.ts'
+import { readableBy } from '../foundation/rows/system-project.ts'
+import type { BuildRow } from '../foundation/store/build-tables.ts'
+import type { Queries } from '../foundation/store/open-store.ts'
 
 /** Whose build, and which. */
 export interface BuildRef {

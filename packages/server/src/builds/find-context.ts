@@ -1,7 +1,7 @@
 import { isIdParam } from '@holt/protocol'
-import { idNotFound } from '../missing/not-found.ts'
-import type { BuildContextRow } from '../store/build-tables.ts'
-import type { Queries } from '../store/open-store.ts'
+import { idNotFound } from '../foundation/errors/not-found.ts'
+import type { BuildContextRow } from '../foundation/store/build-tables.ts'
+import type { Queries } from '../foundation/store/open-store.ts'
 
 /** A project's context. One of another project is the same as none. */
 export async function findContext(

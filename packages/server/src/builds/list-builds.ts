@@ -1,8 +1,8 @@
 import type { Build, Page } from '@holt/protocol'
-import type { Call } from '../http/call.ts'
-import { readableBy } from '../projects/system-project.ts'
+import { readableBy } from '../foundation/rows/system-project.ts'
+import { pageOfRows, seqBefore } from '../foundation/store/page-cursor.ts'
+import type { Call } from '../foundation/wire/call.ts'
 import type { Service } from '../service.ts'
-import { pageOfRows, seqBefore } from '../store/page-cursor.ts'
 import { presentBuild } from './present-build.ts'
 
 /** The builds that a project reads, newest first. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { makeEffectivePolicy } from '@holt/egress'
 import { type CreateBuild, HoltError, type PolicyBody, systemTemplateSizes } from '@holt/protocol'
-import { choosePolicy } from '../network/decide-network.ts'
-import { admit, requirePossibleDisk } from '../runtimes/admit.ts'
-import type { Size } from '../runtimes/decide-size.ts'
+import { choosePolicy } from '../resources/network/decide-network.ts'
+import { findTemplate } from '../resources/templates/find-template.ts'
+import { admit, requirePossibleDisk } from '../runtimes/create/admit.ts'
+import type { Size } from '../runtimes/create/decide-size.ts'
+import { findSnapshot, requireWritten } from '../runtimes/snapshots/find-snapshot.ts'
 import type { Service } from '../service.ts'
-import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
-import { findTemplate } from '../templates/find-template.ts'
 import { findContext } from './find-context.ts'
 
 /**

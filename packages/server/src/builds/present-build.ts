@@ -1,6 +1,6 @@
 import type { Build, BuildStarted } from '@holt/protocol'
-import type { BuildRow } from '../store/build-tables.ts'
-import { moment, momentOrNull } from '../store/moment.ts'
+import type { BuildRow } from '../foundation/store/build-tables.ts'
+import { moment, momentOrNull } from '../foundation/store/moment.ts'
 
 /** A stored build as the API shows it. */
 export function presentBuild(row: BuildRow): Build {

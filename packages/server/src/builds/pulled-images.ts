@@ -1,7 +1,7 @@
 import type { BuildSettings, PulledImageStore } from '@holt/builder'
 import { failpoint, type ImageDigest } from '@holt/engine'
+import { storedJson } from '../foundation/store/stored-json.ts'
 import type { Service } from '../service.ts'
-import { storedJson } from '../store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
-import { dayMs } from '../day.ts'
-import { limitReached } from '../limits/limit-reached.ts'
+import { limitReached } from '../foundation/errors/limit-reached.ts'
+import type { BuildContextRow } from '../foundation/store/build-tables.ts'
+import { dayMs } from '../foundation/time/day.ts'
 import type { Service } from '../service.ts'
-import type { BuildContextRow } from '../store/build-tables.ts'
 
 /** How long a context is kept that no build uses. */
 export const contextKeptMs = dayMs

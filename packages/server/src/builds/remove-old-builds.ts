@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { dayMs } from '../day.ts'
+import { dayMs } from '../foundation/time/day.ts'
 import type { Service } from '../service.ts'
 import { removeOldContexts } from './remove-contexts.ts'
 

@@ -1,7 +1,7 @@
 import { haltRuntimes } from '@holt/engine-host'
-import type { ServerConfig } from '../config/config.ts'
-import { findDaemon, stopCommand } from '../config/daemon-lock.ts'
-import { findInstallation } from '../config/installation.ts'
+import type { ServerConfig } from '../foundation/config/config.ts'
+import { findDaemon, stopCommand } from '../foundation/config/daemon-lock.ts'
+import { findInstallation } from '../foundation/config/installation.ts'
 import { runDirOf } from './open-engine.ts'
 
 /**

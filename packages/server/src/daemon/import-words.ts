@@ -1,4 +1,4 @@
-import type { ServerConfig } from '../config/config.ts'
+import type { ServerConfig } from '../foundation/config/config.ts'
 import type { ImportResult } from './transfer.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Engine } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
-import type { ServerConfig } from '../config/config.ts'
+import type { ServerConfig } from '../foundation/config/config.ts'
 import type { Log } from '../service.ts'
 import { builtGuest, ownRunsc } from './installed-files.ts'
 

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { ServerConfig } from '../config/config.ts'
+import type { ServerConfig } from '../foundation/config/config.ts'
 
 /** `TCP_LISTEN` of the kernel's include/net/tcp_states.h. */
 const listens = '0A'

@@ -1,15 +1,15 @@
 import type { Engine } from '@holt/engine'
 import { removeRunDir } from '@holt/engine-host'
-import type { ServerConfig } from '../config/config.ts'
-import { findDaemon, releaseLock, stopCommand, takeLock } from '../config/daemon-lock.ts'
-import { openInstallation } from '../config/installation.ts'
-import { readStoreId } from '../config/store-file.ts'
-import { recordEvent } from '../events/record-event.ts'
-import { storeIdOf } from '../open-own-store.ts'
-import { endedStates } from '../runtimes/states.ts'
-import { openStore, type Store, storeExists, storePlace } from '../store/open-store.ts'
+import type { ServerConfig } from '../foundation/config/config.ts'
+import { findDaemon, releaseLock, stopCommand, takeLock } from '../foundation/config/daemon-lock.ts'
+import { openInstallation } from '../foundation/config/installation.ts'
+import { readStoreId } from '../foundation/config/store-file.ts'
+import { endedStates } from '../foundation/rows/states.ts'
+import { openStore, type Store, storeExists, storePlace } from '../foundation/store/open-store.ts'
+import { recordEvent } from '../tenancy/events/record-event.ts'
 import { makeLog } from './make-log.ts'
 import { openEngine, runDirOf } from './open-engine.ts'
+import { storeIdOf } from './open-own-store.ts'
 
 /**
  * The time limit of the listing and of each removal. A runtime that cannot be removed is named, and

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { tinyImage } from '../../../builder/test/support/bad-registry.ts'
 import { startCanary, startHttpsHost } from '../../../egress/test/support/hosts.ts'
 import { makeBuildSources } from '../../src/builds/build-sources.ts'
-import { makeRegistryNetwork } from '../../src/builds/registry-network.ts'
+import { makeRegistryNetwork } from '../../src/resources/network/registry-network.ts'
 
 const isMissing = spawnSync('which', ['skopeo'], { stdio: 'ignore' }).status !== 0
 const options = () => ({ auth: null, onProgress: () => undefined, signal: AbortSignal.timeout(25_000) })

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { removeOldBuilds } from '../../src/builds/remove-old-builds.ts'
+import type { Store } from '../../src/foundation/store/open-store.ts'
 import type { Service } from '../../src/service.ts'
-import type { Store } from '../../src/store/open-store.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 const day = 24 * 3600 * 1000

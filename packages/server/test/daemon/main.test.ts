@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { takeLock } from '../../src/config/daemon-lock.ts'
-import { version } from '../../src/config/version.ts'
+import { takeLock } from '../../src/foundation/config/daemon-lock.ts'
+import { version } from '../../src/foundation/config/version.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -38,7 +38,7 @@ test('the help names every setting that is read', async () => {
   const { code, stdout } = await holtd(['--help'])
   expect(code).toBe(0)
   const settings = ['config.ts', 'tracing-settings.ts'].map(
-    (name) => new URL(`../../src/config/${name}`, import.meta.url),
+    (name) => new URL(`../../src/foundation/config/${name}`, import.meta.url),
   )
   const sources = await Promise.all(settings.map((url) => readFile(url, 'utf8')))
   const names = sources.flatMap((source) => source.match(/^ +(?:HOLT|OTEL)_[A-Z_]+(?=[:,])/gm) ?? [])

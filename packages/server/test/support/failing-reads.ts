@@ -1,5 +1,5 @@
 import { type KyselyPlugin, OperationNodeTransformer, type TableNode } from 'kysely'
-import type { Store } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/foundation/store/open-store.ts'
 
 /** Fails what reads of the table as SQLite does where a disk fails. */
 class FailsReads extends OperationNodeTransformer implements KyselyPlugin {

@@ -1,5 +1,5 @@
-import { Session } from '../../src/store/postgres/session.ts'
-import { Turns } from '../../src/turns.ts'
+import { Turns } from '../../src/foundation/async/turns.ts'
+import { Session } from '../../src/foundation/store/postgres/session.ts'
 
 interface Kept {
   readonly session: Promise<Session>

@@ -1,4 +1,4 @@
-import { examinedEvents } from '../../src/events/read-events.ts'
+import { examinedEvents } from '../../src/tenancy/events/read-events.ts'
 import type { TestServer } from './start-test-server.ts'
 import { openTestStore } from './test-store.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Session } from '../../src/store/postgres/session.ts'
+import { Session } from '../../src/foundation/store/postgres/session.ts'
 
 /** Where Debian keeps the programs of each version, the newest last. */
 const debianPrograms = '/usr/lib/postgresql'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { ServerOptions } from '../../src/index.ts'
-import type { DialWebhook } from '../../src/webhooks/post-message.ts'
+import type { DialWebhook } from '../../src/tenancy/webhooks/post-message.ts'
 import { RecordingGateway } from './recording-gateway.ts'
 import { startTestServer } from './start-test-server.ts'
 

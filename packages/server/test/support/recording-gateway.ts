@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { AttachOptions, Decision, RuntimeEgress, TestedDecision } from '@holt/egress'
-import type { EgressGateway } from '../../src/network/runtime-networks.ts'
+import type { EgressGateway } from '../../src/resources/network/runtime-networks.ts'
 
 /** One attachment, as the gateway would see it. */
 export class RecordedEgress implements RuntimeEgress {

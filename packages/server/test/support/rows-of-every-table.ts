@@ -1,4 +1,4 @@
-import { type HistoryTable, tablesOf } from '../../src/store/transfer/history-tables.ts'
+import { type HistoryTable, tablesOf } from '../../src/foundation/store/transfer/history-tables.ts'
 
 /** A column as a database says it is. */
 export interface Column {

@@ -1,6 +1,6 @@
-import { migrations } from '../../src/store/migrations/migrations.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
-import { tablesOf } from '../../src/store/transfer/history-tables.ts'
+import { migrations } from '../../src/foundation/store/migrations/migrations.ts'
+import { openPostgresStore } from '../../src/foundation/store/postgres/postgres-store.ts'
+import { tablesOf } from '../../src/foundation/store/transfer/history-tables.ts'
 import { askAgain } from './kept-sessions.ts'
 import { ask, type Cluster, startCluster } from './postgres-cluster.ts'
 

@@ -1,0 +1,112 @@
+import type { GuestItem, GuestProcess } from '@holt/engine'
+import { HoltError, type Id, isIdParam, isSet } from '@holt/protocol'
+import { idNotFound } from '../../foundation/errors/not-found.ts'
+import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { findAttachable } from '../../inside/attach/find-attachable.ts'
+import { roomsOf } from '../../inside/attach/rooms.ts'
+import { decodeOutput } from '../../inside/commands/decode-output.ts'
+import { type Followed, followOutput } from '../../inside/commands/follow-output.ts'
+import { pageOfGuest } from '../../inside/commands/list-page.ts'
+import { presentCommand } from '../../inside/commands/present-command.ts'
+import { startCommand } from '../../inside/commands/start-command.ts'
+import { Comeback } from '../../runtimes/links/come-back.ts'
+import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
+
+/**
+ * The time for an immediate answer of the guest, in milliseconds. A kill takes up to ten seconds.
+ */
+const answerTimeoutMs = 30_000
+
+/** The routes of commands. */
+export const commandHandlers = {
+  startCommand,
+  listCommands,
+  getCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.getProcess(id, signal)),
+  killCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.killProcess(id, signal)),
+  sendSignal: (call) =>
+    aboutCommand(call, ({ guest }, id, signal) => guest.signalProcess(id, call.body.signal, signal)),
+  resizeTerminal,
+  attachCommand,
+  readOutput,
+  writeStdin,
+} satisfies Partial<Handlers>
+
+type CommandCall =
+  | Call<'getCommand'>
+  | Call<'killCommand'>
+  | Call<'sendSignal'>
+  | Call<'resizeTerminal'>
+  | Call<'readOutput'>
+  | Call<'writeStdin'>
+
+async function aboutCommand(
+  call: CommandCall,
+  ask: (runtime: OpenRuntime, id: string, signal: AbortSignal) => Promise<GuestProcess>,
+): Promise<Answer> {
+  const { runtime, id } = await openCommand(call)
+  const process = await ask(runtime, id, within(call, answerTimeoutMs))
+  return { status: 200, json: presentCommand(process, id) }
+}
+
+async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
+  const answer = await aboutCommand(call, ({ guest }, id, signal) => guest.resizeProcess(id, call.body, signal))
+  roomsOf(call.service).tell(call.params, { type: 'resize', ...call.body })
+  return answer
+}
+
+/**
+ * Handles an attachment that did not ask for an upgrade. The client gets the error of its request,
+ * or else `upgrade_required`.
+ */
+async function attachCommand({ service, caller, params, query, gone }: Call<'attachCommand'>): Promise<Answer> {
+  await findAttachable(service, { caller, params, query, gone })
+  throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')
+}
+
+async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; id: string }> {
+  const { service, caller, params } = call
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const runtime = await openGuest(service, ref, call)
+  if (!isIdParam('command_id', params.command_id)) throw idNotFound('command_not_found', params.command_id)
+  return { runtime, id: params.command_id }
+}
+
+async function listCommands({ service, caller, params, query, gone }: Call<'listCommands'>): Promise<Answer> {
+  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
+  const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
+  const wanted = all.filter(
+    ({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state),
+  )
+  const show = (process: GuestProcess) => presentCommand(process, process.id)
+  return { status: 200, json: pageOfGuest(wanted, { query, nameOf: ({ id }) => id, show }) }
+}
+
+async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
+  const { runtime, id } = await openCommand(call)
+  const follow = isSet(call.query.follow)
+  const { cursor } = call.query
+  const signal = follow ? call.gone : within(call, answerTimeoutMs)
+  const begun = await runtime.guest.readOutput(id, { cursor, follow }, signal)
+  const items = follow ? followAnswer(call, runtime, { begun, commandId: id, cursor }) : begun
+  return { status: 200, items: decodeOutput(items, id as Id<'command'>) }
+}
+
+function followAnswer(
+  { service, caller, params, gone: signal }: Call<'readOutput'>,
+  { guest }: OpenRuntime,
+  followed: Pick<Followed, 'begun' | 'commandId' | 'cursor'>,
+): AsyncIterable<GuestItem> {
+  const comeback = new Comeback(service, { ref: { projectId: caller.projectId, runtimeId: params.runtime_id }, signal })
+  return followOutput({ ...followed, guest, hold: false, hasStart: false }, comeback, signal)
+}
+
+async function writeStdin(call: Call<'writeStdin'>): Promise<Answer> {
+  const { runtime, id } = await openCommand(call)
+  const { data, encoding, eof, offset = null } = call.body
+  const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
+  const written = await runtime.guest.writeStdin(id, { data: bytes, eof, offset }, within(call, answerTimeoutMs))
+  return {
+    status: 200,
+    json: { written_bytes: Math.min(written.written_bytes, bytes.length), offset: written.offset },
+  }
+}

@@ -1,0 +1,153 @@
+import { presets } from '@holt/egress'
+import { failpoint } from '@holt/engine'
+import { HoltError, presetNames } from '@holt/protocol'
+import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
+import { endedStates } from '../../foundation/rows/states.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { bodyText, findPolicy, presentPolicy } from '../../resources/network/find-policy.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+
+/** The routes of stored policies. */
+export const policyHandlers = {
+  createPolicy,
+  listPolicies,
+  getPolicy: async ({ service, caller, params }) => ({
+    status: 200,
+    json: presentPolicy(await findPolicy(service.store.db, caller.projectId, params.policy_id)),
+  }),
+  replacePolicy,
+  deletePolicy,
+  listPresets: async () => ({
+    status: 200,
+    json: { data: presetNames.map((name) => ({ name, hosts: presets[name] })) },
+  }),
+} satisfies Partial<Handlers>
+
+async function createPolicy({ service, caller, body, newId }: Call<'createPolicy'>): Promise<Answer> {
+  const { projectId } = caller
+  const at = service.now()
+  const policyId = newId('policy')
+  const row = await service.store.change(async (changes) => {
+    const earlier = await changes
+      .selectFrom('policies')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('policy_id', '=', policyId)
+      .executeTakeFirst()
+    // The same id is a repeated request whose answer was lost.
+    if (earlier !== undefined) return earlier
+    await requireRoom(changes, 'policies', projectId)
+    await requireFreeName(changes, 'policies', { projectId, name: body.name, what: 'A network policy' })
+    const stored = await changes
+      .insertInto('policies')
+      .values({
+        policy_id: policyId,
+        project_id: projectId,
+        name: body.name,
+        body_json: bodyText(body),
+        revision: 1,
+        created_at: at,
+        updated_at: at,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await tell(changes, { caller, type: 'policy.created', policyId, revision: 1, at })
+    return stored
+  })
+  return { status: 201, json: presentPolicy(row) }
+}
+
+async function listPolicies({ service, caller, query }: Call<'listPolicies'>): Promise<Answer> {
+  const rows = await service.store.db
+    .selectFrom('policies')
+    .selectAll()
+    .where('project_id', '=', caller.projectId)
+    .where('seq', '<', seqBefore(query.cursor))
+    .orderBy('seq', 'desc')
+    .limit(query.limit + 1)
+    .execute()
+  return answerPage(pageOfRows(rows, query.limit, { present: presentPolicy, log: service.log }))
+}
+
+/** Replaces a policy. When this returns, all its runtimes follow the new version. */
+async function replacePolicy(call: Call<'replacePolicy'>): Promise<Answer> {
+  const { service, caller, params } = call
+  const { policy_id: policyId } = await findPolicy(service.store.db, caller.projectId, params.policy_id)
+  try {
+    const row = await storeReplaced(call, policyId)
+    await failpoint('policy.stored')
+    return { status: 200, json: presentPolicy(row) }
+  } finally {
+    // A change that returned an error may still have been made. Runtimes follow the stored version.
+    await service.networks.policyChanged(caller.projectId, policyId)
+    await failpoint('policy.synced')
+  }
+}
+
+function storeReplaced({ service, caller, body }: Call<'replacePolicy'>, policyId: string) {
+  const { projectId } = caller
+  const at = service.now()
+  return service.store.change(async (changes) => {
+    const { policy_id, name, revision } = await findPolicy(changes, projectId, policyId)
+    if (body.name !== undefined && body.name !== name)
+      await requireFreeName(changes, 'policies', { projectId, name: body.name, what: 'A network policy' })
+    const stored = await changes
+      .updateTable('policies')
+      .set({ name: body.name ?? name, body_json: bodyText(body), revision: revision + 1, updated_at: at })
+      .where('project_id', '=', projectId)
+      .where('policy_id', '=', policy_id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await tell(changes, { caller, type: 'policy.replaced', policyId: policy_id, revision: stored.revision, at })
+    return stored
+  })
+}
+
+async function deletePolicy({ service, caller, params }: Call<'deletePolicy'>): Promise<Answer> {
+  const { projectId } = caller
+  await service.store.change(async (changes) => {
+    const { policy_id, name, revision } = await findPolicy(changes, projectId, params.policy_id)
+    const users = await changes
+      .selectFrom('runtime_networks')
+      .innerJoin('runtimes', 'runtimes.runtime_id', 'runtime_networks.runtime_id')
+      .select('runtimes.runtime_id')
+      .where('runtime_networks.project_id', '=', projectId)
+      .where('runtime_networks.policy_id', '=', policy_id)
+      .where('runtimes.state', 'not in', endedStates)
+      .limit(100)
+      .execute()
+    if (users.length > 0) {
+      throw new HoltError('in_use', `Runtimes have the network policy ${name}.`, {
+        hint: 'Give them another policy, or delete them first: they are in details.runtime_ids.',
+        details: { runtime_ids: users.map(({ runtime_id }) => runtime_id) },
+      })
+    }
+    await changes
+      .deleteFrom('policies')
+      .where('project_id', '=', projectId)
+      .where('policy_id', '=', policy_id)
+      .execute()
+    await tell(changes, { caller, type: 'policy.deleted', policyId: policy_id, revision, at: service.now() })
+  })
+  return { status: 204 }
+}
+
+interface Told {
+  readonly caller: Call<'createPolicy'>['caller']
+  readonly type: 'policy.created' | 'policy.replaced' | 'policy.deleted'
+  readonly policyId: string
+  readonly revision: number
+  readonly at: number
+}
+
+async function tell(changes: Queries, { caller, type, policyId, revision, at }: Told): Promise<void> {
+  await recordEvent(changes, {
+    projectId: caller.projectId,
+    type,
+    subjectId: policyId,
+    data: { by: caller.keyId, revision },
+    at,
+  })
+}

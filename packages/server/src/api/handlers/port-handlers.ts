@@ -1,0 +1,91 @@
+import type { Port } from '@holt/protocol'
+import { moment } from '../../foundation/store/moment.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { dayMs } from '../../foundation/time/day.ts'
+import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { makePortToken } from '../../inside/ports/port-token.ts'
+import { openGuest } from '../../runtimes/links/open-guest.ts'
+import { changeSetting, type PortSetting, publicPorts, settingOf } from '../../runtimes/state/port-settings.ts'
+
+/** Time for the guest to say what listens, beside what it was told to wait. */
+const answerTimeoutMs = 15_000
+
+/** How long a token is valid that a change answers. */
+const defaultExpirySecs = dayMs / 1000
+
+/** The routes of ports. */
+export const portHandlers = { listPorts, getPort, updatePort, rotatePort } satisfies Partial<Handlers>
+
+async function listPorts(call: Call<'listPorts'>): Promise<Answer> {
+  const { service, caller, params } = call
+  const { row, guest } = await openGuest(
+    service,
+    { projectId: caller.projectId, runtimeId: params.runtime_id },
+    { gone: call.gone },
+  )
+  const listening = new Set(await guest.listPorts(within(call, answerTimeoutMs)))
+  const open = new Set(publicPorts(row))
+  const ports = [...new Set([...listening, ...open])].sort((a, b) => a - b)
+  const data = ports.map((port) => ({ port, public: open.has(port), listening: listening.has(port) }))
+  return { status: 200, json: { data } }
+}
+
+type PortCall = Call<'getPort'> | Call<'updatePort'> | Call<'rotatePort'>
+
+async function getPort(call: Call<'getPort'>): Promise<Answer> {
+  const { wait_secs, expires_in_secs } = call.query
+  return present(call, { waitMs: Math.round(wait_secs * 1000), expiresInSecs: expires_in_secs })
+}
+
+async function updatePort(call: Call<'updatePort'>): Promise<Answer> {
+  const isPublic = call.body.public
+  const row = await change(call, (setting) => ({ ...setting, public: isPublic }))
+  if (!isPublic) call.service.ports.cut({ runtimeId: row.runtime_id, port: call.params.port, onlyPublic: true })
+  return present(call)
+}
+
+async function rotatePort(call: Call<'rotatePort'>): Promise<Answer> {
+  const row = await change(call, (setting) => ({ ...setting, generation: setting.generation + 1 }))
+  call.service.ports.cut({ runtimeId: row.runtime_id, port: call.params.port })
+  return present(call)
+}
+
+function change({ service, caller, params }: PortCall, to: (setting: PortSetting) => PortSetting): Promise<RuntimeRow> {
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  return changeSetting(service, { ref, port: params.port }, to)
+}
+
+async function present(
+  call: PortCall,
+  { waitMs = 0, expiresInSecs = defaultExpirySecs }: { waitMs?: number; expiresInSecs?: number } = {},
+): Promise<Answer> {
+  const { service, caller, params } = call
+  const { port } = params
+  const opened = await openGuest(
+    service,
+    { projectId: caller.projectId, runtimeId: params.runtime_id },
+    { gone: call.gone },
+  )
+  const listening = await opened.guest.waitForPort(port, waitMs, within(call, waitMs + answerTimeoutMs))
+  // It may have been rotated while it was waited for: the token is of the generation that is.
+  const { row } =
+    waitMs === 0
+      ? opened
+      : await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone: call.gone })
+  const { generation, public: isPublic } = settingOf(row, port)
+  const expiresAtSecs = Math.floor(service.now() / 1000) + expiresInSecs
+  const runtimeId = row.runtime_id as Port['runtime_id']
+  const { keyId, keyVersion } = caller
+  const grant = { runtimeId, port, generation, keyId, keyVersion, expiresAtSecs }
+  const token = makePortToken(service.portSecret, grant)
+  const json: Port = {
+    runtime_id: runtimeId,
+    port,
+    public: isPublic,
+    listening,
+    ...service.addresses.of(runtimeId, port),
+    token,
+    expires_at: moment(expiresAtSecs * 1000),
+  }
+  return { status: 200, json }
+}

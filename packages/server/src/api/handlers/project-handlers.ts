@@ -1,0 +1,27 @@
+import type { ProjectRow } from '../../foundation/store/tables.ts'
+import { type Answer, answerPage, type Handlers } from '../../foundation/wire/call.ts'
+import type { Service } from '../../service.ts'
+import { createProject } from '../../tenancy/projects/create-project.ts'
+import { deleteProject } from '../../tenancy/projects/delete-project.ts'
+import { findProject, presenterOf } from '../../tenancy/projects/find-project.ts'
+import { listProjects } from '../../tenancy/projects/list-projects.ts'
+import { updateProject } from '../../tenancy/projects/update-project.ts'
+
+/** The routes of projects. */
+export const projectHandlers = {
+  createProject: async ({ service, caller: { keyId: by }, body, newId }) =>
+    show(service, 201, await createProject(service, { projectId: newId('project'), request: body, by })),
+  listProjects: async ({ service, query }) => answerPage(await listProjects(service, query)),
+  getProject: async ({ service, params }) => show(service, 200, await findProject(service.store.db, params.project_id)),
+  updateProject: async ({ service, caller: { keyId: by }, params, body }) =>
+    show(service, 200, await updateProject(service, { reference: params.project_id, change: body, by })),
+  deleteProject: async ({ service, caller: { keyId: by }, params }) => {
+    await deleteProject(service, { reference: params.project_id, by })
+    return { status: 204 }
+  },
+} satisfies Partial<Handlers>
+
+async function show(service: Service, status: number, row: ProjectRow): Promise<Answer> {
+  const present = await presenterOf(service, [row])
+  return { status, json: present(row) }
+}

@@ -1,0 +1,190 @@
+import {
+  type CreateProvider,
+  HoltError,
+  type Provider,
+  type ProviderSettings,
+  type ReplaceProvider,
+} from '@holt/protocol'
+import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
+import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { moment } from '../../foundation/store/moment.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import type { ProviderRow } from '../../foundation/store/tables.ts'
+import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { discovery } from '../../resources/identity/discovery.ts'
+import { findProvider, providerPurpose, settingsOf } from '../../resources/identity/find-provider.ts'
+import type { Service } from '../../service.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+
+/** The routes of identity providers, and those for verifiers of the service's own tokens. */
+export const identityHandlers = {
+  createProvider,
+  listProviders,
+  getProvider: async ({ service, caller, params }) => ({
+    status: 200,
+    json: present(service, await findProvider(service.store.db, caller.projectId, params.provider_id)),
+  }),
+  replaceProvider,
+  deleteProvider,
+  openIdConfiguration: async ({ service }) => ({ status: 200, json: discovery(service.issuer()) }),
+  jsonWebKeys: async ({ service }) => ({ status: 200, json: { keys: await service.signingKeys.published() } }),
+} satisfies Partial<Handlers>
+
+type Caller = Call<'createProvider'>['caller']
+
+async function createProvider({ service, caller, body, newId }: Call<'createProvider'>): Promise<Answer> {
+  const { projectId } = caller
+  const providerId = newId('provider')
+  const at = service.now()
+  const row = await service.store.change(async (changes) => {
+    const earlier = await changes
+      .selectFrom('providers')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('provider_id', '=', providerId)
+      .executeTakeFirst()
+    // The same id is a repeated request whose answer was lost.
+    if (earlier !== undefined) return earlier
+    await requireRoom(changes, 'providers', projectId)
+    await requireFreeName(changes, 'providers', { projectId, name: body.name, what: 'An identity provider' })
+    const stored = await changes
+      .insertInto('providers')
+      .values({
+        provider_id: providerId,
+        project_id: projectId,
+        name: body.name,
+        settings_json: JSON.stringify(publicPart(body)),
+        version: 1,
+        created_at: at,
+        updated_at: at,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await putCredential(service, changes, { row: stored, body })
+    await tell(changes, { caller, type: 'provider.created', row: stored, at })
+    return stored
+  })
+  return { status: 201, json: present(service, row) }
+}
+
+async function listProviders({ service, caller, query }: Call<'listProviders'>): Promise<Answer> {
+  const rows = await service.store.db
+    .selectFrom('providers')
+    .selectAll()
+    .where('project_id', '=', caller.projectId)
+    .where('seq', '<', seqBefore(query.cursor))
+    .orderBy('seq', 'desc')
+    .limit(query.limit + 1)
+    .execute()
+  return answerPage(pageOfRows(rows, query.limit, { present: (row) => present(service, row), log: service.log }))
+}
+
+async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider'>): Promise<Answer> {
+  const { projectId } = caller
+  const at = service.now()
+  const row = await service.store.change(async (changes) => {
+    const current = await findProvider(changes, projectId, params.provider_id)
+    const { type } = settingsOf(current)
+    if (type !== body.type)
+      throw new HoltError('unsupported_setting', `This provider is of the type ${type}, which cannot change.`, {
+        details: { issues: [{ pointer: '/type', message: `must be ${type}` }] },
+      })
+    const stored = await changes
+      .updateTable('providers')
+      .set({ settings_json: JSON.stringify(publicPart(body)), version: current.version + 1, updated_at: at })
+      .where('project_id', '=', projectId)
+      .where('provider_id', '=', current.provider_id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await putCredential(service, changes, { row: stored, body })
+    await tell(changes, { caller, type: 'provider.replaced', row: stored, at })
+    return stored
+  })
+  return { status: 200, json: present(service, row) }
+}
+
+async function deleteProvider({ service, caller, params }: Call<'deleteProvider'>): Promise<Answer> {
+  const { projectId } = caller
+  await service.store.change(async (changes) => {
+    const row = await findProvider(changes, projectId, params.provider_id)
+    const users = await changes
+      .selectFrom('secrets')
+      .select('name')
+      .where('project_id', '=', projectId)
+      .where('provider_id', '=', row.provider_id)
+      .limit(100)
+      .execute()
+    if (users.length > 0) {
+      throw new HoltError('in_use', `Secrets take their value from the identity provider ${row.name}.`, {
+        hint: 'Give them a value or another provider, or delete them first: they are in details.secrets.',
+        details: { secrets: users.map(({ name }) => name) },
+      })
+    }
+    await removeSealed(changes, projectId, row.provider_id)
+    await changes
+      .deleteFrom('providers')
+      .where('project_id', '=', projectId)
+      .where('provider_id', '=', row.provider_id)
+      .execute()
+    await tell(changes, { caller, type: 'provider.deleted', row, at: service.now() })
+  })
+  return { status: 204 }
+}
+
+/** Returns the settings that may be read again. */
+function publicPart(body: CreateProvider | ReplaceProvider): ProviderSettings {
+  switch (body.type) {
+    case 'static':
+      return { type: 'static' }
+    case 'oauth2': {
+      const { type, token_url, client_id, scopes, audience, authentication } = body
+      return { type, token_url, client_id, scopes, audience, authentication }
+    }
+    case 'workload': {
+      const { type, audience, ttl_secs, algorithm } = body
+      return { type, audience, ttl_secs, algorithm }
+    }
+  }
+}
+
+async function putCredential(
+  { masterKeys }: Service,
+  changes: Queries,
+  { row, body }: { row: ProviderRow; body: CreateProvider | ReplaceProvider },
+): Promise<void> {
+  if (body.type === 'workload') return
+  const value = body.type === 'static' ? body.value : body.client_secret
+  const owner = { projectId: row.project_id, ownerId: row.provider_id, purpose: providerPurpose, version: row.version }
+  await putSealed(changes, masterKeys, { ...owner, value })
+}
+
+function present({ oauthTokens }: Service, row: ProviderRow): Provider {
+  const failure = oauthTokens.lastError(row.provider_id)
+  return {
+    provider_id: row.provider_id as Provider['provider_id'],
+    name: row.name,
+    settings: settingsOf(row),
+    version: row.version,
+    last_error: failure === null ? null : { message: failure.message, at: moment(failure.at) },
+    created_at: moment(row.created_at),
+    updated_at: moment(row.updated_at),
+  }
+}
+
+interface Told {
+  readonly caller: Caller
+  readonly type: 'provider.created' | 'provider.replaced' | 'provider.deleted'
+  readonly row: ProviderRow
+  readonly at: number
+}
+
+async function tell(changes: Queries, { caller, type, row, at }: Told): Promise<void> {
+  await recordEvent(changes, {
+    projectId: caller.projectId,
+    type,
+    subjectId: row.provider_id,
+    data: { by: caller.keyId, name: row.name, version: row.version },
+    at,
+  })
+}

@@ -1,0 +1,57 @@
+import { findRuntime } from '../../foundation/rows/find-runtime.ts'
+import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import type { Handlers } from '../../foundation/wire/call.ts'
+import { answerPage } from '../../foundation/wire/call.ts'
+import { createRuntime } from '../../runtimes/create/create-runtime.ts'
+import { dryRunCreate } from '../../runtimes/create/dry-run-create.ts'
+import { dryRunFork } from '../../runtimes/forks/dry-run-fork.ts'
+import { forkRuntime } from '../../runtimes/forks/fork-runtime.ts'
+import { pauseReasons, pauseRuntime } from '../../runtimes/lifecycle/pause-runtime.ts'
+import { resumeRuntime } from '../../runtimes/lifecycle/resume-runtime.ts'
+import { updateRuntime } from '../../runtimes/settings/update-runtime.ts'
+import { endRuntime } from '../../runtimes/state/end-runtime.ts'
+import { listRuntimes } from '../../runtimes/state/list-runtimes.ts'
+import { showRuntime } from '../../runtimes/state/present-runtime.ts'
+
+/** The routes of runtimes. */
+export const runtimeHandlers = {
+  createRuntime: async ({ service, caller, body, newId }) => {
+    if (body.dry_run === true) return { status: 200, json: await dryRunCreate(service, caller.projectId, body) }
+    const row = await createRuntime(service, {
+      projectId: caller.projectId,
+      runtimeId: newId('runtime'),
+      request: body,
+    })
+    return { status: 201, json: await showRuntime(service, row) }
+  },
+  listRuntimes: async ({ service, caller: { projectId }, query, gone, keepAnswer }) => {
+    const list = () => listRuntimes(service, { projectId, gone }, { list: query, keepAnswer })
+    return answerPage(await readInTurn(service.store, { projectId, gone }, list))
+  },
+  getRuntime: async ({ service, caller, params }) => {
+    const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+    return { status: 200, json: await showRuntime(service, row) }
+  },
+  updateRuntime: async ({ service, caller, params, body }) => {
+    const row = await updateRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, body)
+    return { status: 200, json: await showRuntime(service, row) }
+  },
+  forkRuntime: async ({ service, caller, params, body, newId }) => {
+    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+    if (body.dry_run === true) return { status: 200, json: await dryRunFork(service, ref, body) }
+    return { status: 201, json: await forkRuntime(service, { ...ref, firstId: newId('runtime'), request: body }) }
+  },
+  pauseRuntime: async ({ service, caller, params }) => {
+    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+    const row = await pauseRuntime(service, ref, pauseReasons.requested)
+    return { status: 200, json: await showRuntime(service, row) }
+  },
+  resumeRuntime: async ({ service, caller, params }) => {
+    const row = await resumeRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+    return { status: 200, json: await showRuntime(service, row) }
+  },
+  deleteRuntime: async ({ service, caller, params }) => {
+    await endRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+    return { status: 204 }
+  },
+} satisfies Partial<Handlers>

@@ -1,0 +1,264 @@
+import {
+  type CreateSecret,
+  defaultEnvName,
+  defaultFormat,
+  defaultHeader,
+  HoltError,
+  type ReplaceSecret,
+  type Secret,
+  secretDefaults,
+} from '@holt/protocol'
+import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
+import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
+import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { findProvider, settingsOf } from '../../resources/identity/find-provider.ts'
+import { findSecret, presentSecret, secretPurpose } from '../../resources/secrets/find-secret.ts'
+import { rotateSecretKey } from '../../resources/secrets/rotate-master-key.ts'
+import type { Service } from '../../service.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+
+/** The routes of secrets. */
+export const secretHandlers = {
+  createSecret,
+  listSecrets,
+  getSecret: async ({ service, caller, params }) => {
+    const { db } = service.store
+    return { status: 200, json: await present(db, await findSecret(db, caller.projectId, params.secret_id)) }
+  },
+  replaceSecret,
+  deleteSecret,
+  rotateSecretKey,
+} satisfies Partial<Handlers>
+
+type Caller = Call<'createSecret'>['caller']
+
+async function createSecret({ service, caller, body, newId }: Call<'createSecret'>): Promise<Answer> {
+  const secretId = newId('secret')
+  const json = await service.store.change(async (changes) => {
+    const earlier = await changes
+      .selectFrom('secrets')
+      .selectAll()
+      .where('project_id', '=', caller.projectId)
+      .where('secret_id', '=', secretId)
+      .executeTakeFirst()
+    // The same id is a repeated request whose answer was lost.
+    if (earlier !== undefined) return present(changes, earlier)
+    return store(service, changes, { caller, secretId, body })
+  })
+  return { status: 201, json }
+}
+
+async function store(
+  service: Service,
+  changes: Queries,
+  { caller, secretId, body }: { caller: Caller; secretId: string; body: CreateSecret },
+): Promise<Secret> {
+  const { projectId } = caller
+  const at = service.now()
+  await requireRoom(changes, 'secrets', projectId)
+  await requireFreeName(changes, 'secrets', { projectId, name: body.name, what: 'A secret' })
+  const provider = body.provider === undefined ? null : await findProvider(changes, projectId, body.provider)
+  if (body.env) refuseExpiringInside(provider)
+  const defaults = secretDefaults(body.name)
+  const header = body.header ?? defaults?.header ?? defaultHeader
+  const ownFormat = body.header === undefined || body.header === defaults?.header ? defaults?.format : undefined
+  const row = await changes
+    .insertInto('secrets')
+    .values({
+      secret_id: secretId,
+      project_id: projectId,
+      name: body.name,
+      version: 1,
+      provider_id: provider?.provider_id ?? null,
+      hosts_json: JSON.stringify(body.env ? [] : [...new Set(body.hosts ?? defaults?.hosts ?? [])]),
+      header: body.env ? null : header,
+      format: body.env ? null : (body.format ?? ownFormat ?? defaultFormat(header)),
+      inside: body.env ? 1 : 0,
+      env_name: body.env_name ?? defaults?.envName ?? defaultEnvName(body.name),
+      created_at: at,
+      updated_at: at,
+      deleted_at: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (body.value !== undefined) await putValue(service, changes, { row, value: body.value })
+  await tell(changes, { caller, type: 'secret.created', row, at })
+  return present(changes, row)
+}
+
+async function listSecrets({ service, caller, query }: Call<'listSecrets'>): Promise<Answer> {
+  const rows = await service.store.db
+    .selectFrom('secrets')
+    .leftJoin('providers', (join) =>
+      join
+        .onRef('providers.provider_id', '=', 'secrets.provider_id')
+        .onRef('providers.project_id', '=', 'secrets.project_id'),
+    )
+    .selectAll('secrets')
+    .select('providers.name as provider_name')
+    .where('secrets.project_id', '=', caller.projectId)
+    .where('secrets.deleted_at', 'is', null)
+    .where('secrets.seq', '<', seqBefore(query.cursor))
+    .orderBy('secrets.seq', 'desc')
+    .limit(query.limit + 1)
+    .execute()
+  return answerPage(pageOfRows(rows, query.limit, { present: presentSecret, log: service.log }))
+}
+
+/** Gives a secret a new version. When this returns, all its runtimes follow. */
+async function replaceSecret({ service, caller, params, body }: Call<'replaceSecret'>): Promise<Answer> {
+  const { projectId } = caller
+  const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
+  const json = await following(service, { projectId, secretId: secret_id }, async (changes) => {
+    const current = await findSecret(changes, projectId, secret_id)
+    refuseOtherPlace(current, body)
+    refuseMeaningless(current, body)
+    const row = await write(service, changes, { current, body })
+    await tell(changes, { caller, type: 'secret.replaced', row, at: row.updated_at })
+    return present(changes, row)
+  })
+  return { status: 200, json }
+}
+
+/**
+ * Changes a secret and applies the stored version to its runtimes. A change that returned an error
+ * may still have been made, so this happens after failures too.
+ */
+async function following<Result>(
+  { store, networks }: Service,
+  { projectId, secretId }: { projectId: string; secretId: string },
+  change: (changes: Queries) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await store.change(change)
+  } finally {
+    await networks.secretChanged(projectId, secretId)
+  }
+}
+
+async function write(
+  service: Service,
+  changes: Queries,
+  { current, body }: { current: SecretRow; body: ReplaceSecret },
+): Promise<SecretRow> {
+  const { project_id, secret_id } = current
+  const provider = body.provider === undefined ? null : await findProvider(changes, project_id, body.provider)
+  if (current.inside === 1) refuseExpiringInside(provider)
+  const header = body.header ?? current.header
+  const formatOfHeader = header === null || header === current.header ? current.format : defaultFormat(header)
+  const row = await changes
+    .updateTable('secrets')
+    .set({
+      version: current.version + 1,
+      provider_id: body.value === undefined ? (provider?.provider_id ?? current.provider_id) : null,
+      ...(body.hosts === undefined ? {} : { hosts_json: JSON.stringify([...new Set(body.hosts)]) }),
+      header,
+      format: body.format ?? formatOfHeader,
+      updated_at: service.now(),
+    })
+    .where('project_id', '=', project_id)
+    .where('secret_id', '=', secret_id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (body.value !== undefined) await putValue(service, changes, { row, value: body.value })
+  else if (provider !== null) await removeSealed(changes, project_id, secret_id)
+  return row
+}
+
+/**
+ * Deletes a secret. Its value is removed immediately. Its row stays while runtimes have its
+ * placeholder.
+ */
+async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): Promise<Answer> {
+  const { projectId } = caller
+  const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
+  await following(service, { projectId, secretId: secret_id }, async (changes) => {
+    const row = await findSecret(changes, projectId, secret_id)
+    const at = service.now()
+    await removeSealed(changes, projectId, row.secret_id)
+    await changes
+      .updateTable('secrets')
+      .set({ deleted_at: at, provider_id: null })
+      .where('project_id', '=', projectId)
+      .where('secret_id', '=', row.secret_id)
+      .execute()
+    await tell(changes, { caller, type: 'secret.deleted', row, at })
+  })
+  return { status: 204 }
+}
+
+async function putValue(
+  { masterKeys }: Service,
+  changes: Queries,
+  { row, value }: { row: SecretRow; value: string },
+): Promise<void> {
+  await putSealed(changes, masterKeys, {
+    projectId: row.project_id,
+    ownerId: row.secret_id,
+    purpose: secretPurpose,
+    version: row.version,
+    value,
+  })
+}
+
+/**
+ * Throws if a change affects the place or the variable of a secret. Its runtimes were made with
+ * them.
+ */
+function refuseOtherPlace(current: SecretRow, { env, env_name }: ReplaceSecret): void {
+  if ((env ?? current.inside === 1) === (current.inside === 1) && (env_name ?? current.env_name) === current.env_name)
+    return
+  throw new HoltError('conflict', 'Whether a secret is inside runtimes, and its variable, cannot change.', {
+    hint: 'Delete the secret and store it anew.',
+  })
+}
+
+function refuseMeaningless(current: SecretRow, body: ReplaceSecret): void {
+  for (const field of ['hosts', 'header', 'format'] as const) {
+    if (current.inside === 1 && body[field] !== undefined)
+      throw invalidField(`/${field}`, 'has no meaning where the value itself is in the runtime (env)')
+  }
+}
+
+/**
+ * Refuses providers of expiring values. A value inside a runtime has to stay valid for the
+ * runtime's life.
+ */
+function refuseExpiringInside(provider: ProviderRow | null): void {
+  if (provider === null || settingsOf(provider).type === 'static') return
+  throw invalidField('/provider', 'makes values that expire: they cannot be put into runtimes (env)')
+}
+
+async function present(db: Queries, row: SecretRow): Promise<Secret> {
+  const provider =
+    row.provider_id === null
+      ? undefined
+      : await db
+          .selectFrom('providers')
+          .select('name')
+          .where('project_id', '=', row.project_id)
+          .where('provider_id', '=', row.provider_id)
+          .executeTakeFirst()
+  return presentSecret({ ...row, provider_name: provider?.name ?? null })
+}
+
+interface Told {
+  readonly caller: Caller
+  readonly type: 'secret.created' | 'secret.replaced' | 'secret.deleted'
+  readonly row: SecretRow
+  readonly at: number
+}
+
+async function tell(changes: Queries, { caller, type, row, at }: Told): Promise<void> {
+  await recordEvent(changes, {
+    projectId: caller.projectId,
+    type,
+    subjectId: row.secret_id,
+    data: { by: caller.keyId, name: row.name, version: row.version },
+    at,
+  })
+}

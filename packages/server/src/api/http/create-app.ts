@@ -1,0 +1,149 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { HoltError, makeId, type Route, routes } from '@holt/protocol'
+import { mergePieces } from '@holt/streams'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Handlers } from '../../foundation/wire/call.ts'
+import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
+import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wire/send-error.ts'
+import { claimsUpgrade, openUpgrades, type UpgradeDoor } from '../../foundation/wire/upgrades.ts'
+import { attachDoor } from '../../inside/attach/attach-door.ts'
+import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.ts'
+import { portDoor, portRequests } from '../../inside/ports/port-door.ts'
+import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
+import type { Service } from '../../service.ts'
+import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
+import { Connections, hadLastAnswer } from './connections.ts'
+import { answersHead, registerRoutes } from './register-routes.ts'
+
+/**
+ * Makes the HTTP application: every route of the table, and an error of the contract for every
+ * other request.
+ */
+export function createApp(service: Service, handlers: Handlers): FastifyInstance {
+  const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
+  const app = fastify({
+    logger: false,
+    genReqId: ({ headers }) => givenRequestId(headers['x-request-id']) ?? makeId('request'),
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    serverFactory: (answerByRoute) => makeHttpServer(service, { doors, answerByRoute }),
+    routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
+    clientErrorHandler: brokenRequests(service),
+    frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
+  })
+  app.server.on('connect', refuseTunnel)
+  openUpgrades(app.server, { doors, log: service.log })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  observeRequests(app, service)
+  app.addHook('onRequest', async (request, reply) => {
+    // The watchers of the key, the audit and the stream listen for its end, as does the framework.
+    // Each listens once.
+    reply.raw.setMaxListeners(30)
+    reply.headers(standingHeaders(request.id))
+    if (hasOneFraming(request.raw)) return
+    reply.raw.shouldKeepAlive = false
+    throw invalidField('/header/Transfer-Encoding', 'must be chunked')
+  })
+  app.addHook('onSend', async (request, reply) => closeAfterLongBody(request.raw, reply.raw))
+  app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, { error, log: service.log }))
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methodsOf(request.raw.url ?? '/')
+    if (allowed.length > 0) reply.header('allow', allowed.join(', '))
+    return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
+  })
+  registerRoutes(app, service, handlers)
+  return app
+}
+
+function makeHttpServer(
+  service: Service,
+  { doors, answerByRoute }: { doors: readonly UpgradeDoor[]; answerByRoute: RequestListener },
+): Server {
+  const { limits, metrics, likelyProjects } = service
+  const server = createServer({
+    requestTimeout: 0,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    headersTimeout: limits.headersTimeoutMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
+    shouldUpgradeCallback: claimsUpgrade(doors),
+  })
+  // Node silently drops headers above a number of them. Their bytes are bounded instead.
+  server.maxHeadersCount = 0
+  const connections = new Connections(server, limits, {
+    onDrop: (why) => metrics.http.noteDrop(why),
+    likelyProject: ({ headers }) => likelyProjects.of(headers.authorization),
+  })
+  metrics.http.watchConnections(() => connections.counts)
+  const answerForPort = portRequests(service)
+  // Requests for ports are not the API's. They go to the program before any route sees them.
+  server.on('request', (request, response) => {
+    mergePieces(request)
+    dropRestOfBody(request, response)
+    connections.inTurn(request, response, () => {
+      if (answerForPort(request, response)) connections.lend(request.socket)
+      else answerByRoute(request, response)
+    })
+  })
+  return server
+}
+
+/**
+ * Returns true if the request has no transfer coding or only `chunked`. A proxy in front of the
+ * service could read a coding that is not decoded here in another way (RFC 9112, 6.1).
+ */
+function hasOneFraming({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding']
+  return coding === undefined || coding.trim().toLowerCase() === 'chunked'
+}
+
+function noRoute(method: string, allowed: readonly string[]): HoltError {
+  if (allowed.length === 0) return new HoltError('route_not_found', 'There is no such route.')
+  return new HoltError('method_not_allowed', `This route does not take ${method}.`)
+}
+
+const patterns = Object.values<Route>(routes).map((route) => ({
+  methods: answersHead(route) ? [route.method, 'HEAD'] : [route.method],
+  pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}))
+
+function methodsOf(target: string): readonly string[] {
+  const [path = ''] = target.split('?', 1)
+  return [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
+}
+
+/**
+ * Returns the listener for clients whose request is not HTTP/1.1, is too slow or has too large a
+ * header.
+ */
+function brokenRequests(service: Service): (error: ParseFailure, socket: Socket) => void {
+  const http2 = new WeakSet<Socket>()
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    else if (hadLastAnswer(socket)) socket.end()
+    else if (http2.has(socket)) {
+      // `serveHttp2` serves it, with a time limit of its own.
+    } else {
+      const first = http2Start(error)
+      if (first === null) return answerOnSocket(socket, { error: brokenRequest(error) })
+      http2.add(socket)
+      serveHttp2(service, { socket, first })
+    }
+  }
+}
+
+function brokenRequest({ code }: { code?: string }): HoltError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new HoltError('too_large', 'The headers are too large.')
+  return new HoltError('invalid_request', 'This is not a valid HTTP request.')
+}
+
+/** Refuses CONNECT, which is not a route. Nothing is tunnelled, with or without a key. */
+function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
+  answerOnSocket(socket, { error: new HoltError('method_not_allowed', 'This service does not take CONNECT.') })
+}

@@ -1,0 +1,221 @@
+import type { IdKind, Route, RouteName } from '@holt/protocol'
+import { makeId, routes } from '@holt/protocol'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { noteCaller } from '../../foundation/tracing/request-context.ts'
+import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
+import { invalidRequest } from '../../foundation/wire/field-issues.ts'
+import { ClientGone, goneSignal } from '../../foundation/wire/gone-signal.ts'
+import { requestParsing } from '../../foundation/wire/issue-words.ts'
+import { parseQuery } from '../../foundation/wire/parse-query.ts'
+import { RequestEnd } from '../../foundation/wire/request-end.ts'
+import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
+import type { Service } from '../../service.ts'
+import { noteSubject, type OpenEntry } from '../../tenancy/audit/audit-entry.ts'
+import { auditRequest } from '../../tenancy/audit/audit-request.ts'
+import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
+import { authenticate, type Caller, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { actFor } from '../../tenancy/events/acting.ts'
+import { answerOnce, type RequestIds, requireKey } from '../../tenancy/idempotency/answer-once.ts'
+import { hashedBody } from '../../tenancy/idempotency/hashed-body.ts'
+import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
+import { BodyRoom } from '../../tenancy/limits/body-room.ts'
+import { KeptMemory } from '../../tenancy/limits/kept-memory.ts'
+import { registeredPath } from '../telemetry/observe-requests.ts'
+import { BodyTurns } from './body-turns.ts'
+import { recognise } from './connections.ts'
+import { type KeptFor, readJson } from './read-json.ts'
+import { RequestsInFlight } from './requests-in-flight.ts'
+import { sendAnswer } from './send-answer.ts'
+
+/** A call before its types are narrowed to one route. */
+type AnyCall = Call<RouteName>
+
+/** Registers every route of the table with its handler. */
+export function registerRoutes(app: FastifyInstance, service: Service, handlers: Handlers): void {
+  const { limits } = service
+  const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
+  const bodies = new BodyRoom()
+  const turns = new BodyTurns()
+  const kept = new KeptMemory()
+  for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
+    // The handler's own parameter type is the one of `name`; the parsed call below has exactly that
+    // shape.
+    const handle = handlers[name] as unknown as (call: AnyCall) => Promise<Answer>
+    app.route({
+      method: route.method,
+      url: registeredPath(route.path),
+      exposeHeadRoute: answersHead(route),
+      onRequest: async (request, reply) => {
+        if (route.scope === null) return
+        const caller = await callerOf(service, request, reply)
+        callers.set(request, caller)
+        entries.set(request, auditRequest(service, { name, route, caller, request, reply }))
+        noteCaller(caller)
+        recognise(request.raw.socket, caller.projectId)
+        requireScope(caller, route.scope)
+        const end = new RequestEnd(reply.raw)
+        ends.set(request, end)
+        inFlight.enter(caller.projectId, end)
+      },
+      handler: async (request, reply) => {
+        if (reply.raw.destroyed) throw new ClientGone('the client is gone')
+        const end = ends.get(request) ?? new RequestEnd(reply.raw)
+        using _work = end.work()
+        const caller = callers.get(request)
+        const payer = caller?.projectId ?? ''
+        const memory = {
+          room: bodies,
+          turns,
+          payer,
+          request: kept.open(payer, end),
+          timeoutMs: limits.bodyTimeoutMs,
+        }
+        const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
+        const { answer, replayed } =
+          caller === undefined ? await run() : await actFor({ ...caller, entry: entries.get(request) ?? null }, run)
+        if (replayed) reply.header('idempotent-replayed', 'true')
+        const isRepeatable = replayed || onlyReads(route)
+        return sendAnswer(service, {
+          request,
+          reply,
+          answer,
+          caller: caller ?? null,
+          isRepeatable,
+          kept: memory.request,
+        })
+      },
+    })
+  }
+}
+
+function callerOf(service: Service, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
+  const claim = { authorization: headers.authorization, peer: socket.remoteAddress }
+  return admitCaller(service, claim, (told) => void reply.headers(told))
+}
+
+/** The sender of each request, from the check before its body was read. */
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+/** The end of each request, if it is counted. */
+const ends = new WeakMap<FastifyRequest, RequestEnd>()
+
+/** The audit entry of each request, if it has one. */
+const entries = new WeakMap<FastifyRequest, OpenEntry | null>()
+
+interface Incoming {
+  readonly name: RouteName
+  readonly route: Route
+  readonly handle: (call: AnyCall) => Promise<Answer>
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly memory: KeptFor
+}
+
+/**
+ * Returns true if a route takes HEAD besides GET. Probes, caches and browsers send HEAD for things
+ * that anyone may read.
+ */
+export function answersHead({ method, scope }: Route): boolean {
+  return method === 'GET' && scope === null
+}
+
+function onlyReads({ method, scope }: Route): boolean {
+  return method === 'GET' || scope?.endsWith(':read') === true
+}
+
+async function answerRequest(
+  service: Service,
+  { name, route, handle, request, reply, memory }: Incoming,
+): Promise<{ answer: Answer; replayed: boolean }> {
+  const caller = callers.get(request) ?? null
+  const entry = entries.get(request) ?? null
+  const parsed = await parseRequest(route, request, memory)
+  // A body may arrive slowly, and its key may have become invalid meanwhile.
+  if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)
+  const gone = goneSignal(service, reply.raw, caller)
+  const callWith = ({ newId, operation }: RequestIds, body: unknown): AnyCall =>
+    ({
+      service,
+      caller,
+      ...parsed,
+      body,
+      keep: (bytes: number) => memory.request.take(bytes),
+      keepAnswer: (bytes: number) => memory.request.takeAnswer(bytes),
+      headers: request.headers,
+      get gone() {
+        return gone()
+      },
+      newId: (kind: IdKind) => {
+        const id = newId(kind)
+        if (entry !== null) noteSubject(entry, id, 'made')
+        return id
+      },
+      operation,
+    }) as unknown as AnyCall
+  const key = request.headers['idempotency-key']
+  const isDry = isDryRun(route, parsed.body)
+  if (entry !== null && route.hasDryRun === true) service.audit[isDry ? 'drop' : 'release'](entry)
+  if (isDry && key !== undefined) requireKey(String(key))
+  if (caller === null || route.method !== 'POST' || key === undefined || isDry)
+    return { answer: await handle(callWith({ newId: makeId, operation: () => null }, parsed.body)), replayed: false }
+  const keys = await recordKeys(service, caller.projectId)
+  const bytes = route.body.type === 'bytes' ? hashedBody(request.raw, keys.fingerprint) : null
+  const { params, query } = parsed
+  const body = bytes === null ? parsed.body : null
+  return answerOnce(service, {
+    caller,
+    key: String(key),
+    keys,
+    request: { name, params, query, body },
+    showsSecret: route.showsSecret === true,
+    takesJson: (status) => acceptedFormat(request.headers.accept) === null || !mayStream(route, status),
+    bytes,
+    answer: (ids) => handle(callWith(ids, bytes === null ? parsed.body : bytes.body)),
+    keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
+  })
+}
+
+function isDryRun({ hasDryRun }: Route, body: unknown): boolean {
+  return hasDryRun === true && (body as { readonly dry_run?: boolean }).dry_run === true
+}
+
+/** Returns true if a success may be a stream for a client that asks for one. */
+function mayStream({ answers }: Route, status: number): boolean {
+  const success = answers[status]
+  return success?.type === 'json' && success.stream !== undefined
+}
+
+/**
+ * Returns path parameters that every store can be queried for. U+FFFD replaces NUL, and no name has
+ * either of them.
+ */
+function storable(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.replaceAll('\0', '\uFFFD')]))
+}
+
+/** Reads a JSON body and validates it with the schema of its route. */
+async function readBody({ body }: Route, { raw }: FastifyRequest, kept: KeptFor) {
+  if (body.type !== 'json') return { json: undefined, body: null }
+  return readJson(raw, kept, (json) => ({ json, body: body.schema.safeParse(json, requestParsing) }))
+}
+
+/** Parses all parts of a request. Throws one error for everything that is wrong. */
+async function parseRequest(route: Route, request: FastifyRequest, kept: KeptFor) {
+  const params = route.params?.safeParse(storable(request.params as Readonly<Record<string, string>>), requestParsing)
+  const query = route.query?.safeParse(parseQuery(request.raw.url ?? '/'), requestParsing)
+  const { json, body } = await readBody(route, request, kept)
+  const errors = [
+    { result: params, prefix: '/path' as const },
+    { result: query, prefix: '/query' as const },
+    { result: body, prefix: '' as const },
+  ].flatMap(({ result, prefix }) => (result?.success === false ? [{ error: result.error as z.ZodError, prefix }] : []))
+  if (errors.length > 0) throw invalidRequest(errors)
+  const sentFields = new Set(typeof json === 'object' && json !== null ? Object.keys(json) : [])
+  return {
+    params: params?.data,
+    query: query?.data,
+    sentFields,
+    body: route.body.type === 'bytes' ? request.raw : body?.data,
+  }
+}

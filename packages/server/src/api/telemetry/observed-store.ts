@@ -1,0 +1,22 @@
+import type { Store } from '../../foundation/store/open-store.ts'
+import type { Tracer } from '../../foundation/tracing/tracer.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+
+/** Returns a store whose changes are measured and traced. */
+export function observeStore(store: Store, { metrics, tracer }: { metrics: Metrics; tracer: Tracer }): Store {
+  return {
+    ...store,
+    change: async (run, options) => {
+      const begunAt = performance.now()
+      const durable = options?.durable ?? 'now'
+      let result = 'failed'
+      try {
+        const changed = await tracer.span('store change', { 'holt.durable': durable }, () => store.change(run, options))
+        result = 'committed'
+        return changed
+      } finally {
+        metrics.store.noteChange({ result, durable, seconds: (performance.now() - begunAt) / 1000 })
+      }
+    },
+  }
+}

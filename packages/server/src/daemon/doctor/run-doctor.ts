@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EngineFacts } from '@holt/engine'
+import { Readiness, randomText } from '@holt/protocol'
+import type { ServerConfig } from '../../foundation/config/config.ts'
+import { readCredentials } from '../../foundation/config/credentials.ts'
+import { findDaemon, type LockHolder, startCommand } from '../../foundation/config/daemon-lock.ts'
+import { readIfThere } from '../../foundation/config/installation.ts'
+import { changedSettings, lastUnit } from '../../foundation/config/running-settings.ts'
+import { version } from '../../foundation/config/version.ts'
+import { makeLog } from '../make-log.ts'
+import { openEngine } from '../open-engine.ts'
+import { type Check, mustFix, ok, warn } from './check.ts'
+import { checkGuest } from './check-guest.ts'
+import { readMachineFacts } from './facts.ts'
+import { checkKernel } from './kernel-checks.ts'
+import { checkLeftovers, readLeftovers } from './leftover-checks.ts'
+import { checkBaseTools, checkNode, checkPort, checkRoot } from './machine-checks.ts'
+import { checkDiskQuotas, checkQuotas } from './quota-checks.ts'
+import { checkDisk, checkMasterKeys, checkStateDir, readDiskFacts } from './state-checks.ts'
+import { checkStore } from './store-checks.ts'
+import { checkTimeSource } from './time-source.ts'
+
+/** The time for a daemon to answer, in milliseconds. */
+const answerTimeoutMs = 5_000
+
+/** Checks everything that the service needs of this machine. */
+export async function runDoctor(config: ServerConfig): Promise<readonly Check[]> {
+  const { stateDir } = config
+  const daemon = await findDaemon(stateDir)
+  const facts = await readMachineFacts()
+  const disk = await readDiskFacts(stateDir)
+  const guest = await checkGuest(config, facts.arch)
+  const own = async () => (guest.status === 'ok' ? ownChecks(await askEngine(config, 'needed')) : [])
+  const isolation = daemon !== null ? await askDaemon(config, daemon) : await own()
+  const hierarchies = [...new Set(facts.cgroups.controllers.values())]
+  return [
+    ok('holt', version),
+    checkNode(process.versions.node),
+    checkRoot(process.geteuid?.()),
+    ...checkKernel(facts),
+    ...(await checkTimeSource()),
+    await checkStateDir(stateDir),
+    ...checkDisk(stateDir, disk),
+    checkQuotas(config, { memoryMiB: facts.memoryMiB, cpus: availableParallelism(), diskMiB: disk.sizeMiB }),
+    checkDiskQuotas(facts),
+    await checkStore(config),
+    await checkMasterKeys(config),
+    ...checkLeftovers(await readLeftovers({ stateDir, installationId: await installationOf(stateDir), hierarchies })),
+    ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
+    await checkBaseTools(config),
+    guest,
+    ...isolation,
+  ]
+}
+
+/** Returns the installation's id, or null before the first start. */
+async function installationOf(stateDir: string): Promise<string | null> {
+  const text = await readIfThere(join(stateDir, 'installation.json'))
+  return /"id"\s*:\s*"([a-z0-9]{8})"/.exec(text ?? '')?.[1] ?? null
+}
+
+/**
+ * Returns a warning that no service runs. A machine may be fit without one, so it prevents nothing.
+ */
+async function notRunning(stateDir: string): Promise<Check> {
+  return warn('holtd', `no service runs over ${stateDir}`, startCommand(await lastUnit(stateDir)))
+}
+
+/**
+ * Asks the running daemon, which knows its state best. The runners are asked directly, unless the
+ * daemon was configured with others.
+ */
+async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
+  const { stateDir } = config
+  const credentials = await readCredentials(stateDir)
+  try {
+    const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
+    const { isolation, reasons, version: runs, fallbacks = [] } = Readiness.parse(await response.json())
+    const state =
+      reasons.length === 0
+        ? ok('holtd', `${runs}, ready at ${credentials?.url}`)
+        : warn('holtd', `${runs}: ${reasons.join(' ')}`)
+    return [state, ...isolationChecks(isolation, await runnersBeside(config)), checkFallbacks(fallbacks)]
+  } catch {
+    const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`
+    return [mustFix('holtd', `process ${pid} runs and does not answer`, fix)]
+  }
+}
+
+/**
+ * Warns of runtimes that booted although their template has a checkpoint. They start later, and run
+ * its `start_cmd` again.
+ */
+function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
+  if (fallbacks.length === 0) return ok('checkpoints', 'no runtime was booted cold in place of a restore')
+  const each = fallbacks.map(({ isolation, reason, count }) => `${count} of ${isolation}: ${reason}`)
+  const what = `checkpoints could not be restored, so runtimes were booted cold (${each.join(', ')})`
+  return warn(
+    'checkpoints',
+    `${what}; the log names the templates: build them again, or restart the service for those of Holt`,
+  )
+}
+
+/**
+ * Returns the runners of a daemon beside this process. Returns none if the daemon was configured
+ * with others, or if they cannot be asked.
+ */
+async function runnersBeside(config: ServerConfig): Promise<Readonly<Record<string, string>>> {
+  const changed = await changedSettings(config.stateDir, process.env)
+  const own = changed.some(({ name }) => name === 'HOLT_RUNSC') ? null : await askEngine(config, 'none')
+  return own === null || 'problem' in own ? {} : runnersOf(own.isolation)
+}
+
+/** The report of the doctor's own engine, or the reason why there is none. */
+type OwnEngine = { readonly isolation: EngineFacts['isolation'] } | { readonly problem: string }
+
+/**
+ * Opens an engine in a temporary directory, asks it, and closes it. With a guest it also tests the
+ * start of a container.
+ */
+async function askEngine(config: ServerConfig, guest: 'needed' | 'none'): Promise<OwnEngine> {
+  const place = await mkdtemp(join(tmpdir(), 'holt-doctor-'))
+  try {
+    const own = { ...config, stateDir: join(place, 's'), runDir: join(place, 'r') }
+    const log = makeLog({ logLevel: 'silent' })
+    const engine = await openEngine(own, { installationId: `d${randomText(7)}`, log, guest })
+    const { isolation } = await engine.describe()
+    await engine.close()
+    return { isolation }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : 'no reason is known' }
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+/** Returns the checks of the doctor's own engine, for use without a daemon. */
+function ownChecks(own: OwnEngine): readonly Check[] {
+  if ('problem' in own)
+    return [mustFix('engine', `it cannot be opened: ${own.problem}; mend that, and look again`, null)]
+  const { gvisor, container } = own.isolation
+  return isolationChecks({ gvisor: flat(gvisor), container: flat(container) }, runnersOf(own.isolation))
+}
+
+function flat(facts: EngineFacts['isolation']['gvisor']): Readiness['isolation'][string] {
+  return facts.available
+    ? { available: true, reason: null, fix: null }
+    : { available: false, reason: facts.reason, fix: facts.fix }
+}
+
+/** Returns the runner of each available class. */
+function runnersOf(isolation: EngineFacts['isolation']): Readonly<Record<string, string>> {
+  const known = Object.entries(isolation).flatMap(([name, facts]) => (facts.available ? [[name, facts.runner]] : []))
+  return Object.fromEntries(known)
+}
+
+/**
+ * Returns the checks of the classes. `gvisor` is the default and necessary for untrusted code.
+ * `container` is for trusted code, so it may be missing.
+ */
+function isolationChecks(
+  isolation: Readiness['isolation'],
+  runners: Readonly<Record<string, string>> = {},
+): readonly Check[] {
+  return Object.entries(isolation).map(([name, { available, reason, fix }]) => {
+    if (available) return ok(name, runners[name] ?? 'available')
+    if (name === 'gvisor') return mustFix(name, reason ?? 'not available', fix)
+    return warn(name, reason ?? 'not available', fix)
+  })
+}

@@ -1,0 +1,79 @@
+import { removeOldBuilds } from '../builds/remove-old-builds.ts'
+import { pause } from '../foundation/async/pause.ts'
+import { filesMissingPattern } from '../foundation/rows/files-missing.ts'
+import { dayMs } from '../foundation/time/day.ts'
+import type { ClockWatch } from '../runtimes/lifecycle/clock-watch.ts'
+import { Lifetimes } from '../runtimes/lifecycle/lifetimes.ts'
+import type { Service } from '../service.ts'
+import { OldAudit } from '../tenancy/audit/old-audit.ts'
+import { removeOldEvents } from '../tenancy/events/remove-old-events.ts'
+import { removeOldRecords } from '../tenancy/idempotency/kept-records.ts'
+import { removeOldDeliveries } from '../tenancy/webhooks/remove-old-deliveries.ts'
+import { removePreviousSecrets } from '../tenancy/webhooks/webhook-secrets.ts'
+
+/** The most delay of a deadline. */
+const sweepMs = 1000
+
+/** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
+const sweepsPerCleaning = 60
+
+/**
+ * The audit log is counted to know what is too much: some of it with each sweep, and then some of
+ * what is too much goes with each.
+ */
+const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
+
+/** The time for which rows are kept after their subject has ended. */
+const keptMs = 7 * dayMs
+
+/**
+ * Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs.
+ */
+export async function sweepForever(service: Service, clock: ClockWatch): Promise<void> {
+  const lifetimes = new Lifetimes(service, clock)
+  const oldAudit = new OldAudit(service)
+  let auditIsLong = false
+  let eventsAreMany = false
+  for (let count = 0; !service.closing.aborted; count += 1) {
+    try {
+      await lifetimes.look()
+      if (auditIsLong || count % sweepsPerAuditCleaning === 0) auditIsLong = await oldAudit.removeSome()
+      if (eventsAreMany || count % sweepsPerCleaning === 0) eventsAreMany = await removeOldEvents(service)
+      if (count % sweepsPerCleaning === 0) {
+        await removeOldRows(service)
+        await removeOldBuilds(service)
+        await removeOldDeliveries(service)
+        await removePreviousSecrets(service)
+        service.builds.collector.request()
+        service.store.refillReserve()
+      }
+    } catch (error) {
+      service.log.error({ err: error }, 'a sweep failed')
+    }
+    await pause(sweepMs, service.closing)
+  }
+}
+
+/** Removes rows of every project that are older than they are kept. */
+async function removeOldRows({ store, now, signingKeys }: Service): Promise<void> {
+  const at = now()
+  await store.db
+    .deleteFrom('runtimes')
+    .where('ended_at', '<', at - keptMs)
+    .execute()
+  await store.db
+    .deleteFrom('snapshots')
+    .where('state', '=', 'failed')
+    // One whose files are missing stays until they are back, or somebody deletes it.
+    .where('state_reason_json', 'not like', filesMissingPattern)
+    .where('created_at', '<', at - keptMs)
+    .execute()
+  await removeOldRecords(store, at)
+  // A deleted secret is kept only while a runtime still has its placeholder.
+  await store.db
+    .deleteFrom('secrets')
+    .where('deleted_at', 'is not', null)
+    .where('secret_id', 'not in', ({ selectFrom }) => selectFrom('runtime_secrets').select('secret_id'))
+    .execute()
+  await signingKeys.removeOld()
+}

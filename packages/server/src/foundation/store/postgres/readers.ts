@@ -1,0 +1,72 @@
+import { Pool } from 'pg'
+import { Turns } from '../../async/turns.ts'
+import { ConnectionLost, translate, unreachable } from './errors.ts'
+import { type Answer, clientConfig, preparedName, timeoutMs } from './session.ts'
+
+/** The number of reads that run at once. More wait for their turn. */
+const connections = 8
+
+/**
+ * The time that a read waits for the database to return, and the pause between two attempts, in
+ * milliseconds.
+ */
+const patienceMs = 2_000
+const retryMs = 100
+
+/**
+ * The connections that read. The server refuses statements on them that would write. Only the
+ * connection that holds the lock can therefore write.
+ */
+export class Readers {
+  readonly #pool: Pool
+  /**
+   * The queue of reads, whose waiting time has no bound. The pool's own waiting counts as a failure
+   * to connect.
+   */
+  readonly #turns = new Turns(connections)
+  /** The reason why the most recently ended read could not connect; null if it could. */
+  #cause: ConnectionLost | null = null
+
+  constructor(url: string, applicationName: string) {
+    this.#pool = new Pool({
+      ...clientConfig(url, applicationName),
+      query_timeout: timeoutMs.statement,
+      max: connections,
+      idleTimeoutMillis: 60_000,
+      onConnect: async (client) => {
+        await client.query('SET default_transaction_read_only = on')
+      },
+    })
+    // An idle connection has broken. The pool drops it, and the next read makes another one.
+    this.#pool.on('error', () => undefined)
+  }
+
+  /** Runs one statement. Hides a break of the connection if the database is back soon. */
+  async query(text: string, values: readonly unknown[]): Promise<Answer> {
+    const deadline = Date.now() + patienceMs
+    const name = preparedName(text)
+    for (;;) {
+      try {
+        const query = { ...(name === undefined ? {} : { name }), text, values: [...values] }
+        return await this.#turns.run(async () => {
+          // A read that waited behind reads that could not connect has waited for the database
+          // already.
+          if (this.#cause !== null && Date.now() > deadline) throw this.#cause
+          const answer = await this.#pool.query(query)
+          this.#cause = null
+          return answer
+        })
+      } catch (error) {
+        const known = translate(error)
+        if (!(known instanceof ConnectionLost)) throw known
+        this.#cause = known
+        if (Date.now() > deadline) throw unreachable(known)
+      }
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+}

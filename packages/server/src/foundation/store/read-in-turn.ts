@@ -1,0 +1,28 @@
+import { setImmediate } from 'node:timers/promises'
+import { KeyedLock } from '../async/keyed-lock.ts'
+import type { Store } from './open-store.ts'
+
+const locks = new WeakMap<Store, KeyedLock>()
+
+/**
+ * Runs a read that may be large. Such reads of one project run one after another, and the event
+ * loop runs after each. Other projects are therefore served, even if one project sends many reads
+ * at once. `read` yields between its own queries (`giveTurn`).
+ */
+export async function readInTurn<Result>(
+  store: Store,
+  { projectId, gone }: { readonly projectId: string; readonly gone?: AbortSignal },
+  read: () => Promise<Result>,
+): Promise<Result> {
+  const lock = locks.get(store) ?? new KeyedLock()
+  locks.set(store, lock)
+  return lock.run(projectId, async () => {
+    gone?.throwIfAborted()
+    const result = await read()
+    await giveTurn()
+    return result
+  })
+}
+
+/** Yields to the event loop. Nothing else runs while SQLite is read. */
+export const giveTurn = (): Promise<void> => setImmediate()

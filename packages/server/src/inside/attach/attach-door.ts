@@ -1,0 +1,160 @@
+import type { Socket } from 'node:net'
+import { attachFrameBytes, attachProtocol, HoltError, routes } from '@holt/protocol'
+import { WebSocketServer } from 'ws'
+import { invalidRequest } from '../../foundation/wire/field-issues.ts'
+import { ClientGone } from '../../foundation/wire/gone-signal.ts'
+import { requestParsing } from '../../foundation/wire/issue-words.ts'
+import { parseQuery } from '../../foundation/wire/parse-query.ts'
+import { toHoltError } from '../../foundation/wire/send-error.ts'
+import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
+import type { Service } from '../../service.ts'
+import { auditedParams } from '../../tenancy/audit/audit-request.ts'
+import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
+import { authenticate, type Caller, requireScope } from '../../tenancy/auth/authenticate.ts'
+import type { Watched } from '../../tenancy/auth/open-streams.ts'
+import { AttachPace } from './attach-pace.ts'
+import { Attachment } from './attachment.ts'
+import { findAttachable } from './find-attachable.ts'
+import { authorizationOf, requireHandshake } from './handshake.ts'
+import { roomsOf } from './rooms.ts'
+
+const route = routes.attachCommand
+
+/** The route's path, with its parameters as named groups. */
+const pattern = new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+)')}(?:\\?|$)`)
+
+/**
+ * The most fragments of one message. The library parses all received fragments at once, and an
+ * empty one has six bytes.
+ */
+const maxFragments = 256
+
+/**
+ * Returns the door to a command's terminal. It makes all checks of the route, and then speaks
+ * WebSocket.
+ */
+export function attachDoor(service: Service): UpgradeDoor {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: attachFrameBytes,
+    maxFragments,
+    // Handles one frame of a connection per turn, because a part of the stream may hold a thousand.
+    allowSynchronousEvents: false,
+    handleProtocols: (offered) => (offered.has(attachProtocol) ? attachProtocol : false),
+  })
+  const pace = new AttachPace()
+  return {
+    claims: ({ method, headers, url }) =>
+      method === route.method && headers.upgrade?.toLowerCase() === 'websocket' && pattern.test(url ?? ''),
+    open: (upgrade) => open(service, { server, pace }, upgrade),
+  }
+}
+
+/** The parts that all attachments share. */
+interface Shared {
+  readonly server: WebSocketServer
+  readonly pace: AttachPace
+}
+
+async function open(service: Service, shared: Shared, upgrade: Upgrade): Promise<void> {
+  const { request, requestId, tell } = upgrade
+  const claim = { authorization: authorizationOf(request.headers), peer: request.socket.remoteAddress }
+  const caller = await admitCaller(service, claim, tell)
+  const answered = writeDown(service, upgrade, caller)
+  try {
+    await attach(service, shared, { ...upgrade, caller })
+    answered(101)
+  } catch (error) {
+    const failure = toHoltError(error, service.log, requestId)
+    answered(failure.status)
+    throw failure
+  }
+}
+
+async function attach(
+  service: Service,
+  { server, pace }: Shared,
+  { request, socket, head, caller }: Upgrade & { readonly caller: Caller },
+): Promise<void> {
+  requireScope(caller, route.scope)
+  requireHandshake(request.headers)
+  const { params, query } = parseTarget(request.url ?? '')
+  const left = new AbortController()
+  const leave = () => left.abort(new ClientGone('the client is gone'))
+  socket.once('close', leave)
+  await pace.wait(caller.projectId, left.signal)
+  await authenticate(service, authorizationOf(request.headers)) // The key may have ended meanwhile.
+  const found = await findAttachable(service, { caller, params, query, gone: left.signal })
+  socket.off('close', leave)
+  const room = roomsOf(service).open(caller.projectId, params)
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  // The handshake is the only step left. The library completes it before it returns, or destroys a
+  // connection that has ended.
+  server.handleUpgrade(request, socket, head, (ws) => {
+    const attachment = new Attachment({ ws, service, ref, ...found, room, query, caller })
+    service.streams.add(caller, outletOf(request.socket), () => attachment.cut(service.closing.aborted))
+  })
+}
+
+/**
+ * Begins the audit entry of an attachment, which passes no route. The entry begins before any
+ * refusal and ends with the connection. Returns a function that takes the status of the answer. The
+ * entry of a client that disconnects earlier has no status.
+ */
+function writeDown(
+  { audit }: Service,
+  { request, requestId }: Upgrade,
+  { projectId, keyId, keyName }: Caller,
+): (status: number) => void {
+  const entry = audit.begin({
+    projectId,
+    kind: 'inside',
+    key: { keyId, name: keyName },
+    address: request.socket.remoteAddress ?? 'unknown',
+    route: 'attachCommand',
+    params: auditedParams(namedIn(request.url ?? '')),
+    requestId,
+  })
+  let status: number | null = null
+  request.socket.once('close', () => audit.end(entry, status))
+  return (answered) => {
+    status = answered
+  }
+}
+
+function outletOf(socket: Socket): Watched {
+  return {
+    socket,
+    once: (...listener) => socket.once(...listener),
+    get writableNeedDrain() {
+      return socket.writableNeedDrain
+    },
+  }
+}
+
+/** Parses the parameters and the query of a request's target with the route's schemas. */
+function parseTarget(target: string) {
+  const params = route.params.safeParse(namedIn(target))
+  const query = route.query.safeParse(parseQuery(target), requestParsing)
+  if (params.success && query.success) return { params: params.data, query: query.data }
+  throw invalidRequest([
+    ...(params.success ? [] : [{ error: params.error, prefix: '/path' as const }]),
+    ...(query.success ? [] : [{ error: query.error, prefix: '/query' as const }]),
+  ])
+}
+
+/** Returns the parameters in the path of a target. */
+function namedIn(target: string): Readonly<Record<string, string>> {
+  const raw = pattern.exec(target)?.groups ?? {}
+  return Object.fromEntries(Object.entries(raw).map(([name, text]) => [name, decoded(text)]))
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new HoltError('invalid_request', 'The path is not percent-encoded UTF-8.')
+  }
+}

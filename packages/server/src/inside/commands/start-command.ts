@@ -1,0 +1,234 @@
+import { failpoint, type GuestItem, type GuestProcess, type StartProcess } from '@holt/engine'
+import { type CommandResult, HoltError, type Id, type StartCommand } from '@holt/protocol'
+import { refOf } from '../../foundation/rows/find-runtime.ts'
+import { moment } from '../../foundation/store/moment.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
+import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
+import { Comeback } from '../../runtimes/links/come-back.ts'
+import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
+import { type Collected, collectResult } from './collect-result.ts'
+import { decodeOutput } from './decode-output.ts'
+import { followOutput } from './follow-output.ts'
+import { presentCommand } from './present-command.ts'
+import { rlimitsOf } from './rlimits-of.ts'
+import { RunningTimeout } from './running-timeout.ts'
+import { shortenResult } from './shorten-result.ts'
+
+/**
+ * The time for the guest to answer a start, and the margin of a wait over the command's own
+ * timeout, in milliseconds.
+ */
+const graceMs = 30_000
+
+/**
+ * Starts a command. Returns at once, streams the output or waits for the end, as the request asks.
+ */
+export async function startCommand(call: Call<'startCommand'>): Promise<Answer> {
+  const { service, caller, params, body } = call
+  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const runtime = await openGuest(service, ref, { gone: call.gone })
+  const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
+  const request = processOf(body, {
+    id: call.newId('command'),
+    timeoutMs,
+    rlimits: rlimitsOf(body.rlimits, runtime.row.isolation),
+  })
+  service.metrics.work.noteCommand(modeOf(call))
+  await failpoint('command.prepared')
+  if (body.background) {
+    const process = await startOrFind(runtime, request, within(call, graceMs))
+    return { status: 201, json: presentCommand(process, request.id) }
+  }
+  if (acceptedFormat(call.headers.accept) !== null) {
+    const { gone: signal } = call
+    const items = await runOrFollow(runtime, request, { comeback: new Comeback(service, { ref, signal }), signal })
+    return { status: 200, items: decodeOutput(items, request.id as Id<'command'>) }
+  }
+  const result = await waitFor(call, { runtime, request, timeoutMs })
+  return { status: 200, json: result, shorten: (maxBytes) => shortenResult(result, maxBytes) }
+}
+
+function modeOf({ body, headers }: Call<'startCommand'>): 'waited' | 'streamed' | 'background' {
+  if (body.background) return 'background'
+  return acceptedFormat(headers.accept) === null ? 'waited' : 'streamed'
+}
+
+function processOf(
+  body: StartCommand,
+  { id, timeoutMs, rlimits }: { id: string; timeoutMs: number; rlimits: NonNullable<StartProcess['rlimits']> },
+): StartProcess {
+  return {
+    id,
+    command: body.command ?? null,
+    argv: body.argv ?? null,
+    cwd: body.cwd ?? null,
+    env: body.env,
+    user: body.user ?? null,
+    stdin: body.stdin === true ? 'pipe' : 'none',
+    stdin_data: typeof body.stdin === 'string' ? Buffer.from(body.stdin, 'utf8').toString('base64') : null,
+    timeout_ms: timeoutMs,
+    ring_bytes: null,
+    ...(Object.keys(rlimits).length === 0 ? {} : { rlimits }),
+    ...(body.session === undefined ? {} : { session: body.session }),
+    pty: body.pty ?? null,
+    await_reader: body.background && body.pty !== undefined,
+    ...(body.background ? { background: true } : {}),
+  }
+}
+
+async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
+  try {
+    return await guest.startProcess(request, signal)
+  } catch (error) {
+    if (isKnown(error)) return guest.getProcess(request.id, signal)
+    throw error
+  }
+}
+
+/**
+ * Returns the items of a command from its start to its end, across pauses. A repeated start follows
+ * the command from its beginning, and does not hold it.
+ */
+async function runOrFollow(
+  { guest }: OpenRuntime,
+  request: StartProcess,
+  { comeback, signal }: { comeback: Comeback; signal: AbortSignal },
+): Promise<AsyncIterable<GuestItem>> {
+  const followed = { guest, commandId: request.id, cursor: 0 }
+  try {
+    const begun = await guest.runProcess(request, signal)
+    return followOutput({ ...followed, hold: true, hasStart: true, begun }, comeback, signal)
+  } catch (error) {
+    if (!isKnown(error)) throw error
+    const begun = await guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
+    return followOutput({ ...followed, hold: false, hasStart: false, begun }, comeback, signal)
+  }
+}
+
+/**
+ * Returns true if the guest knows the id. The request is then a repeated one: its command runs or
+ * ran, and is not started twice.
+ */
+function isKnown(error: unknown): boolean {
+  return error instanceof HoltError && error.code === 'already_exists'
+}
+
+interface Waiting {
+  readonly runtime: OpenRuntime
+  readonly request: StartProcess
+  readonly timeoutMs: number
+}
+
+async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs }: Waiting): Promise<CommandResult> {
+  const { service, gone } = call
+  using clock = timeoutMs === 0 ? null : new RunningTimeout(timeoutMs + graceMs)
+  const signal = clock === null ? gone : AbortSignal.any([gone, clock.signal])
+  const comeback = new Comeback(service, { ref: refOf(runtime.row), signal, ...(clock === null ? {} : { clock }) })
+  const startedAt = service.now()
+  const items = await runOrFollow(runtime, request, { comeback, signal })
+  let collected: Collected
+  try {
+    const { keep } = call
+    collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, keep, now: service.now })
+  } catch (cause) {
+    // The answer does not name the cause, so the log does. A client that has disconnected is not a
+    // cause.
+    if (!gone.aborted) {
+      const facts = { err: cause, runtime_id: runtime.row.runtime_id, command_id: request.id }
+      service.log.warn(facts, 'the connection to a runtime broke while a command ran')
+    }
+    throw brokeOff(request.id, cause)
+  }
+  await failpoint('command.ended')
+  const times = { startedAt: collected.startedAt ?? startedAt, endedAt: call.service.now() }
+  const result = resultOf({ runtime, request, collected, ...times })
+  if (collected.droppedBytes === 0 && request.session === undefined) return result
+  try {
+    return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
+  } catch (err) {
+    // The command has ended, and only details of its result are missing. An error would make the
+    // client run it again.
+    call.service.log.warn({ err, command_id: request.id }, 'the guest does not tell the rest of a result')
+    return result
+  }
+}
+
+/**
+ * Returns the error for a lost connection. Only the guest knows the end of the command. The error
+ * is not a 503: a client that repeats the request would run the command twice.
+ */
+function brokeOff(commandId: string, cause: unknown): HoltError {
+  return new HoltError('timeout', 'The connection to the runtime broke while the command ran. It may still run.', {
+    hint: 'Read the command by its id: GET .../commands/{command_id}.',
+    details: { command_id: commandId },
+    cause,
+  })
+}
+
+interface Finished {
+  readonly runtime: OpenRuntime
+  readonly request: StartProcess
+  readonly collected: Collected
+  readonly startedAt: number
+  readonly endedAt: number
+}
+
+function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished): CommandResult {
+  const { stdout, stderr } = collected
+  return {
+    command_id: request.id as CommandResult['command_id'],
+    pid: collected.pid,
+    state: 'exited',
+    command: request.command,
+    argv: request.argv === null ? null : [...request.argv],
+    cwd: request.cwd ?? runtime.row.workdir,
+    user: request.user ?? runtime.row.user,
+    exit_code: collected.exitCode,
+    signal: collected.signal,
+    timed_out: collected.timedOut,
+    oom_killed: collected.oomKilled,
+    started_at: moment(startedAt),
+    ended_at: moment(endedAt),
+    duration_ms: Math.max(0, Math.round(endedAt - startedAt)),
+    stdout_bytes: stdout.bytes,
+    stderr_bytes: stderr.bytes,
+    dropped_bytes: collected.droppedBytes,
+    dropped: { stdout: 0, stderr: 0 },
+    session: request.session ?? null,
+    session_kept: collected.sessionKept,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    truncated: { stdout: stdout.truncated, stderr: stderr.truncated },
+    pty: request.pty,
+  }
+}
+
+/**
+ * Adds the facts that only the guest knows. They are the stream of the bytes that its ring dropped,
+ * and the directory and user of a session's command.
+ */
+function withGuestsWord(result: CommandResult, process: GuestProcess): CommandResult {
+  const dropped = result.dropped_bytes > 0
+  return {
+    ...result,
+    cwd: process.cwd,
+    user: process.user,
+    ...(dropped ? missingBytes(result, process) : {}),
+  }
+}
+
+function missingBytes(result: CommandResult, process: GuestProcess) {
+  const dropped = {
+    stdout: Math.max(0, process.stdout_bytes - result.stdout_bytes),
+    stderr: Math.max(0, process.stderr_bytes - result.stderr_bytes),
+  }
+  return {
+    dropped,
+    stdout_bytes: process.stdout_bytes,
+    stderr_bytes: process.stderr_bytes,
+    truncated: {
+      stdout: result.truncated.stdout || dropped.stdout > 0,
+      stderr: result.truncated.stderr || dropped.stderr > 0,
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http'
+import type { GuestClient, GuestUpload, WritePart } from '@holt/engine'
+import { isSet } from '@holt/protocol'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
+import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { announcedDigests } from './content-digest.ts'
+import { answerTimeoutMs, guestOf } from './guest-of.ts'
+import { presentFile } from './present-file.ts'
+import { uploadBody } from './upload-body.ts'
+
+/** Writes a file, or a part of one. */
+export async function writeFile(call: Call<'writeFile'>): Promise<Answer> {
+  const condition = call.headers['if-none-match']
+  if (condition !== undefined && condition !== '*') throw invalidField('/header/If-None-Match', 'must be *')
+  const { path, mode, user, upload_id, offset = 0 } = call.query
+  const digests = announcedDigests(call.headers)
+  const guest = await guestOf(call)
+  const request = {
+    path,
+    ...(mode === undefined ? {} : { mode: mode.padStart(4, '0') }),
+    ...(user === undefined ? {} : { user }),
+    createOnly: condition === '*',
+    ...digests,
+    body: uploadBody(call.body as IncomingMessage, call.service.limits.quietBodyMs),
+  }
+  if (upload_id !== undefined) return writePart(call, guest, { ...request, uploadId: upload_id, offset })
+  const { created, file } = await guest.writeContent(request, call.gone)
+  return { status: created ? 201 : 200, json: presentFile(file) }
+}
+
+async function writePart(
+  { query, gone }: Call<'writeFile'>,
+  guest: GuestClient,
+  part: Omit<WritePart, 'partial'>,
+): Promise<Answer> {
+  const written = await guest.writePart({ ...part, partial: isSet(query.partial) }, gone)
+  if (written.type === 'part') return { status: 202, json: uploadOf(query.path, part.uploadId, written.upload) }
+  return { status: written.created ? 201 : 200, json: presentFile(written.file) }
+}
+
+/** Returns an upload with the ids that the client sent, not the guest's. */
+function uploadOf(
+  path: string,
+  upload_id: string,
+  { offset_bytes, completed }: Pick<GuestUpload, 'offset_bytes' | 'completed'>,
+) {
+  return { upload_id, path, offset_bytes, completed }
+}
+
+/** Returns the progress of an upload in parts. */
+export async function getUpload(call: Call<'getUpload'>): Promise<Answer> {
+  const { path, upload_id } = call.query
+  const upload = await (await guestOf(call)).uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
+  return { status: 200, json: uploadOf(path, upload_id, upload) }
+}
+
+/** Removes the received bytes of an upload in parts. */
+export async function abortUpload(call: Call<'abortUpload'>): Promise<Answer> {
+  await (await guestOf(call)).abortUpload(call.query, within(call, answerTimeoutMs))
+  return { status: 204 }
+}

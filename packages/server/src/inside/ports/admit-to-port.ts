@@ -1,0 +1,90 @@
+import { HoltError } from '@holt/protocol'
+import { findRuntime } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { settingOf } from '../../runtimes/state/port-settings.ts'
+import type { Service } from '../../service.ts'
+import { type Claim, identify } from '../../tenancy/auth/admit-caller.ts'
+import { requireScope } from '../../tenancy/auth/authenticate.ts'
+import { type Credential, credentialName } from '../../tenancy/auth/open-streams.ts'
+import { validCredentials } from '../../tenancy/auth/valid-credentials.ts'
+import type { PortCredentials } from './credentials.ts'
+import type { PortTarget } from './port-target.ts'
+import { type PortGrant, readPortToken } from './port-token.ts'
+
+/** Why a request may go on to a port, and until when. */
+export interface Admission {
+  readonly row: RuntimeRow
+  /** The key that it is owed to, and the secret of it; null for a public port. */
+  readonly credential: Credential | null
+  /** Milliseconds since 1970 UTC; null: as long as the key. */
+  readonly expiresAt: number | null
+  readonly by: 'key' | 'token' | 'public'
+}
+
+/**
+ * Decides whether a request may go on to a port: by an API key (not in the host form), by a token,
+ * or because the port is public.
+ */
+export async function admitToPort(
+  service: Service,
+  target: PortTarget,
+  credentials: PortCredentials,
+  peer: string | undefined,
+): Promise<Admission> {
+  const { authorization } = credentials
+  if (target.form !== 'host' && authorization !== null) return admitByKey(service, target, { authorization, peer })
+  const tokens = [...(credentials.token === null ? [] : [credentials.token]), ...credentials.cookies]
+  const grants = tokens.flatMap((token) => readPortToken(service.portSecret, token, target) ?? [])
+  const row = await findByAddress(service, target.runtimeId)
+  for (const grant of grants) {
+    const admission = row === undefined ? null : await admitByGrant(service, row, grant)
+    if (admission !== null) return admission
+  }
+  if (row !== undefined && settingOf(row, target.port).public)
+    return { row, credential: null, expiresAt: null, by: 'public' }
+  throw refusal(target, { known: grants.length > 0, exists: row !== undefined })
+}
+
+async function admitByKey(service: Service, { runtimeId }: PortTarget, claim: Claim): Promise<Admission> {
+  const caller = await identify(service, claim)
+  requireScope(caller, 'runtime:write')
+  const row = await findRuntime(service, { projectId: caller.projectId, runtimeId })
+  return { row, credential: caller, expiresAt: null, by: 'key' }
+}
+
+/**
+ * A token is worth as much as the key that it was made with, in its generation, until it expires.
+ */
+async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
+  const expiresAt = grant.expiresAtSecs * 1000
+  if (expiresAt <= now() || grant.generation !== settingOf(row, grant.port).generation) return null
+  const valid = await validCredentials(store.db, [grant.keyId], now())
+  if (!valid.has(credentialName(grant))) return null
+  return { row, credential: grant, expiresAt, by: 'token' }
+}
+
+/**
+ * A runtime of whatever project: a token, or that its port is public, tells that one may know of
+ * it, and nothing else is done with the row before.
+ */
+async function findByAddress({ store }: Service, runtimeId: string): Promise<RuntimeRow | undefined> {
+  return store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', runtimeId).executeTakeFirst()
+}
+
+/**
+ * Returns the refusal of a request without a credential of this service for the port. It does not
+ * reveal if the runtime exists. The path form answers 401 as the API does, and the host form 404.
+ */
+function refusal({ form, port }: PortTarget, { known, exists }: { known: boolean; exists: boolean }): HoltError {
+  const hint = `Get a new link: holt port RUNTIME ${port}, or GET .../ports/${port} with an API key.`
+  if (known && exists)
+    return new HoltError('unauthenticated', 'The token has expired, or it or its key was revoked.', { hint })
+  if (known) return new HoltError('runtime_not_found', 'There is no such runtime any more.')
+  if (form !== 'host')
+    return new HoltError('unauthenticated', 'The port is private, and no valid key or token came.', { hint })
+  return new HoltError(
+    'runtime_not_found',
+    'There is no such runtime, or the port is private and no valid token came.',
+    { hint },
+  )
+}

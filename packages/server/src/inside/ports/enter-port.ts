@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http'
+import type { PortStream } from '@holt/engine'
+import { ClientGone } from '../../foundation/wire/gone-signal.ts'
+import { openGuest } from '../../runtimes/links/open-guest.ts'
+import type { Service } from '../../service.ts'
+import type { Watched } from '../../tenancy/auth/open-streams.ts'
+import { type Admission, admitToPort } from './admit-to-port.ts'
+import { type PortCredentials, takeCredentials } from './credentials.ts'
+import type { PortPlace } from './open-ports.ts'
+import { type PortTarget, portTargetOf } from './port-target.ts'
+
+/**
+ * Connecting over loopback inside the runtime takes no time, unless the listener's queue is full.
+ */
+const connectTimeoutMs = 15_000
+
+/** A request that may go on to its port. */
+export interface Visit {
+  readonly target: PortTarget
+  readonly credentials: PortCredentials
+  readonly admission: Admission
+  /** Opens the connection to the program, unless the client has gone. Whoever opens it ends it. */
+  connect(): Promise<PortStream>
+  /** Frees the place of the visit, once its connection has ended. */
+  leave(): void
+}
+
+/**
+ * Lets a request in: reads which port it is for, decides whether it may go there, and takes a place
+ * among the open connections. `client` is what carries the answer; `cut` is called when the visit
+ * is ended from here, be it that the token was rotated, the key revoked, or nothing moved.
+ */
+export async function enterPort(
+  service: Service,
+  {
+    request,
+    client,
+    cut,
+  }: { request: IncomingMessage; client: Watched & { readonly destroyed: boolean }; cut: () => void },
+): Promise<Visit> {
+  const target = portTargetOf(request, service.config.portDomain)
+  const credentials = takeCredentials(request, target.path)
+  const over = new AbortController()
+  const end = () => {
+    over.abort(new ClientGone('the visit to the port was cut'))
+    cut()
+  }
+  const { admission, place } = await takePlace(service, {
+    target,
+    credentials,
+    peer: request.socket.remoteAddress,
+    cut: end,
+  })
+  if (admission.credential !== null) service.streams.add(admission.credential, client, end)
+  let connected = false
+  // A connection that is there ends by what is said over it: the last of that may still be on its
+  // way when the client has closed.
+  const giveUp = () => {
+    if (!connected) over.abort(new ClientGone('the client is gone'))
+  }
+  client.once('close', giveUp)
+  if (client.destroyed) giveUp()
+  return { target, credentials, admission, connect, leave: () => place.leave() }
+
+  async function connect(): Promise<PortStream> {
+    const { runtime_id: runtimeId, project_id: projectId } = admission.row
+    const { guest } = await openGuest(service, { projectId, runtimeId }, { gone: over.signal })
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(timeoutError()), connectTimeoutMs)
+    try {
+      const stream = await guest.connectPort(target.port, AbortSignal.any([over.signal, late.signal]))
+      stream.on('error', () => {
+        // Whoever carries it hears of it; nobody may be carrying it yet.
+      })
+      place.watch(stream)
+      connected = true
+      return stream
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function timeoutError(): DOMException {
+  return new DOMException('the port did not answer in time', 'TimeoutError')
+}
+
+/** A decision that was made while connections of the port were cut is made again. */
+async function takePlace(
+  service: Service,
+  {
+    target,
+    credentials,
+    peer,
+    cut,
+  }: { target: PortTarget; credentials: PortCredentials; peer: string | undefined; cut: () => void },
+): Promise<{ admission: Admission; place: PortPlace }> {
+  for (;;) {
+    const { epoch } = service.ports
+    const admission = await admitToPort(service, target, credentials, peer)
+    if (service.ports.epoch !== epoch) continue
+    const { by, expiresAt, row } = admission
+    const { runtimeId, port } = target
+    const entry = { projectId: row.project_id, runtimeId, port, isPublic: by === 'public', expiresAt, cut }
+    return { admission, place: service.ports.enter(entry) }
+  }
+}

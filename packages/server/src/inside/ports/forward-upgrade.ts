@@ -1,0 +1,92 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { PortStream } from '@holt/engine'
+import { mergePieces } from '@holt/streams'
+import type { Upgrade } from '../../foundation/wire/upgrades.ts'
+import type { Visit } from './enter-port.ts'
+import { type RawHeaders, requestHeaders, responseHeaders } from './forward-headers.ts'
+import { answerOf, sendBack, sendOn } from './forward-request.ts'
+
+/** A client's connection that HTTP has let go of. */
+export type Upgraded = Pick<Upgrade, 'request' | 'socket' | 'head'>
+
+/** The status of an upgrade that was agreed to. */
+const switched = 101
+
+/** Gives a client a raw connection to a port. Answers the status that it was given. */
+export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Promise<number> {
+  const connection = await visit.connect()
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
+  if (head.length > 0) connection.write(head)
+  join(socket, connection)
+  return switched
+}
+
+/**
+ * Sends an upgrade on to the program, and when that agrees, whatever both say then. Any other
+ * answer goes back as it is. Answers the status that the client was given.
+ */
+export async function forwardUpgrade(
+  visit: Visit,
+  { request, socket, head, scheme, upgrade }: Upgraded & { scheme: string; upgrade: string },
+): Promise<number> {
+  const connection = await visit.connect()
+  const headers = requestHeaders(request, { target: visit.target, scheme, upgrade })
+  const outgoing = sendOn(connection, { request, path: visit.credentials.path, headers })
+  const giveUp = () => connection.destroy()
+  socket.once('close', giveUp)
+  if (socket.destroyed) giveUp()
+  const agreed = new Promise<{ answer: IncomingMessage; first: Buffer }>((resolve) =>
+    outgoing.once('upgrade', (answer, _, first) => resolve({ answer, first })),
+  )
+  outgoing.end()
+  const outcome = await Promise.race([agreed, answerOf(outgoing)])
+  if (!('first' in outcome)) {
+    await answerPlainly(outcome, { visit, request, socket })
+    connection.destroy()
+    return outcome.statusCode ?? switched
+  }
+  socket.off('close', giveUp)
+  socket.write(headOf(outcome.answer, responseHeaders(outcome.answer, visit.target), upgrade), 'latin1')
+  if (outcome.first.length > 0) socket.write(outcome.first)
+  if (head.length > 0) connection.write(head)
+  join(socket, connection)
+  return switched
+}
+
+async function answerPlainly(
+  answer: IncomingMessage,
+  { visit, request, socket }: { visit: Visit; request: IncomingMessage; socket: Duplex },
+): Promise<void> {
+  const response = new ServerResponse(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket as Socket)
+  response.once('finish', () => socket.end())
+  await sendBack(answer, { visit, request, response })
+}
+
+function headOf(answer: IncomingMessage, headers: RawHeaders, asked: string): string {
+  const { upgrade = asked } = answer.headers
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${upgrade}`]
+  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+/** Carries bytes both ways. Either side may end first; when one breaks, the other is reset. */
+function join(socket: Duplex, connection: PortStream): void {
+  mergePieces(socket).pipe(connection)
+  mergePieces(connection).pipe(socket)
+  socket.once('close', () => {
+    if (!socket.readableEnded || !socket.writableFinished) connection.destroy()
+  })
+  const reset = () => {
+    if (connection.readableEnded && connection.writableFinished) return
+    if ('resetAndDestroy' in socket) (socket as Socket).resetAndDestroy()
+    else socket.destroy()
+  }
+  connection.once('close', reset)
+  // Either may have broken a moment ago.
+  if (connection.destroyed) reset()
+  if (socket.destroyed) connection.destroy()
+}

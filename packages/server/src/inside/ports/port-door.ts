@@ -1,0 +1,140 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { HoltError, makeId } from '@holt/protocol'
+import { clientLeft } from '../../api/metrics/http-metrics.ts'
+import { runFor } from '../../foundation/tracing/request-context.ts'
+import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
+import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
+import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
+import type { Service } from '../../service.ts'
+import { portCookie } from './credentials.ts'
+import { enterPort, type Visit } from './enter-port.ts'
+import { upgradeOf } from './forward-headers.ts'
+import { forwardRequest } from './forward-request.ts'
+import { forwardTcp, forwardUpgrade } from './forward-upgrade.ts'
+import { ambiguous, destinationOf } from './port-target.ts'
+
+/**
+ * Answers the requests that are for ports, before they come to the API's routes. True for those
+ * that are answered here.
+ */
+export type PortRequests = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** Returns the handlers of requests for ports. */
+export function portRequests(service: Service): PortRequests {
+  return (request, response) => {
+    const destination = destinationOf(request, service.config.portDomain)
+    if (destination === 'api') return false
+    const requestId = makeId('request')
+    response.once('close', () => {
+      const status = response.headersSent ? response.statusCode : clientLeft
+      service.metrics.http.notePort(request.method ?? 'GET', status)
+    })
+    const answered = runFor({ requestId, caller: null, span: null }, () =>
+      destination === 'refused' ? Promise.reject(ambiguous()) : answer(service, request, response),
+    )
+    answered.catch((error: unknown) => sendFailure(service, { request, response, error, requestId }))
+    return true
+  }
+}
+
+/** The door for upgrades that are for ports. */
+export function portDoor(service: Service): UpgradeDoor {
+  return {
+    claims: (request) => upgradeOf(request) !== null && destinationOf(request, service.config.portDomain) === 'port',
+    open: async (upgrade) => {
+      const note = (status: number) => service.metrics.http.notePort(upgrade.request.method ?? 'GET', status)
+      try {
+        note(await visitByUpgrade(service, upgrade))
+      } catch (error) {
+        note(error instanceof HoltError ? error.status : 500)
+        throw error
+      }
+    },
+  }
+}
+
+/** Answers the status that the client was given. */
+async function visitByUpgrade(service: Service, { request, socket, head }: Upgrade): Promise<number> {
+  const client = socket as Socket
+  client.setTimeout(0)
+  const visit = await enterPort(service, { request, client, cut: () => client.resetAndDestroy() })
+  client.once('close', visit.leave)
+  const upgraded = { request, socket, head }
+  try {
+    if (visit.target.form === 'tcp') return await forwardTcp(visit, upgraded)
+    const upgrade = upgradeOf(request) ?? 'websocket'
+    return await forwardUpgrade(visit, { ...upgraded, scheme: schemeOf(service, visit), upgrade })
+  } catch (error) {
+    visit.leave()
+    throw error
+  }
+}
+
+async function answer(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const cut = () => response.destroy()
+  const visit = await enterPort(service, { request, client: response, cut })
+  try {
+    const better = redirection(service, visit, request)
+    if (better === null) await forwardRequest(visit, { request, response, scheme: schemeOf(service, visit) })
+    else response.writeHead(better.status, better.headers).end()
+  } finally {
+    visit.leave()
+  }
+}
+
+function schemeOf({ config }: Service, { target }: Visit): string {
+  return target.form === 'host' ? (config.portDomain.front?.scheme ?? 'http') : 'http'
+}
+
+/**
+ * Returns the first redirection of a browser, if any. It leads away from the address with the
+ * token, which becomes a cookie, and to a path below which relative links of the program work. A
+ * client that does not ask for a page, such as curl, is served at once.
+ */
+function redirection(
+  service: Service,
+  visit: Visit,
+  request: IncomingMessage,
+): { status: number; headers: Record<string, string> } | null {
+  const { target, credentials, admission } = visit
+  const isPage = /\btext\/html\b/i.test(request.headers.accept ?? '')
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const location = target.prefix + credentials.path
+  // A path that begins with two slashes would be another host.
+  if (!isRead || /^\/[/\\]/.test(location)) return null
+  const standing = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+  if (isPage && credentials.fromQuery && admission.by === 'token' && credentials.token !== null) {
+    const secure = schemeOf(service, visit) === 'https' ? '; Secure' : ''
+    const age = Math.max(1, Math.floor(((admission.expiresAt ?? 0) - service.now()) / 1000))
+    const cookie = `${portCookie}=${credentials.token}; Path=${target.prefix || '/'}; Max-Age=${age}; HttpOnly; SameSite=Lax${secure}`
+    return { status: 303, headers: { ...standing, 'set-cookie': cookie } }
+  }
+  if (!target.bare || target.form !== 'path') return null
+  return { status: 307, headers: { ...standing, location: target.prefix + target.path } }
+}
+
+function sendFailure(
+  service: Service,
+  {
+    request,
+    response,
+    error,
+    requestId,
+  }: {
+    request: IncomingMessage
+    response: ServerResponse
+    error: unknown
+    requestId: string
+  },
+): void {
+  if (response.headersSent || response.destroyed) {
+    service.log.debug({ err: error, request_id: requestId }, 'an answer of a port broke off')
+    response.destroy()
+    return
+  }
+  const failure = toHoltError(error, service.log, requestId)
+  closeAfterLongBody(request, response)
+  response.writeHead(failure.status, errorHeaders(failure, requestId))
+  response.end(request.method === 'HEAD' ? undefined : JSON.stringify(errorBody(failure, requestId)))
+}

@@ -1,0 +1,115 @@
+import type { IncomingMessage } from 'node:http'
+import { HoltError, isIdParam, PortNumber } from '@holt/protocol'
+import { invalidField } from '../../foundation/wire/field-issues.ts'
+
+/** The domain of the host form of ports, and the way of clients to it. */
+export interface PortDomain {
+  /** Lower case, without a dot at the end. Every name below it belongs to ports. */
+  readonly name: string
+  /** The proxy before the service. Null if clients reach the service directly. */
+  readonly front: { readonly scheme: 'http' | 'https'; readonly port: number | null } | null
+}
+
+/** The port that a request is for. */
+export interface PortTarget {
+  /**
+   * `host`: an origin of its own. `path`: below the API's. `tcp`: a raw connection, below the
+   * API's.
+   */
+  readonly form: 'host' | 'path' | 'tcp'
+  readonly runtimeId: string
+  readonly port: number
+  /** The part of the path that identifies the port. Empty in the host form. */
+  readonly prefix: string
+  /** Path and query as the program sees them, the token still in it. */
+  readonly path: string
+  /** True where the path form lacks the slash after the port's part. */
+  readonly bare: boolean
+}
+
+/**
+ * Whom a request is for: decided once, from the Host header and the target. `refused`: two readers
+ * could see two different things in it.
+ */
+export type Destination = 'api' | 'port' | 'refused'
+
+const pathForm = /^(\/v1\/agents\/runtime\/([^/?]*)\/ports\/([^/?]*)\/(proxy|tcp))(?=[/?]|$)/
+
+/**
+ * Decides whom a request is for. No name below the domain of ports reaches the API, and no other
+ * name a port, but by the path form.
+ */
+export function destinationOf(request: IncomingMessage, domain: PortDomain): Destination {
+  const host = hostOf(request)
+  const target = host === null ? null : originForm(request.url ?? '', host)
+  if (host === null || target === null) return 'refused'
+  if (isBelow(host, domain)) return 'port'
+  const kind = pathForm.exec(target)?.[4]
+  return kind === 'proxy' || (kind === 'tcp' && request.headers.upgrade?.toLowerCase() === 'tcp') ? 'port' : 'api'
+}
+
+/** Reads the port that a request is for. Throws what its client is told. */
+export function portTargetOf(request: IncomingMessage, domain: PortDomain): PortTarget {
+  const host = hostOf(request)
+  const target = host === null ? null : originForm(request.url ?? '', host)
+  if (host === null || target === null) throw ambiguous()
+  if (isBelow(host, domain)) return hostTarget(host.slice(0, -domain.name.length - 1), target)
+  const [, prefix = '', runtimeId = '', portText = '', kind] = pathForm.exec(target) ?? []
+  const rest = target.slice(prefix.length)
+  return {
+    form: kind === 'tcp' ? 'tcp' : 'path',
+    runtimeId,
+    port: parsePort(portText, '/path/port'),
+    prefix,
+    path: rest.startsWith('/') ? rest : `/${rest}`,
+    bare: !rest.startsWith('/'),
+  }
+}
+
+/** The answer for a request that can be read in two ways. */
+export function ambiguous(): HoltError {
+  return new HoltError('invalid_request', 'The request does not say clearly which host it is for.', {
+    hint: 'Send one Host header, and a target that agrees with it.',
+  })
+}
+
+function hostTarget(label: string, target: string): PortTarget {
+  const [, portText, runtimeId = ''] = /^(.*)-(rt[^-]*)$/s.exec(label) ?? []
+  if (portText === undefined || !isIdParam('runtime_id', runtimeId))
+    throw new HoltError('runtime_not_found', 'There is no such runtime.')
+  return { form: 'host', runtimeId, port: parsePort(portText, '/host/port'), prefix: '', path: target, bare: false }
+}
+
+function parsePort(text: string, pointer: string): number {
+  const parsed = PortNumber.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw invalidField(pointer, parsed.error.issues[0]?.message ?? 'must be a port')
+}
+
+/**
+ * The one host of a request in its canonical form: lower case, without port and dot at the end.
+ * Empty where there is none, null where it is unclear.
+ */
+function hostOf(request: IncomingMessage): string | null {
+  const { rawHeaders } = request
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1
+  return hosts > 1 ? null : canonicalHost(request.headers.host ?? '')
+}
+
+function canonicalHost(text: string): string | null {
+  const [, name] = /^(\[[0-9A-Fa-f:.]*\]|[^\s:@/\\?#[\]]*)(?::[0-9]*)?$/.exec(text) ?? []
+  return name === undefined ? null : name.toLowerCase().replace(/\.$/, '')
+}
+
+/** The target as a path; one that names a host has to name that of the header (RFC 9112, 3.2.2). */
+function originForm(target: string, host: string): string | null {
+  if (target.startsWith('/') || target === '*') return target
+  const [, authority, path = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(target) ?? []
+  if (authority === undefined || canonicalHost(authority) !== host) return null
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+function isBelow(host: string, { name }: PortDomain): boolean {
+  return host.endsWith(`.${name}`)
+}

@@ -1,0 +1,86 @@
+import { HoltError } from '@holt/protocol'
+import type { MasterKeys, SealedFor } from '../../foundation/sealing/master-keys.ts'
+import { putSealed } from '../../foundation/sealing/sealed-values.ts'
+import { moment } from '../../foundation/store/moment.ts'
+import type { SealedValueRow } from '../../foundation/store/tables.ts'
+import type { Answer, Call } from '../../foundation/wire/call.ts'
+import type { Service } from '../../service.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+
+/** The master keys in rotation. A state directory has one service at a time. */
+const rotating = new WeakSet<Service['masterKeys']>()
+
+/**
+ * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
+ */
+async function rotateMasterKey(service: Service): Promise<number> {
+  const { masterKeys } = service
+  if (rotating.has(masterKeys)) throw new HoltError('conflict', 'The key is being rotated already.')
+  rotating.add(masterKeys)
+  try {
+    await masterKeys.add(service.now())
+    return await finishRotation(service)
+  } finally {
+    rotating.delete(masterKeys)
+  }
+}
+
+/**
+ * Seals the values of older keys with the newest one, in one transaction, and removes the other
+ * keys. A start calls it too: an interrupted rotation leaves both keys, and every value opens with
+ * one of them. A value that opens with no key is lost already. It stays unchanged, the log names
+ * its owner, and the rotation continues.
+ */
+export async function finishRotation({ store, masterKeys, log }: Service): Promise<number> {
+  const { resealed, lost } = await store.change(async (changes) => {
+    const rows = await changes
+      .selectFrom('sealed_values')
+      .selectAll()
+      .where('master_key_id', '!=', masterKeys.currentId)
+      .execute()
+    const unopened: object[] = []
+    for (const row of rows) {
+      const owner = {
+        projectId: row.project_id,
+        ownerId: row.owner_id,
+        purpose: row.purpose,
+        version: row.version,
+      }
+      const value = opened(masterKeys, row, owner)
+      if (value === null) {
+        unopened.push({ owner_id: row.owner_id, purpose: row.purpose })
+        continue
+      }
+      await putSealed(changes, masterKeys, { ...owner, value })
+    }
+    return { resealed: rows.length - unopened.length, lost: unopened }
+  })
+  if (lost.length > 0)
+    log.error({ values: lost.slice(0, 20), count: lost.length }, 'sealed values open with no master key: set them anew')
+  if (masterKeys.rotating) await masterKeys.dropOthers()
+  return resealed
+}
+
+function opened(masterKeys: MasterKeys, row: SealedValueRow, owner: SealedFor): string | null {
+  try {
+    return masterKeys.open({ masterKeyId: row.master_key_id, text: row.sealed }, owner)
+  } catch {
+    return null // Its key is lost, or its row is damaged.
+  }
+}
+
+/** Handles a request to rotate the master key. */
+export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey'>): Promise<Answer> {
+  const resealed = await rotateMasterKey(service)
+  const at = service.now()
+  await service.store.change((changes) =>
+    recordEvent(changes, {
+      projectId: caller.projectId,
+      type: 'secret_key.rotated',
+      subjectId: caller.keyId,
+      data: { by: caller.keyId },
+      at,
+    }),
+  )
+  return { status: 200, json: { resealed, rotated_at: moment(at) } }
+}

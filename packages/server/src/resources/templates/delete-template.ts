@@ -1,0 +1,71 @@
+import { HoltError } from '@holt/protocol'
+import type { TemplateRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import type { Caller } from '../../tenancy/auth/authenticate.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { requireWriter } from '../../tenancy/projects/require-writer.ts'
+import { findTemplate } from './find-template.ts'
+
+/**
+ * Deletes a template. Its builds are cancelled first. Its runtimes, and builds on top of it,
+ * continue: their images stay while they are in use. An agent template becomes unbuilt again. All
+ * projects share it, so only operators may do that.
+ */
+export async function deleteTemplate(
+  service: Service,
+  { reference, caller }: { reference: string; caller: Caller },
+): Promise<void> {
+  const row = await findTemplate(service, { projectId: caller.projectId, reference })
+  const { project_id: projectId } = row
+  if (row.kind === 'system')
+    throw new HoltError('conflict', `${row.name} is a system template, and stays.`, {
+      hint: 'Only templates that were built can be deleted.',
+      details: { kind: row.kind },
+    })
+  requireWriter(caller, projectId)
+  const { builds, store } = service
+  await Promise.all(builds.ofTemplate(row.template_id).map((build) => builds.stop(build, 'cancelled')))
+  await store.change(async (changes) => {
+    const one = await changes
+      .selectFrom('templates')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('template_id', '=', row.template_id)
+      .executeTakeFirst()
+    if (one === undefined) return // It was deleted with its first build.
+    if (one.kind === 'agent') {
+      await changes
+        .updateTable('templates')
+        .set(unbuilt(one, service.now()))
+        .where('project_id', '=', projectId)
+        .where('template_id', '=', one.template_id)
+        .execute()
+    } else {
+      await changes
+        .deleteFrom('templates')
+        .where('project_id', '=', projectId)
+        .where('template_id', '=', one.template_id)
+        .execute()
+    }
+    const to = one.kind === 'agent' ? 'unbuilt' : 'deleted'
+    const data = { from: one.state, to, by: caller.keyId }
+    const type = `template.${to}` as const
+    await recordEvent(changes, { projectId, type, subjectId: one.template_id, data, at: service.now() })
+  })
+  builds.collector.request()
+}
+
+function unbuilt(row: TemplateRow, at: number) {
+  return {
+    state: 'unbuilt',
+    state_reason_json: null,
+    image_digest: null,
+    checkpoint_id: null,
+    size_bytes: null,
+    build_id: null,
+    recipe_digest: null,
+    build_settings_json: null,
+    updated_at: at,
+    revision: row.revision + 1,
+  } as const
+}

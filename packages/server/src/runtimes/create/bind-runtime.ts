@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { type GuestBound, GuestClient } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
+import { noDevice, noteGuest } from '../../resources/network/note-guest.ts'
+import { secretEnv } from '../../resources/secrets/secret-env.ts'
+import type { Service } from '../../service.ts'
+
+/** The most processes and threads of a runtime. */
+export const pidsMax = 1024
+
+/** The parts of a bind that are not in the row. */
+interface Binding {
+  /** The environment of the runtime's source, below its own. */
+  readonly env: Readonly<Record<string, string>>
+  /**
+   * True where the guest has been somebody's already: this one's before a pause, or another's
+   * before a snapshot or a fork.
+   */
+  readonly renew: boolean
+  /** The machine id that it already has. Absent: it gets one. */
+  readonly machineId?: string | null
+  readonly signal: AbortSignal
+}
+
+/** The columns of a row that a guest receives. The row may not be stored yet. */
+type BoundRow = Pick<
+  NewRuntimeRow,
+  'runtime_id' | 'project_id' | 'isolation' | 'name' | 'env_json' | 'user' | 'workdir'
+>
+
+/** Tells a runtime's guest who it is, and answers the way into it. */
+export async function bindRuntime(
+  service: Service,
+  row: BoundRow,
+  { env, renew, machineId = null, signal }: Binding,
+): Promise<GuestClient> {
+  const { engine, now } = service
+  const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+  const network = await service.networks.guestNetwork(ref, signal)
+  const guest = new GuestClient(await engine.dial(row.runtime_id, signal))
+  const ownsKernel = row.isolation === 'gvisor'
+  const bound = await guest.bind(
+    {
+      runtime_id: row.runtime_id,
+      hostname: row.name ?? row.runtime_id,
+      machine_id: machineId ?? randomBytes(16).toString('hex'),
+      env: { ...env, ...JSON.parse(row.env_json), ...(await secretEnv(service, ref)) },
+      user: row.user,
+      workdir: row.workdir,
+      time_unix_ms: now(),
+      entropy: randomBytes(64).toString('base64'),
+      pids_max: ownsKernel ? pidsMax : null,
+      set_clock: ownsKernel,
+      set_hostname: ownsKernel,
+      network,
+      ...(renew ? { renew } : {}),
+    },
+    signal,
+  )
+  noteProblems(service, row, bound)
+  if (renew && bound.distinct === false) throw notDistinct(bound)
+  if (network !== null) {
+    if (bound.network === false) throw noDevice()
+    await noteGuest(service, ref, true)
+  }
+  if (ownsKernel && bound.limits?.pids === false)
+    throw new HoltError('not_supported_here', 'The limit of processes could not be set inside the runtime.')
+  return guest
+}
+
+/** A kernel that lets nobody set its clock has the host's: that is none. */
+function noteProblems({ log }: Service, { runtime_id: runtimeId }: BoundRow, { problems = [] }: GuestBound): void {
+  const told = problems.filter((problem) => !problem.startsWith('clock: '))
+  if (told.length > 0)
+    log.warn({ runtime_id: runtimeId, problems: told }, 'a guest could not apply all that it was told')
+}
+
+/**
+ * Returns the error of a runtime that shares keys or random numbers with another one, and must not
+ * be used.
+ */
+function notDistinct({ problems = [] }: GuestBound): HoltError {
+  const told = problems.join('; ').slice(0, 1000)
+  return new HoltError('not_supported_here', `The runtime could not be told apart from the one it was made of: ${told}`)
+}

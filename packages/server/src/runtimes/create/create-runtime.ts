@@ -1,0 +1,84 @@
+import { failpoint } from '@holt/engine'
+import { type CreateRuntime, HoltError } from '@holt/protocol'
+import { imageToUse } from '../../builds/pull-agent-template.ts'
+import { throwRefusal } from '../../foundation/errors/refuse.ts'
+import { isAlive } from '../../foundation/rows/states.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { decideNetwork } from '../../resources/network/decide-network.ts'
+import type { Service } from '../../service.ts'
+import { claimRuntime } from './claim-runtime.ts'
+import { newRuntimeRow, type RowCreation } from './new-runtime-row.ts'
+import { planRuntime } from './plan-runtime.ts'
+import { requirePlace } from './require-place.ts'
+import { reserveRuntime } from './reserve-runtime.ts'
+import { startRuntime } from './start-runtime.ts'
+
+/** Whose runtime, under which id, as asked for. */
+interface Creation extends RowCreation {
+  readonly request: CreateRuntime
+}
+
+/** How often a create looks again at a source that changed under it. */
+const maxTries = 5
+
+/**
+ * Creates a runtime: decide everything that can be decided without the engine, write the row, start
+ * it, answer it running. Until the row is written nothing exists; from then on the row says what
+ * became of it.
+ */
+export async function createRuntime(service: Service, creation: Creation): Promise<RuntimeRow> {
+  requirePlace(service, creation.request, throwRefusal)
+  const earlier = await findEarlier(service, creation)
+  if (earlier !== null) return earlier
+  const startedAt = performance.now()
+  using _ = service.pools.creating()
+  for (let tries = 0; ; tries += 1) {
+    const row = await make(service, creation)
+    if (row !== null) return noted(service, row, startedAt)
+    if (tries >= maxTries) throw new HoltError('conflict', 'The template changes all the time.')
+  }
+}
+
+/**
+ * Decides all of a runtime, and takes one that waits in a pool or makes one. Null where its source
+ * was changed in between, so that its image may be gone.
+ */
+async function make(service: Service, creation: Creation): Promise<RuntimeRow | null> {
+  const { projectId, request } = creation
+  const plan = await planRuntime(service, projectId, { request, imageOf: imageToUse, refuse: throwRefusal })
+  const { source, size, deadline, host } = plan
+  const network = await decideNetwork(projectId, plan.network, plan.former)
+  const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
+  const reservation = { ...host, network }
+  await failpoint('create.decided')
+  const claimed = await claimRuntime(service, { row, source, reservation })
+  if (claimed !== null) return claimed
+  const reserved = await reserveRuntime(service, row, reservation)
+  return reserved === null ? null : startRuntime(service, reserved, source)
+}
+
+function noted({ metrics }: Service, row: RuntimeRow, startedAt: number): RuntimeRow {
+  const { isolation, creation_id, snapshot_id } = row
+  const source = creation_id !== null ? 'pool' : snapshot_id !== null ? 'snapshot' : 'template'
+  metrics.runtimes.noteCreate({ isolation, source, seconds: (performance.now() - startedAt) / 1000 })
+  return row
+}
+
+/**
+ * The runtime of an earlier try under the same id, where that one came to its end and only the
+ * answer was lost.
+ */
+async function findEarlier({ store }: Service, { projectId, runtimeId }: Creation): Promise<RuntimeRow | null> {
+  const row = await store.db
+    .selectFrom('runtimes')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where(({ eb, or }) => or([eb('runtime_id', '=', runtimeId), eb('creation_id', '=', runtimeId)]))
+    .executeTakeFirst()
+  if (row === undefined) return null
+  // One that came to run is there, though it may be paused by now.
+  if (row.started_at !== null && isAlive(row.state)) return row
+  throw new HoltError('unavailable', 'The service stopped while it made this runtime.', {
+    hint: 'Send it again under another Idempotency-Key.',
+  })
+}

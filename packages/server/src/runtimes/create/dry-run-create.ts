@@ -1,0 +1,35 @@
+import { EngineError } from '@holt/engine'
+import type { CreateRuntime, DryRun } from '@holt/protocol'
+import { imageAsItIs } from '../../builds/pull-agent-template.ts'
+import { fromEngineError } from '../../foundation/errors/engine-errors.ts'
+import type { Refuse } from '../../foundation/errors/refuse.ts'
+import type { Service } from '../../service.ts'
+import { planRuntime, type RuntimePlan } from './plan-runtime.ts'
+import { presentPlan, Refusals } from './present-dry-run.ts'
+import { requirePlace } from './require-place.ts'
+import { requireRoom } from './require-room.ts'
+
+/**
+ * Answers a create with `dry_run`: runs every check that a create runs before it makes anything,
+ * and collects the refusals. Writes nothing. The answer is a forecast: a later create is checked
+ * anew.
+ */
+export async function dryRunCreate(service: Service, projectId: string, request: CreateRuntime): Promise<DryRun> {
+  const { refuse, problems } = new Refusals()
+  requirePlace(service, request, refuse)
+  const plan = await planRuntime<null>(service, projectId, { request, imageOf: imageAsItIs, refuse })
+  const { size, host } = plan
+  // No runtime has this id, so every restore under way counts.
+  const wanted = { projectId, runtimeId: '', name: request.name ?? null, size }
+  const room = await requireRoom(service, service.store.db, { wanted, host, refuse })
+  await requireUsable(service, plan, refuse)
+  return { would_create: problems.length === 0, ...presentPlan(service, plan, room), problems }
+}
+
+/** Refuses a memory snapshot that the engine will not restore, with the error of the engine. */
+async function requireUsable({ engine }: Service, { source }: RuntimePlan<null>, refuse: Refuse): Promise<void> {
+  if (source === null || source.checkpointId === null || !source.restoreOnly) return
+  const found = await engine.ability('checkpoints')?.usable(source.checkpointId, { restoreOnly: true })
+  if (found === undefined || found.usable) return
+  refuse(fromEngineError(new EngineError(found.problem === 'incompatible' ? 'incompatible' : 'damaged', found.why)))
+}

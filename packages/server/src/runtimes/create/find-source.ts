@@ -1,0 +1,57 @@
+import type { EngineFacts } from '@holt/engine'
+import { type CreateRuntime, defaultTemplate } from '@holt/protocol'
+import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
+import type { TemplateRow } from '../../foundation/store/tables.ts'
+import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
+import { findTemplate, templateName } from '../../resources/templates/find-template.ts'
+import { commandsOf } from '../../resources/templates/start-command.ts'
+import type { Service } from '../../service.ts'
+import { snapshotSource } from '../snapshots/snapshot-source.ts'
+import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
+
+/** How a source is looked for. */
+export interface SourceSearch<Refused extends null> {
+  readonly request: CreateRuntime
+  readonly facts: EngineFacts
+  /** Returns the digest of a template's image. Throws while the template has none. */
+  readonly imageOf: (service: Service, template: TemplateRow) => Promise<string>
+  readonly refuse: Refuse<Refused>
+}
+
+/** Finds what a create is made from. */
+export async function findSource<Refused extends null>(
+  service: Service,
+  projectId: string,
+  search: SourceSearch<Refused>,
+): Promise<FoundSource<Refused>> {
+  const { request, facts, imageOf, refuse } = search
+  const { snapshot } = request
+  if (snapshot !== undefined) return snapshotSource(service, projectId, { reference: snapshot, request, facts, refuse })
+  const reference = request.template ?? defaultTemplate
+  const template = await attempt(refuse, () => findTemplate(service, { projectId, reference }))
+  const wanted = request.isolation ?? service.config.isolation ?? 'gvisor'
+  const isolation = await attempt(refuse, () => requireIsolation(facts, wanted))
+  if (template === null) return { source: template, isolation, defaultPolicy: null, former: null }
+  const imageDigest = await attempt(refuse, () => imageOf(service, template))
+  const source: RuntimeSource = {
+    templateId: template.template_id,
+    templateName: templateName(template),
+    snapshotId: null,
+    parentId: null,
+    isolation: wanted,
+    // Nothing is made of a template whose image was refused.
+    imageDigest: imageDigest ?? '',
+    checkpointId: wanted === 'gvisor' ? template.checkpoint_id : null,
+    checkpointBytes: null,
+    restoreOnly: false,
+    renew: false,
+    cpu: template.cpu,
+    memoryMiB: template.memory_mib,
+    diskMiB: template.disk_mib,
+    env: JSON.parse(template.env_json),
+    user: template.user,
+    workdir: template.workdir,
+    commands: commandsOf(template),
+  }
+  return { source, isolation, defaultPolicy: vendorPolicy(service, template, request.secrets), former: null }
+}

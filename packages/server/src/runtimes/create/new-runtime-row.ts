@@ -1,0 +1,54 @@
+import type { CreateRuntime } from '@holt/protocol'
+import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
+import { type DeadlineColumns, expiresAt } from '../state/deadline.ts'
+import type { Size } from './decide-size.ts'
+import type { RuntimeSource } from './runtime-source.ts'
+import { sourceSettingsText } from './source-settings.ts'
+
+/** Whose runtime, under which id, and what its row takes of what was asked for. */
+export interface RowCreation {
+  readonly projectId: string
+  readonly runtimeId: string
+  readonly request: Pick<CreateRuntime, 'name' | 'env' | 'metadata'>
+}
+
+/** The row of a runtime that is about to be made. */
+export function newRuntimeRow(
+  { projectId, runtimeId, request }: RowCreation,
+  { source, size, deadline, at }: { source: RuntimeSource; size: Size; deadline: DeadlineColumns; at: number },
+): NewRuntimeRow {
+  // A checkpoint holds the memory and the processors of its runtime, so it fits that size only.
+  const fits = size.cpu === source.cpu && size.memoryMiB === source.memoryMiB
+  return {
+    runtime_id: runtimeId,
+    project_id: projectId,
+    name: request.name ?? null,
+    state: 'starting',
+    state_reason_json: null,
+    template_id: source.templateId,
+    template_name: source.templateName,
+    image_digest: source.imageDigest,
+    checkpoint_id: fits ? source.checkpointId : null,
+    isolation: source.isolation,
+    cpu: size.cpu,
+    memory_mib: size.memoryMiB,
+    disk_mib: size.diskMiB,
+    env_json: JSON.stringify(request.env),
+    metadata_json: JSON.stringify(request.metadata),
+    user: source.user,
+    workdir: source.workdir,
+    source_json: sourceSettingsText(source),
+    ...deadline,
+    pause_checkpoint_id: null,
+    paused_at: null,
+    snapshot_id: source.snapshotId,
+    parent_id: source.parentId,
+    creation_id: null,
+    expires_at: expiresAt(deadline.timeout_secs, at),
+    created_at: at,
+    started_at: null,
+    ended_at: null,
+    updated_at: at,
+    revision: 1,
+  }
+}

@@ -1,0 +1,56 @@
+import type { Isolation } from '@holt/engine'
+import { attempt } from '../../foundation/errors/refuse.ts'
+import { type ChosenNetwork, chooseNetwork } from '../../resources/network/decide-network.ts'
+import type { FormerNetwork } from '../../resources/network/former-network.ts'
+import type { Service } from '../../service.ts'
+import { hasCheckpoints } from '../state/can-pause.ts'
+import { type DeadlineColumns, decideDeadline } from '../state/deadline.ts'
+import { requirePossibleDisk } from './admit.ts'
+import { decideSize, type SizeOr } from './decide-size.ts'
+import { findSource, type SourceSearch } from './find-source.ts'
+import type { HostFacts } from './require-room.ts'
+import { broughtBackMiB } from './restores-under-way.ts'
+import type { RuntimeSource } from './runtime-source.ts'
+
+/**
+ * Everything of a runtime that is decided before anything is made. A refusal may leave a part open.
+ */
+export interface RuntimePlan<Refused extends null = never> {
+  readonly source: RuntimeSource | Refused
+  readonly isolation: Isolation | Refused
+  readonly size: SizeOr<Refused>
+  readonly network: ChosenNetwork
+  /** The network that continuing programs know. Null if no program continues. */
+  readonly former: FormerNetwork | null
+  readonly deadline: DeadlineColumns | Refused
+  readonly host: HostFacts
+}
+
+/**
+ * Decides what a create makes, and makes nothing. Whether there is room is asked later, by
+ * `requireRoom`.
+ */
+export async function planRuntime<Refused extends null>(
+  service: Service,
+  projectId: string,
+  { request, imageOf, refuse }: Omit<SourceSearch<Refused>, 'facts'>,
+): Promise<RuntimePlan<Refused>> {
+  const facts = await service.engine.describe()
+  const found = await findSource(service, projectId, { request, facts, imageOf, refuse })
+  const { source, isolation, former } = found
+  const size = decideSize<Refused>(request, source, refuse)
+  requirePossibleDisk(request.disk, { hostDiskMiB: facts.diskMiB, reserve: service.config.reserve }, refuse)
+  const { network_policy = source === null ? undefined : found.defaultPolicy } = request
+  const network = await chooseNetwork(service, projectId, { ...request, network_policy }, refuse)
+  const freeMemoryMiB = await service.freeMemoryMiB()
+  const secretsInside = network.secrets.some(({ inside }) => inside === 1)
+  const deadline =
+    isolation === null
+      ? isolation
+      : await attempt(refuse, () =>
+          decideDeadline(request, { canPause: hasCheckpoints(facts, isolation) && !secretsInside }),
+        )
+  const broughtBack = broughtBackMiB(source?.checkpointBytes ?? null, size.memoryMiB ?? 0)
+  const host = { facts, freeMemoryMiB, broughtBackMiB: broughtBack }
+  return { source, isolation, size, network, former, deadline, host }
+}

@@ -1,0 +1,22 @@
+import { type CreateRuntime, HoltError } from '@holt/protocol'
+import type { Refuse } from '../../foundation/errors/refuse.ts'
+import type { Service } from '../../service.ts'
+
+/** Refuses a cloud or region that this server does not serve. */
+export function requirePlace(
+  { config }: Pick<Service, 'config'>,
+  { cloud, region }: Pick<CreateRuntime, 'cloud' | 'region'>,
+  refuse: Refuse,
+): void {
+  for (const [name, asked, served] of [
+    ['cloud', cloud, config.cloud],
+    ['region', region, config.region],
+  ] as const) {
+    if (asked === undefined || asked === served) continue
+    refuse(
+      new HoltError('unsupported_setting', `This server serves the ${name} ${served} only.`, {
+        details: { issues: [{ pointer: `/${name}`, message: `must be ${served}` }] },
+      }),
+    )
+  }
+}

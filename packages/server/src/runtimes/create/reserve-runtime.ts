@@ -1,0 +1,90 @@
+import type { RuntimeState } from '@holt/protocol'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
+import { type DecidedNetwork, storeNetwork } from '../../resources/network/decide-network.ts'
+import type { Service } from '../../service.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { type HostFacts, requireRoom } from './require-room.ts'
+import { isCurrent } from './runtime-source.ts'
+
+/** The facts of a reservation. */
+export interface Reservation extends HostFacts {
+  readonly network: DecidedNetwork
+  /**
+   * Set if the runtime comes from a pool. `running`: it already has everything that the create
+   * wants.
+   */
+  readonly claimed?: { readonly running: boolean }
+}
+
+/**
+ * Refuses a row whose name is taken, that its project may not have, or that the host has no room
+ * for. False where its source is another one by now. Asked without a transaction it is a forecast:
+ * `reserveRuntime` decides.
+ */
+export async function mayReserve(
+  service: Service,
+  db: Queries,
+  row: NewRuntimeRow,
+  reservation: Reservation,
+): Promise<boolean> {
+  if (!(await isCurrent(db, row))) return false
+  const { runtime_id: runtimeId, project_id: projectId, name = null, cpu, memory_mib, disk_mib: diskMiB } = row
+  const size = { cpu, memoryMiB: memory_mib, diskMiB }
+  await requireRoom(service, db, { wanted: { projectId, runtimeId, name, size }, host: reservation })
+  return true
+}
+
+/**
+ * Writes the row if its name is free, its project may have it and the host has room, as one
+ * transaction. Null where its source is another one by now.
+ */
+export async function reserveRuntime(
+  service: Service,
+  row: NewRuntimeRow,
+  reservation: Reservation,
+): Promise<RuntimeRow | null> {
+  const { network, claimed } = reservation
+  const reserve = service.store.change(async (changes) => {
+    if (!(await mayReserve(service, changes, row, reservation))) return null
+    service.restores.begin(row.runtime_id, reservation.broughtBackMiB)
+    if (claimed !== undefined) await leavePool(changes, row.runtime_id)
+    const at = service.now()
+    const started = claimed?.running === true ? ({ state: 'running', started_at: at, updated_at: at } as const) : {}
+    const stored = await changes
+      .insertInto('runtimes')
+      .values({ ...row, ...started })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+    await storeNetwork(service, changes, { ref, network, at: row.created_at })
+    await tell(changes, row, { from: null, to: 'starting', at: row.created_at })
+    if (stored.state === 'running') await tell(changes, row, { from: 'starting', to: 'running', at })
+    return stored
+  })
+  try {
+    return await reserve
+  } catch (error) {
+    service.restores.end(row.runtime_id)
+    throw error
+  }
+}
+
+async function leavePool(changes: Queries, runtimeId: string): Promise<void> {
+  const left = await changes.deleteFrom('pool_members').where('runtime_id', '=', runtimeId).executeTakeFirst()
+  if (left.numDeletedRows !== 1n) throw new Error(`${runtimeId} is in no pool`)
+}
+
+async function tell(
+  changes: Queries,
+  { project_id: projectId, runtime_id: subjectId }: NewRuntimeRow,
+  { from, to, at }: { from: RuntimeState | null; to: RuntimeState; at: number },
+): Promise<void> {
+  await recordEvent(changes, {
+    projectId,
+    type: `runtime.${to}`,
+    subjectId,
+    data: { from, to, reason: null },
+    at,
+  })
+}

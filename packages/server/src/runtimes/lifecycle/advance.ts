@@ -1,0 +1,22 @@
+import type { RuntimeState } from '@holt/protocol'
+import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { changeState, type StateChange } from '../state/change-state.ts'
+
+/**
+ * Moves a runtime on from a state that only a delete may take it out of. Throws what it is instead,
+ * where it is in that state no more.
+ */
+export async function advance(
+  service: Service,
+  ref: RuntimeRef,
+  { from, ...change }: StateChange & { readonly from: RuntimeState },
+): Promise<RuntimeRow> {
+  for (;;) {
+    const row = await findRuntime(service, ref)
+    if (row.state !== from) throw notRunning(row)
+    const changed = await changeState(service, row, change)
+    if (changed !== null) return changed
+  }
+}

@@ -1,0 +1,23 @@
+import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import type { Reason } from '../state/change-state.ts'
+import { advance } from './advance.ts'
+
+/** Time to remove what there is of a runtime that did not come back. */
+const removeTimeoutMs = 60_000
+
+/**
+ * Removes the parts of a `resuming` runtime whose resume failed, so that it is paused as before. A
+ * runtime in another state stays as it is, because a change that reported an error may have been
+ * made. Returns the resulting row.
+ */
+export async function backToPaused(service: Service, ref: RuntimeRef, reason: Reason): Promise<RuntimeRow> {
+  const row = await findRuntime(service, ref)
+  if (row.state !== 'resuming') return row
+  await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  const paused = await advance(service, ref, { from: 'resuming', to: 'paused', reason })
+  service.links.gate(ref.runtimeId).setAway()
+  await service.networks.sync(ref)
+  return paused
+}

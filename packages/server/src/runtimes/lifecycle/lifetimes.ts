@@ -1,0 +1,111 @@
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { endRuntime } from '../state/end-runtime.ts'
+import { failRuntime, startInterrupted } from '../state/fail-runtime.ts'
+import { Attempts } from './attempts.ts'
+import type { ClockWatch } from './clock-watch.ts'
+import { forgetEnded } from './forget-ended.ts'
+import { IdleWatch } from './idle-watch.ts'
+import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
+import { recoverPause } from './recover-pause.ts'
+
+/** The time, in milliseconds, after which an unfinished transition counts as abandoned. */
+const graceMs = 1_000
+
+/**
+ * A start whose row could not be said to be durable is nobody's: it is given up when its row is
+ * this old. No disk takes as long to say so.
+ */
+const startGraceMs = 60_000
+
+/** The number of looks between two removals of ended runtimes from memory. */
+const looksPerForgetting = 60
+
+/**
+ * Sees to it that runtimes live as long as they should: what is overdue is paused or ended, what is
+ * idle is paused, what was left half-done is done.
+ */
+export class Lifetimes {
+  readonly #service: Service
+  readonly #clock: ClockWatch
+  readonly #idle: IdleWatch
+  readonly #attempts: Attempts
+  #looks = 0
+
+  constructor(service: Service, clock: ClockWatch) {
+    this.#service = service
+    this.#clock = clock
+    this.#idle = new IdleWatch(service)
+    this.#attempts = new Attempts(service.monotonic)
+  }
+
+  /**
+   * Looks once at every runtime. What takes long nobody waits for, and what fails is tried again by
+   * a later look.
+   */
+  async look(): Promise<void> {
+    await this.#clock.look()
+    const { db } = this.#service.store
+    const at = this.#service.now()
+    const live = await db
+      .selectFrom('runtimes')
+      .selectAll()
+      .where('ended_at', 'is', null)
+      .where('state', '!=', 'paused')
+      .execute()
+    const running = live.filter(({ state }) => state === 'running')
+    for (const row of running) if (isOverdue(row, at)) this.#endOrPause(row)
+    // The clock may have been set back since: what is from the future is no newer.
+    for (const row of live)
+      if (row.state !== 'running' && Math.abs(at - row.updated_at) >= graceOf(row)) this.#finish(row)
+    this.#idle.look(running)
+    this.#clock.note(live)
+    const ids = new Set(live.map(({ runtime_id }) => runtime_id))
+    this.#attempts.keep(ids)
+    if (this.#looks % looksPerForgetting === 0) await forgetEnded(this.#service)
+    this.#looks += 1
+  }
+
+  #endOrPause(row: RuntimeRow): void {
+    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+    const still = (current: RuntimeRow) =>
+      current.on_timeout === row.on_timeout && isOverdue(current, this.#service.now())
+    const act = () =>
+      row.on_timeout === 'pause'
+        ? pauseRuntime(this.#service, ref, pauseReasons.timeout, still)
+        : endRuntime(this.#service, ref, { reason: pauseReasons.timeout, still })
+    this.#begin(row, act)
+  }
+
+  /**
+   * Goes on with what nobody works on: an end whose removal failed, a pause that was cut off, a
+   * start that nobody knows of.
+   */
+  #finish(row: RuntimeRow): void {
+    const { starts } = this.#service
+    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+    if (row.state === 'terminating') this.#begin(row, () => endRuntime(this.#service, ref))
+    else if (row.state === 'starting' && !starts.has(row.runtime_id))
+      this.#begin(row, () => failRuntime(this.#service, row, startInterrupted))
+    else if (row.state === 'starting') return
+    else if (!this.#service.transitions.has(row.runtime_id)) this.#begin(row, () => recoverPause(this.#service, row))
+  }
+
+  #begin(row: RuntimeRow, act: () => Promise<unknown>): void {
+    const { runtime_id } = row
+    this.#attempts.begin({ id: runtime_id, what: row.state }, act, (err) =>
+      this.#service.log.error(
+        { err, runtime_id, state: row.state },
+        'what is due to a runtime failed; it is tried again',
+      ),
+    )
+  }
+}
+
+function graceOf({ state }: RuntimeRow): number {
+  return state === 'starting' ? startGraceMs : graceMs
+}
+
+function isOverdue({ expires_at }: Pick<RuntimeRow, 'expires_at'>, at: number): boolean {
+  return expires_at !== null && expires_at <= at
+}

@@ -1,0 +1,116 @@
+import type { CheckpointInfo } from '@holt/engine'
+import { failpoint } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
+import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { isAlive, isDeleted } from '../../foundation/rows/states.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
+import { requireCheckpoints } from '../state/can-pause.ts'
+import { changeState, type Reason } from '../state/change-state.ts'
+import { finished } from './recover-pause.ts'
+import { becomePaused, settlePausing } from './settle-pausing.ts'
+import { writeDown, writeTimeoutMs } from './write-down.ts'
+
+/** Why a runtime is paused. */
+export const pauseReasons = {
+  requested: { code: 'requested', message: 'It was paused by a request.' },
+  timeout: { code: 'timeout', message: 'Its timeout_secs had passed.' },
+  idle: { code: 'idle', message: 'Nobody had used it for its idle_timeout_secs.' },
+} as const satisfies Record<string, Reason>
+
+/**
+ * Pauses a running runtime: its processes, memory and files are written down, and what it has of
+ * the machine is given back. One that is paused stays so. Where it cannot be written it goes on.
+ * `still` is for pauses that nobody has asked for: it is asked last, and lets it go on where it
+ * says no; one that ends meanwhile needs none.
+ */
+export async function pauseRuntime(
+  service: Service,
+  ref: RuntimeRef,
+  reason: Reason,
+  still: ((row: RuntimeRow) => boolean) | null = null,
+): Promise<RuntimeRow> {
+  for (;;) {
+    const row = await pauseOnce(service, ref, { reason, still })
+    // The pause that was joined may have been one that nobody asked for, and that was not due any
+    // more.
+    if (row.state === 'paused' || still !== null) return row
+  }
+}
+
+interface Wanted {
+  readonly reason: Reason
+  readonly still: ((row: RuntimeRow) => boolean) | null
+}
+
+function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
+  return service.transitions.run(ref.runtimeId, 'pause', async (stopped) => {
+    const checkpointId = makeCheckpointId()
+    const row = await begin(service, ref, { reason, still, checkpointId })
+    if (row.pause_checkpoint_id !== checkpointId) return row
+    try {
+      await failpoint('pause.pausing')
+      return await write(service, ref, { checkpointId, stopped })
+    } catch (error) {
+      const row = await findRuntime(service, ref)
+      // A delete changes the row before it stops what is under way.
+      if (!stopped.aborted && !isDeleted(row.state)) throw error
+      if (still !== null) return row
+      throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
+    }
+  })
+}
+
+/**
+ * Makes the runtime a `pausing` one that names the checkpoint; answers it as it is where it needs
+ * no pause.
+ */
+async function begin(
+  service: Service,
+  ref: RuntimeRef,
+  { reason, still, checkpointId }: Wanted & { readonly checkpointId: string },
+): Promise<RuntimeRow> {
+  for (;;) {
+    const row = await finished(service, ref)
+    if (row.state === 'paused' || (still !== null && !isAlive(row.state))) return row
+    if (row.state !== 'running') throw notRunning(row)
+    await requireCheckpoints(service, row)
+    if (still?.(row) === false) return row
+    const pausing = await changeState(service, row, {
+      to: 'pausing',
+      reason,
+      set: { pause_checkpoint_id: checkpointId },
+      require: async (changes) => {
+        await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
+      },
+    })
+    // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause
+    // any more.
+    if (pausing !== null) return pausing
+  }
+}
+
+async function write(
+  service: Service,
+  ref: RuntimeRef,
+  { checkpointId, stopped }: { checkpointId: string; stopped: AbortSignal },
+): Promise<RuntimeRow> {
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(writeTimeoutMs)])
+  // The row says so before requests are let in again, which then bring it back.
+  const onTaken = async (info: CheckpointInfo) => {
+    service.restores.note(info)
+    await becomePaused(service, ref)
+  }
+  try {
+    await writeDown(service, ref.runtimeId, { checkpointId, goOn: false, onTaken }, signal)
+    return await findRuntime(service, ref)
+  } catch (error) {
+    if (stopped.aborted) throw error
+    service.log.warn({ err: error, runtime_id: ref.runtimeId }, 'the pause of a runtime failed')
+    const row = await settlePausing(service, ref)
+    if (row.state === 'paused') return row
+    throw error
+  }
+}

@@ -1,0 +1,186 @@
+import { failpoint } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
+import { findRuntime, notRunning, type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
+import { isDeleted } from '../../foundation/rows/states.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { secretValues } from '../../resources/secrets/secret-env.ts'
+import { startCommands } from '../../resources/templates/start-command.ts'
+import type { Service } from '../../service.ts'
+import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
+import { admit } from '../create/admit.ts'
+import { bindRuntime } from '../create/bind-runtime.ts'
+import { promisedMiB } from '../create/promised.ts'
+import { broughtBackMiB } from '../create/restores-under-way.ts'
+import { sourceSettingsOf } from '../create/source-settings.ts'
+import { specOf } from '../create/start-runtime.ts'
+import type { Reason } from '../state/change-state.ts'
+import { expiresAt } from '../state/deadline.ts'
+import { dropCheckpoint } from '../state/drop-checkpoint.ts'
+import { advance } from './advance.ts'
+import { backToPaused } from './back-to-paused.ts'
+import { finished, interrupted } from './recover-pause.ts'
+
+/** Memory and files are read from the disk, and `on_restore` may take a minute. */
+const resumeTimeoutMs = 300_000
+
+/** Time to remove what an earlier resume has left. */
+const removeTimeoutMs = 60_000
+
+/**
+ * Resumes a paused runtime: it goes on where it stood, under the same id. One that runs stays so;
+ * who resumes one that is coming back waits for that. Where it cannot be brought back it stays
+ * paused, says why, and nothing of it is lost. An `on_restore` that fails keeps nobody out: the
+ * runtime runs, and its reason says so.
+ */
+export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+  const now = await findRuntime(service, ref)
+  if (now.state === 'running') return now
+  return service.transitions.run(ref.runtimeId, 'resume', async (stopped) => {
+    const row = await finished(service, ref)
+    if (row.state === 'running') return row
+    if (row.state !== 'paused') throw notRunning(row)
+    if (service.closing.aborted) throw closes()
+    try {
+      const resuming = await advance(service, ref, {
+        from: 'paused',
+        to: 'resuming',
+        require: await admission(service, row),
+      })
+      return await bringBack(service, resuming, stopped)
+    } finally {
+      service.restores.end(ref.runtimeId)
+    }
+  })
+}
+
+async function bringBack(service: Service, resuming: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow> {
+  const { pause_checkpoint_id: checkpointId } = resuming
+  const ref = refOf(resuming)
+  try {
+    await failpoint('resume.resuming')
+    const reason = await restore(service, resuming, stopped)
+    const running = await becomeRunning(service, ref, reason)
+    await failpoint('resume.running')
+    if (checkpointId !== null) {
+      service.restores.forget(checkpointId)
+      void dropCheckpoint(service, checkpointId)
+    }
+    return running
+  } catch (error) {
+    return await giveUp(service, ref, { error, stopped })
+  } finally {
+    // After whatever went wrong with it: a row that says `running` lets requests in.
+    if ((await findRuntime(service, ref)).state === 'running') service.links.gate(ref.runtimeId).setBack()
+  }
+}
+
+/** A paused runtime has no memory: it is admitted as a new one is. */
+async function admission(service: Service, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
+  const { engine, freeMemoryMiB, starts, restores, transitions, config } = service
+  const { runtime_id, project_id: projectId, cpu, memory_mib } = row
+  const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
+  const broughtBack = await writtenMiB(service, row)
+  return async (changes) => {
+    await requireQuotas(service, changes, { projectId, adds: { runtimes: 1, cpu, memory_mib } })
+    admit({
+      hostMemoryMiB: facts.memoryMiB,
+      diskFreeMiB: facts.diskFreeMiB,
+      freeMemoryMiB: free,
+      promisedMiB: await promisedMiB(changes),
+      // It is one of those that are coming back itself.
+      starting: starts.size + transitions.resuming - 1,
+      overcommit: config.memoryOvercommit,
+      reserve: config.reserve,
+      memoryMiB: memory_mib,
+      isBack: true,
+      broughtBackMiB: broughtBack,
+      arrivingMiB: restores.memoryMiB(runtime_id),
+    })
+    restores.begin(runtime_id, broughtBack)
+  }
+}
+
+/**
+ * How much memory was written down. A pause of this process has noted it; that of another is looked
+ * for once.
+ */
+async function writtenMiB(
+  { engine, restores }: Service,
+  { pause_checkpoint_id, memory_mib }: RuntimeRow,
+): Promise<number> {
+  const id = pause_checkpoint_id ?? ''
+  if (restores.bytesOf(id) === null)
+    for (const info of (await engine.ability('checkpoints')?.list()) ?? []) restores.note(info)
+  return broughtBackMiB(restores.bytesOf(id), memory_mib)
+}
+
+/** Brings the runtime back, and answers what there is to say of it; null for nothing. */
+async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal): Promise<Reason | null> {
+  const { engine, networks } = service
+  const { runtime_id: runtimeId, project_id: projectId, pause_checkpoint_id: checkpointId } = row
+  const signal = AbortSignal.any([stopped, service.closing, AbortSignal.timeout(resumeTimeoutMs)])
+  // What an earlier resume has left is not what was paused.
+  await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('resume.cleared')
+  await engine.ensure({ ...specOf(row, { restoreOnly: true }), checkpointId }, signal)
+  await failpoint('resume.restored')
+  await networks.sync({ projectId, runtimeId })
+  await failpoint('resume.networked')
+  const { env, commands } = sourceSettingsOf(row)
+  const guest = await bindRuntime(service, row, { env, renew: true, signal })
+  await failpoint('resume.bound')
+  try {
+    const secrets = () => secretValues(service, { projectId, runtimeId })
+    await startCommands(service, commands, { runtimeId, guest, signal, secretValues: secrets })
+    await failpoint('resume.started')
+    return null
+  } catch (error) {
+    // A command that fails each time must not keep the tenant's work out of reach.
+    if (signal.aborted || !(error instanceof HoltError)) throw error
+    return { code: 'on_restore_failed', message: error.message }
+  }
+}
+
+async function becomeRunning(service: Service, ref: RuntimeRef, reason: Reason | null): Promise<RuntimeRow> {
+  const { timeout_secs } = await findRuntime(service, ref)
+  return advance(service, ref, {
+    from: 'resuming',
+    to: 'running',
+    reason,
+    set: { pause_checkpoint_id: null, paused_at: null, expires_at: expiresAt(timeout_secs, service.now()) },
+  })
+}
+
+/**
+ * Takes back what was made of a runtime that did not come back, and throws why. One whose row says
+ * `running` nevertheless has come back.
+ */
+async function giveUp(
+  service: Service,
+  ref: RuntimeRef,
+  { error, stopped }: { error: unknown; stopped: AbortSignal },
+): Promise<RuntimeRow> {
+  if (stopped.aborted) throw new HoltError('runtime_terminated', 'The runtime was deleted while it was resumed.')
+  const failure = service.closing.aborted ? closes() : meaningOf(error)
+  service.log.warn({ err: error, runtime_id: ref.runtimeId }, 'a runtime could not be resumed; it stays paused')
+  const reason = service.closing.aborted ? interrupted : { code: failure.code, message: failure.message }
+  const row = await backToPaused(service, ref, reason)
+  if (row.state === 'running') return row
+  // A delete changes the row before it stops the resume.
+  throw isDeleted(row.state) ? notRunning(row) : failure
+}
+
+function closes(): HoltError {
+  return new HoltError('unavailable', 'The service stops.')
+}
+
+function meaningOf(error: unknown): HoltError {
+  if (error instanceof HoltError) return error
+  if (isTimeout(error))
+    return new HoltError('timeout', `The runtime did not come back within ${resumeTimeoutMs / 1000} seconds.`)
+  if (isEngineError(error) && ['no_space', 'incompatible', 'damaged'].includes(error.kind))
+    return fromEngineError(error)
+  return new HoltError('unavailable', 'The host could not bring the runtime back.', { cause: error })
+}

@@ -1,0 +1,88 @@
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+
+/**
+ * The kind of a transition out of memory or back. A `recovery` finishes interrupted work with an
+ * open result, so requests for the other kinds do not join it.
+ */
+export type TransitionKind = 'pause' | 'resume' | 'recovery'
+
+interface Transition {
+  readonly kind: TransitionKind
+  readonly controller: AbortController
+  readonly result: Promise<RuntimeRow>
+}
+
+/**
+ * The pauses, resumes and recoveries that this process is working on: those of one runtime run one
+ * after another, and who wants the same as the last of them joins it.
+ */
+export class Transitions {
+  readonly #underWay = new Map<string, readonly Transition[]>()
+
+  /**
+   * Runs a transition, or joins the one of the same kind that comes last. Its signal ends when it
+   * is stopped.
+   */
+  run(
+    runtimeId: string,
+    kind: TransitionKind,
+    work: (stopped: AbortSignal) => Promise<RuntimeRow>,
+  ): Promise<RuntimeRow> {
+    const before = this.#of(runtimeId)
+    const last = before.at(-1)
+    if (last?.kind === kind) return last.result
+    const controller = new AbortController()
+    const { signal } = controller
+    const result = (async () => {
+      // What the one before came to is told to those who wanted it.
+      if (last !== undefined) await last.result.catch(() => {})
+      signal.throwIfAborted()
+      return work(signal)
+    })()
+    const mine: Transition = { kind, controller, result }
+    this.#underWay.set(runtimeId, [...before, mine])
+    const drop = () => {
+      const left = this.#of(runtimeId).filter((transition) => transition !== mine)
+      if (left.length === 0) this.#underWay.delete(runtimeId)
+      else this.#underWay.set(runtimeId, left)
+    }
+    result.then(drop, drop)
+    return result
+  }
+
+  has(runtimeId: string): boolean {
+    return this.#underWay.has(runtimeId)
+  }
+
+  /** How many runtimes are coming back. */
+  get resuming(): number {
+    return [...this.#underWay.values()].filter((all) => all.some(({ kind }) => kind === 'resume')).length
+  }
+
+  /** Resolves when nothing is done to a runtime any more. */
+  async settled(runtimeId: string): Promise<void> {
+    while (this.has(runtimeId)) await Promise.allSettled(this.#of(runtimeId).map(({ result }) => result))
+  }
+
+  /**
+   * Stops what is done to a runtime and waits until it has been let go of. Nothing under way is
+   * success.
+   */
+  async stop(runtimeId: string): Promise<void> {
+    for (const { controller } of this.#of(runtimeId)) controller.abort(new Error('the runtime is deleted'))
+    await this.settled(runtimeId)
+  }
+
+  /**
+   * Resolves when nothing is under way: what is written down half may be lost, so the service's end
+   * waits.
+   */
+  async close(): Promise<void> {
+    while (this.#underWay.size > 0)
+      await Promise.allSettled([...this.#underWay.values()].flatMap((all) => all.map(({ result }) => result)))
+  }
+
+  #of(runtimeId: string): readonly Transition[] {
+    return this.#underWay.get(runtimeId) ?? []
+  }
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isBreak } from '../../foundation/errors/engine-errors.ts'
+import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import type { Service } from '../../service.ts'
+import type { Gate } from './gate.ts'
+
+/**
+ * The most attempts to reopen a stream that breaks for no known cause, and the pause before each.
+ */
+const maxBreaks = 5
+const breakPauseMs = 50
+
+/**
+ * Waits for followers of something inside a runtime whose stream breaks at a checkpoint. A follower
+ * asks again when this has resolved.
+ */
+export class Comeback {
+  readonly #service: Service
+  readonly #ref: RuntimeRef
+  readonly #signal: AbortSignal
+  readonly #clock: { stop(): void; go(): void } | undefined
+  #breaks = 0
+  #holds: number
+
+  /** `clock` is stopped while the runtime is absent. */
+  constructor(
+    service: Service,
+    { ref, signal, clock }: { ref: RuntimeRef; signal: AbortSignal; clock?: { stop(): void; go(): void } },
+  ) {
+    this.#service = service
+    this.#ref = ref
+    this.#signal = signal
+    this.#clock = clock
+    this.#holds = this.#gate.holds
+  }
+
+  /** Notes that an item has arrived. */
+  progress(): void {
+    this.#breaks = 0
+  }
+
+  /**
+   * Resolves when the runtime is available again after `error` broke a stream. Waits during a
+   * checkpoint, and for a resume, which it does not cause. Rejects with `error` if that is not a
+   * break, and with the signal's reason if it is aborted. Rejects with the runtime's state if it
+   * has ended.
+   */
+  async after(error: unknown): Promise<void> {
+    this.#signal.throwIfAborted()
+    // Any number of checkpoints may happen without an item between them.
+    this.#breaks = this.#gate.holds === this.#holds ? this.#breaks + 1 : 1
+    if (!isBreak(error) || this.#breaks > maxBreaks) throw error
+    this.#clock?.stop()
+    try {
+      await sleep(breakPauseMs * (this.#breaks - 1), undefined, { signal: this.#signal })
+      while (!(await this.#isBack())) await this.#service.transitions.settled(this.#ref.runtimeId)
+    } finally {
+      this.#clock?.go()
+    }
+  }
+
+  /**
+   * Waits until requests are admitted. Returns false if the row is ahead: it is `paused`, and the
+   * gate is not closed yet.
+   */
+  async #isBack(): Promise<boolean> {
+    const { transitions } = this.#service
+    await this.#gate.whenOpen(this.#signal)
+    this.#holds = this.#gate.holds
+    const row = await findRuntime(this.#service, this.#ref)
+    if (row.state === 'running' || row.state === 'pausing') return true
+    const isClosing = transitions.has(this.#ref.runtimeId) || !this.#gate.isOpen
+    if (row.state === 'paused' && isClosing) return false
+    throw notRunning(row)
+  }
+
+  get #gate(): Gate {
+    return this.#service.links.gate(this.#ref.runtimeId)
+  }
+}

@@ -1,0 +1,88 @@
+import { type GuestClient as Client, GuestClient, type GuestLink } from '@holt/engine'
+import type { Service } from '../../service.ts'
+import { wakeById } from '../lifecycle/wake.ts'
+import { Gate } from './gate.ts'
+
+/**
+ * The time that a hold waits for requests in progress, in milliseconds. A longer transfer is
+ * interrupted, and the client can continue it with its `upload_id` or `Range`.
+ */
+const quietMs = 5_000
+
+/** The use of a runtime. */
+export interface Activity {
+  /** The number of open requests, streams, terminals and visits. */
+  readonly open: number
+  /**
+   * The time of the last use by `Service.monotonic`. While something is open, it is the present
+   * time.
+   */
+  readonly lastUsedAt: number
+}
+
+/**
+ * The links to runtimes. All requests to the guest of a project's runtime use them, so that its use
+ * is known.
+ */
+export class RuntimeLinks {
+  readonly #service: () => Service
+  readonly #gates = new Map<string, Gate>()
+
+  constructor(service: () => Service) {
+    this.#service = service
+  }
+
+  /**
+   * Returns a link whose requests thaw the runtime, wait during a hold and resume a paused runtime.
+   * Each counts as a use until its answer has been read to the end.
+   */
+  async dial(runtimeId: string, signal: AbortSignal): Promise<GuestLink> {
+    const gate = this.gate(runtimeId)
+    await gate.connect(signal)
+    return gate
+  }
+
+  /** Counts as a use until the result is disposed of. */
+  use(runtimeId: string): Disposable {
+    return this.gate(runtimeId).use()
+  }
+
+  activity(runtimeId: string): Activity {
+    const { open, lastUsedAt } = this.gate(runtimeId)
+    return { open, lastUsedAt }
+  }
+
+  /**
+   * Runs `work` while new requests are blocked and wait. First waits for short requests in
+   * progress, with a time limit. The signal ends every wait before `work`.
+   */
+  hold<Result>(runtimeId: string, work: (guest: Client) => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    return this.gate(runtimeId).hold(quietMs, (link) => work(new GuestClient(link)), signal)
+  }
+
+  /** Returns true if a runtime has a gate: it was used, or its state was noted. */
+  knows(runtimeId: string): boolean {
+    return this.#gates.has(runtimeId)
+  }
+
+  /** Returns the gate of a runtime. */
+  gate(runtimeId: string): Gate {
+    const known = this.#gates.get(runtimeId)
+    if (known !== undefined) return known
+    const { engine, monotonic } = this.#service()
+    const gate = new Gate({ runtimeId, engine, monotonic, wake: () => wakeById(this.#service(), runtimeId) })
+    this.#gates.set(runtimeId, gate)
+    return gate
+  }
+
+  /** The runtimes with a gate. */
+  get known(): readonly string[] {
+    return [...this.#gates.keys()]
+  }
+
+  /** Removes the gate of a runtime that has ended. Waiting requests continue and find the end. */
+  forget(runtimeId: string): void {
+    this.#gates.get(runtimeId)?.setBack()
+    this.#gates.delete(runtimeId)
+  }
+}

@@ -1,0 +1,53 @@
+import { Turns } from '../../foundation/async/turns.ts'
+import type { PoolMemberRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { type PoolMember, removeMember, settle } from './pool-member.ts'
+import { shapeOfMember } from './pool-shape.ts'
+
+/** Members that are looked at beside each other: each thaws, dials and answers. */
+const atOnce = 8
+
+/**
+ * A guest that was frozen dials again as soon as it is thawed; on a busy host that takes a second
+ * or two.
+ */
+const adoptTimeoutMs = 15_000
+
+/**
+ * Takes up the members that an earlier process has left: those that were finished, still run and
+ * are nobody's. The others go: half-made ones, and those that were being handed over when that
+ * process ended. `keep` says whether a member is still wanted, and owns it where it is.
+ */
+export async function adoptMembers(service: Service, keep: (member: PoolMember) => boolean): Promise<void> {
+  const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()
+  const turns = new Turns(atOnce)
+  await Promise.all(rows.map((row) => turns.run(() => adoptOne(service, row, keep))))
+}
+
+async function adoptOne(service: Service, row: PoolMemberRow, keep: (member: PoolMember) => boolean): Promise<void> {
+  const { log, closing } = service
+  const { runtime_id: runtimeId, created_at: madeAt } = row
+  if (closing.aborted) return
+  try {
+    const isFit = row.state === 'ready' && (await isWaiting(service, runtimeId))
+    if (isFit && keep({ runtimeId, shape: shapeOfMember(row), madeAt, machineId: null })) return
+    await removeMember(service, runtimeId)
+  } catch (error) {
+    // Its row stays, and the next start looks at it again.
+    log.error({ err: error, runtime_id: runtimeId }, 'a pooled runtime of an earlier process could not be removed')
+  }
+}
+
+/** Returns true if a member runs and its guest has no owner. The member is frozen again then. */
+async function isWaiting(service: Service, runtimeId: string): Promise<boolean> {
+  const { engine, log, closing } = service
+  if ((await engine.inspect(runtimeId))?.state !== 'running') return false
+  try {
+    await engine.ability('freezer')?.thaw(runtimeId)
+    await settle(service, runtimeId, AbortSignal.any([closing, AbortSignal.timeout(adoptTimeoutMs)]))
+    return true
+  } catch (error) {
+    log.warn({ err: error, runtime_id: runtimeId }, 'a pooled runtime of an earlier process cannot be used')
+    return false
+  }
+}

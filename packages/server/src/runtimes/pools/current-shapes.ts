@@ -1,0 +1,34 @@
+import { defaultTemplate } from '@holt/protocol'
+import { defaultTag, templateName } from '../../resources/templates/find-template.ts'
+import type { Service } from '../../service.ts'
+import { type PoolKey, type PoolShape, poolKey, shapeOfTemplate } from './pool-shape.ts'
+
+/** The present shape of the members of a pool. */
+export interface CurrentShape {
+  readonly templateName: string
+  readonly shape: PoolShape
+  /** True for what a create gets that says nothing: this one has members before anybody asks. */
+  readonly isDefault: boolean
+}
+
+/**
+ * Returns the shapes that pools can have now: of every ready template, in every class of the host.
+ */
+export async function currentShapes(
+  service: Pick<Service, 'engine' | 'store' | 'config'>,
+): Promise<ReadonlyMap<PoolKey, CurrentShape>> {
+  const { isolation: classes } = await service.engine.describe()
+  const templates = await service.store.db.selectFrom('templates').selectAll().where('state', '=', 'ready').execute()
+  const shapes = new Map<PoolKey, CurrentShape>()
+  for (const template of templates) {
+    const isDefaultTemplate =
+      template.kind === 'system' && template.name === defaultTemplate && template.tag === defaultTag
+    for (const isolation of ['gvisor', 'container'] as const) {
+      const shape = classes[isolation].available ? shapeOfTemplate(template, isolation) : null
+      if (shape === null) continue
+      const isDefault = isDefaultTemplate && isolation === (service.config.isolation ?? 'gvisor')
+      shapes.set(poolKey(shape), { templateName: templateName(template), shape, isDefault })
+    }
+  }
+  return shapes
+}

@@ -1,0 +1,16 @@
+import type { Service } from '../../service.ts'
+import type { PoolShape } from './pool-shape.ts'
+
+/**
+ * The memory of a member beside its checkpoint, in MiB: gVisor's kernel, or the guest of a
+ * container, and page tables.
+ */
+const baseMiB = 40
+
+/** Returns the estimated host memory of a member of this shape, in MiB. */
+export async function memberCostMiB({ engine }: Pick<Service, 'engine'>, { checkpointId }: PoolShape): Promise<number> {
+  if (checkpointId === null) return baseMiB
+  const known = (await engine.ability('checkpoints')?.list()) ?? []
+  const sizeBytes = known.find((checkpoint) => checkpoint.checkpointId === checkpointId)?.sizeBytes ?? 0
+  return baseMiB + Math.ceil(sizeBytes / 2 ** 20)
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { runCommand, templateCommand } from '@holt/builder'
+import { failpoint, GuestClient } from '@holt/engine'
+import { HoltError, makeId } from '@holt/protocol'
+import type { Service } from '../../service.ts'
+import { pidsMax } from '../create/bind-runtime.ts'
+import type { PoolShape } from './pool-shape.ts'
+
+/** A command that does nothing ends in some milliseconds. */
+const firstCommandTimeoutMs = 10_000
+
+/** Time to take a member away. */
+const removeTimeoutMs = 60_000
+
+/**
+ * A runtime that waits to be somebody's: its guest is connected and knows no owner, and it stands
+ * still.
+ */
+export interface PoolMember {
+  readonly runtimeId: string
+  readonly shape: PoolShape
+  /** Milliseconds since 1970 UTC. */
+  readonly madeAt: number
+  /** The machine id that it already has. Null if that is unknown. */
+  readonly machineId: string | null
+}
+
+/**
+ * Makes a runtime that waits. Its row is there before it is, so that the next start finds what a
+ * crash has left. Whatever a claim would do and that no client has a say in is done already.
+ */
+export async function makeMember(service: Service, shape: PoolShape, signal: AbortSignal): Promise<PoolMember> {
+  const runtimeId = makeId('runtime')
+  const member = { runtimeId, shape, madeAt: service.now(), machineId: randomBytes(16).toString('hex') }
+  try {
+    await storeMember(service, member)
+    await failpoint('pool.noted')
+    const { templateId: _, ...made } = shape
+    await service.engine.ensure({ id: runtimeId, ...made, pidsMax }, signal)
+    await failpoint('pool.ensured')
+    await prepare(new GuestClient(await service.engine.dial(runtimeId, signal)), member, signal)
+    await failpoint('pool.prepared')
+    await settle(service, runtimeId, signal)
+    await failpoint('pool.frozen')
+    await service.store.change(
+      (changes) =>
+        changes.updateTable('pool_members').set({ state: 'ready' }).where('runtime_id', '=', runtimeId).execute(),
+      { durable: 'later' },
+    )
+    await failpoint('pool.ready')
+    return member
+  } catch (error) {
+    await removeMember(service, runtimeId)
+    throw error
+  }
+}
+
+/**
+ * Gives a member the names that it has unless a create says another, its limits, and a first
+ * command: the first one is slow.
+ */
+async function prepare(
+  guest: GuestClient,
+  { runtimeId, shape, machineId }: { runtimeId: string; shape: PoolShape; machineId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const ownsKernel = shape.isolation === 'gvisor'
+  await guest.seed(
+    {
+      env: {},
+      user: '',
+      workdir: '/',
+      pids_max: ownsKernel ? pidsMax : null,
+      network: null,
+      names: { hostname: runtimeId, machine_id: machineId, set_hostname: ownsKernel },
+    },
+    signal,
+  )
+  const first = templateCommand('true', { transient: true, timeout_ms: firstCommandTimeoutMs })
+  await runCommand(guest, first, signal).catch((error) => {
+    if (!(error instanceof HoltError) || error.status >= 500) throw error // An image without a shell.
+  })
+}
+
+/**
+ * Has a member stand still when its guest is there and nobody's. Rejects where it is somebody's, or
+ * does not answer.
+ */
+export async function settle({ engine }: Service, runtimeId: string, signal: AbortSignal): Promise<void> {
+  const guest = new GuestClient(await engine.dial(runtimeId, signal))
+  const info = await guest.info(signal)
+  if (info.runtime_id !== null) throw new Error(`the pooled runtime ${runtimeId} is bound as ${info.runtime_id}`)
+  await engine.ability('freezer')?.freeze(runtimeId)
+}
+
+/** Takes a member away, and then its row. Gone is success. */
+export async function removeMember({ engine, store }: Service, runtimeId: string): Promise<void> {
+  await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('pool.removed')
+  await store.change((changes) => changes.deleteFrom('pool_members').where('runtime_id', '=', runtimeId).execute(), {
+    durable: 'later',
+  })
+}
+
+async function storeMember({ store }: Service, { runtimeId, shape, madeAt }: PoolMember): Promise<void> {
+  const row = {
+    runtime_id: runtimeId,
+    template_id: shape.templateId,
+    isolation: shape.isolation,
+    image_digest: shape.imageDigest,
+    checkpoint_id: shape.checkpointId,
+    cpu: shape.cpu,
+    memory_mib: shape.memoryMiB,
+    disk_mib: shape.diskMiB,
+    state: 'making',
+    created_at: madeAt,
+  } as const
+  await store.change((changes) => changes.insertInto('pool_members').values(row).execute())
+}

@@ -1,0 +1,76 @@
+import type { ImageDigest, Isolation } from '@holt/engine'
+import type { PoolMemberRow, TemplateRow } from '../../foundation/store/tables.ts'
+import type { RuntimeSource } from '../create/runtime-source.ts'
+
+/** The properties that all members of a pool share. A claim adds everything else. */
+export interface PoolShape {
+  readonly templateId: string
+  readonly isolation: Isolation
+  readonly imageDigest: ImageDigest
+  /** Null: members are booted. */
+  readonly checkpointId: string | null
+  readonly cpu: number
+  readonly memoryMiB: number
+  readonly diskMiB: number
+}
+
+/** The key of a pool. A template has one pool for each class of isolation. */
+export type PoolKey = `${string} ${Isolation}`
+
+export function poolKey({ templateId, isolation }: Pick<PoolShape, 'templateId' | 'isolation'>): PoolKey {
+  return `${templateId} ${isolation}`
+}
+
+/** Returns the present shape of the members of a template's pool. Null if none can be made. */
+export function shapeOfTemplate(
+  template: Pick<
+    TemplateRow,
+    'template_id' | 'state' | 'image_digest' | 'checkpoint_id' | 'cpu' | 'memory_mib' | 'disk_mib'
+  >,
+  isolation: Isolation,
+): PoolShape | null {
+  if (template.state !== 'ready' || template.image_digest === null) return null
+  return {
+    templateId: template.template_id,
+    isolation,
+    imageDigest: template.image_digest as ImageDigest,
+    checkpointId: isolation === 'gvisor' ? template.checkpoint_id : null,
+    cpu: template.cpu,
+    memoryMiB: template.memory_mib,
+    diskMiB: template.disk_mib,
+  }
+}
+
+/**
+ * Returns the shape of a runtime of a source. Null if no pool has such: a source with an earlier
+ * owner, or another size than the template's.
+ */
+export function shapeOfSource(
+  source: RuntimeSource,
+  size: { readonly cpu: number; readonly memoryMiB: number },
+): PoolShape | null {
+  if (source.snapshotId !== null || source.parentId !== null || source.renew) return null
+  if (size.cpu !== source.cpu || size.memoryMiB !== source.memoryMiB) return null
+  const { templateId, isolation, imageDigest, checkpointId, cpu, memoryMiB, diskMiB } = source
+  return { templateId, isolation, imageDigest: imageDigest as ImageDigest, checkpointId, cpu, memoryMiB, diskMiB }
+}
+
+/** Returns the shape of a stored member. */
+export function shapeOfMember(row: PoolMemberRow): PoolShape {
+  return {
+    templateId: row.template_id,
+    isolation: row.isolation,
+    imageDigest: row.image_digest as ImageDigest,
+    checkpointId: row.checkpoint_id,
+    cpu: row.cpu,
+    memoryMiB: row.memory_mib,
+    diskMiB: row.disk_mib,
+  }
+}
+
+const fields = ['templateId', 'isolation', 'imageDigest', 'checkpointId', 'cpu', 'memoryMiB', 'diskMiB'] as const
+
+/** Returns true if both shapes are the same. */
+export function sameShape(one: PoolShape, other: PoolShape): boolean {
+  return fields.every((field) => one[field] === other[field])
+}

@@ -1,0 +1,289 @@
+import { availableParallelism } from 'node:os'
+import { pause } from '../../foundation/async/pause.ts'
+import { Turns } from '../../foundation/async/turns.ts'
+import type { Service } from '../../service.ts'
+import { adoptMembers } from './adopt-members.ts'
+import { currentShapes } from './current-shapes.ts'
+import { type HostRoom, hasRoom, isTight, lessMemory } from './host-room.ts'
+import { memberCostMiB } from './member-cost.ts'
+import { Pool, type PoolState } from './pool.ts'
+import { makeMember, type PoolMember, removeMember } from './pool-member.ts'
+import { type PoolKey, type PoolShape, poolKey, sameShape } from './pool-shape.ts'
+import { poolSizes } from './pool-sizes.ts'
+import { RefillGate } from './refill-gate.ts'
+import { makingAtOnce } from './refill-rate.ts'
+
+/**
+ * How often templates, memory and demand are looked at. A claim is refilled without waiting for
+ * that.
+ */
+const lookMs = 1000
+
+/** The number of looks between two attempts to remove a member. */
+const looksPerRetry = 30
+
+/** The most members that one look gives back. */
+const givenBackAtOnce = 4
+
+/** A restore takes a fraction of a second; a boot on a slow host some seconds. */
+const makeTimeoutMs = 60_000
+
+/**
+ * Members for each processor that wake at a time: one that has it to itself needs some
+ * milliseconds, a hundred at once would all take as long as the last.
+ */
+const wakingPerCpu = 2
+
+/** How large pools are. */
+export interface PoolLimits {
+  /** How many runtimes of the default template always wait, in the default class. */
+  readonly floor: number
+  /** The most that wait in all pools together; 0: there are no pools. */
+  readonly ceiling: number
+}
+
+/**
+ * Runtimes that wait to be somebody's: for each template and class of isolation, made of what the
+ * template is made of, at its size. Nothing that a create says about a runtime is in them, so that
+ * every create of that size can have one. How many wait follows the demand between floor and
+ * ceiling, and the host's memory has the last word.
+ */
+export class Pools {
+  readonly #service: () => Service
+  readonly #limits: PoolLimits
+  readonly #pools = new Map<PoolKey, Pool>()
+  /** Whose turn it is to wake, and be told who it is. */
+  readonly waking = new Turns(wakingPerCpu * availableParallelism())
+  readonly #gate = new RefillGate((busy) => this.#refill(busy))
+  /** The members that are being made or removed. */
+  readonly #work = new Set<Promise<void>>()
+  /** The members that could not be removed. Their removal is tried again. */
+  readonly #resisting = new Set<string>()
+  /** As was seen last, less what is being made. */
+  #room: HostRoom | null = null
+  #looks = 0
+  #making = 0
+  #makingMax = 1
+
+  constructor(service: () => Service, { floor, ceiling }: PoolLimits) {
+    this.#service = service
+    this.#limits = { floor: Math.min(floor, ceiling), ceiling }
+  }
+
+  /** How every pool is now. */
+  get states(): readonly PoolState[] {
+    return [...this.#pools.values()].map(({ state }) => state)
+  }
+
+  /**
+   * Takes up what an earlier process has left, then keeps the pools for as long as the service
+   * runs.
+   */
+  async keep(): Promise<void> {
+    const service = this.#service()
+    const { closing, log } = service
+    try {
+      const shapes = this.#limits.ceiling === 0 ? new Map() : await currentShapes(service)
+      this.#follow(shapes)
+      await adoptMembers(service, (member) => this.#pools.get(poolKey(member.shape))?.add(member) === true)
+    } catch (error) {
+      // What is left of that process is in its rows: the next start looks again.
+      log.error({ err: error }, 'the pooled runtimes of an earlier process could not be looked at')
+    }
+    while (this.#limits.ceiling > 0 && !closing.aborted) {
+      await this.#look().catch((error) => {
+        if (!closing.aborted) log.error({ err: error }, 'the pools could not be looked after')
+      })
+      await pause(lookMs, closing)
+    }
+    this.#gate.close()
+    while (this.#work.size > 0) await Promise.all(this.#work)
+  }
+
+  /**
+   * A runtime for a create that wants one of this shape; null where none waits. The caller owns it:
+   * it makes it a project's, or lets go of it with `discard`. `again`: in place of one that was of
+   * no use, so that one create counts once.
+   */
+  claim(shape: PoolShape, templateName: string, { again }: { readonly again: boolean }): PoolMember | null {
+    if (this.#limits.ceiling === 0) return null
+    const { now, metrics } = this.#service()
+    const pool = this.#poolOf(shape, templateName)
+    const member = sameShape(pool.shape, shape) ? pool.take() : null
+    if (!again) {
+      pool.demand.note(now())
+      metrics.pools.noteClaim({ template: templateName, isolation: shape.isolation, hit: member !== null })
+    }
+    this.#resize()
+    this.#gate.wish()
+    return member
+  }
+
+  /** Takes away a member that is of no use to anybody. */
+  discard({ runtimeId }: Pick<PoolMember, 'runtimeId'>): void {
+    this.#track(async () => {
+      try {
+        await removeMember(this.#service(), runtimeId)
+      } catch (error) {
+        this.#resisting.add(runtimeId)
+        this.#service().log.warn({ err: error, runtime_id: runtimeId }, 'a pooled runtime could not be removed')
+      }
+    })
+  }
+
+  /**
+   * Has refilling stand back, for a moment at the most, until it is disposed: a create is under
+   * way.
+   */
+  creating(): Disposable {
+    return this.#gate.holdBack()
+  }
+
+  /** A runtime has ended by itself, or the host has lost it: if it waited here it is let go of. */
+  lost(runtimeId: string): void {
+    if (![...this.#pools.values()].some((pool) => pool.takeOne(runtimeId))) return
+    this.#service().log.warn({ runtime_id: runtimeId }, 'a pooled runtime ended by itself')
+    this.discard({ runtimeId })
+    this.#gate.wish()
+  }
+
+  #poolOf(shape: PoolShape, templateName: string): Pool {
+    const key = poolKey(shape)
+    const pool = this.#pools.get(key) ?? new Pool(templateName, shape, this.#service().monotonic)
+    this.#pools.set(key, pool)
+    return pool
+  }
+
+  /** Brings the pools in line with templates, demand and what the host has left. */
+  async #look(): Promise<void> {
+    const service = this.#service()
+    const [facts, freeMemoryMiB, shapes] = await Promise.all([
+      service.engine.describe(),
+      service.freeMemoryMiB(),
+      currentShapes(service),
+    ])
+    const room = {
+      memoryMiB: facts.memoryMiB,
+      freeMemoryMiB,
+      diskFreeMiB: facts.diskFreeMiB,
+      reserve: service.config.reserve,
+    }
+    this.#makingMax = makingAtOnce(facts)
+    this.#follow(shapes)
+    for (const pool of this.#pools.values()) pool.costMiB ??= await memberCostMiB(service, pool.shape)
+    this.#resize()
+    this.#giveBack(room)
+    this.#room = lessMemory(room, this.#makingMiB)
+    this.#retryRemovals()
+    this.#gate.wish()
+  }
+
+  /**
+   * Lets go of what is made of what a template was made of before, and of the pools of templates
+   * that are gone.
+   */
+  #follow(shapes: Awaited<ReturnType<typeof currentShapes>>): void {
+    for (const [key, { shape, templateName, isDefault }] of shapes) {
+      const pool = isDefault ? this.#poolOf(shape, templateName) : this.#pools.get(key)
+      if (pool === undefined) continue
+      pool.floor = isDefault ? this.#limits.floor : 0
+      this.#giveUp(pool.reshape(shape))
+    }
+    for (const [key, pool] of this.#pools) {
+      if (shapes.has(key)) continue
+      this.#giveUp(pool.takeAll())
+      this.#pools.delete(key)
+    }
+  }
+
+  /**
+   * Decides how many each pool should have. One that is empty, and that nobody has asked for in a
+   * long time, goes.
+   */
+  #resize(): void {
+    const at = this.#service().now()
+    const pools = [...this.#pools]
+    const needs = pools.map(([, { floor, demand }]) => ({ floor, demand: demand.wanted(at) }))
+    const sizes = poolSizes(needs, this.#limits.ceiling)
+    for (const [index, [key, pool]] of pools.entries()) {
+      pool.size = sizes[index] ?? 0
+      if (pool.size === 0 && pool.isEmpty) this.#pools.delete(key)
+    }
+  }
+
+  /**
+   * Lets go of what is beyond a pool's size, and where the host is short of memory or disk, of what
+   * there is most of.
+   */
+  #giveBack(room: HostRoom): void {
+    const pools = [...this.#pools.values()]
+    for (const pool of pools) this.#giveUp(pool.takeSome(Math.min(givenBackAtOnce, pool.surplus())))
+    if (!isTight(room)) return
+    const largest = pools.sort((one, other) => other.state.ready - one.state.ready)[0]
+    this.#giveUp(largest?.takeSome(givenBackAtOnce) ?? [])
+  }
+
+  /** Takes up again what could not be taken away, once in a while. */
+  #retryRemovals(): void {
+    this.#looks += 1
+    if (this.#looks % looksPerRetry !== 0) return
+    for (const runtimeId of this.#resisting) {
+      this.#resisting.delete(runtimeId)
+      this.discard({ runtimeId })
+    }
+  }
+
+  #giveUp(members: readonly PoolMember[]): void {
+    for (const member of members) this.discard(member)
+  }
+
+  /**
+   * Begins to make what is missing: a few at once, one where creates want the host. What lacks the
+   * greatest part comes first.
+   */
+  #refill(busy: boolean): void {
+    const { closing, now } = this.#service()
+    const max = busy ? 1 : this.#makingMax
+    while (!closing.aborted && this.#room !== null && this.#making < max) {
+      const at = now()
+      const [pool] = [...this.#pools.values()]
+        .filter((each) => each.lacking(at) > 0)
+        .sort((one, other) => other.lacking(at) / other.size - one.lacking(at) / one.size)
+      if (pool === undefined) return
+      const { costMiB = 0 } = pool
+      if (!hasRoom(this.#room, costMiB)) return
+      this.#room = lessMemory(this.#room, costMiB)
+      this.#make(pool)
+    }
+  }
+
+  /** The memory that members in progress will take, in MiB. The host may still count it as free. */
+  get #makingMiB(): number {
+    return [...this.#pools.values()].reduce((sum, { state, costMiB = 0 }) => sum + state.making * costMiB, 0)
+  }
+
+  #make(pool: Pool): void {
+    const service = this.#service()
+    const { shape } = pool
+    this.#making += 1
+    this.#track(async () => {
+      try {
+        const signal = AbortSignal.any([service.closing, AbortSignal.timeout(makeTimeoutMs)])
+        const member = await pool.making(() => makeMember(service, shape, signal))
+        // Meanwhile the template may be another one, or gone.
+        if (this.#pools.get(poolKey(shape)) !== pool || !pool.add(member)) this.discard(member)
+      } catch (error) {
+        if (!service.closing.aborted)
+          service.log.warn({ err: error, template: pool.templateName }, 'a runtime for the pool could not be made')
+      } finally {
+        this.#making -= 1
+        if (!service.closing.aborted) this.#gate.wish()
+      }
+    })
+  }
+
+  #track(work: () => Promise<void>): void {
+    const tracked = work().finally(() => this.#work.delete(tracked))
+    this.#work.add(tracked)
+  }
+}

@@ -1,0 +1,74 @@
+import type { Engine } from '@holt/engine'
+import { filesMissing, filesMissingPattern } from '../../foundation/rows/files-missing.ts'
+import type { TemplateRow } from '../../foundation/store/tables.ts'
+import { updateTemplate } from '../../resources/templates/template-rows.ts'
+import type { Service } from '../../service.ts'
+import { markLacking, markWhole } from '../snapshots/snapshot-rows.ts'
+import { countMissing, findMissing, missingFileOf, type Present } from './find-missing.ts'
+
+/**
+ * Marks snapshots and templates whose files are missing, for example after an import of rows alone.
+ * Marks those whose files have returned as ready. Runs only at a start, because nothing removes
+ * such a file while the service runs. A paused runtime keeps its state, and its resume returns the
+ * error.
+ */
+export async function markMissing(service: Service): Promise<void> {
+  const present = await presentIn(service.engine)
+  if (present === null) return
+  const { db } = service.store
+  await markReturned(service, present)
+  const missing = await findMissing(db, present)
+  for (const { row, file } of missing.snapshots) await markLacking(service, row, filesMissing(file))
+  for (const { row, file } of missing.templates) await lose(service, row, file)
+  const counts = countMissing(missing)
+  const [first] = [...missing.snapshots, ...missing.templates, ...missing.runtimes]
+  if (first !== undefined)
+    service.log.warn({ ...counts, first: first.file }, 'files that rows name are not in the state directory')
+}
+
+/** Returns the content of the state directory, or null if the engine stores no files. */
+async function presentIn(engine: Engine): Promise<Present | null> {
+  const images = engine.ability('images')
+  const listed = await images?.list()
+  const checkpoints = await engine.ability('checkpoints')?.list()
+  if (images == null || listed === undefined || checkpoints === undefined) return null
+  const whole = new Set<string>()
+  // The list includes damaged images.
+  for (const { digest } of listed) if (await images.has(digest)) whole.add(digest)
+  return {
+    images: whole,
+    checkpoints: new Set(checkpoints.map(({ checkpointId }) => checkpointId)),
+  }
+}
+
+/**
+ * Marks a template whose file is missing. An agent template is built again on demand. For others,
+ * only their author can do that.
+ */
+async function lose(service: Service, row: TemplateRow, file: string): Promise<void> {
+  const change =
+    service.agents.of(row) === null
+      ? ({ state: 'failed', state_reason_json: JSON.stringify(filesMissing(file)) } as const)
+      : ({ state: 'unbuilt', image_digest: null, checkpoint_id: null } as const)
+  await updateTemplate(service, row, change)
+}
+
+async function markReturned(service: Service, present: Present): Promise<void> {
+  const { db } = service.store
+  const snapshots = await db
+    .selectFrom('snapshots')
+    .selectAll()
+    .where('state', '=', 'failed')
+    .where('state_reason_json', 'like', filesMissingPattern)
+    .execute()
+  for (const row of snapshots) if (missingFileOf(row, present) === null) await markWhole(service, row)
+  const templates = await db
+    .selectFrom('templates')
+    .selectAll()
+    .where('state', '=', 'failed')
+    .where('state_reason_json', 'like', filesMissingPattern)
+    .execute()
+  for (const row of templates)
+    if (missingFileOf({ ...row, checkpoint_id: null }, present) === null)
+      await updateTemplate(service, row, { state: 'ready', state_reason_json: null })
+}

@@ -1,0 +1,38 @@
+import type { UpdateRuntime } from '@holt/protocol'
+import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { isAlive } from '../../foundation/rows/states.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { canPause } from '../state/can-pause.ts'
+import { changeSettings, type SettingsChange } from '../state/change-settings.ts'
+import { expiresAt, requireNoPause } from '../state/deadline.ts'
+
+/**
+ * Changes a runtime's labels or deadline. A deadline counts from now, and that of a paused runtime
+ * from its resume.
+ */
+export async function updateRuntime(service: Service, ref: RuntimeRef, change: UpdateRuntime): Promise<RuntimeRow> {
+  const row = await findRuntime(service, ref)
+  if (!isAlive(row.state)) throw notRunning(row)
+  // Asked before the transaction, because the engine answers it. The class of a runtime and its
+  // secrets never change.
+  if (!(await canPause(service, row))) requireNoPause(change)
+  return changeSettings(service, ref, (current, at) => ({
+    set: columnsOf(change, { counts: current.state !== 'paused', at }),
+    type: 'runtime.updated',
+    data: { changed: Object.keys(change) },
+  }))
+}
+
+/** Returns the changed columns. `counts`: true if the runtime's time runs. */
+function columnsOf(change: UpdateRuntime, { counts, at }: { counts: boolean; at: number }): SettingsChange['set'] {
+  const { metadata, timeout_secs, on_timeout, idle_timeout_secs, auto_resume } = change
+  return {
+    ...(metadata === undefined ? {} : { metadata_json: JSON.stringify(metadata) }),
+    ...(timeout_secs === undefined ? {} : { timeout_secs }),
+    ...(timeout_secs !== undefined && counts ? { expires_at: expiresAt(timeout_secs, at) } : {}),
+    ...(on_timeout === undefined ? {} : { on_timeout }),
+    ...(idle_timeout_secs === undefined ? {} : { idle_timeout_secs }),
+    ...(auto_resume === undefined ? {} : { auto_resume: auto_resume ? 1 : 0 }),
+  }
+}

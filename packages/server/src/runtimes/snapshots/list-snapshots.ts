@@ -1,0 +1,24 @@
+import type { ListSnapshotsQuery, Page, Snapshot } from '@holt/protocol'
+import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import type { Service } from '../../service.ts'
+import { presentSnapshot } from './present-snapshot.ts'
+
+/** Returns a project's snapshots, newest first. */
+export async function listSnapshots(
+  { store, log }: Service,
+  projectId: string,
+  { limit, cursor, name, kind, state, runtime_id }: ListSnapshotsQuery,
+): Promise<Page<Snapshot>> {
+  let query = store.db
+    .selectFrom('snapshots')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('seq', '<', seqBefore(cursor))
+    .orderBy('seq', 'desc')
+    .limit(limit + 1)
+  if (name !== undefined) query = query.where('name', '=', name)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  if (state !== undefined) query = query.where('state', '=', state)
+  if (runtime_id !== undefined) query = query.where('runtime_id', '=', runtime_id)
+  return pageOfRows(await query.execute(), limit, { present: presentSnapshot, log })
+}

@@ -1,0 +1,47 @@
+import type { EngineFacts, Isolation } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { networkFacts } from '../../resources/network/find-network.ts'
+import type { Service } from '../../service.ts'
+
+/** Returns true if this host can take checkpoints of runtimes of a class. */
+export function hasCheckpoints(facts: EngineFacts, isolation: Isolation): boolean {
+  const fact = facts.isolation[isolation]
+  return fact.available && fact.canCheckpoint
+}
+
+/**
+ * Refuses what writes the memory of a runtime down, where that cannot be or must not: memory at
+ * rest would hold the value of a secret in the clear.
+ */
+export async function requireCheckpoints({ engine, store }: Service, row: RuntimeRow): Promise<void> {
+  if (!hasCheckpoints(await engine.describe(), row.isolation))
+    throw new HoltError(
+      'not_supported_here',
+      `A runtime of the class ${row.isolation} has no memory checkpoints here.`,
+      {
+        hint: 'Use the class gvisor for it. A filesystem snapshot keeps the files of every class.',
+        details: { isolation: row.isolation },
+      },
+    )
+  const { secretsInside } = (await networkFacts(store.db, row.project_id, [row.runtime_id]))(row.runtime_id)
+  if (secretsInside)
+    throw new HoltError(
+      'conflict',
+      'The runtime has the value of a secret inside, and its memory is not written down.',
+      {
+        hint: 'Use secrets without `env: true`: the gateway puts them in, and the runtime never has the value.',
+      },
+    )
+}
+
+/** Returns true if a runtime can be paused. */
+export async function canPause(service: Service, row: RuntimeRow): Promise<boolean> {
+  try {
+    await requireCheckpoints(service, row)
+    return true
+  } catch (error) {
+    if (error instanceof HoltError && error.status < 503) return false
+    throw error
+  }
+}

@@ -1,0 +1,78 @@
+import type { RuntimeState } from '@holt/protocol'
+import type { Updateable } from 'kysely'
+import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { recordEvent } from '../../tenancy/events/record-event.ts'
+
+/** Why a runtime is in its state. */
+export interface Reason {
+  readonly code: string
+  readonly message: string
+}
+
+/** A change of state of a runtime. */
+export interface StateChange {
+  readonly to: RuntimeState
+  readonly reason?: Reason | null
+  /** Further columns of its row that change with the state. */
+  readonly set?: Pick<Updateable<Tables['runtimes']>, 'pause_checkpoint_id' | 'paused_at' | 'expires_at'>
+  /** Looks, in the same transaction, whether it may be, and throws where not. */
+  readonly require?: (changes: Queries) => Promise<void>
+}
+
+/**
+ * Moves a runtime to its next state: row and event in one transaction, only if nobody changed the
+ * row since it was read. Answers the row as it is then; null when somebody did, and the caller
+ * reads it again.
+ */
+export async function changeState(
+  service: Service,
+  row: RuntimeRow,
+  { to, reason = null, set = {}, require = async () => {} }: StateChange,
+): Promise<RuntimeRow | null> {
+  if (!mayFollow(row.state, to)) throw new Error(`a runtime that is ${row.state} cannot become ${to}`)
+  const at = service.now()
+  // That a runtime was started is nothing that a power cut could take by itself: the runtime goes
+  // with it.
+  const durable = row.state === 'starting' && to === 'running' ? 'later' : 'now'
+  const change = async (changes: Queries): Promise<RuntimeRow | null> => {
+    await require(changes)
+    const changed = await changes
+      .updateTable('runtimes')
+      .set({
+        state: to,
+        state_reason_json: reasonTextOf(row, to, reason),
+        updated_at: at,
+        revision: row.revision + 1,
+        ...(to === 'running' && row.started_at === null ? { started_at: at } : {}),
+        ...set,
+        ...(hasEnded(to) ? { ended_at: at } : {}),
+      })
+      .where('project_id', '=', row.project_id)
+      .where('runtime_id', '=', row.runtime_id)
+      .where('revision', '=', row.revision)
+      .returningAll()
+      .executeTakeFirst()
+    if (changed === undefined) return null
+    await recordEvent(changes, {
+      projectId: row.project_id,
+      type: `runtime.${to}`,
+      subjectId: row.runtime_id,
+      data: { from: row.state, to, reason },
+      at,
+    })
+    return changed
+  }
+  return service.store.change(change, { durable })
+}
+
+/**
+ * Returns the reason to store. A reason stays until another is given, and a running runtime has
+ * none.
+ */
+function reasonTextOf(row: RuntimeRow, to: RuntimeState, reason: Reason | null): string | null {
+  if (reason !== null) return JSON.stringify(reason)
+  return to === 'running' ? null : row.state_reason_json
+}

@@ -1,0 +1,28 @@
+import { notEnded } from '../../foundation/rows/not-ended.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+
+/**
+ * Asks for a collection where a runtime that is over was the last that its image was kept for, but
+ * for what builds have: the collector finds that. Where it cannot be known, the next sweep
+ * collects: this never rejects.
+ */
+export async function collectAfter(service: Service, row: RuntimeRow): Promise<void> {
+  try {
+    if (!(await isNeeded(service, row.image_digest))) service.builds.collector.request()
+  } catch (err) {
+    const { log } = service
+    log.warn({ err, runtime_id: row.runtime_id }, 'it is not known whether the image of a runtime is needed any more')
+  }
+}
+
+/** Returns true if a template, a snapshot or another runtime has the image. */
+async function isNeeded({ store: { db } }: Service, digest: string): Promise<boolean> {
+  const having = [
+    db.selectFrom('templates').select('image_digest').where('image_digest', '=', digest).limit(1),
+    db.selectFrom('snapshots').select('image_digest').where('image_digest', '=', digest).limit(1),
+    db.selectFrom('runtimes').select('image_digest').where('image_digest', '=', digest).where(notEnded).limit(1),
+  ]
+  for (const query of having) if ((await query.executeTakeFirst()) !== undefined) return true
+  return false
+}

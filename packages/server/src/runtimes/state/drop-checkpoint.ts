@@ -1,0 +1,16 @@
+import type { Service } from '../../service.ts'
+
+/**
+ * Removes a checkpoint that no row refers to any more. One that resists is the collector's: this
+ * never rejects.
+ */
+export async function dropCheckpoint(
+  { engine, log }: Pick<Service, 'engine' | 'log'>,
+  checkpointId: string,
+): Promise<void> {
+  try {
+    await engine.ability('checkpoints')?.remove(checkpointId)
+  } catch (err) {
+    log.warn({ err, checkpoint_id: checkpointId }, 'a checkpoint could not be removed yet')
+  }
+}

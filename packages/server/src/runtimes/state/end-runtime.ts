@@ -1,0 +1,61 @@
+import { failpoint } from '@holt/engine'
+import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { hasEnded } from '../../foundation/rows/states.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { changeState, type Reason } from './change-state.ts'
+import { collectAfter } from './collect-after.ts'
+import { dropCheckpoint } from './drop-checkpoint.ts'
+
+/**
+ * Killing a runtime and detaching its disk takes a fraction of a second; past this the sweep tries
+ * again.
+ */
+const removeTimeoutMs = 60_000
+
+/** Why a runtime is ended, and whether it still should be. */
+export interface End {
+  readonly reason: Reason
+  /** Asked of the row that is about to be ended; where it says no the runtime is left as it is. */
+  readonly still: (row: RuntimeRow) => boolean
+}
+
+/**
+ * Ends a runtime for good and answers when the engine has nothing of it. One that has ended is left
+ * as it is.
+ */
+export async function endRuntime(service: Service, ref: RuntimeRef, end: End | null = null): Promise<void> {
+  const row = await beginEnd(service, ref, end)
+  if (row.state !== 'terminating') return
+  await failpoint('delete.terminating')
+  await service.starts.stop(ref.runtimeId)
+  await service.transitions.stop(ref.runtimeId)
+  await failpoint('delete.stopped')
+  await service.networks.forget(ref)
+  await failpoint('delete.forgotten')
+  await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  await failpoint('delete.removed')
+  await finishEnd(service, ref)
+  await failpoint('delete.terminated')
+  service.links.forget(ref.runtimeId)
+  if (row.pause_checkpoint_id !== null) void dropCheckpoint(service, row.pause_checkpoint_id)
+  void collectAfter(service, row)
+}
+
+/** The row as `terminating`, ended already, or as it was where it should not end any more. */
+async function beginEnd(service: Service, ref: RuntimeRef, end: End | null): Promise<RuntimeRow> {
+  for (;;) {
+    const row = await findRuntime(service, ref)
+    if (hasEnded(row.state) || row.state === 'terminating') return row
+    if (end?.still(row) === false) return row
+    const changed = await changeState(service, row, { to: 'terminating', reason: end?.reason ?? null })
+    if (changed !== null) return changed
+  }
+}
+
+async function finishEnd(service: Service, ref: RuntimeRef): Promise<void> {
+  for (;;) {
+    const row = await findRuntime(service, ref)
+    if (hasEnded(row.state) || (await changeState(service, row, { to: 'terminated' })) !== null) return
+  }
+}

@@ -1,0 +1,97 @@
+import { type ListRuntimesQuery, metadataFilters, type Page, type Runtime } from '@holt/protocol'
+import { type SqlBool, sql } from 'kysely'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import { pageOfRows } from '../../foundation/store/page-cursor.ts'
+import { type Finding, findPage } from '../../foundation/store/page-in-steps.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { networkFacts } from '../../resources/network/find-network.ts'
+import { defaultTag } from '../../resources/templates/find-template.ts'
+import type { Service } from '../../service.ts'
+import { presentRuntime } from './present-runtime.ts'
+
+/**
+ * A project's runtimes, newest first. `keepAnswer` makes room for so many bytes before they are
+ * read.
+ */
+export async function listRuntimes(
+  { store, config, log }: Service,
+  { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
+  { list, keepAnswer }: { readonly list: ListRuntimesQuery; readonly keepAnswer: (bytes: number) => void },
+): Promise<Page<Runtime>> {
+  const { seqs, bytes, nextCursor } = await findPage(finding(store.db, projectId, list), { ...list, gone })
+  if (seqs.length === 0) return { data: [], next_cursor: null }
+  keepAnswer(bytes)
+  const rows = await ofProject(store.db, projectId)
+    .selectAll()
+    .where('seq', 'in', seqs)
+    .orderBy('seq', 'desc')
+    .execute()
+  const ids = rows.map(({ runtime_id }) => runtime_id)
+  const factsOf = await networkFacts(store.db, projectId, ids)
+  const present = (row: RuntimeRow) => presentRuntime(row, config, factsOf(row.runtime_id))
+  return { data: pageOfRows(rows, rows.length, { present, log }).data, next_cursor: nextCursor }
+}
+
+function ofProject(db: Queries, projectId: string) {
+  return db.selectFrom('runtimes').where('project_id', '=', projectId)
+}
+
+function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Finding {
+  const all = ofProject(db, projectId)
+  let wanted = all
+  if (list.state !== undefined) wanted = wanted.where('state', '=', list.state)
+  if (list.name !== undefined) wanted = wanted.where('name', '=', list.name)
+  if (list.isolation !== undefined) wanted = wanted.where('isolation', '=', list.isolation)
+  if (list.template !== undefined) {
+    const name = withoutDefaultTag(list.template)
+    wanted = wanted.where(({ eb, or }) => or([eb('template_name', '=', name), eb('template_id', '=', name)]))
+  }
+  for (const [key, value] of metadataFilters(list)) wanted = wanted.where(hasMetadata(key, value))
+  const reach = async (before: number, count: number) => {
+    const rows = all.select('seq').where('seq', '<', before).orderBy('seq', 'desc')
+    const row = await rows
+      .offset(count - 1)
+      .limit(1)
+      .executeTakeFirst()
+    return row === undefined ? null : Number(row.seq)
+  }
+  return {
+    ...(wanted === all ? {} : { reach }),
+    find: async ({ before, from }, count) => {
+      const rows = await wanted
+        .select(['seq', sizeOfTexts.as('bytes')])
+        .where('seq', '<', before)
+        .where('seq', '>=', from)
+        .orderBy('seq', 'desc')
+        .limit(count)
+        .execute()
+      return rows.map(({ seq, bytes }) => ({ seq: Number(seq), bytes: Number(bytes) }))
+    },
+  }
+}
+
+/**
+ * The bytes of a row's large texts. SQLite knows them without reading the texts
+ * (https://sqlite.org/lang_corefunc.html#octet_length).
+ */
+const sizeOfTexts = sql<number>`octet_length(env_json) + octet_length(metadata_json)`
+
+/**
+ * A template's name as rows have it. A reference with any other tag stays as it is, and no row has
+ * that name.
+ */
+function withoutDefaultTag(reference: string): string {
+  const suffix = `:${defaultTag}`
+  return reference.endsWith(suffix) ? reference.slice(0, -suffix.length) : reference
+}
+
+/**
+ * The condition for rows whose metadata has a key with a value. Metadata is a flat object of texts,
+ * written by `JSON.stringify`, and a quote within a text is escaped there: so `"key":"value"`
+ * occurs in it just where it is an entry. `replace` compares byte by byte in every database, which
+ * `LIKE` does not.
+ */
+function hasMetadata(key: string, value: string) {
+  const entry = `${JSON.stringify(key)}:${JSON.stringify(value)}`
+  return sql<SqlBool>`replace(metadata_json, ${entry}, '') <> metadata_json`
+}

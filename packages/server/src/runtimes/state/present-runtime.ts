@@ -1,0 +1,51 @@
+import type { Runtime } from '@holt/protocol'
+import type { ServerConfig } from '../../foundation/config/config.ts'
+import { moment, momentOrNull } from '../../foundation/store/moment.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { type NetworkFacts, networkFacts } from '../../resources/network/find-network.ts'
+import type { Service } from '../../service.ts'
+import { publicPorts } from './port-settings.ts'
+
+/** A stored runtime as the API shows it. */
+export function presentRuntime(
+  row: RuntimeRow,
+  { cloud, region }: Pick<ServerConfig, 'cloud' | 'region'>,
+  network: NetworkFacts,
+): Runtime {
+  return {
+    runtime_id: row.runtime_id as Runtime['runtime_id'],
+    name: row.name,
+    state: row.state,
+    state_reason: row.state_reason_json === null ? null : JSON.parse(row.state_reason_json),
+    template: { template_id: row.template_id as Runtime['template']['template_id'], name: row.template_name },
+    snapshot_id: row.snapshot_id as Runtime['snapshot_id'],
+    parent_id: row.parent_id as Runtime['parent_id'],
+    cloud,
+    region,
+    isolation: row.isolation,
+    cpu: row.cpu,
+    memory_mib: row.memory_mib,
+    disk_mib: row.disk_mib,
+    env: JSON.parse(row.env_json),
+    metadata: JSON.parse(row.metadata_json),
+    secrets: [...network.secrets],
+    secrets_inside: network.secretsInside,
+    ports: publicPorts(row).map((port) => ({ port, public: true })),
+    network_policy: network.policy,
+    timeout_secs: row.timeout_secs,
+    on_timeout: row.on_timeout,
+    idle_timeout_secs: row.idle_timeout_secs,
+    auto_resume: row.auto_resume === 1,
+    expires_at: momentOrNull(row.expires_at),
+    created_at: moment(row.created_at),
+    started_at: momentOrNull(row.started_at),
+    paused_at: momentOrNull(row.paused_at),
+    updated_at: moment(row.updated_at),
+  }
+}
+
+/** A stored runtime as the API shows it, with what is stored of its network. */
+export async function showRuntime({ store, config }: Service, row: RuntimeRow): Promise<Runtime> {
+  const factsOf = await networkFacts(store.db, row.project_id, [row.runtime_id])
+  return presentRuntime(row, config, factsOf(row.runtime_id))
+}

@@ -1,0 +1,52 @@
+import type { Route } from '@holt/protocol'
+import { ownText } from '@holt/streams'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Service } from '../../service.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import type { OpenEntry } from './audit-entry.ts'
+import { auditKindOf } from './audited-route.ts'
+
+/** The most characters of a path parameter that are kept. Ids and names are shorter. */
+const maxParamLength = 200
+
+interface Audited {
+  readonly name: string
+  readonly route: Route
+  readonly caller: Caller
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/**
+ * Begins the audit entry of a request, which ends when its response closes. Returns null if the
+ * route only reads.
+ */
+export function auditRequest({ audit }: Service, { name, route, caller, request, reply }: Audited): OpenEntry | null {
+  const kind = auditKindOf(route)
+  if (kind === null) return null
+  const { projectId, keyId, keyName } = caller
+  const call = {
+    projectId,
+    kind,
+    key: { keyId, name: keyName },
+    // The address of a client that has disconnected is unknown.
+    address: request.socket.remoteAddress ?? 'unknown',
+    route: name,
+    params: auditedParams(request.params as Readonly<Record<string, string>>),
+    requestId: request.id,
+  }
+  const entry = audit.begin(call, { held: route.hasDryRun === true })
+  const response = reply.raw
+  response.once('close', () => audit.end(entry, response.headersSent ? response.statusCode : null))
+  return entry
+}
+
+/**
+ * Returns a path's parameters as the log keeps them: cut to the length of ids and names, and
+ * storable in every store.
+ */
+export function auditedParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, ownText(value.slice(0, maxParamLength).replaceAll('\0', ''))]),
+  )
+}

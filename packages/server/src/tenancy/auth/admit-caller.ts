@@ -1,0 +1,50 @@
+import { HoltError } from '@holt/protocol'
+import { limitReached } from '../../foundation/errors/limit-reached.ts'
+import type { Service } from '../../service.ts'
+import { authenticate, type Caller } from './authenticate.ts'
+
+/** The parts of a request that identify the sender. */
+export interface Claim {
+  /** The `Authorization` header. */
+  readonly authorization: string | undefined
+  /** The address of the sender. */
+  readonly peer: string | undefined
+}
+
+/**
+ * Finds the caller of a request and counts the request. A valid key counts for its project, an
+ * invalid one for its address. Passes the rate limit headers of the answer to `tell`. Throws
+ * `rate_limited` after too many requests.
+ */
+export async function admitCaller(
+  service: Service,
+  { authorization, peer }: Claim,
+  tell: (headers: Record<string, string>) => void = () => {},
+): Promise<Caller> {
+  const caller = await identify(service, { authorization, peer })
+  const counted = service.rates.take(caller.projectId, await service.projects.of(caller.projectId))
+  if (counted === null) return caller
+  const { burst, remaining, resetSecs, allowed, retryAfterSecs } = counted
+  tell({ 'ratelimit-limit': `${burst}`, 'ratelimit-remaining': `${remaining}`, 'ratelimit-reset': `${resetSecs}` })
+  if (allowed) return caller
+  throw limitReached('rate_limited', 'The project sends more requests than it may.', {
+    limit: burst,
+    retry_after_secs: retryAfterSecs,
+    reset_secs: resetSecs,
+  })
+}
+
+/** Finds the caller of a request. Counts wrong keys and writes them to the audit log. */
+export async function identify(service: Service, { authorization, peer }: Claim): Promise<Caller> {
+  try {
+    return await authenticate(service, authorization)
+  } catch (error) {
+    if (error instanceof HoltError && error.code === 'unauthenticated') {
+      // The entry is written first. The rate throws after too many failures, and the log is needed
+      // then.
+      service.audit.failedAuthentication(peer ?? 'unknown')
+      service.rates.noteFailure(peer)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,126 @@
+import { timingSafeEqual } from 'node:crypto'
+import { HoltError, type Scope } from '@holt/protocol'
+import { moment } from '../../foundation/store/moment.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { KeyRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import { scopesOf } from './key-scopes.ts'
+import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
+
+/** The sender of a request. The key determines the project. */
+export interface Caller {
+  readonly projectId: string
+  readonly keyId: string
+  readonly keyName: string
+  /** The version of the key's secret that was sent. */
+  readonly keyVersion: number
+  readonly scopes: ReadonlySet<Scope>
+}
+
+/**
+ * The least interval between two writes of a key's `last_used_at`, so that most reads do not write.
+ */
+const lastUsedStepMs = 60_000
+
+/**
+ * Returns the caller of a request by its `Authorization` header. A revoked, replaced or damaged key
+ * gets the same error as an unknown one. Only a client that sends the whole secret of an expired
+ * key learns that it has expired.
+ */
+export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
+  const secret = sentSecret(header)
+  if (secret === null) throw new HoltError('unauthenticated', 'The request has no API key.')
+  const digest = digestOf(secret)
+  const row = await findKey(service, digest)
+  const key = row !== null && isValid(row, digest, service.now()) ? row : null
+  const scopes = key === null ? null : scopesOf(key)
+  if (key === null || scopes === null) {
+    service.likelyProjects.forget(digest)
+    throw row !== null && hasExpired(row, digest, service.now()) ? expired(row) : unknown(secret)
+  }
+  service.likelyProjects.note(digest, key.project_id)
+  noteUse(service, digest, key)
+  return {
+    projectId: key.project_id,
+    keyId: key.key_id,
+    keyName: key.name,
+    keyVersion: isSame(key.digest, digest) ? key.version : key.version - 1,
+    scopes: new Set(scopes),
+  }
+}
+
+/** Returns true if the scopes of a key include one. `admin` includes all scopes of its project. */
+export function hasScopeOf(scopes: ReadonlySet<Scope>, scope: Scope): boolean {
+  return scopes.has(scope) || (scopes.has('admin') && scope !== 'operator')
+}
+
+/** Throws `forbidden` if a caller's key lacks a scope. */
+export function requireScope(caller: Caller, scope: Scope | 'any'): void {
+  if (scope === 'any' || hasScopeOf(caller.scopes, scope)) return
+  throw new HoltError('forbidden', `This key lacks the scope ${scope}.`, { details: { scope } })
+}
+
+/** Returns the key that has or had a secret, valid or not. Returns null if there is none. */
+async function findKey({ store, recentKeys, now, log }: Service, digest: string): Promise<KeyRow | null> {
+  const recent = recentKeys.get(digest)
+  const row =
+    recent ??
+    (await store.db
+      .selectFrom('keys')
+      .selectAll()
+      .where(({ eb, or }) => or([eb('digest', '=', digest), eb('previous_digest', '=', digest)]))
+      .executeTakeFirst())
+  if (row === undefined) return null
+  if (!isValid(row, digest, now())) return row
+  recentKeys.set(digest, row)
+  if (recent === null && scopesOf(row) === null)
+    log.error({ key_id: row.key_id }, 'a key is damaged and opens nothing: revoke it, and make another one')
+  return row
+}
+
+function isValid(row: KeyRow, digest: string, now: number): boolean {
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return false
+  if (isSame(row.digest, digest)) return true
+  return isSame(row.previous_digest ?? '', digest) && row.previous_until !== null && row.previous_until > now
+}
+
+function isSame(stored: string, digest: string): boolean {
+  return stored.length === digest.length && timingSafeEqual(Buffer.from(stored), Buffer.from(digest))
+}
+
+/** Notes the last use of a key. No caller waits for it, and a power loss may lose it. */
+function noteUse({ store, recentKeys, now, log }: Service, digest: string, key: KeyRow): void {
+  const at = now()
+  if (key.last_used_at !== null && at - key.last_used_at < lastUsedStepMs) return
+  recentKeys.set(digest, { ...key, last_used_at: at })
+  const note = (changes: Queries) =>
+    changes
+      .updateTable('keys')
+      .set({ last_used_at: at })
+      .where('project_id', '=', key.project_id)
+      .where('key_id', '=', key.key_id)
+      .execute()
+  store.change(note, { durable: 'later' }).catch((error: unknown) => {
+    // Reads continue on a full disk. `last_used_at` does not justify the refusal of a request.
+    log.warn({ err: error }, 'last_used_at could not be written')
+  })
+}
+
+/** Returns true if a key is invalid only because it has expired. */
+function hasExpired(row: KeyRow, digest: string, now: number): boolean {
+  return row.expires_at !== null && row.expires_at <= now && isValid({ ...row, expires_at: null }, digest, now)
+}
+
+function expired({ prefix, expires_at }: KeyRow): HoltError {
+  const at = moment(expires_at ?? 0)
+  return new HoltError('unauthenticated', `The API key ${prefix}... expired at ${at}.`, {
+    hint: 'Use another key: one that has expired stays so.',
+    details: { expired_at: at },
+  })
+}
+
+function unknown(secret: string): HoltError {
+  // A text that is no key secret is not repeated. It may be a password that was sent by mistake.
+  const which = isSecret(secret) ? ` ${prefixOf(secret)}...` : ''
+  return new HoltError('unauthenticated', `The API key${which} is not known here.`)
+}

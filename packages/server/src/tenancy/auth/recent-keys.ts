@@ -1,0 +1,35 @@
+import type { KeyRow } from '../../foundation/store/tables.ts'
+
+/**
+ * The time for which a read key is used without another read, in milliseconds. A revocation by
+ * another process takes effect within a second.
+ */
+const freshMs = 900
+
+/** The most cached keys. The cache is emptied beyond that. */
+const maxKeys = 1000
+
+/** A cache of recently read keys, so that a client's next request does not read its key again. */
+export class RecentKeys {
+  readonly #keys = new Map<string, { readonly row: KeyRow; readonly readAt: number }>()
+
+  /** Returns the key of a digest if it was read recently. */
+  get(digest: string): KeyRow | null {
+    const known = this.#keys.get(digest)
+    if (known === undefined) return null
+    if (performance.now() - known.readAt <= freshMs) return known.row
+    this.#keys.delete(digest)
+    return null
+  }
+
+  /** Caches a key by the digest of the sent secret. A key that is cached already keeps its age. */
+  set(digest: string, row: KeyRow): void {
+    if (this.#keys.size >= maxKeys) this.#keys.clear()
+    this.#keys.set(digest, { row, readAt: this.#keys.get(digest)?.readAt ?? performance.now() })
+  }
+
+  /** Empties the cache after a key has changed. */
+  clear(): void {
+    this.#keys.clear()
+  }
+}

@@ -1,0 +1,248 @@
+import { createHmac } from 'node:crypto'
+import { failpoint } from '@holt/engine'
+import { HoltError, type IdKind, idPrefixes, randomText } from '@holt/protocol'
+import { isEngineError } from '../../foundation/errors/engine-errors.ts'
+import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import type { Answer } from '../../foundation/wire/call.ts'
+import { invalidField } from '../../foundation/wire/field-issues.ts'
+import type { Service } from '../../service.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import { canonical } from './canonical.ts'
+import { type HashedBody, isSameBody } from './hashed-body.ts'
+import { maxKeptAnswerBytes } from './kept-bytes.ts'
+import type { RecordKeys } from './record-keys.ts'
+import {
+  closeRecord,
+  dropRecord,
+  findRecord,
+  type IdempotencyRecord,
+  openRecord,
+  type RecordRef,
+  readKept,
+} from './records.ts'
+import { runningOf } from './running-requests.ts'
+import { type AnswerOwner, openSealed, seal } from './sealed-answer.ts'
+
+interface Once {
+  readonly caller: Caller
+  /** The `Idempotency-Key`. */
+  readonly key: string
+  /** The keys for the records of the caller's project. */
+  readonly keys: RecordKeys
+  /**
+   * The request, which must be the same for the same answer. The sender within the project may
+   * differ.
+   */
+  readonly request: unknown
+  /**
+   * True if the answer holds a secret that is shown once. Only the same API key gets it again, with
+   * any of its secrets.
+   */
+  readonly showsSecret: boolean
+  /** Returns true if a kept JSON answer of this status has the form that the request asks for. */
+  readonly takesJson: (status: number) => boolean
+  /** The body, which must also be the same, if it is bytes. */
+  readonly bytes: HashedBody | null
+  readonly answer: (ids: RequestIds) => Promise<Answer>
+  /** Reserves memory for an answer of so many bytes. */
+  readonly keepAnswer: (bytes: number) => void
+}
+
+/** The ids of a request, which are the same when it runs again. */
+export interface RequestIds {
+  readonly newId: (kind: IdKind) => string
+  /** Returns the id by which a guest knows the request. */
+  readonly operation: () => string | null
+}
+
+/**
+ * Answers a request with an `Idempotency-Key` once. The same key and request gets the same answer
+ * again, also after a restart. A request that died with its process runs again with the same ids,
+ * so that it finds its earlier results. Failures are kept too, except those that call for a retry.
+ * Records wait for no disk: a record is durable before the changes of its request. An answer that a
+ * power loss deletes is made again.
+ */
+export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
+  requireKey(once.key)
+  const ref = { projectId: once.caller.projectId, key: once.key }
+  const fingerprint = fingerprintOf(once)
+  const running = runningOf(service.store, ref.projectId)
+  const underWay = running.get(ref.key)
+  if (underWay !== undefined) {
+    throw underWay === fingerprint
+      ? new HoltError('idempotency_in_progress', 'The first request with this Idempotency-Key still runs.')
+      : mismatch()
+  }
+  running.set(ref.key, fingerprint)
+  try {
+    const record =
+      (await findRecord(service, ref)) ??
+      (await openRecord(service, ref, {
+        fingerprint,
+        keyId: once.caller.keyId,
+        maxRecords: service.limits.maxKeyedPerProject,
+      }))
+    await failpoint('idempotency.reserved')
+    const [ofRequest, ofBytes = ''] = record.fingerprint.split(' ')
+    if (ofRequest !== fingerprint) throw mismatch()
+    if (record.status === null)
+      return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
+    if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes, service.limits.quietBodyMs))) throw mismatch()
+    if (!once.takesJson(record.status)) throw keptAsJson()
+    return { answer: await replay(service, ref, { once, status: record.status }), replayed: true }
+  } finally {
+    running.delete(ref.key)
+  }
+}
+
+/** Throws if a text is not a valid `Idempotency-Key`. */
+export function requireKey(key: string): void {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalidField('/header/Idempotency-Key', 'must be 1 to 255 printable characters')
+}
+
+function fingerprintOf({ caller, keys, request, showsSecret }: Once): string {
+  const whose = showsSecret ? { request, key_id: caller.keyId } : { request }
+  return createHmac('sha256', keys.fingerprint).update(canonical(whose)).digest('hex')
+}
+
+function ownerOf({ caller, key, showsSecret }: Once): AnswerOwner {
+  return [caller.projectId, key, ...(showsSecret ? [caller.keyId] : [])]
+}
+
+interface Answering {
+  readonly once: Once
+  readonly record: IdempotencyRecord
+  readonly fingerprint: string
+}
+
+/**
+ * Answers a request and keeps the answer. A stream is not kept: a repeated request is answered from
+ * the results of the first.
+ */
+async function answerAndKeep(
+  service: Service,
+  ref: RecordRef,
+  { once, record, fingerprint }: Answering,
+): Promise<Answer> {
+  let made = 0
+  let hasOperated = false
+  const operation = () => {
+    hasOperated = true
+    return record.resource_id
+  }
+  const newId = (kind: IdKind) => `${idPrefixes[kind]}${made++ === 0 ? record.resource_id : randomText(20)}`
+  const keep = async (status: number, json: unknown, shorten?: Shorten) => {
+    const ofBytes = once.bytes?.fingerprint()
+    // The body was not read completely, so a repeated one could not be recognised.
+    if (ofBytes === null) return
+    const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
+    const text = keptText(json, shorten)
+    const body = text === null ? null : seal(text, once.keys.answer, ownerOf(once))
+    await closeRecord(service, ref, { fingerprint: whole, status, body })
+  }
+  try {
+    const answer = await once.answer({ newId, operation })
+    await keepIfItCan(service, answer, keep)
+    return answer
+  } catch (error) {
+    if (mayHaveHappened(service, { error, hasOperated })) throw error
+    if (isRefusal(error))
+      await keep(error.status, { code: error.code, message: error.message, hint: error.hint, details: error.details })
+    else await dropRecord(service, ref)
+    throw error
+  }
+}
+
+type Shorten = (maxBytes: number) => unknown
+
+/**
+ * Returns the JSON to keep of an answer. Returns null if even its short form is too long. A result
+ * with all output may have 50 MiB, and any key can create thousands.
+ */
+function keptText(json: unknown, shorten?: Shorten): string | null {
+  const whole = JSON.stringify(json)
+  if (Buffer.byteLength(whole) <= maxKeptAnswerBytes) return whole
+  const short = shorten === undefined ? whole : JSON.stringify(shorten(maxKeptAnswerBytes))
+  return Buffer.byteLength(short) <= maxKeptAnswerBytes ? short : null
+}
+
+/**
+ * Keeps an answer if possible. The client gets the answer anyway. A repeated request runs with the
+ * same ids and finds the results.
+ */
+async function keepIfItCan(
+  { log }: Service,
+  answer: Answer,
+  keep: (status: number, json: unknown, shorten?: Shorten) => Promise<void>,
+): Promise<void> {
+  try {
+    await failpoint('idempotency.answered')
+    if ('json' in answer) await keep(answer.status, answer.json, answer.shorten)
+    else if (answer.status === 204) await keep(204, null)
+    await failpoint('idempotency.kept')
+  } catch (err) {
+    log.error({ err }, 'the answer to a request with an Idempotency-Key could not be kept')
+  }
+}
+
+/**
+ * Returns true if a failed request may have had an effect. Examples are a stop of the service, a
+ * disconnected client, an unexpected failure, or a command that may still run. A guest may also
+ * have acted without an answer. The request then runs again with the same ids and finds the
+ * results.
+ */
+function mayHaveHappened(
+  { closing }: Service,
+  { error, hasOperated }: { error: unknown; hasOperated: boolean },
+): boolean {
+  if (closing.aborted || (hasOperated && !isRefusal(error))) return true
+  if (error instanceof HoltError) return error.details?.command_id !== undefined
+  return !isEngineError(error)
+}
+
+/** Returns true for a failure that does not call for a retry. */
+function isRefusal(error: unknown): error is HoltError {
+  return error instanceof HoltError && error.status < 500 && error.status !== 429
+}
+
+/**
+ * Returns a kept answer. Reads in turn, because an answer may have a MiB, and a client can request
+ * it a thousand times at once.
+ */
+function replay(service: Service, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
+  return readInTurn(service.store, { projectId: `${ref.projectId} replays` }, async () => {
+    const body = await readKept(service, ref)
+    once.keepAnswer(Math.floor((body?.length ?? 0) / 2))
+    return keptAnswer(once, { status, body })
+  })
+}
+
+function keptAnswer(once: Once, { status, body }: { status: number; body: string | null }): Answer {
+  // Another owner has another fingerprint. An answer that does not open is damaged.
+  const text = body === null ? null : openSealed(body, once.keys.answer, ownerOf(once))
+  if (text === null) throw notKept()
+  const json = JSON.parse(text)
+  if (status >= 400) throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
+  return status === 204 ? { status } : { status, json }
+}
+
+function mismatch(): HoltError {
+  return new HoltError('idempotency_mismatch', 'This Idempotency-Key was used for another request.')
+}
+
+/**
+ * Returns the error for a request for a stream. A stream shows progress, and only the end is kept.
+ */
+function keptAsJson(): HoltError {
+  return new HoltError('idempotency_mismatch', 'The answer under this Idempotency-Key is JSON, and not a stream.', {
+    hint: 'Send the request again without asking for a stream, or use a new Idempotency-Key.',
+  })
+}
+
+/** Returns the error for an answer that is not kept. The request is still not done twice. */
+function notKept(): HoltError {
+  return new HoltError('conflict', 'The request with this Idempotency-Key was answered, and the answer is not kept.', {
+    hint: 'Look at what it has done; to have it done once more, send it with another key.',
+  })
+}

@@ -1,0 +1,75 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { findSealed, putSealed } from '../../foundation/sealing/sealed-values.ts'
+import type { Queries, Store } from '../../foundation/store/open-store.ts'
+import type { Service } from '../../service.ts'
+
+/** The purpose of the record secret. Its loss costs only the answers of a day. */
+export const recordsPurpose = 'idempotency'
+
+const owner = { purpose: recordsPurpose, projectId: null, ownerId: recordsPurpose }
+
+/** The keys for the records of a project, the same for all its API keys. */
+export interface RecordKeys {
+  /** The key of fingerprints. A request may hold a secret that is short enough to guess. */
+  readonly fingerprint: Uint8Array
+  readonly answer: Uint8Array
+}
+
+type Parts = Pick<Service, 'store' | 'masterKeys' | 'log'>
+
+/** The secret from which all keys are derived. It does not change while a service runs. */
+const rootOf = new WeakMap<Store, Promise<Buffer>>()
+
+/**
+ * Returns the keys of a project. They are derived from a secret that the store seals with the
+ * master key (HKDF-SHA256, RFC 5869).
+ */
+export async function recordKeys(parts: Parts, projectId: string): Promise<RecordKeys> {
+  const root = await rootIn(parts)
+  const derive = (what: string) =>
+    new Uint8Array(hkdfSync('sha256', root, '', `holt idempotency 2 ${what} ${projectId}`, 32))
+  return { fingerprint: derive('fingerprint'), answer: derive('answer') }
+}
+
+function rootIn(parts: Parts): Promise<Buffer> {
+  const known = rootOf.get(parts.store)
+  if (known !== undefined) return known
+  const root = readOrMakeRoot(parts)
+  rootOf.set(parts.store, root)
+  root.catch(() => rootOf.delete(parts.store)) // The next request tries again.
+  return root
+}
+
+/**
+ * Reads or makes the secret. A power loss that deletes it also deletes every record, because
+ * records are written after it.
+ */
+function readOrMakeRoot(parts: Parts): Promise<Buffer> {
+  const { store, masterKeys } = parts
+  const readOrMake = async (changes: Queries) => {
+    const found = await readRoot(parts, changes)
+    if (found !== null) return found
+    const made = randomBytes(32)
+    await putSealed(changes, masterKeys, { ...owner, version: 1, value: made.toString('base64') })
+    return made
+  }
+  return store.change(readOrMake, { durable: 'later' })
+}
+
+/**
+ * Returns the secret, or null if there is none or it does not open. With another secret, earlier
+ * requests have other fingerprints and are refused.
+ */
+async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<Buffer | null> {
+  // A database that cannot be read says nothing of the secret. The client gets that error.
+  const sealed = await findSealed(changes, masterKeys, owner)
+  if (sealed === null) return null
+  try {
+    return Buffer.from(sealed.open(), 'base64')
+  } catch (err) {
+    // Its master key is lost, or its row is damaged. A refusal of every request with a key would
+    // not help.
+    log.error({ err }, 'the secret of the records of Idempotency-Key does not open, and is made anew')
+    return null
+  }
+}

@@ -1,0 +1,56 @@
+import { HoltError, type Scope } from '@holt/protocol'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { KeyRow } from '../../foundation/store/tables.ts'
+import type { Service } from '../../service.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import { hasScope } from '../auth/key-scopes.ts'
+import { recordEvent } from '../events/record-event.ts'
+import { findKeyToChange } from './find-key.ts'
+
+/** Revokes a key, and immediately ends its open streams. */
+export async function revokeKey(
+  { store, recentKeys, likelyProjects, streams, now }: Service,
+  { keyId, caller }: { keyId: string; caller: Caller },
+): Promise<void> {
+  const at = now()
+  const revoked = await store.change(async (changes) => {
+    const key = await findKeyToChange(changes, caller, keyId)
+    await requireAnother(changes, { key, caller, at })
+    await changes
+      .updateTable('keys')
+      .set({ revoked_at: at })
+      .where('project_id', '=', key.project_id)
+      .where('key_id', '=', key.key_id)
+      .execute()
+    const { project_id: projectId, key_id: subjectId } = key
+    await recordEvent(changes, { projectId, type: 'key.revoked', subjectId, data: { by: caller.keyId }, at })
+    return key
+  })
+  recentKeys.clear()
+  likelyProjects.forget(revoked.digest, revoked.previous_digest)
+  streams.cutKey(keyId)
+}
+
+interface Revocation {
+  readonly key: KeyRow
+  readonly caller: Caller
+  readonly at: number
+}
+
+/**
+ * Refuses to revoke the last `admin` key of a project, because nobody could get in. An operator may
+ * revoke it, and can make another. The last operator's key is never revoked.
+ */
+async function requireAnother(db: Queries, { key, caller, at }: Revocation): Promise<void> {
+  const scope: Scope = caller.scopes.has('operator') ? 'operator' : 'admin'
+  if (!hasScope(key, scope)) return
+  const valid = db
+    .selectFrom('keys')
+    .selectAll()
+    .where('revoked_at', 'is', null)
+    .where('key_id', '!=', key.key_id)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
+  const others = await (scope === 'operator' ? valid : valid.where('project_id', '=', key.project_id)).execute()
+  if (others.some((other) => hasScope(other, scope) && hasScope(other, 'admin'))) return
+  throw new HoltError('conflict', `This is the last key with the scope ${scope}.`, { hint: 'Make another one first.' })
+}

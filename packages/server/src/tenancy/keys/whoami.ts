@@ -1,0 +1,28 @@
+import type { Identity } from '@holt/protocol'
+import { quotasOf } from '../../foundation/rows/stored-quotas.ts'
+import type { Service } from '../../service.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import { quotaUse } from '../projects/quota-use.ts'
+import { presentKey } from './present-key.ts'
+
+/** Returns a caller's key and project, with its quotas and its use of them. */
+export async function whoami({ store: { db }, projects, now }: Service, caller: Caller): Promise<Identity> {
+  const { projectId, keyId } = caller
+  const key = await db
+    .selectFrom('keys')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirstOrThrow()
+  const project = await db
+    .selectFrom('projects')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  return {
+    key: presentKey(key, now()),
+    project: { project_id: projectId as Identity['project']['project_id'], name: project.name },
+    quotas: quotasOf(project, projects.defaults),
+    use: (await quotaUse(db, [projectId]))(projectId),
+  }
+}

@@ -1,0 +1,67 @@
+import { putSealed, readSealed } from '../../foundation/sealing/sealed-values.ts'
+import type { WebhookRow } from '../../foundation/store/event-tables.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Service } from '../../service.ts'
+import { makeWebhookSecret } from './sign-message.ts'
+
+const current = 'webhook'
+const previous = 'webhook previous'
+
+type Row = Pick<WebhookRow, 'project_id' | 'webhook_id' | 'secret_version' | 'previous_until'>
+
+/**
+ * Makes and returns a webhook's secret, in the transaction that makes the webhook or its new
+ * version.
+ */
+export async function putNewSecret({ masterKeys }: Service, changes: Queries, row: Row): Promise<string> {
+  const value = makeWebhookSecret()
+  await putSealed(changes, masterKeys, { ...ownerOf(row), purpose: current, version: row.secret_version, value })
+  return value
+}
+
+/** Keeps the present secret as the previous one, in the transaction that makes the next. */
+export async function keepAsPrevious(service: Service, changes: Queries, row: Row): Promise<void> {
+  const value = await currentSecret(service, changes, row)
+  const version = row.secret_version
+  await putSealed(changes, service.masterKeys, { ...ownerOf(row), purpose: previous, version, value })
+}
+
+/** Returns the present secret of a webhook. */
+export async function currentSecret({ masterKeys }: Service, db: Queries, row: Row): Promise<string> {
+  const value = await readSealed(db, masterKeys, { ...ownerOf(row), purpose: current })
+  if (value === null) throw new Error(`the secret of ${row.webhook_id} is not there`)
+  return value
+}
+
+/**
+ * Returns the secrets that sign messages: the present one, and for a while after a rotation the
+ * previous one.
+ */
+export async function signingSecrets(service: Service, row: Row): Promise<readonly string[]> {
+  const { db } = service.store
+  const secret = await currentSecret(service, db, row)
+  if (row.previous_until === null || row.previous_until <= service.now()) return [secret]
+  const before = await readSealed(db, service.masterKeys, { ...ownerOf(row), purpose: previous })
+  return before === null ? [secret] : [secret, before]
+}
+
+/** Removes previous secrets whose overlap has ended. */
+export async function removePreviousSecrets({ store, now }: Pick<Service, 'store' | 'now'>): Promise<void> {
+  const at = now()
+  const isOver = (db: Queries) => db.selectFrom('webhooks').select('webhook_id').where('previous_until', '<=', at)
+  if ((await isOver(store.db).limit(1).executeTakeFirst()) === undefined) return
+  await store.change(async (changes) => {
+    // Checked again inside: a rotation in between has made another previous secret, whose overlap
+    // has just begun.
+    await changes
+      .deleteFrom('sealed_values')
+      .where('owner_id', 'in', isOver(changes))
+      .where('purpose', '=', previous)
+      .execute()
+    await changes.updateTable('webhooks').set({ previous_until: null }).where('previous_until', '<=', at).execute()
+  })
+}
+
+function ownerOf({ project_id, webhook_id }: Row) {
+  return { projectId: project_id, ownerId: webhook_id }
+}

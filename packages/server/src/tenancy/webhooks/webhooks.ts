@@ -1,0 +1,72 @@
+import type { WebhookRow } from '../../foundation/store/event-tables.ts'
+import type { Service } from '../../service.ts'
+import { DeliverySlots } from './delivery-slots.ts'
+import type { DialWebhook, Outcome } from './post-message.ts'
+import { type Sending, WebhookSender } from './webhook-sender.ts'
+
+/** The senders of all active webhooks. */
+export class Webhooks {
+  readonly #service: () => Service
+  readonly #sending: Sending
+  readonly #senders = new Map<string, { readonly sender: WebhookSender; readonly ended: Promise<void> }>()
+
+  constructor(service: () => Service, dial: DialWebhook) {
+    this.#service = service
+    this.#sending = { dial, slots: new DeliverySlots() }
+  }
+
+  /** Begins to send for every active webhook. Each continues at the cursor in its row. */
+  async start(): Promise<void> {
+    const rows = await this.#service()
+      .store.db.selectFrom('webhooks')
+      .select(['webhook_id', 'project_id'])
+      .where('state', '=', 'active')
+      .execute()
+    for (const row of rows) this.changed(row)
+  }
+
+  /**
+   * Wakes or begins the sender of a webhook that was made or changed, or that has something to
+   * send.
+   */
+  changed(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
+    const known = this.#senders.get(row.webhook_id)
+    if (known !== undefined) known.sender.wake()
+    else if (!this.#service().closing.aborted) this.#begin(row)
+  }
+
+  /** Sends a message outside of the log once. */
+  async sendOnce(row: WebhookRow, message: { id: string; body: string }, signal: AbortSignal): Promise<Outcome> {
+    return new WebhookSender(this.#service(), this.#sending, row.webhook_id).sendOnce(row, message, signal)
+  }
+
+  /** Resolves when nothing is sent any more. The service's `closing` ends the senders. */
+  async closed(): Promise<void> {
+    await Promise.all([...this.#senders.values()].map(({ ended }) => ended))
+  }
+
+  #begin({ webhook_id, project_id }: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
+    const service = this.#service()
+    const sender = new WebhookSender(service, this.#sending, webhook_id)
+    const ended = sender.run(project_id, service.closing).then(async () => {
+      this.#senders.delete(webhook_id)
+      await this.#beginAgain({ webhook_id, project_id })
+    })
+    this.#senders.set(webhook_id, { sender, ended })
+  }
+
+  /** Begins again if the webhook became active just after its sender had seen it disabled. */
+  async #beginAgain(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): Promise<void> {
+    const { store, closing } = this.#service()
+    if (closing.aborted) return
+    const active = await store.db
+      .selectFrom('webhooks')
+      .select('webhook_id')
+      .where('project_id', '=', row.project_id)
+      .where('webhook_id', '=', row.webhook_id)
+      .where('state', '=', 'active')
+      .executeTakeFirst()
+      .catch(() => undefined) // The next change or start begins it.
+    if (active !== undefined) this.changed(row)
+  }
+}

@@ -1,0 +1,44 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { BodyTurns } from '../../../src/api/http/body-turns.ts'
+
+/** Occupies this thread for a time. Returns when it began and ended. */
+function occupy(ms: number): { readonly begun: number; readonly ended: number } {
+  const begun = performance.now()
+  const used = process.threadCpuUsage()
+  for (;;) {
+    const { user, system } = process.threadCpuUsage(used)
+    if (user + system >= ms * 1000) return { begun, ended: performance.now() }
+  }
+}
+
+test('one body continues in each turn of the event loop, and projects take turns', async () => {
+  const turns = new BodyTurns()
+  const order: string[] = []
+  for (const name of ['many', 'many', 'many', 'one']) void turns.next(name).then(() => order.push(name))
+  const seen: number[] = []
+  while (order.length < 4) {
+    await nextTurn()
+    seen.push(order.length)
+  }
+  expect(order).toEqual(['many', 'one', 'many', 'many'])
+  expect(seen).toEqual(expect.arrayContaining([1, 2, 3, 4]))
+})
+
+test('a project rests three times as long as its work took, and others work meanwhile', async () => {
+  const turns = new BodyTurns()
+  const mine = [turns.run('mine', () => occupy(30)), turns.run('mine', () => occupy(1))]
+  const others = await turns.run('others', () => occupy(1))
+  const [first, second] = await Promise.all(mine)
+  expect(second?.begun).toBeGreaterThanOrEqual((first?.ended ?? 0) + 85)
+  expect(others.begun).toBeLessThan(second?.begun ?? 0)
+})
+
+test('work that throws is followed by the next one', async () => {
+  const turns = new BodyTurns()
+  const failed = turns.run('p', () => {
+    throw new Error('no JSON')
+  })
+  await expect(failed).rejects.toThrow('no JSON')
+  expect(await turns.run('p', () => 1)).toBe(1)
+})

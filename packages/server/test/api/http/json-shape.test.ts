@@ -1,0 +1,62 @@
+import { oddShapeOf } from '@holt/engine'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { refuseOddShape } from '../../../src/api/http/json-shape.ts'
+
+const refuse = (text: string) => () => refuseOddShape(Buffer.from(text))
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+
+test('takes what is nested as deep as may be, and refuses what is deeper, also where it never closes', () => {
+  expect(refuse(nested(32))).not.toThrow()
+  expect(refuse(`[${nested(31)},${nested(31)}]`)).not.toThrow()
+  expect(refuse(nested(33))).toThrow('nested deeper than 32')
+  expect(refuse('['.repeat(4 * 2 ** 20))).toThrow('nested deeper than 32')
+  expect(refuse('{"a":'.repeat(33))).toThrow('nested deeper than 32')
+})
+
+test('refuses more values than any schema has', () => {
+  expect(refuse(`[${'1,'.repeat(39_990)}1]`)).not.toThrow()
+  expect(refuse(`[${'1,'.repeat(40_001)}1]`)).toThrow('more than 40000 values')
+  expect(refuse(`[${'{},'.repeat(20_001)}{}]`)).toThrow('more than 40000 values')
+})
+
+test('what stands in texts counts for nothing', () => {
+  const text = `${'['.repeat(100)}"\\${','.repeat(200_000)}\\"`
+  expect(refuse(JSON.stringify({ [text]: text }))).not.toThrow()
+  expect(refuse('"never closed [[[[')).not.toThrow()
+  expect(refuse(`["\\\\",${nested(32)}]`)).toThrow('nested deeper')
+})
+
+test('a text of escaped quotes costs no more than other JSON of its length', () => {
+  const leastMs = (bytes: Buffer) => {
+    const times = Array.from({ length: 5 }, () => {
+      const begun = process.threadCpuUsage()
+      expect(oddShapeOf(bytes, { maxDepth: 32, maxValues: Number.POSITIVE_INFINITY })).toBeNull()
+      const { user, system } = process.threadCpuUsage(begun)
+      return (user + system) / 1000
+    })
+    return Math.min(...times)
+  }
+  const count = 2 ** 21
+  const quotes = Buffer.from(`"${'\\"'.repeat(count)}"`)
+  const numbers = Buffer.from(`[${'1,'.repeat(count)}1]`)
+  expect(leastMs(quotes)).toBeLessThan(leastMs(numbers))
+})
+
+test('sees the depth that a parser sees', () => {
+  const wraps = fc.array(fc.constantFrom('array', 'object'), { minLength: 26, maxLength: 38 })
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 3 }), wraps, (value, around) => {
+      const wrapped = around.reduce<unknown>((inner, kind) => (kind === 'array' ? [inner] : { '["': inner }), value)
+      const json = JSON.stringify(wrapped, null, around.length % 3)
+      if (depthOf(wrapped) > 32) expect(refuse(json)).toThrow()
+      else expect(refuse(json)).not.toThrow()
+    }),
+    { numRuns: 300 },
+  )
+})
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+}

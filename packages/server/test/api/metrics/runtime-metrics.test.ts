@@ -1,0 +1,115 @@
+import { FakeEngine } from '@holt/engine/fake'
+import { expect, test, vi } from 'vitest'
+import { skippingClock } from '../../support/skipping-clock.ts'
+import { startTestServer } from '../../support/start-test-server.ts'
+
+const path = '/v1/agents/runtime'
+const patience = { timeout: 10_000 }
+
+test('a runtime tells what it takes, what it may take, and nothing of the past that nobody saw', async () => {
+  const { ask, makeRuntime, engine, gateway } = await startTestServer()
+  const id = await makeRuntime({ network_policy: { allow: [{ host: 'api.example.com' }] } })
+  engine.use(id, { cpuUsec: 1_500_000, memoryBytes: 70 * 2 ** 20, diskBytes: 4096 })
+  const egress = gateway.of(id)
+  if (egress === null) throw new Error('it has no way out')
+  egress.traffic = { sent: 12, received: 3400 }
+  const { status, json } = await ask('GET', `${path}/${id}/metrics`)
+  expect(status).toBe(200)
+  expect(json).toMatchObject({
+    runtime_id: id,
+    state: 'running',
+    limits: { cpu: 1, memory_bytes: 2 ** 30, disk_bytes: 4 * 2 ** 30 },
+    now: {
+      cpu: { used_usec: 1_500_000 },
+      memory: { used_bytes: 70 * 2 ** 20 },
+      disk: { used_bytes: 4096 },
+      processes: 1,
+      network: { sent_bytes: 12, received_bytes: 3400 },
+    },
+    samples: [],
+  })
+})
+
+test('the rate is that of the time between two readings', async () => {
+  const clock = skippingClock()
+  const { ask, makeRuntime, engine } = await startTestServer(clock)
+  const id = await makeRuntime()
+  const rate = async () => (await ask('GET', `${path}/${id}/metrics`)).json.now.cpu.rate
+  engine.use(id, { cpuUsec: 1_000_000 })
+  await rate()
+  clock.skip(4_000)
+  engine.use(id, { cpuUsec: 3_000_000 })
+  expect(await rate()).toBeCloseTo(0.5, 1)
+})
+
+test('a window has what was seen at each look', async () => {
+  const { makeRuntime, engine, restart } = await startTestServer()
+  const id = await makeRuntime()
+  engine.use(id, { memoryBytes: 5_000_000 })
+  // A new process looks at once.
+  const { ask } = await restart()
+  const samples = async () => (await ask('GET', `${path}/${id}/metrics?window_secs=60&step_secs=20`)).json.samples
+  await expect.poll(samples, patience).toHaveLength(1)
+  expect(await samples()).toEqual([
+    expect.objectContaining({ memory: { used_bytes: 5_000_000 }, processes: null, cpu: { used_usec: 0, rate: null } }),
+  ])
+})
+
+test('one that cannot be read keeps no other from being looked at', async () => {
+  const engine = new FakeEngine()
+  const before = await startTestServer({ engine })
+  const ids = [await before.makeRuntime(), await before.makeRuntime(), await before.makeRuntime()]
+  const usage = engine.ability('usage')
+  if (usage === null) throw new Error('the engine accounts for nothing')
+  const read = usage.read.bind(usage)
+  let broken: string | null = null
+  vi.spyOn(usage, 'read').mockImplementation((id) => {
+    broken ??= id // The first that is looked at.
+    return id === broken ? Promise.reject(new Error('EIO: i/o error, statfs')) : read(id)
+  })
+  const { ask, logged } = await before.restart()
+  await expect.poll(() => broken, patience).not.toBeNull()
+  for (const id of ids.filter((each) => each !== broken)) {
+    const samples = async () => (await ask('GET', `${path}/${id}/metrics?window_secs=60`)).json.samples
+    await expect.poll(samples, patience).toHaveLength(1)
+  }
+  expect(logged).toContainEqual(expect.objectContaining({ facts: expect.objectContaining({ runtime_id: broken }) }))
+})
+
+test('one that stands still is read, and goes on standing still', async () => {
+  const { ask, makeRuntime, engine } = await startTestServer()
+  const [gvisor, container] = [await makeRuntime(), await makeRuntime({ isolation: 'container' })]
+  for (const id of [gvisor, container]) await engine.ability('freezer')?.freeze(id)
+  const processes = async (id: string) => (await ask('GET', `${path}/${id}/metrics`)).json.now.processes
+  expect(await processes(container)).toBe(1)
+  expect((await engine.inspect(container))?.frozen).toBe(true)
+  expect((await engine.inspect(gvisor))?.frozen).toBe(true)
+})
+
+test('one that is paused takes nothing, and stays paused', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const id = await makeRuntime()
+  await ask('POST', `${path}/${id}/pause`)
+  const { status, json } = await ask('GET', `${path}/${id}/metrics?window_secs=60`)
+  expect([status, json.state, json.now]).toEqual([200, 'paused', null])
+  expect((await ask('GET', `${path}/${id}`)).json.state).toBe('paused')
+})
+
+test('one that has ended has none, and a host that does not account says so', async () => {
+  const engine = new FakeEngine()
+  const { ask, makeRuntime } = await startTestServer({ engine })
+  const id = await makeRuntime()
+  const ability = engine.ability.bind(engine)
+  engine.ability = (name) => (name === 'usage' ? null : ability(name))
+  expect((await ask('GET', `${path}/${id}/metrics`)).json.error.code).toBe('not_supported_here')
+  await ask('DELETE', `${path}/${id}`)
+  expect((await ask('GET', `${path}/${id}/metrics`)).json.error.code).toBe('runtime_terminated')
+})
+
+test.each(['window_secs=3601', 'window_secs=-1', 'step_secs=15', 'step_secs=0', 'step=10'])(
+  'the query %s is refused',
+  async (query) => {
+    const { ask, makeRuntime } = await startTestServer()
+    expect((await ask('GET', `${path}/${await makeRuntime()}/metrics?${query}`)).status).toBe(400)
+  },
+)

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { Turns } from '../../../src/foundation/async/turns.ts'
+
+test('so many run at a time, in the order in which they came, and one that fails makes room', async () => {
+  const turns = new Turns(2)
+  const doors = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  const begun: number[] = []
+  let inside = 0
+  let most = 0
+  const works = doors.map((door, index) =>
+    turns.run(async () => {
+      begun.push(index)
+      most = Math.max(most, ++inside)
+      await door.promise.finally(() => {
+        inside -= 1
+      })
+      return index
+    }),
+  )
+  doors[0]?.reject(new Error('no'))
+  await expect(works[0]).rejects.toThrow('no')
+  for (const door of doors.slice(1)) door.resolve()
+  expect(await Promise.all(works.slice(1))).toEqual([1, 2, 3, 4])
+  expect(begun).toEqual([0, 1, 2, 3, 4])
+  expect(most).toBe(2)
+})
+
+test('there is a turn again when all have ended', async () => {
+  const turns = new Turns(1)
+  await Promise.all([1, 2, 3].map((value) => turns.run(async () => value)))
+  expect(await turns.run(async () => 'again')).toBe('again')
+})

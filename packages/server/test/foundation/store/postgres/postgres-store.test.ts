@@ -1,0 +1,250 @@
+import { makeId } from '@holt/protocol'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Queries, Store } from '../../../../src/foundation/store/open-store.ts'
+import { openPostgresStore } from '../../../../src/foundation/store/postgres/postgres-store.ts'
+import { migratePostgres } from '../../../../src/foundation/store/postgres/schema.ts'
+import { Session } from '../../../../src/foundation/store/postgres/session.ts'
+import { ensureDefaultProject } from '../../../../src/tenancy/keys/bootstrap.ts'
+import { ask, type Cluster, hasPostgres, startCluster } from '../../../support/postgres-cluster.ts'
+import { type Break, startProxy } from '../../../support/postgres-proxy.ts'
+
+let cluster: Cluster
+let databases = 0
+
+/** A database of its own for each test. */
+async function newDatabase(): Promise<string> {
+  databases += 1
+  await cluster.run(`CREATE DATABASE d${databases}`)
+  return `d${databases}`
+}
+
+/** A store, and what it was told of others who took the database. */
+async function open(url: string): Promise<{ store: Store; taken: Error[] }> {
+  const taken: Error[] = []
+  const store = await openPostgresStore({ url, onTaken: (error) => void taken.push(error) })
+  onTestFinished(() => store.close())
+  return { store, taken }
+}
+
+/** Writes one event that is known by a text, and answers it. */
+async function write(changes: Queries, projectId: string, text: string): Promise<string> {
+  const row = { event_id: makeId('event'), project_id: projectId, type: 'x', subject_id: text, data_json: '{}', at: 1 }
+  await changes.insertInto('events').values(row).execute()
+  return text
+}
+
+async function written({ db }: Store): Promise<readonly string[]> {
+  const rows = await db.selectFrom('events').select('subject_id').orderBy('seq').execute()
+  return rows.map(({ subject_id }) => subject_id)
+}
+
+describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
+  beforeAll(async () => {
+    cluster = await startCluster({ durable: true })
+  })
+  afterAll(() => cluster[Symbol.asyncDispose]())
+
+  test('is made once, and opened again with what it has', async () => {
+    const url = cluster.url(await newDatabase())
+    const first = await openPostgresStore({ url, onTaken: () => undefined })
+    const projectId = await ensureDefaultProject(first, 1)
+    await first.close()
+    const { store } = await open(url)
+    expect(await ensureDefaultProject(store, 2)).toBe(projectId)
+  })
+
+  test('what one change reads holds until it ends, however many are made at once', async () => {
+    const { store } = await open(cluster.url(await newDatabase()))
+    const projectId = await ensureDefaultProject(store, 1)
+    const limit = 10
+    const made = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        store.change(async (changes) => {
+          const { n } = await changes
+            .selectFrom('events')
+            .select(({ fn }) => fn.countAll<number>().as('n'))
+            .executeTakeFirstOrThrow()
+          if (n >= limit) return false
+          await write(changes, projectId, String(index))
+          return true
+        }),
+      ),
+    )
+    expect(made.filter((is) => is)).toHaveLength(limit)
+    expect(await written(store)).toHaveLength(limit)
+  })
+
+  test('a read can never write', async () => {
+    const { store } = await open(cluster.url(await newDatabase()))
+    const writing = sql`SELECT set_config('x.y', 'z', false), nextval('events_seq_seq')`.execute(store.db)
+    await expect(writing).rejects.toThrow('read-only')
+  })
+
+  test('a second daemon is refused, and taken in when the first has ended', async () => {
+    const url = cluster.url(await newDatabase())
+    const first = await openPostgresStore({ url, onTaken: () => undefined })
+    await expect(open(url)).rejects.toThrow('another holtd uses this database')
+    await first.close()
+    await open(url)
+  })
+
+  test('a database of a newer service is refused, not changed', async () => {
+    const url = cluster.url(await newDatabase())
+    await (await openPostgresStore({ url, onTaken: () => undefined })).close()
+    await ask(url, 'INSERT INTO migrations VALUES (99, 0)')
+    await expect(open(url)).rejects.toThrow('newer')
+    // The refusal has let go of it.
+    await ask(url, 'DELETE FROM migrations WHERE version = 99')
+    await open(url)
+  })
+
+  test('a migration takes as long as it takes, and a statement of a change does not', async () => {
+    const url = cluster.url(await newDatabase())
+    const session = await Session.open(url, 'test')
+    await migratePostgres(session, 6)
+    await session.script(`
+      CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN NEW; END';
+      CREATE TRIGGER slow BEFORE UPDATE ON events FOR EACH ROW EXECUTE FUNCTION sleep();
+      INSERT INTO projects (project_id, name, created_at, updated_at) VALUES ('pr1', 'one', 1, 1);
+      INSERT INTO events (event_id, project_id, type, subject_id, data_json, at) VALUES ('ev1', 'pr1', 'x', 's', '{}', 1)`)
+    await session.close()
+    const store = await openPostgresStore({ url, onTaken: () => undefined, statementMs: 300 })
+    onTestFinished(() => store.close())
+    expect(await store.db.selectFrom('events').select('cursor').execute()).toEqual([{ cursor: 1 }])
+    const slow = store.change((changes) => changes.updateTable('events').set({ at: 2 }).execute())
+    await expect(slow).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('who has lost the database to another daemon writes nothing more, and is told', async () => {
+    const url = cluster.url(await newDatabase())
+    const { store, taken } = await open(url)
+    const projectId = await ensureDefaultProject(store, 1)
+    await ask(url, "UPDATE holt_writer SET daemon = 'another'")
+    await expect(store.change((changes) => write(changes, projectId, 'late'))).rejects.toThrow('another holtd')
+    await expect(write(store.db, projectId, 'late')).rejects.toThrow('another holtd')
+    expect(await ask(url, 'SELECT * FROM events')).toEqual([])
+    expect(taken).toHaveLength(1)
+  })
+
+  test.each([
+    ['a change', 'unsent'],
+    ['a change', 'unanswered'],
+    ['a statement by itself', 'unsent'],
+    ['a statement by itself', 'unanswered'],
+  ] as const)('%s whose commit is %s when the connection breaks is made exactly once', async (what, where: Break) => {
+    const database = await newDatabase()
+    await using proxy = await startProxy(cluster.url(database))
+    const { store, taken } = await open(proxy.url(database))
+    const projectId = await ensureDefaultProject(store, 1)
+    proxy.breakAt('COMMIT', where)
+    if (what === 'a change') await store.change((changes) => write(changes, projectId, 'one'))
+    else await write(store.db, projectId, 'one')
+    await store.change((changes) => write(changes, projectId, 'two'))
+    expect(await written(store)).toEqual(['one', 'two'])
+    expect(taken).toEqual([])
+  })
+
+  test.each(['BEGIN', 'insert into', 'select'])('a break at %s is not seen by who asked', async (text) => {
+    const database = await newDatabase()
+    await using proxy = await startProxy(cluster.url(database))
+    const { store } = await open(proxy.url(database))
+    const projectId = await ensureDefaultProject(store, 1)
+    for (const where of ['unsent', 'unanswered'] as const) {
+      proxy.breakAt(text, where)
+      await store.change((changes) => write(changes, projectId, where))
+      expect(await written(store)).toContain(where)
+    }
+    expect(await written(store)).toEqual(['unsent', 'unanswered'])
+  })
+
+  test('a session that the server still believes in does not keep the daemon out of its own database', async () => {
+    const database = await newDatabase()
+    await using proxy = await startProxy(cluster.url(database))
+    const { store, taken } = await open(proxy.url(database))
+    const projectId = await ensureDefaultProject(store, 1)
+    proxy.abandon()
+    await expect.poll(() => store.change((changes) => write(changes, projectId, 'on')).catch(() => null)).toBe('on')
+    expect(taken).toEqual([])
+  })
+
+  test('while the server is away requests are told so, and it goes on when the server is back', async () => {
+    const { store } = await open(cluster.url(await newDatabase()))
+    const projectId = await ensureDefaultProject(store, 1)
+    await cluster.stop()
+    const refused = { code: 'unavailable', message: 'The database of the service cannot be reached.' }
+    await expect(store.change((changes) => write(changes, projectId, 'no'))).rejects.toMatchObject(refused)
+    await expect(written(store)).rejects.toMatchObject(refused)
+    await cluster.start()
+    await expect
+      .poll(() => store.change((changes) => write(changes, projectId, 'yes')).catch(() => null), { timeout: 10_000 })
+      .toBe('yes')
+    expect(await written(store)).toEqual(['yes'])
+  })
+
+  test('while the server is away those who come together are refused together', async () => {
+    const { store } = await open(cluster.url(await newDatabase()))
+    const projectId = await ensureDefaultProject(store, 1)
+    await cluster.stop()
+    const refused = async (count: number) => {
+      const since = performance.now()
+      const changes = Array.from({ length: count }, () => store.change((changes) => write(changes, projectId, 'no')))
+      for (const { status } of await Promise.allSettled(changes)) expect(status).toBe('rejected')
+      return performance.now() - since
+    }
+    const alone = await refused(1)
+    expect(await refused(6)).toBeLessThan(3 * alone)
+    await cluster.start()
+  })
+
+  test('what was answered is there after the server was killed under load, and what was refused is not', async () => {
+    const { store } = await open(cluster.url(await newDatabase()))
+    const projectId = await ensureDefaultProject(store, 1)
+    const [answered, refused] = [new Set<string>(), new Set<string>()]
+    let going = true
+    const client = async (name: number) => {
+      for (let count = 0; going; count += 1) {
+        const text = `${name}-${count}`
+        const outcome = store.change((changes) => write(changes, projectId, text))
+        await outcome.then(
+          () => answered.add(text),
+          () => refused.add(text),
+        )
+      }
+    }
+    const clients = Array.from({ length: 8 }, (_, name) => client(name))
+    for (let round = 0; round < 3; round += 1) {
+      const before = answered.size
+      await expect.poll(() => answered.size, { timeout: 20_000 }).toBeGreaterThan(before + 20)
+      await cluster.kill()
+      await cluster.start()
+    }
+    going = false
+    await Promise.all(clients)
+    expect([...(await written(store))].toSorted()).toEqual([...answered].toSorted())
+    expect((await written(store)).filter((text) => refused.has(text))).toEqual([])
+  })
+
+  test('an error of the database tells nothing of the row', async () => {
+    const { store } = await open(cluster.url(await newDatabase()))
+    const wrong = { runtime_id: 'rt1', project_id: 'none', name: 'hunter22', state: null } as never
+    const failure = await store.db
+      .insertInto('runtimes')
+      .values(wrong)
+      .execute()
+      .catch((error: unknown) => error as Error)
+    expect(failure).toMatchObject({ sqlstate: '23502' })
+    expect(
+      JSON.stringify({ ...(failure as object), text: String(failure), stack: (failure as Error).stack }),
+    ).not.toContain('hunter22')
+  })
+
+  test.each(['postgres://holt:hunter22@127.0.0.1:1/x', 'postgres://holt:hunter22@localhost/none?host=/nowhere'])(
+    'a database that cannot be reached is an error without its password: %s',
+    async (url) => {
+      const failure = await openPostgresStore({ url, onTaken: () => undefined }).catch((error: Error) => error)
+      expect(failure).toBeInstanceOf(Error)
+      expect(JSON.stringify([failure, String(failure), (failure as Error).stack])).not.toContain('hunter22')
+    },
+  )
+})

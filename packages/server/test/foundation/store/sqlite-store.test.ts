@@ -1,0 +1,120 @@
+import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { makeId } from '@holt/protocol'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { isDiskFull } from '../../../src/foundation/store/disk-full.ts'
+import { openSqliteStore } from '../../../src/foundation/store/sqlite-store.ts'
+import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
+
+async function place(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-store-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return join(dir, 'holt.db')
+}
+
+const event = (project_id: string) => ({
+  event_id: makeId('event'),
+  project_id,
+  type: 'x',
+  subject_id: 's',
+  data_json: '{}',
+  at: 1,
+})
+
+test('is durable, private, and opened again without a second migration', async () => {
+  const path = await place()
+  const first = openSqliteStore(path)
+  const project = await ensureDefaultProject(first, 1)
+  await first.close()
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  const second = openSqliteStore(path)
+  expect(await ensureDefaultProject(second, 2)).toBe(project)
+  await second.close()
+  const database = new DatabaseSync(path)
+  expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  database.close()
+})
+
+test('a database of a newer service is refused, not changed', async () => {
+  const path = await place()
+  await openSqliteStore(path).close()
+  const database = new DatabaseSync(path)
+  database.exec('INSERT INTO migrations VALUES (99, 0)')
+  database.close()
+  expect(() => openSqliteStore(path)).toThrow('newer')
+})
+
+test('a change that finds the disk full says so, leaves nothing, and the next one can be made', async () => {
+  const path = await place()
+  const store = openSqliteStore(path)
+  const project = await ensureDefaultProject(store, 1)
+  const { rows } = await sql<{ page_count: number }>`PRAGMA page_count`.execute(store.db)
+  await sql`PRAGMA max_page_count = ${sql.raw(String((rows[0]?.page_count ?? 0) + 2))}`.execute(store.db)
+  const big = { ...event(project), data_json: JSON.stringify('x'.repeat(100_000)) }
+  const writing = store.change(async (changes) => {
+    await changes.insertInto('events').values(event(project)).execute()
+    await changes.insertInto('events').values(big).execute()
+  })
+  const failure = await writing.catch((error: unknown) => error)
+  expect(isDiskFull(failure)).toBe(true)
+  expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([])
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
+  await store.close()
+})
+
+test('a statement by itself is synced by SQLite, also after a transaction, whether that was committed, rolled back, or never begun', async () => {
+  const store = openSqliteStore(await place())
+  const project = await ensureDefaultProject(store, 1)
+  const synchronous = async () => {
+    const { rows } = await sql<{ synchronous: number }>`PRAGMA synchronous`.execute(store.db)
+    return rows[0]?.synchronous
+  }
+  const full = 2
+  expect(await synchronous()).toBe(full)
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  expect(await synchronous()).toBe(full)
+  await store.change(() => Promise.reject(new Error('no'))).catch(() => undefined)
+  expect(await synchronous()).toBe(full)
+  await store.close()
+})
+
+test('no change is acknowledged once the disk has failed to sync, also one that waits for no disk', async () => {
+  const failures: Error[] = []
+  let failing = false
+  const sync = async () => {
+    if (!failing) return
+    failing = false // As Linux does, which tells of a failed write once.
+    throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' })
+  }
+  const store = openSqliteStore(await place(), { sync, onFailed: (error) => void failures.push(error) })
+  const project = await ensureDefaultProject(store, 1)
+  const change = (options?: { durable: 'now' | 'later' }) =>
+    store.change((changes) => changes.insertInto('events').values(event(project)).execute(), options)
+  await change()
+  failing = true
+  await expect(change()).rejects.toThrow('did not take')
+  await expect(change()).rejects.toThrow('did not take')
+  await expect(change({ durable: 'later' })).rejects.toThrow('did not take')
+  await expect(store.settled()).rejects.toThrow('did not take')
+  expect(failures).toHaveLength(1)
+  await expect(store.close()).rejects.toThrow('did not take')
+})
+
+test('a start writes the log of a process that was killed into the database, and trusts it no further', async () => {
+  const [path, copy, alone] = [await place(), await place(), await place()]
+  const killed = openSqliteStore(path)
+  const project = await ensureDefaultProject(killed, 1)
+  for (const suffix of ['', '-wal']) await copyFile(`${path}${suffix}`, `${copy}${suffix}`)
+  await killed.close()
+
+  const store = openSqliteStore(copy)
+  await copyFile(copy, alone)
+  await store.close()
+  const found = openSqliteStore(alone)
+  expect(await found.db.selectFrom('projects').select('project_id').execute()).toContainEqual({ project_id: project })
+  await found.close()
+})

@@ -1,0 +1,74 @@
+import { makeId } from '@holt/protocol'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decodeCursor, encodeCursor, seqBefore } from '../../../src/foundation/store/page-cursor.ts'
+import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
+import { openTestStore } from '../../support/test-store.ts'
+
+const event = (project_id: string) => ({
+  event_id: makeId('event'),
+  project_id,
+  type: 'x',
+  subject_id: 's',
+  data_json: '{}',
+  at: 1,
+})
+
+test('a change that throws leaves nothing, and the next one works', async () => {
+  const store = await openTestStore()
+  const project = await ensureDefaultProject(store, 1)
+  const failing = store.change(async (changes) => {
+    await changes.insertInto('events').values(event(project)).execute()
+    throw new Error('no')
+  })
+  await expect(failing).rejects.toThrow('no')
+  expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([])
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
+  await store.close()
+})
+
+test('changes at once do not mix', async () => {
+  const store = await openTestStore()
+  const project = await ensureDefaultProject(store, 1)
+  const changes = Array.from({ length: 20 }, (_, index) =>
+    store
+      .change(async (inner) => {
+        await inner.insertInto('events').values(event(project)).execute()
+        await new Promise((resolve) => setImmediate(resolve))
+        if (index % 2 === 0) throw new Error('no')
+      })
+      .catch(() => {}),
+  )
+  await Promise.all(changes)
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(10)
+  await store.close()
+})
+
+test('a row of a project that does not exist is refused', async () => {
+  const store = await openTestStore()
+  await expect(store.db.insertInto('events').values(event('prnone')).execute()).rejects.toThrow(/foreign key/i)
+  await store.close()
+})
+
+test('a cursor is read back, and nothing else is a cursor', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      expect(decodeCursor(encodeCursor(text.toWellFormed()))).toBe(text.toWellFormed())
+    }),
+  )
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(() => seqBefore(text)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+    }),
+  )
+})
+
+test('a change that is to be durable later is seen at once, and settles', async () => {
+  const store = await openTestStore()
+  const project = await ensureDefaultProject(store, 1)
+  await store.change((changes) => changes.insertInto('events').values(event(project)).execute(), { durable: 'later' })
+  expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
+  await store.settled()
+  await store.close()
+})

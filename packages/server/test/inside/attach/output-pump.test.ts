@@ -1,0 +1,58 @@
+import type { GuestClient } from '@holt/engine'
+import { expect, test } from 'vitest'
+import { OutputPump } from '../../../src/inside/attach/output-pump.ts'
+
+/** A pump of a command that says nothing, and how its output was asked for. */
+function runPump() {
+  const gone = new AbortController()
+  const asked: boolean[] = []
+  const guest = {
+    readOutput: (_id: string, { hold }: { hold: boolean }, signal: AbortSignal) => {
+      asked.push(hold)
+      return Promise.resolve({
+        [Symbol.asyncIterator]: () => ({
+          next: () =>
+            new Promise((_, reject) => {
+              if (signal.aborted) reject(signal.reason)
+              signal.addEventListener('abort', () => reject(signal.reason))
+            }),
+        }),
+      })
+    },
+  } as unknown as GuestClient
+  const pump = new OutputPump({
+    guest,
+    commandId: 'cm',
+    cursor: 0,
+    windowBytes: null,
+    gone: gone.signal,
+    comeback: { after: () => Promise.reject(new Error('it was no change of how it reads')) } as never,
+    send: async () => {},
+  })
+  return { pump, asked, gone, ended: pump.run() }
+}
+
+test('a command hears at once that it has to wait for its reader', async () => {
+  const { pump, asked, gone, ended } = runPump()
+  pump.hold(true)
+  await new Promise(setImmediate)
+  expect(asked).toEqual([false, true])
+  gone.abort(new Error('the end'))
+  await expect(ended).rejects.toThrow('the end')
+})
+
+test('however often that changes it hears of it now and then, and last how it is', async () => {
+  const { pump, asked, gone, ended } = runPump()
+  for (let change = 0; change < 1000; change++) {
+    pump.hold(change % 2 === 0)
+    await new Promise(setImmediate)
+  }
+  const some = asked.length
+  pump.hold(true)
+  await expect.poll(() => asked.at(-1)).toBe(true)
+  expect(some).toBeLessThan(500)
+  pump.hold(false)
+  await expect.poll(() => asked.at(-1)).toBe(false)
+  gone.abort(new Error('the end'))
+  await expect(ended).rejects.toThrow('the end')
+})

@@ -1,0 +1,57 @@
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { WebSocket } from 'ws'
+import { watchPeer } from '../../../src/inside/attach/watch-peer.ts'
+
+/** A connection as far as it is watched. */
+class Peer extends EventEmitter {
+  isPaused = false
+  readonly ping = vi.fn()
+}
+
+function watch() {
+  const peer = new Peer()
+  const lost = vi.fn()
+  watchPeer(peer as unknown as WebSocket, lost, 1_000)
+  return { peer, lost }
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
+afterEach(() => void vi.useRealTimers())
+
+test('a peer that answers, or says anything at all, is kept', async () => {
+  const { peer, lost } = watch()
+  for (const sign of ['pong', 'message', 'ping']) {
+    await vi.advanceTimersByTimeAsync(1_000)
+    peer.emit(sign)
+  }
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([lost.mock.calls.length, peer.ping.mock.calls.length]).toEqual([0, 4])
+})
+
+test('one that says nothing from one question to the next is lost', async () => {
+  const { lost } = watch()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lost).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lost).toHaveBeenCalled()
+})
+
+test('one that cannot be heard is not taken for lost', async () => {
+  const { peer, lost } = watch()
+  peer.isPaused = true
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(lost).not.toHaveBeenCalled()
+  peer.isPaused = false
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lost).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lost).toHaveBeenCalled()
+})
+
+test('nobody is asked after the end', async () => {
+  const { peer, lost } = watch()
+  peer.emit('close')
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect([lost.mock.calls.length, peer.ping.mock.calls.length]).toEqual([0, 0])
+})

@@ -1,0 +1,26 @@
+import { EngineError } from '@holt/engine'
+import { FakeEngine } from '@holt/engine/fake'
+import { expect, test } from 'vitest'
+import { Comeback } from '../../../src/runtimes/links/come-back.ts'
+import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
+import type { Service } from '../../../src/service.ts'
+import { openTestStore } from '../../support/test-store.ts'
+
+test('breaks are forgiven where the runtime was away, and are bounded where it was not', async () => {
+  const store = await openTestStore()
+  const service = { engine: new FakeEngine(), store, monotonic: () => 1 } as unknown as Service
+  const links = new RuntimeLinks(() => service)
+  const ref = { projectId: 'pr1', runtimeId: 'rt1' }
+  const comeback = new Comeback({ ...service, links }, { ref, signal: AbortSignal.timeout(10_000) })
+  const broken = new EngineError('unavailable', 'the connection broke')
+  // There is no row: who got so far as to look for it was not refused.
+  const goesOn = { code: 'runtime_not_found' }
+  for (let round = 0; round < 20; round += 1) {
+    links.gate('rt1').setAway()
+    links.gate('rt1').setBack()
+    await expect(comeback.after(broken)).rejects.toMatchObject(goesOn)
+  }
+  for (let round = 0; round < 4; round += 1) await expect(comeback.after(broken)).rejects.toMatchObject(goesOn)
+  await expect(comeback.after(broken)).rejects.toBe(broken)
+  await store.close()
+})

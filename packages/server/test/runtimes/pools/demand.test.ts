@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { Demand } from '../../../src/runtimes/pools/demand.ts'
+
+const minute = 60_000
+
+/** The demand after claims at these times, in milliseconds. */
+function after(...claims: number[]): Demand {
+  const demand = new Demand()
+  for (const at of claims) demand.note(at)
+  return demand
+}
+
+describe('demand', () => {
+  test('is nothing before the first claim', () => {
+    expect(new Demand().wanted(0)).toBe(0)
+  })
+
+  test('is the greatest burst with some to spare', () => {
+    expect(after(...Array.from({ length: 40 }, (_, index) => index * 10)).wanted(1000)).toBe(50)
+  })
+
+  test('counts claims that are far apart as one each', () => {
+    expect(after(0, minute, 2 * minute, 3 * minute).wanted(3 * minute)).toBe(2)
+  })
+
+  test('decays, and ends', () => {
+    const demand = after(0, 0, 0, 0)
+    const sizes = [0, 5, 10, 15, 20].map((minutes) => demand.wanted(minutes * minute))
+    expect(sizes).toEqual([5, 3, 2, 1, 0])
+  })
+
+  test('is not lowered by a smaller burst after a greater one', () => {
+    const demand = after(0, 0, 0, 0, 0, 0, 0, 0)
+    demand.note(minute)
+    expect(demand.wanted(minute)).toBeGreaterThan(8)
+  })
+
+  test('stands a clock that is set back', () => {
+    const demand = after(10 * minute, 10 * minute)
+    expect(demand.wanted(0)).toBe(3)
+  })
+})

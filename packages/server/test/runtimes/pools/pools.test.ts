@@ -1,0 +1,373 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Abilities, EngineError, GuestClient } from '@holt/engine'
+import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { describe, expect, test } from 'vitest'
+import { startPooledServer } from '../../support/pooled-server.ts'
+
+const path = '/v1/agents/runtime'
+const signal = () => AbortSignal.timeout(5000)
+
+/** An engine that fails where `fails` says so. */
+function failingEngine(fails: (verb: Parameters<NonNullable<FakeEngineOptions['before']>>[0], id: string) => boolean) {
+  return new FakeEngine({
+    before: (verb, id) => {
+      if (fails(verb, id)) throw new EngineError('failed', `it does not ${verb}`)
+    },
+  })
+}
+
+describe('a pool', () => {
+  test('fills to its floor with runtimes that stand still and are nobody’s', async () => {
+    const { filled, engine, ask } = await startPooledServer({ floor: 3 })
+    for (const id of await filled(3)) {
+      expect(await engine.inspect(id)).toMatchObject({ state: 'running', frozen: true, restored: true })
+      expect(engine.guest(id)?.identity).toBeNull()
+      expect((await ask('GET', `${path}/${id}`)).status).toBe(404)
+    }
+    expect((await ask('GET', path)).json.data).toEqual([])
+  })
+
+  test('gives a create the runtime that has waited longest, and fills again', async () => {
+    const { filled, makeRuntime, engine, waiting, metric, ask } = await startPooledServer()
+    const [oldest = '', next = ''] = await filled(2)
+    expect(await makeRuntime()).toBe(oldest)
+    expect((await ask('GET', `${path}/${oldest}`)).json).toMatchObject({ state: 'running', isolation: 'gvisor' })
+    expect(await engine.inspect(oldest)).toMatchObject({ frozen: false })
+    expect(engine.guest(oldest)?.identity).toMatchObject({ runtime_id: oldest })
+    await filled(2)
+    expect(await waiting()).toContain(next)
+    expect(await waiting()).not.toContain(oldest)
+    expect(await metric('holt_pool_hits_total', { template: 'base-small', isolation: 'gvisor' })).toBe(1)
+    expect(await metric('holt_runtime_create_seconds_count', { source: 'pool' })).toBe(1)
+  })
+
+  test('serves a burst from what waits, makes the rest, and is larger after it', async () => {
+    const { filled, makeRuntime, metric } = await startPooledServer()
+    const pooled = await filled(2)
+    const made = await Promise.all(Array.from({ length: 6 }, () => makeRuntime()))
+    expect(new Set(made).size).toBe(6)
+    expect(made.filter((id) => pooled.includes(id))).toHaveLength(2)
+    await filled(8)
+    const hits = await metric('holt_pool_hits_total')
+    expect(hits + (await metric('holt_pool_misses_total'))).toBe(6)
+  })
+
+  test('comes to be where somebody wants another template or class', async () => {
+    const { makeRuntime, filled, metric, engine, waiting } = await startPooledServer({ floor: 0 })
+    await makeRuntime({ template: 'base-medium' })
+    const [medium = ''] = await filled(2, 'base-medium')
+    expect(await makeRuntime({ template: 'base-medium' })).toBe(medium)
+    await makeRuntime({ isolation: 'container' })
+    const [container = ''] = await filled(2)
+    expect(await engine.inspect(container)).toMatchObject({ spec: { isolation: 'container' }, restored: false })
+    expect(await makeRuntime({ isolation: 'container' })).toBe(container)
+    expect(await metric('holt_pool_hits_total', { template: 'base-medium' })).toBe(1)
+    expect(await metric('holt_pool_hits_total', { isolation: 'container' })).toBe(1)
+    expect(await waiting('base-large')).toEqual([])
+  })
+
+  test('has nothing for another size', async () => {
+    const { filled, makeRuntime, waiting, metric } = await startPooledServer()
+    const pooled = await filled(2)
+    expect(pooled).not.toContain(await makeRuntime({ cpu: 2 }))
+    expect(pooled).not.toContain(await makeRuntime({ memory: '3GiB' }))
+    expect(await waiting()).toEqual(pooled)
+    expect(await metric('holt_pool_misses_total')).toBe(0)
+  })
+
+  test('has nothing for a larger disk on a host that cannot make one larger', async () => {
+    const engine = new FakeEngine()
+    const ability = engine.ability.bind(engine)
+    engine.ability = ((name: keyof Abilities) => {
+      const found = ability(name)
+      return name === 'disks' ? { ...found, canGrow: false } : found
+    }) as typeof ability
+    const { filled, makeRuntime, waiting } = await startPooledServer({ engine })
+    const pooled = await filled(2)
+    expect(pooled).not.toContain(await makeRuntime({ disk: '20GiB' }))
+    expect(await waiting()).toEqual(pooled)
+  })
+
+  test('is off with a ceiling of 0', async () => {
+    const { makeRuntime, metric, waiting } = await startPooledServer({ floor: 2, ceiling: 0 })
+    await makeRuntime()
+    expect(await waiting()).toEqual([])
+    expect(await metric('holt_pool_misses_total')).toBe(0)
+  })
+})
+
+describe('a claim', () => {
+  test('applies all that a create says', async () => {
+    const { filled, ask, engine } = await startPooledServer()
+    const [oldest] = await filled(2)
+    const json = {
+      name: 'worker',
+      env: { COLOUR: 'blue' },
+      metadata: { team: 'red' },
+      disk: '20GiB',
+      timeout_secs: 600,
+      on_timeout: 'terminate',
+      network_policy: { allow: [{ host: 'example.com', ports: [443] }] },
+    }
+    const { status, json: made } = await ask('POST', path, { json })
+    expect(status).toBe(201)
+    expect(made).toMatchObject({
+      runtime_id: oldest,
+      name: 'worker',
+      env: { COLOUR: 'blue' },
+      metadata: { team: 'red' },
+      disk_mib: 20 * 1024,
+      timeout_secs: 600,
+      on_timeout: 'terminate',
+      network_policy: { type: 'inline' },
+    })
+    const guest = engine.guest(made.runtime_id)
+    expect(guest?.identity?.env).toMatchObject({ COLOUR: 'blue', FROM_TEMPLATE: 'yes' })
+    expect(guest?.network).not.toBeNull()
+    expect((await engine.inspect(made.runtime_id))?.spec.diskMiB).toBe(20 * 1024)
+  })
+
+  test('of a larger disk takes nobody out of the pool where no disk grows', async () => {
+    const { filled, ask, engine, waiting } = await startPooledServer({ engine: new FakeEngine({ canGrow: false }) })
+    const before = await filled(2)
+    const { status, json: made } = await ask('POST', path, { json: { disk: '20GiB' } })
+    expect(status).toBe(201)
+    expect((await engine.inspect(made.runtime_id))?.spec.diskMiB).toBe(20 * 1024)
+    expect(await waiting()).toEqual(before)
+  })
+
+  test('gives secrets and runs what the template has for it', async () => {
+    const { filled, ask, makeRuntime, engine, tamper, metric } = await startPooledServer()
+    await ask('POST', '/v1/agents/secret', { json: { name: 'inside', value: 'hidden', env: true } })
+    await tamper(`UPDATE templates SET on_restore = 'exit 0' WHERE name = 'base-small'`)
+    await filled(2)
+    const id = await makeRuntime({ secrets: ['inside'] })
+    expect(Object.values(engine.guest(id)?.identity?.env ?? {})).toContain('hidden')
+    expect((await ask('GET', `${path}/${id}`)).json.state).toBe('running')
+    expect(await metric('holt_pool_hits_total')).toBe(1)
+  })
+
+  test('is refused for a name that is taken, and takes nobody', async () => {
+    const { filled, makeRuntime, ask, waiting } = await startPooledServer()
+    await filled(2)
+    await makeRuntime({ name: 'one' })
+    const pooled = await filled(2)
+    const { status, json } = await ask('POST', path, { json: { name: 'one' } })
+    expect([status, json.error.code]).toEqual([409, 'name_taken'])
+    expect(await waiting()).toEqual(pooled)
+  })
+
+  test('of one name by many at once is one runtime', async () => {
+    const { filled, waiting, ask } = await startPooledServer({ floor: 4 })
+    await filled(4)
+    const answers = await Promise.all(Array.from({ length: 4 }, () => ask('POST', path, { json: { name: 'the-one' } })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+    expect((await ask('GET', path)).json.data).toHaveLength(1)
+    // Those that lost may have counted as demand before they did, for which one more is kept.
+    await expect.poll(async () => (await waiting()).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4)
+  })
+
+  test('passes over a runtime that is of no use, and the client does not see it', async () => {
+    const broken = new Set<string>()
+    const engine = failingEngine((verb, id) => verb === 'thaw' && broken.has(id))
+    const { filled, makeRuntime, ask } = await startPooledServer({ engine })
+    const [first = '', second] = await filled(2)
+    broken.add(first)
+    expect(await makeRuntime()).toBe(second)
+    await expect.poll(() => engine.inspect(first)).toBeNull()
+    expect((await ask('GET', path)).json.data).toHaveLength(1)
+    await filled(2)
+  })
+
+  test('makes the runtime where all that wait are of no use', async () => {
+    let broken = false
+    const engine = failingEngine((verb) => verb === 'thaw' && broken)
+    const { filled, makeRuntime, metric } = await startPooledServer({ engine })
+    const pooled = await filled(2)
+    broken = true
+    expect(pooled).not.toContain(await makeRuntime())
+    expect(await metric('holt_runtime_create_seconds_count', { source: 'template' })).toBe(1)
+  })
+
+  test('of a runtime that ends between its bind and its row is seen to have ended', async () => {
+    const { filled, makeRuntime, ask, engine } = await startPooledServer({ floor: 1 })
+    const [id = ''] = await filled(1)
+    const guest = engine.guest(id)
+    if (guest === null) throw new Error('it has no guest')
+    const request = guest.request.bind(guest)
+    guest.request = async (asked) => {
+      const answer = await request(asked)
+      if (asked.path !== '/v1/bind') return answer
+      const body = await buffer(answer.body)
+      engine.end(id, { reason: 'crashed', message: '' })
+      await sleep(100) // The service hears of it while the runtime is nobody's.
+      return { ...answer, body: Readable.from([body]) }
+    }
+    expect(await makeRuntime()).toBe(id)
+    const state = async () => (await ask('GET', `${path}/${id}`)).json
+    await expect.poll(state).toMatchObject({ state: 'failed', state_reason: { code: 'crashed' } })
+    await expect.poll(() => engine.inspect(id)).toBeNull()
+  })
+
+  test('is found again by a repeated create whose answer was lost', async () => {
+    const first = await startPooledServer()
+    await first.filled(2)
+    const request = { json: {}, headers: { 'idempotency-key': 'once' } }
+    const made = (await first.ask('POST', path, request)).json.runtime_id
+    await first.close()
+    await first.tamper('UPDATE idempotency SET status = NULL, body = NULL')
+    const second = await startPooledServer({ engine: first.engine }, first.stateDir)
+    expect((await second.ask('POST', path, request)).json.runtime_id).toBe(made)
+    expect((await second.ask('GET', path)).json.data).toHaveLength(1)
+  })
+})
+
+describe('members that', () => {
+  test('end by themselves are replaced', async () => {
+    const { filled, engine } = await startPooledServer()
+    const [dead = ''] = await filled(2)
+    engine.end(dead, { reason: 'crashed', message: '' })
+    await expect.poll(() => engine.inspect(dead)).toBeNull()
+    expect(await filled(2)).not.toContain(dead)
+  })
+
+  test('are made of what the template was before are replaced', async () => {
+    const { filled, engine, tamper, waiting } = await startPooledServer()
+    const old = await filled(2)
+    await tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
+    await expect.poll(async () => (await waiting()).filter((id) => old.includes(id))).toEqual([])
+    for (const id of await filled(2)) expect((await engine.inspect(id))?.spec.diskMiB).toBe(5 * 1024)
+    for (const id of old) expect(await engine.inspect(id)).toBeNull()
+  })
+
+  test('are of a template that is gone go', async () => {
+    const { filled, tamper, makeRuntime, engine } = await startPooledServer({ floor: 0 })
+    await makeRuntime({ template: 'base-medium' })
+    const old = await filled(2, 'base-medium')
+    await tamper(`UPDATE templates SET state = 'failed' WHERE name = 'base-medium'`)
+    for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
+  })
+
+  test('have waited for an hour are replaced, the new one first', async () => {
+    let now = Date.now()
+    const { filled, waiting, metric } = await startPooledServer({ now: () => now })
+    const old = await filled(2)
+    now += 3600_000 + 1000
+    expect(await metric('holt_pool_age_seconds')).toBeGreaterThan(3600)
+    const counts = new Set<number>()
+    const stillOld = async () => {
+      const ids = await waiting()
+      counts.add(ids.length)
+      return ids.filter((id) => old.includes(id))
+    }
+    await expect.poll(stillOld, { timeout: 15_000, interval: 20 }).toEqual([])
+    expect(Math.min(...counts)).toBe(2)
+    await filled(2)
+  })
+
+  test('cannot be made are tried again, ever more seldom', async () => {
+    let failures = 0
+    const engine = failingEngine((verb) => verb === 'freeze' && failures++ < 2)
+    const { filled, logged } = await startPooledServer({ engine, floor: 1 })
+    const [id = ''] = await filled(1)
+    expect(await engine.inspect(id)).toMatchObject({ frozen: true })
+    expect(logged.filter(({ message }) => message.includes('could not be made'))).toHaveLength(2)
+  })
+
+  test('are wanted no more are given back', async () => {
+    let now = Date.now()
+    const { filled, makeRuntime, engine, metric } = await startPooledServer({ floor: 0, now: () => now })
+    await makeRuntime()
+    const old = await filled(2)
+    now += 6 * 60_000
+    for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
+    expect(await metric('holt_pool_members', { state: 'ready' })).toBe(0)
+  })
+})
+
+describe('a host that is short of memory', () => {
+  test('has no pools, and makes runtimes', async () => {
+    const { makeRuntime, metric, waiting } = await startPooledServer({ freeMemoryMiB: async () => 6600 })
+    await makeRuntime()
+    await expect.poll(() => metric('holt_pool_size_wanted')).toBe(2)
+    expect(await waiting()).toEqual([])
+  })
+
+  test('has what waits back, and fills its pools when there is memory again', async () => {
+    let free = 32_000
+    const { filled, engine } = await startPooledServer({ freeMemoryMiB: async () => free })
+    const old = await filled(2)
+    free = 6000
+    for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
+    free = 32_000
+    await filled(2)
+  })
+})
+
+describe('after a restart', () => {
+  test('what waited is taken up, and nothing is made anew', async () => {
+    const first = await startPooledServer()
+    const pooled = await first.filled(2)
+    await first.close()
+    for (const id of pooled) expect(await first.engine.inspect(id)).toMatchObject({ state: 'running', frozen: true })
+    const second = await startPooledServer({ engine: first.engine }, first.stateDir)
+    await expect.poll(() => second.metric('holt_pool_members', { state: 'ready' })).toBe(2)
+    expect(await second.waiting()).toEqual(pooled)
+    for (const id of pooled) expect(await first.engine.inspect(id)).toMatchObject({ frozen: true })
+    expect(pooled).toContain(await second.makeRuntime())
+    expect(second.logged.map(({ message }) => message).join()).not.toContain('does not know')
+  })
+
+  test('what was being made, what is somebody’s, and what has ended goes', async () => {
+    const first = await startPooledServer({ floor: 4 })
+    const [half = '', bound = '', dead = '', good = ''] = await first.filled(4)
+    await first.close()
+    const { engine } = first
+    await first.tamper(`UPDATE pool_members SET state = 'making' WHERE runtime_id = '${half}'`)
+    await engine.ability('freezer')?.thaw(bound)
+    await new GuestClient(await engine.dial(bound, signal())).bind(identity(bound), signal())
+    engine.end(dead, { reason: 'out_of_memory', message: '' })
+    const second = await startPooledServer({ engine, floor: 1 }, first.stateDir)
+    for (const id of [half, bound, dead]) await expect.poll(() => engine.inspect(id)).toBeNull()
+    expect(await second.filled(1)).toEqual([good])
+    expect(second.logged.map(({ message }) => message).join()).toContain('cannot be used')
+  })
+
+  test('with another template what waited goes', async () => {
+    const first = await startPooledServer()
+    const old = await first.filled(2)
+    await first.close()
+    await first.tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
+    const second = await startPooledServer({ engine: first.engine }, first.stateDir)
+    for (const id of old) await expect.poll(() => first.engine.inspect(id)).toBeNull()
+    await second.filled(2)
+  })
+
+  test('with pools off what waited goes', async () => {
+    const first = await startPooledServer()
+    const old = await first.filled(2)
+    await first.close()
+    const second = await startPooledServer({ engine: first.engine, ceiling: 0 }, first.stateDir)
+    for (const id of old) await expect.poll(() => first.engine.inspect(id)).toBeNull()
+    await second.filled(0)
+  })
+})
+
+function identity(runtimeId: string) {
+  return {
+    runtime_id: runtimeId,
+    hostname: runtimeId,
+    machine_id: 'a'.repeat(32),
+    env: {},
+    user: 'user',
+    workdir: '/workspace',
+    time_unix_ms: Date.now(),
+    entropy: '',
+    pids_max: null,
+    set_clock: false,
+    set_hostname: false,
+    network: null,
+  }
+}

@@ -1,0 +1,173 @@
+import { EngineError } from '@holt/engine'
+import { FakeEngine } from '@holt/engine/fake'
+import { expect, test } from 'vitest'
+import { inside } from '../../support/inside.ts'
+import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
+import { steeredEngine } from '../../support/steered-engine.ts'
+
+const runtimes = '/v1/agents/runtime'
+const snapshots = '/v1/agents/snapshot'
+
+const snapshot = ({ ask }: Pick<TestServer, 'ask'>, id: string, json: object = {}) =>
+  ask('POST', `${runtimes}/${id}/snapshot`, { json })
+
+const checkpointIds = async ({ engine }: TestServer) =>
+  (await engine.ability('checkpoints')?.list())?.map(({ checkpointId }) => checkpointId) ?? []
+
+test('a runtime of a snapshot begins where the other stood, and both go on by themselves', async () => {
+  const server = await startTestServer()
+  const { makeRuntime, engine, ask } = server
+  const { write, read, start, running } = inside(server)
+  const source = await makeRuntime({ name: 'source', env: { MODE: 'fast' } })
+  await write(source, '/workspace/a', 'then')
+  const command = await start(source, 'sleep')
+  const { status, json } = await snapshot(server, source, { name: 'one' })
+  expect(status).toBe(201)
+  expect(json).toMatchObject({
+    name: 'one',
+    kind: 'memory',
+    state: 'ready',
+    state_reason: null,
+    runtime_id: source,
+    template: { name: 'base-small' },
+    isolation: 'gvisor',
+    cpu: 1,
+    memory_mib: 1024,
+    disk_mib: 4096,
+  })
+  expect(json.size_bytes).toBeGreaterThan(0)
+  await write(source, '/workspace/a', 'later')
+  const id = await makeRuntime({ snapshot: 'one', env: { OWN: 'yes' } })
+  expect([await read(id, '/workspace/a'), await running(id)]).toEqual(['then', [command]])
+  expect([await read(source, '/workspace/a'), await running(source)]).toEqual(['later', [command]])
+  expect((await engine.inspect(id))?.restored).toBe(true)
+  expect(engine.guest(id)?.identity).toMatchObject({
+    runtime_id: id,
+    hostname: id,
+    env: { FROM_TEMPLATE: 'yes', MODE: 'fast', OWN: 'yes' },
+  })
+  expect((await ask('GET', `${runtimes}/${id}`)).json).toMatchObject({
+    snapshot_id: json.snapshot_id,
+    parent_id: null,
+    env: { OWN: 'yes' },
+    template: { name: 'base-small' },
+    isolation: 'gvisor',
+  })
+})
+
+test('it goes on at its own size and in its own class; the disk may grow', async () => {
+  const server = await startTestServer()
+  const { ask, makeRuntime, engine } = server
+  await snapshot(server, await makeRuntime(), { name: 'one' })
+  const refused = await ask('POST', runtimes, { json: { snapshot: 'one', cpu: 2, memory: 2, isolation: 'container' } })
+  expect([refused.status, refused.json.error.code]).toEqual([400, 'unsupported_setting'])
+  expect(refused.json.error.details.issues.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+    '/cpu',
+    '/memory',
+    '/isolation',
+  ])
+  const small = await ask('POST', runtimes, { json: { snapshot: 'one', disk: 1 } })
+  expect(small.json.error).toMatchObject({ code: 'disk_too_small', details: { required_mib: 4096 } })
+  const id = await makeRuntime({ snapshot: 'one', cpu: 1, memory: 1, isolation: 'gvisor', disk: 8 })
+  expect((await engine.inspect(id))?.spec).toMatchObject({ diskMiB: 8192, restoreOnly: true })
+})
+
+test('it goes on in its own class where the service makes others by default', async () => {
+  const server = await startTestServer()
+  await snapshot(server, await server.makeRuntime(), { name: 'one' })
+  const { config } = { config: { isolation: 'container' } as const }
+  const again = await server.restart({ config: config as never })
+  const id = await again.makeRuntime({ snapshot: 'one' })
+  expect((await again.engine.inspect(id))?.spec.isolation).toBe('gvisor')
+})
+
+test.each(['incompatible', 'damaged'] as const)('one that is %s makes no runtime, and says so', async (problem) => {
+  const server = await startTestServer()
+  const { ask, engine, makeRuntime } = server
+  const { snapshot_id } = (await snapshot(server, await makeRuntime(), { name: 'one' })).json
+  engine.spoil(`cp${snapshot_id.slice(2)}`, problem)
+  const { status, json } = await ask('POST', runtimes, { json: { snapshot: 'one' } })
+  expect([status, json.error.code]).toEqual([422, `snapshot_${problem}`])
+  const [failed] = (await ask('GET', `${runtimes}?state=failed`)).json.data
+  expect(failed.state_reason.code).toBe(`snapshot_${problem}`)
+})
+
+test('a class without checkpoints and a value inside are refused, and their files are not', async () => {
+  const server = await startTestServer()
+  const { ask, makeRuntime } = server
+  const container = await makeRuntime({ isolation: 'container' })
+  expect((await snapshot(server, container, { kind: 'memory' })).json.error.code).toBe('not_supported_here')
+  expect((await snapshot(server, container)).json).toMatchObject({ kind: 'filesystem', state: 'ready' })
+  const secret = { name: 'deploy', value: 'hunter22', env: true }
+  expect((await ask('POST', '/v1/agents/secret', { json: secret })).status).toBe(201)
+  const holder = await makeRuntime({ secrets: ['deploy'] })
+  expect((await snapshot(server, holder)).json.error.code).toBe('conflict')
+  expect((await snapshot(server, holder, { kind: 'filesystem' })).json.state).toBe('ready')
+  expect((await ask('GET', `${snapshots}?kind=memory`)).json.data).toEqual([])
+})
+
+test('one that could not be written says why, leaves nothing, lets go of its name, and its runtime goes on', async () => {
+  let fails = false
+  const engine = new FakeEngine({
+    before: (verb) => {
+      if (verb === 'take' && fails) throw new EngineError('no_space', 'no room')
+    },
+  })
+  const server = await startTestServer({ engine })
+  const { ask, makeRuntime } = server
+  const id = await makeRuntime()
+  const before = await checkpointIds(server)
+  fails = true
+  const { status, json } = await snapshot(server, id, { name: 'one' })
+  expect([status, json.error.code]).toEqual([507, 'disk_full'])
+  const [row] = (await ask('GET', `${snapshots}?name=one`)).json.data
+  expect(row).toMatchObject({ state: 'failed', state_reason: { code: 'disk_full' }, size_bytes: null })
+  expect((await ask('GET', `${snapshots}/one`)).status).toBe(404)
+  expect((await ask('POST', runtimes, { json: { snapshot: row.snapshot_id } })).json.error.code).toBe('conflict')
+  expect((await ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')
+  expect(await inside(server).run(id, 'echo', 'on')).toBe('on\n')
+  expect(await checkpointIds(server)).toEqual(before)
+  fails = false
+  expect((await snapshot(server, id, { name: 'one' })).status).toBe(201)
+})
+
+test('a runtime that is deleted while it is written down is answered as such', async () => {
+  const { engine, hold } = steeredEngine()
+  const server = await startTestServer({ engine })
+  const id = await server.makeRuntime()
+  const { reached, release } = hold('take')
+  const answer = snapshot(server, id)
+  await reached
+  await server.ask('DELETE', `${runtimes}/${id}`)
+  release()
+  const { status, json } = await answer
+  expect([status, json.error.code]).toEqual([410, 'runtime_terminated'])
+})
+
+test('a snapshot that is deleted while it is written leaves nothing', async () => {
+  const { engine, hold } = steeredEngine()
+  const server = await startTestServer({ engine })
+  const id = await server.makeRuntime()
+  const before = await checkpointIds(server)
+  const { reached, release } = hold('take')
+  const answer = snapshot(server, id, { name: 'one' })
+  await reached
+  const writing = await server.ask('POST', runtimes, { json: { snapshot: 'one' } })
+  expect([writing.status, writing.json.error.details.state]).toEqual([503, 'writing'])
+  expect((await server.ask('DELETE', `${snapshots}/one`)).status).toBe(204)
+  release()
+  expect((await answer).json.error.code).toBe('conflict')
+  await expect.poll(() => checkpointIds(server)).toEqual(before)
+  expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')
+})
+
+test('a paused runtime is not woken for a snapshot', async () => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime()
+  expect((await server.ask('POST', `${runtimes}/${id}/pause`)).status).toBe(200)
+  for (const kind of ['memory', 'filesystem']) {
+    const { status, json } = await snapshot(server, id, { kind })
+    expect([status, json.error.code]).toEqual([409, 'runtime_paused'])
+  }
+  expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('paused')
+})
