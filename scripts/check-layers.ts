@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 /**
  * The allowed dependencies between packages, as ARCHITECTURE.md draws them. Biome's
@@ -23,20 +23,104 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** The external packages that a contract package may use. It has to run anywhere. */
 const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [] }
 
-const root = new URL('..', import.meta.url).pathname
-const problems = globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
-  const name = basename(dirname(file))
-  const { dependencies = {} } = JSON.parse(readFileSync(`${root}/${file}`, 'utf8')) as {
-    dependencies?: Record<string, string>
-  }
-  const legal = arrows[name]
-  if (legal === undefined) return [`${file}: the package has no place in scripts/check-layers.ts`]
-  return Object.keys(dependencies).flatMap((dependency) => {
-    if (dependency.startsWith('@holt/'))
-      return legal.includes(dependency.slice('@holt/'.length)) ? [] : [`${file}: ${name} may not see ${dependency}`]
-    return outside[name]?.includes(dependency) === false ? [`${file}: ${name} may not use ${dependency}`] : []
-  })
-})
+/**
+ * The districts of the server, from top to bottom. Each imports only from itself and from those
+ * below it. Imports of types count too.
+ */
+const districts = ['daemon', 'api', 'inside', 'builds', 'runtimes', 'resources', 'tenancy', 'foundation']
 
+/** The files beside the districts: the program, the exports, and the parts that verbs share. */
+const besideDistricts = ['main.ts', 'index.ts', 'service.ts']
+
+/**
+ * The folders of the server that may import each other, with the reason. All other folders depend
+ * on each other in one direction at most.
+ */
+const bothWays: Readonly<Record<string, string>> = {
+  'foundation/store <-> foundation/store/postgres':
+    'the store opens one of two databases, and both implement its interface',
+}
+
+/** The most entries of `bothWays`. */
+const mostBothWays = 5
+
+const root = new URL('..', import.meta.url).pathname
+const problems = [...packageProblems(), ...districtProblems()]
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
+
+function packageProblems(): readonly string[] {
+  return globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
+    const name = basename(dirname(file))
+    const { dependencies = {} } = JSON.parse(readFileSync(join(root, file), 'utf8')) as {
+      dependencies?: Record<string, string>
+    }
+    const legal = arrows[name]
+    if (legal === undefined) return [`${file}: the package has no place in scripts/check-layers.ts`]
+    return Object.keys(dependencies).flatMap((dependency) => {
+      if (dependency.startsWith('@holt/'))
+        return legal.includes(dependency.slice('@holt/'.length)) ? [] : [`${file}: ${name} may not see ${dependency}`]
+      return outside[name]?.includes(dependency) === false ? [`${file}: ${name} may not use ${dependency}`] : []
+    })
+  })
+}
+
+/** An import inside the server. Both paths are relative to its sources. */
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+function districtProblems(): readonly string[] {
+  const base = join(root, 'packages/server/src')
+  const files = globSync('**/*.ts', { cwd: base }).filter((file) => !besideDistricts.includes(file))
+  const homeless = files.filter((file) => rankOf(file) === -1)
+  const imports = files
+    .flatMap((from) => importsOf(from, readFileSync(join(base, from), 'utf8')))
+    .filter(({ to }) => !besideDistricts.includes(to))
+  const upwards = imports.filter(({ from, to }) => rankOf(to) < rankOf(from))
+  return [
+    ...homeless.map((file) => `packages/server/src/${file}: is in no district of scripts/check-layers.ts`),
+    ...upwards.map(({ from, to }) => `packages/server/src/${from}: imports ${to}, which is in a higher district`),
+    ...circleProblems(imports),
+  ]
+}
+
+/** Returns the place of a file's district, from the top. Returns -1 if it is in none. */
+function rankOf(file: string): number {
+  return districts.indexOf(file.split('/', 1)[0] ?? '')
+}
+
+/** Returns the imports of a file: static, dynamic, of types, and of the programs of threads. */
+function importsOf(from: string, source: string): readonly Import[] {
+  const imported = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'|new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g
+  return [...source.matchAll(imported)].map(([, module, program]) => ({
+    from,
+    to: join(dirname(from), module ?? program ?? ''),
+  }))
+}
+
+/** Returns a problem for each pair of folders that import each other without a listed reason. */
+function circleProblems(imports: readonly Import[]): readonly string[] {
+  const examples = new Map<string, string>()
+  for (const { from, to } of imports)
+    if (dirname(from) !== dirname(to)) examples.set(`${dirname(from)} -> ${dirname(to)}`, `${from} imports ${to}`)
+  const circles = new Map<string, string>()
+  for (const [arrow, example] of examples) {
+    const [from = '', to = ''] = arrow.split(' -> ')
+    const back = examples.get(`${to} -> ${from}`)
+    if (back !== undefined && from < to) circles.set(`${from} <-> ${to}`, `${example}, and ${back}`)
+  }
+  const listed = Object.keys(bothWays)
+  return [
+    ...[...circles]
+      .filter(([pair]) => !listed.includes(pair))
+      .map(([pair, why]) => `packages/server/src: ${pair} import each other: ${why}`),
+    ...listed
+      .filter((pair) => !circles.has(pair))
+      .map((pair) => `scripts/check-layers.ts: ${pair} no longer import each other: remove the entry`),
+    ...(listed.length > mostBothWays
+      ? [`scripts/check-layers.ts: at most ${mostBothWays} pairs of folders may import each other`]
+      : []),
+  ]
+}

@@ -54,7 +54,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'resources/network/decision-log.ts': [1, 'decisions of the gateway, of many runtimes at once'],
   'resources/secrets/rotate-master-key.ts': [1, 'one key seals for all'],
   'resources/templates/fallbacks.ts': [1, 'the engine knows no projects; the log is for operators'],
-  'runtimes/create/promised.ts': [1, 'what the host has promised to all'],
+  'runtimes/admission/promised.ts': [1, 'what the host has promised to all'],
   'runtimes/lifecycle/clock-watch.ts': [2, 'a jump of the clock moves every deadline'],
   'runtimes/lifecycle/forget-ended.ts': [1, 'what has ended, of every project'],
   'runtimes/lifecycle/lifetimes.ts': [1, 'deadlines of every project'],

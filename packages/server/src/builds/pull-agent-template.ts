@@ -1,7 +1,8 @@
 import { CreateBuild, defaultTemplate, HoltError, makeId } from '@holt/protocol'
+import { templateName } from '../foundation/rows/template-name.ts'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
-import { findTemplate, requireReady, templateName } from '../resources/templates/find-template.ts'
+import { findTemplate, requireReady } from '../resources/templates/find-template.ts'
 import type { Service } from '../service.ts'
 import { createBuild } from './create-build.ts'
 

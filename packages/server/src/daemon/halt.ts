@@ -2,7 +2,7 @@ import { haltRuntimes } from '@holt/engine-host'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { findDaemon, stopCommand } from '../foundation/config/daemon-lock.ts'
 import { findInstallation } from '../foundation/config/installation.ts'
-import { runDirOf } from './open-engine.ts'
+import { runDirOf } from './machine/open-engine.ts'
 
 /**
  * Ends the processes of all runtimes before a shutdown. Otherwise a shutdown waits minutes: they do

@@ -7,8 +7,8 @@ import { readStoreId } from '../foundation/config/store-file.ts'
 import { endedStates } from '../foundation/rows/states.ts'
 import { openStore, type Store, storeExists, storePlace } from '../foundation/store/open-store.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
-import { makeLog } from './make-log.ts'
-import { openEngine, runDirOf } from './open-engine.ts'
+import { makeLog } from './machine/make-log.ts'
+import { openEngine, runDirOf } from './machine/open-engine.ts'
 import { storeIdOf } from './open-own-store.ts'
 
 /**

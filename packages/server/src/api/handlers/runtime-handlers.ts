@@ -1,3 +1,4 @@
+import { imageAsItIs, imageToUse } from '../../builds/pull-agent-template.ts'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
 import type { Handlers } from '../../foundation/wire/call.ts'
@@ -16,11 +17,16 @@ import { showRuntime } from '../../runtimes/state/present-runtime.ts'
 /** The routes of runtimes. */
 export const runtimeHandlers = {
   createRuntime: async ({ service, caller, body, newId }) => {
-    if (body.dry_run === true) return { status: 200, json: await dryRunCreate(service, caller.projectId, body) }
+    if (body.dry_run === true)
+      return {
+        status: 200,
+        json: await dryRunCreate(service, caller.projectId, { request: body, imageOf: imageAsItIs }),
+      }
     const row = await createRuntime(service, {
       projectId: caller.projectId,
       runtimeId: newId('runtime'),
       request: body,
+      imageOf: imageToUse,
     })
     return { status: 201, json: await showRuntime(service, row) }
   },

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../../foundation/request/caller.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
 import { acceptedFormat, writeItems } from '../../foundation/wire/stream-items.ts'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../../tenancy/auth/authenticate.ts'
 import type { KeptByRequest } from '../../tenancy/limits/kept-memory.ts'
 
 interface Outgoing {

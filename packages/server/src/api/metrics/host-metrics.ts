@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import { version } from '../../foundation/config/version.ts'
-import { promisedMiB } from '../../runtimes/create/promised.ts'
+import { promisedMiB } from '../../runtimes/admission/promised.ts'
 import type { Service } from '../../service.ts'
 
 const bytesPerMiB = 2 ** 20

@@ -1,13 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { clientLeft } from '../../foundation/wire/client-gone.ts'
 import type { Service } from '../../service.ts'
 import type { ConnectionCounts, DropReason } from '../http/connections.ts'
 
 /** The buckets in seconds, from an answer from memory to a restore of much memory. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
-
-/** The counted status if a client disconnected before its answer began. */
-export const clientLeft = 499
 
 /** A request that has ended. */
 export interface EndedRequest {

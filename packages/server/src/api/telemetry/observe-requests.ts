@@ -1,8 +1,8 @@
 import { type Route, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type RequestContext, runFor } from '../../foundation/tracing/request-context.ts'
+import { type RequestContext, runFor } from '../../foundation/request/request-context.ts'
+import { clientLeft } from '../../foundation/wire/client-gone.ts'
 import type { Service } from '../../service.ts'
-import { clientLeft } from '../metrics/http-metrics.ts'
 
 /** The form of a client's request id. It is copied into logs and answers. */
 const soundId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

@@ -3,7 +3,7 @@ import { access, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import { version } from '../../foundation/config/version.ts'
-import { builtGuest } from '../installed-files.ts'
+import { builtGuest } from '../machine/installed-files.ts'
 import { type Check, mustFix, ok } from './check.ts'
 
 /** Values of `e_machine` in an ELF file (elf(5)), by Node's names of processors. */

@@ -1,13 +1,27 @@
 import { isImageReference } from '@holt/builder'
 import { Isolation, parseMiB, type Quotas } from '@holt/protocol'
 import { z } from 'zod'
-import type { PortDomain } from '../../inside/ports/port-target.ts'
-import type { PoolLimits } from '../../runtimes/pools/pools.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
 import { type ReserveSettings, usualReserve } from './system-reserve.ts'
 import { type TracingConfig, tracingOf, tracingSettings } from './tracing-settings.ts'
+
+/** How large pools are. */
+export interface PoolLimits {
+  /** How many runtimes of the default template always wait, in the default class. */
+  readonly floor: number
+  /** The most that wait in all pools together; 0: there are no pools. */
+  readonly ceiling: number
+}
+
+/** The domain of the host form of ports, and the way of clients to it. */
+export interface PortDomain {
+  /** Lower case, without a dot at the end. Every name below it belongs to ports. */
+  readonly name: string
+  /** The proxy before the service. Null if clients reach the service directly. */
+  readonly front: { readonly scheme: 'http' | 'https'; readonly port: number | null } | null
+}
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
 

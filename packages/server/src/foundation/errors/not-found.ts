@@ -1,7 +1,7 @@
 import { type FieldIssue, HoltError, type Scope } from '@holt/protocol'
 import { closestMatch } from 'leven'
-import { hasScopeOf } from '../../tenancy/auth/authenticate.ts'
-import { actingRequest } from '../../tenancy/events/acting.ts'
+import { actingRequest } from '../request/acting.ts'
+import { hasScopeOf } from '../request/caller.ts'
 
 /** The kinds of things that a request can name, with their nouns in messages. */
 const nouns = {

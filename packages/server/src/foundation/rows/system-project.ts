@@ -4,6 +4,9 @@
  */
 export const systemProjectId = 'prholt0000000000000000'
 
+/** The name of the project that exists from the start. */
+export const defaultProject = 'default'
+
 /** Returns the projects whose things a project can read: its own, and the service's. */
 export function readableBy(projectId: string): readonly string[] {
   return [projectId, systemProjectId]

@@ -20,8 +20,9 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Log } from '../../service.ts'
-import { currentRequest, runFor } from './request-context.ts'
-import type { ActiveSpan, SpanFacts, Tracer } from './tracer.ts'
+import type { ActiveSpan, SpanFacts } from '../request/active-span.ts'
+import { currentRequest, runFor } from '../request/request-context.ts'
+import type { Tracer } from './tracer.ts'
 
 /**
  * The time limit for the last spans at a stop, in milliseconds. A stop does not wait for an absent

@@ -1,19 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-
-/**
- * The attributes of a span: ids, names of routes and verbs, numbers. They never have a client's
- * text or a secret.
- */
-export type SpanFacts = Readonly<Record<string, string | number | boolean>>
-
-/** A span in progress. */
-export interface ActiveSpan {
-  readonly traceId: string
-  readonly spanId: string
-  set(facts: SpanFacts): void
-  /** Ends the span. With `error`, it has failed. */
-  end(error?: unknown): void
-}
+import type { ActiveSpan, SpanFacts } from '../request/active-span.ts'
 
 /** The destination of spans (https://opentelemetry.io/docs/specs/otel/trace/api/). */
 export interface Tracer {

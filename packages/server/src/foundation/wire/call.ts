@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { IdKind, Page, RouteName, routes } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../../tenancy/auth/authenticate.ts'
+import type { Caller } from '../request/caller.ts'
 
 type RouteOf<Name extends RouteName> = (typeof routes)[Name]
 type Parsed<Value> = Value extends z.ZodType ? z.output<Value> : undefined

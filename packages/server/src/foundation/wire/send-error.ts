@@ -8,7 +8,7 @@ import { finite, limitHeaders } from '../errors/limit-reached.ts'
 import { isDiskFailed } from '../store/disk-failed.ts'
 import { isDiskFull } from '../store/disk-full.ts'
 import { isUnstorableText } from '../store/unstorable-text.ts'
-import { ClientGone } from './gone-signal.ts'
+import { ClientGone } from './client-gone.ts'
 
 /** The errors of fastify itself, as errors of the catalogue. */
 const frameworkErrors: Readonly<Record<string, () => HoltError>> = {

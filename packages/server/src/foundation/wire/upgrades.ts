@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import type { Log } from '../../service.ts'
-import { runFor } from '../tracing/request-context.ts'
+import { runFor } from '../request/request-context.ts'
 import { answerOnSocket, toHoltError } from './send-error.ts'
 
 /** A request that asks for another protocol. */

@@ -1,10 +1,11 @@
 import type { GuestClient, GuestProcess } from '@holt/engine'
 import { type AttachQuery, HoltError, isIdParam, isSet } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
+import type { Caller } from '../../foundation/request/caller.ts'
 import { within } from '../../foundation/wire/call.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Service } from '../../service.ts'
-import { type Caller, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { requireScope } from '../../tenancy/auth/authenticate.ts'
 
 /** The time for the guest to report a command, in milliseconds. */
 const answerTimeoutMs = 30_000

@@ -1,7 +1,7 @@
 import type { GuestClient } from '@holt/engine'
+import type { Caller } from '../../foundation/request/caller.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../../tenancy/auth/authenticate.ts'
 
 /** The time for the guest to handle a file or a page of entries, in milliseconds. */
 export const answerTimeoutMs = 60_000

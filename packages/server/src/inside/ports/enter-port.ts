@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { PortStream } from '@holt/engine'
-import { ClientGone } from '../../foundation/wire/gone-signal.ts'
+import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Service } from '../../service.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'

@@ -1,4 +1,4 @@
-import type { PortDomain } from './port-target.ts'
+import type { PortDomain } from '../../foundation/config/config.ts'
 
 /** The addresses of ports. The service knows its own address once it listens. */
 export class PortAddresses {

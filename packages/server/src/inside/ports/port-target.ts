@@ -1,14 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { HoltError, isIdParam, PortNumber } from '@holt/protocol'
+import type { PortDomain } from '../../foundation/config/config.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
-
-/** The domain of the host form of ports, and the way of clients to it. */
-export interface PortDomain {
-  /** Lower case, without a dot at the end. Every name below it belongs to ports. */
-  readonly name: string
-  /** The proxy before the service. Null if clients reach the service directly. */
-  readonly front: { readonly scheme: 'http' | 'https'; readonly port: number | null } | null
-}
 
 /** The port that a request is for. */
 export interface PortTarget {

@@ -3,7 +3,7 @@ import { constants, type IncomingHttpHeaders, performServerHandshake, type Serve
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type HoltError, makeId } from '@holt/protocol'
-import { runFor } from '../../foundation/tracing/request-context.ts'
+import { runFor } from '../../foundation/request/request-context.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Service } from '../../service.ts'
 import { enterPort } from './enter-port.ts'

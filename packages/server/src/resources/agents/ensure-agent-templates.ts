@@ -1,6 +1,6 @@
 import { makeId } from '@holt/protocol'
+import { defaultTag } from '../../foundation/rows/template-name.ts'
 import type { Service } from '../../service.ts'
-import { defaultTag } from '../templates/find-template.ts'
 
 /**
  * Creates a row for each agent template that has none. Existing rows stay, except for the size of

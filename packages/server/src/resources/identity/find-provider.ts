@@ -1,8 +1,8 @@
 import { type HoltError, isIdParam, type ProviderSettings } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { foundFor } from '../../foundation/request/acting.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
-import { foundFor } from '../../tenancy/events/acting.ts'
 
 /** The purpose of a provider's sealed secret. */
 export const providerPurpose = 'provider credential'

@@ -1,8 +1,8 @@
-import type { PolicyBody, PolicyRef, RuntimeSecret } from '@holt/protocol'
+import type { PolicyBody, PolicyRef } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { compileOnce } from '../../foundation/store/compile-once.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { RuntimeNetworkRow, SecretRow } from '../../foundation/store/tables.ts'
+import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
 import { bodyOf } from './find-policy.ts'
 
 /** The current policy of a runtime. */
@@ -10,9 +10,6 @@ export interface CurrentPolicy {
   readonly ref: PolicyRef
   readonly body: PolicyBody
 }
-
-/** A secret of a runtime, with its placeholder inside. */
-export type HeldSecret = SecretRow & { readonly placeholder: string | null }
 
 /** Returns the network row of a runtime, or undefined if it never had a network. */
 export async function networkRow(
@@ -41,32 +38,6 @@ export async function currentPolicy(db: Queries, row: RuntimeNetworkRow | undefi
   // A deleted policy allows nothing. Only ended runtimes can have one.
   const body = policy === undefined ? { allow: [], include: [], allow_all_hosts: false } : bodyOf(policy)
   return { ref: storedRef(row.policy_id, policy?.name ?? null), body }
-}
-
-/** Returns the secrets of a runtime in the requested order, including deleted ones. */
-export async function heldSecrets(db: Queries, { projectId, runtimeId }: RuntimeRef): Promise<readonly HeldSecret[]> {
-  return db
-    .selectFrom('runtime_secrets')
-    .innerJoin('secrets', 'secrets.secret_id', 'runtime_secrets.secret_id')
-    .selectAll('secrets')
-    .select('runtime_secrets.placeholder')
-    .where('runtime_secrets.project_id', '=', projectId)
-    .where('secrets.project_id', '=', projectId)
-    .where('runtime_secrets.runtime_id', '=', runtimeId)
-    .orderBy('runtime_secrets.position')
-    .execute()
-}
-
-/** Returns a secret as the network of a runtime shows it. */
-export function presentHeld(secret: HeldSecret): RuntimeSecret {
-  return {
-    name: secret.name,
-    env_name: secret.env_name,
-    inside: secret.inside === 1,
-    hosts: JSON.parse(secret.hosts_json),
-    header: secret.header,
-    available: secret.deleted_at === null,
-  }
 }
 
 /** The network facts in the view of a runtime. */

@@ -1,10 +1,10 @@
 import { inspectionOf, makeEffectivePolicy } from '@holt/egress'
 import { type HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { foundFor } from '../../foundation/request/acting.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { PolicyRow } from '../../foundation/store/tables.ts'
-import { foundFor } from '../../tenancy/events/acting.ts'
 
 /** Returns a project's policy by id or name. A policy of another project is not found. */
 export async function findPolicy(db: Queries, projectId: string, reference: string): Promise<PolicyRow> {

@@ -3,9 +3,10 @@ import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { readSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Service } from '../../service.ts'
+import { heldSecrets } from '../secrets/held-secrets.ts'
 import { knownAddresses } from './address-book.ts'
 import { caPurpose, type DecidedNetwork } from './decide-network.ts'
-import { currentPolicy, heldSecrets, networkRow } from './find-network.ts'
+import { currentPolicy, networkRow } from './find-network.ts'
 
 /**
  * The facts of a network that the programs inside know. They continue to use them in another

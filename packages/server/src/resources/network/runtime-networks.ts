@@ -7,10 +7,11 @@ import { endedStates } from '../../foundation/rows/states.ts'
 import { readSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
+import { type HeldSecret, heldSecrets } from '../secrets/held-secrets.ts'
 import { secretValue } from '../secrets/secret-values.ts'
 import { type AddressBook, knownAddresses } from './address-book.ts'
 import { caPurpose } from './decide-network.ts'
-import { type CurrentPolicy, currentPolicy, type HeldSecret, heldSecrets, networkRow } from './find-network.ts'
+import { type CurrentPolicy, currentPolicy, networkRow } from './find-network.ts'
 
 /** The gateway that attaches runtimes. */
 export interface EgressGateway {

@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { Service } from '../../service.ts'
-import { heldSecrets } from '../network/find-network.ts'
+import { heldSecrets } from './held-secrets.ts'
 import { secretValue } from './secret-values.ts'
 
 /**

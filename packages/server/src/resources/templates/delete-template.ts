@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
+import type { Caller } from '../../foundation/request/caller.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../../tenancy/auth/authenticate.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireWriter } from '../../tenancy/projects/require-writer.ts'
 import { findTemplate } from './find-template.ts'

@@ -1,6 +1,6 @@
 import type { Fallback, RuntimeSpec } from '@holt/engine'
+import { templateName } from '../../foundation/rows/template-name.ts'
 import type { Service } from '../../service.ts'
-import { templateName } from './find-template.ts'
 
 /** The most logged checkpoints. Beyond that only the metric counts. */
 const mostTold = 1000

@@ -1,15 +1,13 @@
 import { HoltError } from '@holt/protocol'
 import { comparedNames, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { foundFor } from '../../foundation/request/acting.ts'
 import { readableBy } from '../../foundation/rows/system-project.ts'
+import { defaultTag, templateName } from '../../foundation/rows/template-name.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
-import { foundFor } from '../../tenancy/events/acting.ts'
 
 const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?$/
-
-/** The tag of a reference without one. */
-export const defaultTag = 'latest'
 
 /**
  * Returns a template that a project can read, by name, `name:tag` or id. The project's own have
@@ -86,11 +84,6 @@ function failed(row: TemplateRow): HoltError {
 
 function buildOf({ build_id }: TemplateRow): { readonly build_id?: string } {
   return build_id === null ? {} : { build_id }
-}
-
-/** Returns a template's name for users, with the tag unless it is the default one. */
-export function templateName({ name, tag }: Pick<TemplateRow, 'name' | 'tag'>): string {
-  return tag === defaultTag ? name : `${name}:${tag}`
 }
 
 function percent({ done, total }: { done: number; total: number }): number {

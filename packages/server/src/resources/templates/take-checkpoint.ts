@@ -1,5 +1,6 @@
 import { type Checkpoints, GuestClient, type ImageDigest } from '@holt/engine'
 import { makeId } from '@holt/protocol'
+import { pidsMax } from '../../foundation/config/pids-max.ts'
 import { checkpointOf } from '../../foundation/rows/checkpoint-id.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
@@ -33,7 +34,7 @@ export async function takeTemplateCheckpoint(
       cpu: template.cpu,
       memoryMiB: template.memory_mib,
       diskMiB: template.disk_mib,
-      pidsMax: 1024,
+      pidsMax,
       checkpointId: null,
     },
     signal,

@@ -1,9 +1,9 @@
 import { makeId, systemTemplateSizes } from '@holt/protocol'
 import type { Updateable } from 'kysely'
+import { defaultTag } from '../../foundation/rows/template-name.ts'
 import type { TemplateRow, TemplatesTable } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
-import { defaultTag } from './find-template.ts'
 
 /**
  * Makes a row for each system template that has none, and returns all of them, the smallest first.

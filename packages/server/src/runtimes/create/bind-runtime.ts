@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { type GuestBound, GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { pidsMax } from '../../foundation/config/pids-max.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
 import { noDevice, noteGuest } from '../../resources/network/note-guest.ts'
 import { secretEnv } from '../../resources/secrets/secret-env.ts'
 import type { Service } from '../../service.ts'
-
-/** The most processes and threads of a runtime. */
-export const pidsMax = 1024
 
 /** The parts of a bind that are not in the row. */
 interface Binding {

@@ -3,11 +3,11 @@ import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
 import type { PoolMember } from '../pools/pool-member.ts'
-import { shapeOfSource } from '../pools/pool-shape.ts'
 import { failRuntime, lost, reasonOf } from '../state/fail-runtime.ts'
 import { bindRuntime } from './bind-runtime.ts'
 import { mayReserve, type Reservation, reserveRuntime } from './reserve-runtime.ts'
 import type { RuntimeSource } from './runtime-source.ts'
+import { shapeOfSource } from './shape-of-source.ts'
 import { bringUp } from './start-runtime.ts'
 
 /** A guest that waits answers in a millisecond. One that does not within this time is of no use. */

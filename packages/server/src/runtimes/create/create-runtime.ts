@@ -1,12 +1,12 @@
 import { failpoint } from '@holt/engine'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
-import { imageToUse } from '../../builds/pull-agent-template.ts'
 import { throwRefusal } from '../../foundation/errors/refuse.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { decideNetwork } from '../../resources/network/decide-network.ts'
 import type { Service } from '../../service.ts'
 import { claimRuntime } from './claim-runtime.ts'
+import type { ImageOf } from './find-source.ts'
 import { newRuntimeRow, type RowCreation } from './new-runtime-row.ts'
 import { planRuntime } from './plan-runtime.ts'
 import { requirePlace } from './require-place.ts'
@@ -16,6 +16,7 @@ import { startRuntime } from './start-runtime.ts'
 /** Whose runtime, under which id, as asked for. */
 interface Creation extends RowCreation {
   readonly request: CreateRuntime
+  readonly imageOf: ImageOf
 }
 
 /** How often a create looks again at a source that changed under it. */
@@ -44,8 +45,8 @@ export async function createRuntime(service: Service, creation: Creation): Promi
  * was changed in between, so that its image may be gone.
  */
 async function make(service: Service, creation: Creation): Promise<RuntimeRow | null> {
-  const { projectId, request } = creation
-  const plan = await planRuntime(service, projectId, { request, imageOf: imageToUse, refuse: throwRefusal })
+  const { projectId, request, imageOf } = creation
+  const plan = await planRuntime(service, projectId, { request, imageOf, refuse: throwRefusal })
   const { source, size, deadline, host } = plan
   const network = await decideNetwork(projectId, plan.network, plan.former)
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })

@@ -1,23 +1,27 @@
 import { EngineError } from '@holt/engine'
 import type { CreateRuntime, DryRun } from '@holt/protocol'
-import { imageAsItIs } from '../../builds/pull-agent-template.ts'
 import { fromEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { Refuse } from '../../foundation/errors/refuse.ts'
 import type { Service } from '../../service.ts'
+import { requireRoom } from '../admission/require-room.ts'
+import type { ImageOf } from './find-source.ts'
 import { planRuntime, type RuntimePlan } from './plan-runtime.ts'
 import { presentPlan, Refusals } from './present-dry-run.ts'
 import { requirePlace } from './require-place.ts'
-import { requireRoom } from './require-room.ts'
 
 /**
  * Answers a create with `dry_run`: runs every check that a create runs before it makes anything,
  * and collects the refusals. Writes nothing. The answer is a forecast: a later create is checked
  * anew.
  */
-export async function dryRunCreate(service: Service, projectId: string, request: CreateRuntime): Promise<DryRun> {
+export async function dryRunCreate(
+  service: Service,
+  projectId: string,
+  { request, imageOf }: { readonly request: CreateRuntime; readonly imageOf: ImageOf },
+): Promise<DryRun> {
   const { refuse, problems } = new Refusals()
   requirePlace(service, request, refuse)
-  const plan = await planRuntime<null>(service, projectId, { request, imageOf: imageAsItIs, refuse })
+  const plan = await planRuntime<null>(service, projectId, { request, imageOf, refuse })
   const { size, host } = plan
   // No runtime has this id, so every restore under way counts.
   const wanted = { projectId, runtimeId: '', name: request.name ?? null, size }

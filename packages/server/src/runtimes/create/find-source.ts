@@ -1,20 +1,26 @@
 import type { EngineFacts } from '@holt/engine'
 import { type CreateRuntime, defaultTemplate } from '@holt/protocol'
 import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
+import { templateName } from '../../foundation/rows/template-name.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
-import { findTemplate, templateName } from '../../resources/templates/find-template.ts'
+import { findTemplate } from '../../resources/templates/find-template.ts'
 import { commandsOf } from '../../resources/templates/start-command.ts'
 import type { Service } from '../../service.ts'
-import { snapshotSource } from '../snapshots/snapshot-source.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
+import { snapshotSource } from './snapshot-source.ts'
+
+/**
+ * Returns the digest of a template's image. Throws while the template has none. Only builds know
+ * how an unbuilt template gets one, and they are above runtimes.
+ */
+export type ImageOf = (service: Service, template: TemplateRow) => Promise<string>
 
 /** How a source is looked for. */
 export interface SourceSearch<Refused extends null> {
   readonly request: CreateRuntime
   readonly facts: EngineFacts
-  /** Returns the digest of a template's image. Throws while the template has none. */
-  readonly imageOf: (service: Service, template: TemplateRow) => Promise<string>
+  readonly imageOf: ImageOf
   readonly refuse: Refuse<Refused>
 }
 

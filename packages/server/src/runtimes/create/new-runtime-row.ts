@@ -1,9 +1,9 @@
 import type { CreateRuntime } from '@holt/protocol'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
+import type { Size } from '../admission/decide-size.ts'
 import { type DeadlineColumns, expiresAt } from '../state/deadline.ts'
-import type { Size } from './decide-size.ts'
+import { sourceSettingsText } from '../state/source-settings.ts'
 import type { RuntimeSource } from './runtime-source.ts'
-import { sourceSettingsText } from './source-settings.ts'
 
 /** Whose runtime, under which id, and what its row takes of what was asked for. */
 export interface RowCreation {

@@ -3,9 +3,9 @@ import type { Refuse } from '../../foundation/errors/refuse.ts'
 import type { ChosenNetwork } from '../../resources/network/decide-network.ts'
 import { contentOf } from '../../resources/network/find-policy.ts'
 import type { Service } from '../../service.ts'
-import { roomOf } from './admit.ts'
+import { roomOf } from '../admission/admit.ts'
+import type { RequiredRoom } from '../admission/require-room.ts'
 import type { RuntimePlan } from './plan-runtime.ts'
-import type { RequiredRoom } from './require-room.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
 /** Collects the refusals of a dry run, in the order in which they come. */

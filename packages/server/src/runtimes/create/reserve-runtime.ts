@@ -4,7 +4,7 @@ import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts
 import { type DecidedNetwork, storeNetwork } from '../../resources/network/decide-network.ts'
 import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
-import { type HostFacts, requireRoom } from './require-room.ts'
+import { type HostFacts, requireRoom } from '../admission/require-room.ts'
 import { isCurrent } from './runtime-source.ts'
 
 /** The facts of a reservation. */

@@ -4,7 +4,7 @@ import { readableBy } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
 import type { FormerNetwork } from '../../resources/network/former-network.ts'
-import type { SourceSettings } from './source-settings.ts'
+import type { SourceSettings } from '../state/source-settings.ts'
 
 /** The source of a runtime, decided before it has a row. */
 export interface RuntimeSource extends SourceSettings {

@@ -1,5 +1,6 @@
 import { type EngineErrorKind, failpoint, type ImageDigest, type RuntimeSpec } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { pidsMax } from '../../foundation/config/pids-max.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isDeleted } from '../../foundation/rows/states.ts'
@@ -8,7 +9,7 @@ import { secretValues } from '../../resources/secrets/secret-env.ts'
 import { isStartFailure, startCommands } from '../../resources/templates/start-command.ts'
 import type { Service } from '../../service.ts'
 import { changeState, type Reason } from '../state/change-state.ts'
-import { bindRuntime, pidsMax } from './bind-runtime.ts'
+import { bindRuntime } from './bind-runtime.ts'
 import { isolationLack, type RuntimeSource } from './runtime-source.ts'
 
 /** A cold boot takes a second on a slow host; a host that needs longer than this is not well. */

@@ -4,9 +4,9 @@ import { findRunning, findRuntime, type RuntimeRef } from '../../foundation/rows
 import { copyRules } from '../../resources/network/former-network.ts'
 import type { Service } from '../../service.ts'
 import { requireQuota } from '../../tenancy/projects/require-quotas.ts'
-import { admit } from '../create/admit.ts'
+import { admit } from '../admission/admit.ts'
+import { type RequiredRoom, requireRoom } from '../admission/require-room.ts'
 import { presentPlan, Refusals } from '../create/present-dry-run.ts'
-import { type RequiredRoom, requireRoom } from '../create/require-room.ts'
 import { requireCheckpoints } from '../state/can-pause.ts'
 import { childDeadline } from './make-child.ts'
 

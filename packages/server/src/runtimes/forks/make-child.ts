@@ -6,9 +6,9 @@ import { newRuntimeRow } from '../create/new-runtime-row.ts'
 import { reserveRuntime } from '../create/reserve-runtime.ts'
 import { broughtBackMiB } from '../create/restores-under-way.ts'
 import type { RuntimeSource } from '../create/runtime-source.ts'
-import { sourceSettingsOf } from '../create/source-settings.ts'
 import { startRuntime } from '../create/start-runtime.ts'
 import { type DeadlineColumns, decideDeadline } from '../state/deadline.ts'
+import { sourceSettingsOf } from '../state/source-settings.ts'
 
 /** The settings of a child, and the checkpoint that it starts from. */
 export interface WantedChild {

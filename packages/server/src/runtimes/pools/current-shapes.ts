@@ -1,5 +1,5 @@
 import { defaultTemplate } from '@holt/protocol'
-import { defaultTag, templateName } from '../../resources/templates/find-template.ts'
+import { defaultTag, templateName } from '../../foundation/rows/template-name.ts'
 import type { Service } from '../../service.ts'
 import { type PoolKey, type PoolShape, poolKey, shapeOfTemplate } from './pool-shape.ts'
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { runCommand, templateCommand } from '@holt/builder'
 import { failpoint, GuestClient } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
+import { pidsMax } from '../../foundation/config/pids-max.ts'
 import type { Service } from '../../service.ts'
-import { pidsMax } from '../create/bind-runtime.ts'
 import type { PoolShape } from './pool-shape.ts'
 
 /** A command that does nothing ends in some milliseconds. */

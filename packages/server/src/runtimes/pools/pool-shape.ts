@@ -1,6 +1,5 @@
 import type { ImageDigest, Isolation } from '@holt/engine'
 import type { PoolMemberRow, TemplateRow } from '../../foundation/store/tables.ts'
-import type { RuntimeSource } from '../create/runtime-source.ts'
 
 /** The properties that all members of a pool share. A claim adds everything else. */
 export interface PoolShape {
@@ -39,20 +38,6 @@ export function shapeOfTemplate(
     memoryMiB: template.memory_mib,
     diskMiB: template.disk_mib,
   }
-}
-
-/**
- * Returns the shape of a runtime of a source. Null if no pool has such: a source with an earlier
- * owner, or another size than the template's.
- */
-export function shapeOfSource(
-  source: RuntimeSource,
-  size: { readonly cpu: number; readonly memoryMiB: number },
-): PoolShape | null {
-  if (source.snapshotId !== null || source.parentId !== null || source.renew) return null
-  if (size.cpu !== source.cpu || size.memoryMiB !== source.memoryMiB) return null
-  const { templateId, isolation, imageDigest, checkpointId, cpu, memoryMiB, diskMiB } = source
-  return { templateId, isolation, imageDigest: imageDigest as ImageDigest, checkpointId, cpu, memoryMiB, diskMiB }
 }
 
 /** Returns the shape of a stored member. */

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { pause } from '../../foundation/async/pause.ts'
 import { Turns } from '../../foundation/async/turns.ts'
+import type { PoolLimits } from '../../foundation/config/config.ts'
 import type { Service } from '../../service.ts'
 import { adoptMembers } from './adopt-members.ts'
 import { currentShapes } from './current-shapes.ts'
@@ -33,14 +34,6 @@ const makeTimeoutMs = 60_000
  * milliseconds, a hundred at once would all take as long as the last.
  */
 const wakingPerCpu = 2
-
-/** How large pools are. */
-export interface PoolLimits {
-  /** How many runtimes of the default template always wait, in the default class. */
-  readonly floor: number
-  /** The most that wait in all pools together; 0: there are no pools. */
-  readonly ceiling: number
-}
 
 /**
  * Runtimes that wait to be somebody's: for each template and class of isolation, made of what the

@@ -3,7 +3,7 @@ import { readableBy } from '../../foundation/rows/system-project.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { FormerNetwork } from '../../resources/network/former-network.ts'
 import type { Service } from '../../service.ts'
-import { sourceSettingsOf } from '../create/source-settings.ts'
+import { sourceSettingsOf } from '../state/source-settings.ts'
 import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { HoltError, isIdParam } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { foundFor } from '../../foundation/request/acting.ts'
 import { lacksFiles } from '../../foundation/rows/files-missing.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { SnapshotRow } from '../../foundation/store/tables.ts'
-import { foundFor } from '../../tenancy/events/acting.ts'
 
 /** Returns a project's snapshot by name or id. A failed snapshot is not found by its name. */
 export async function findSnapshot(

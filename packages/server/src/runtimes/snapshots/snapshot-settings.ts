@@ -1,7 +1,7 @@
 import type { TemplateBase } from '@holt/builder'
 import type { SyntheticAddress } from '@holt/egress'
 import type { SnapshotRow } from '../../foundation/store/tables.ts'
-import type { SourceSettings } from '../create/source-settings.ts'
+import type { SourceSettings } from '../state/source-settings.ts'
 
 /**
  * The settings of a snapshot for the runtimes and builds that start from it. They do not include

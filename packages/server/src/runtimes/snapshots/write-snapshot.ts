@@ -4,7 +4,7 @@ import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { findRunning } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
-import { requireDisk } from '../create/admit.ts'
+import { requireDisk } from '../admission/admit.ts'
 import { writeDown } from '../lifecycle/write-down.ts'
 import { StallWatch } from './stall-watch.ts'
 

@@ -1,11 +1,11 @@
 import { type ListRuntimesQuery, metadataFilters, type Page, type Runtime } from '@holt/protocol'
 import { type SqlBool, sql } from 'kysely'
+import { defaultTag } from '../../foundation/rows/template-name.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows } from '../../foundation/store/page-cursor.ts'
 import { type Finding, findPage } from '../../foundation/store/page-in-steps.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { networkFacts } from '../../resources/network/find-network.ts'
-import { defaultTag } from '../../resources/templates/find-template.ts'
 import type { Service } from '../../service.ts'
 import { presentRuntime } from './present-runtime.ts'
 

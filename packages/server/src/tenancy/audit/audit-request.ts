@@ -1,9 +1,9 @@
 import type { Route } from '@holt/protocol'
 import { ownText } from '@holt/streams'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../../foundation/request/caller.ts'
+import type { OpenEntry } from '../../foundation/rows/audit-entry.ts'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../auth/authenticate.ts'
-import type { OpenEntry } from './audit-entry.ts'
 import { auditKindOf } from './audited-route.ts'
 
 /** The most characters of a path parameter that are kept. Ids and names are shorter. */

@@ -1,9 +1,9 @@
 import { type IdKind, idSchema } from '@holt/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import { readableBy } from '../../foundation/rows/system-project.ts'
+import { templateName } from '../../foundation/rows/template-name.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { giveTurn } from '../../foundation/store/read-in-turn.ts'
-import { templateName } from '../../resources/templates/find-template.ts'
 
 /** The search terms of a subject filter. */
 export interface Meant {

@@ -1,7 +1,8 @@
 import { HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
+import type { Caller } from '../../foundation/request/caller.ts'
 import type { Service } from '../../service.ts'
-import { authenticate, type Caller } from './authenticate.ts'
+import { authenticate } from './authenticate.ts'
 
 /** The parts of a request that identify the sender. */
 export interface Claim {

@@ -1,21 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import { HoltError, type Scope } from '@holt/protocol'
+import { type Caller, hasScopeOf } from '../../foundation/request/caller.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
 import { scopesOf } from './key-scopes.ts'
 import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
-
-/** The sender of a request. The key determines the project. */
-export interface Caller {
-  readonly projectId: string
-  readonly keyId: string
-  readonly keyName: string
-  /** The version of the key's secret that was sent. */
-  readonly keyVersion: number
-  readonly scopes: ReadonlySet<Scope>
-}
 
 /**
  * The least interval between two writes of a key's `last_used_at`, so that most reads do not write.
@@ -47,11 +38,6 @@ export async function authenticate(service: Service, header: string | undefined)
     keyVersion: isSame(key.digest, digest) ? key.version : key.version - 1,
     scopes: new Set(scopes),
   }
-}
-
-/** Returns true if the scopes of a key include one. `admin` includes all scopes of its project. */
-export function hasScopeOf(scopes: ReadonlySet<Scope>, scope: Scope): boolean {
-  return scopes.has(scope) || (scopes.has('admin') && scope !== 'operator')
 }
 
 /** Throws `forbidden` if a caller's key lacks a scope. */

@@ -1,8 +1,8 @@
 import { type EventType, makeId } from '@holt/protocol'
+import { actingRequest } from '../../foundation/request/acting.ts'
+import { entryFor, noteSubject, writeEntry } from '../../foundation/rows/audit-entry.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import { entryFor, noteSubject, writeEntry } from '../audit/audit-entry.ts'
-import { actingRequest } from './acting.ts'
 import { noteProject } from './event-news.ts'
 
 /** An event of a thing of a project. */

@@ -2,9 +2,6 @@ import type { Changes, Store } from '../../foundation/store/open-store.ts'
 
 const mib = 2 ** 20
 
-/** The longest kept answer, in bytes of JSON. */
-export const maxKeptAnswerBytes = mib
-
 /** The most bytes of a project's kept answers, as stored. Some hundred thousand usual ones fit. */
 export const maxKeptBytesOfProject = 256 * mib
 

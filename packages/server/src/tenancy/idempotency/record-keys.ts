@@ -1,10 +1,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
+import { recordsPurpose } from '../../foundation/rows/kept-answers.ts'
 import { findSealed, putSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
 import type { Service } from '../../service.ts'
-
-/** The purpose of the record secret. Its loss costs only the answers of a day. */
-export const recordsPurpose = 'idempotency'
 
 const owner = { purpose: recordsPurpose, projectId: null, ownerId: recordsPurpose }
 

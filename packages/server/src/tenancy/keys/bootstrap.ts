@@ -1,11 +1,9 @@
 import { makeId, type Scope } from '@holt/protocol'
+import { defaultProject } from '../../foundation/rows/system-project.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { Log } from '../../service.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
-
-/** The name of the project that exists from the start. */
-export const defaultProject = 'default'
 
 /** The name of this machine's key, and that of a replaced one. */
 const machineKey = 'admin of this machine'

@@ -1,8 +1,8 @@
 import { HoltError, isIdParam } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
+import type { Caller } from '../../foundation/request/caller.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
-import type { Caller } from '../auth/authenticate.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { findProject } from '../projects/find-project.ts'
 

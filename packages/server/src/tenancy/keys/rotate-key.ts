@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import { readCredentials, writeCredentials } from '../../foundation/config/credentials.ts'
+import type { Caller } from '../../foundation/request/caller.ts'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../auth/authenticate.ts'
 import { scopesOf } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import { recordEvent } from '../events/record-event.ts'

@@ -1,7 +1,7 @@
 import type { Identity } from '@holt/protocol'
+import type { Caller } from '../../foundation/request/caller.ts'
 import { quotasOf } from '../../foundation/rows/stored-quotas.ts'
 import type { Service } from '../../service.ts'
-import type { Caller } from '../auth/authenticate.ts'
 import { quotaUse } from '../projects/quota-use.ts'
 import { presentKey } from './present-key.ts'
 

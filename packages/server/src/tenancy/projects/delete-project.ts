@@ -1,9 +1,9 @@
 import { HoltError } from '@holt/protocol'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
+import { defaultProject } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Service } from '../../service.ts'
 import { recordEvent } from '../events/record-event.ts'
-import { defaultProject } from '../keys/bootstrap.ts'
 import { findProject } from './find-project.ts'
 
 /**

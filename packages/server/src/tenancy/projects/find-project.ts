@@ -1,12 +1,12 @@
 import { type HoltError, isIdParam, type Project } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { foundFor } from '../../foundation/request/acting.ts'
 import { quotasOf } from '../../foundation/rows/stored-quotas.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProjectRow } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
-import { foundFor } from '../events/acting.ts'
 import { quotaUse } from './quota-use.ts'
 
 /** Selects the existing projects without the service's own, for callers who may know of all. */

@@ -1,5 +1,6 @@
+import type { Caller } from '../../foundation/request/caller.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
-import { type Caller, requireScope } from '../auth/authenticate.ts'
+import { requireScope } from '../auth/authenticate.ts'
 
 /**
  * Throws if a caller without `operator` changes a thing of the service's own project, because every

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { givenRequestId } from '../../../src/api/telemetry/observe-requests.ts'
-import { makeLog } from '../../../src/daemon/make-log.ts'
-import { runFor } from '../../../src/foundation/tracing/request-context.ts'
+import { makeLog } from '../../../src/daemon/machine/make-log.ts'
+import { runFor } from '../../../src/foundation/request/request-context.ts'
 import { FakeBuilder } from '../../support/fake-builder.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 

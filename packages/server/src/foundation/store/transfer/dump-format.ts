@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { maxKeptAnswerBytes } from '../../../tenancy/idempotency/kept-bytes.ts'
+import { maxKeptAnswerBytes } from '../../rows/kept-answers.ts'
 
 /** The version of the format. The schema in a dump has a version of its own. */
 export const dumpVersion = 1

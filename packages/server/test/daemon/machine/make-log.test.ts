@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 
-const module = new URL('../../src/daemon/make-log.ts', import.meta.url).href
+const module = new URL('../../../src/daemon/machine/make-log.ts', import.meta.url).href
 
 test('a log whose disk is full keeps nobody from going on, and takes no more memory with each line', () => {
   const full = openSync('/dev/full', 'w')

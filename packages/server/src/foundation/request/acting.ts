@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Scope } from '@holt/protocol'
-import { noteFound, type OpenEntry } from '../audit/audit-entry.ts'
+import { noteFound, type OpenEntry } from '../rows/audit-entry.ts'
 
 /** The request for which an action is done. */
 interface Acting {

@@ -1,13 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import type { Service } from '../../service.ts'
 import type { Credential } from '../../tenancy/auth/open-streams.ts'
-
-/**
- * The reason why a request is abandoned: its client is gone. It is not a failure of the service.
- */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone'
-}
 
 /**
  * Returns a function that makes the signal on its first call. The signal aborts when the client

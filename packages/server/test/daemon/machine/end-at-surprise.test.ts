@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 
-const urlOf = (name: string) => new URL(`../../src/daemon/${name}.ts`, import.meta.url).href
+const urlOf = (name: string) => new URL(`../../../src/daemon/machine/${name}.ts`, import.meta.url).href
 
 /** Runs a statement in a process that ends at what nobody expected, and answers how it ended and what it has logged. */
 async function run(statement: string) {

@@ -2,7 +2,7 @@ import { HoltError } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { usualReserve } from '../../../src/foundation/config/system-reserve.ts'
-import { type Admission, admit, requirePossibleDisk } from '../../../src/runtimes/create/admit.ts'
+import { type Admission, admit, requirePossibleDisk } from '../../../src/runtimes/admission/admit.ts'
 
 const roomy: Admission = {
   hostMemoryMiB: 16_384,

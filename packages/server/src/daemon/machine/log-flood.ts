@@ -1,4 +1,4 @@
-import { type Rate, TokenBuckets } from '../tenancy/limits/token-buckets.ts'
+import { type Rate, TokenBuckets } from '../../tenancy/limits/token-buckets.ts'
 
 /** The rate of equal messages. After the burst, one line in ten seconds is written. */
 const rate: Rate = { perSec: 0.1, burst: 100 }

@@ -2,8 +2,8 @@ import { Writable } from 'node:stream'
 import { EngineError } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { LogFlood } from '../../src/daemon/log-flood.ts'
-import { makeLog } from '../../src/daemon/make-log.ts'
+import { LogFlood } from '../../../src/daemon/machine/log-flood.ts'
+import { makeLog } from '../../../src/daemon/machine/make-log.ts'
 
 function keptLog() {
   const lines: string[] = []

@@ -1,5 +1,5 @@
 import { type AuditEntry, makeId } from '@holt/protocol'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Queries } from '../store/open-store.ts'
 
 /** The facts of a call. Subject, status and end become known while the call is handled. */
 export interface OpenEntry {

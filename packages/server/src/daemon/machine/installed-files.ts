@@ -2,21 +2,21 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The directory of the base templates' recipe. */
-export const baseRecipeDir = fileURLToPath(new URL('../../../../templates/base', import.meta.url))
+export const baseRecipeDir = fileURLToPath(new URL('../../../../../templates/base', import.meta.url))
 
 /** The directory of the agent templates. */
-export const agentTemplatesDir = fileURLToPath(new URL('../../../../templates/agents', import.meta.url))
+export const agentTemplatesDir = fileURLToPath(new URL('../../../../../templates/agents', import.meta.url))
 
 /** The path of the guest program in the build's output. */
-export const builtGuest = fileURLToPath(new URL('../../../../guest/holt-guest', import.meta.url))
+export const builtGuest = fileURLToPath(new URL('../../../../../guest/holt-guest', import.meta.url))
 
 /** The path of Holt's own runsc in the build's output. Null if it is not built. */
-export const ownRunsc = ifThere(new URL('../../../../runsc/runsc', import.meta.url))
+export const ownRunsc = ifThere(new URL('../../../../../runsc/runsc', import.meta.url))
 
 /**
  * The npm client of a release, as a command. Null in a source tree, which uses the machine's npm.
  */
-export const releasedNpm = commandOf(ifThere(new URL('../../../../lib/npm/bin/npm-cli.js', import.meta.url)))
+export const releasedNpm = commandOf(ifThere(new URL('../../../../../lib/npm/bin/npm-cli.js', import.meta.url)))
 
 function ifThere(url: URL): string | null {
   return existsSync(url) ? fileURLToPath(url) : null

@@ -8,9 +8,9 @@ import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
 import type { FormerNetwork } from '../../resources/network/former-network.ts'
 import type { Service } from '../../service.ts'
-import { type FoundSource, type RuntimeSource, requireIsolation } from '../create/runtime-source.ts'
-import { findSnapshot, requireWritten } from './find-snapshot.ts'
-import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.ts'
+import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
+import { type SnapshotSettings, snapshotSettingsOf } from '../snapshots/snapshot-settings.ts'
+import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
 
 /** A create of a snapshot. */
 interface SnapshotCreate<Refused extends null> {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Engine } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
-import type { ServerConfig } from '../foundation/config/config.ts'
-import type { Log } from '../service.ts'
+import type { ServerConfig } from '../../foundation/config/config.ts'
+import type { Log } from '../../service.ts'
 import { builtGuest, ownRunsc } from './installed-files.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ActiveSpan } from './tracer.ts'
+import type { ActiveSpan } from './active-span.ts'
 
 /** The context of the request that the present work belongs to. */
 export interface RequestContext {

@@ -1,0 +1,2 @@
+/** The most processes and threads of a runtime. */
+export const pidsMax = 1024
