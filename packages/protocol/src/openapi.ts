@@ -128,9 +128,10 @@ function failures(route: Route): Json {
   const codes: readonly ErrorCode[] = [
     ...new Set<ErrorCode>([...(route.scope === null ? [] : commonErrors), ...route.errors]),
   ]
-  const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status)
+  const statuses = new Set(codes.map((code) => errorCatalogue[code].status))
   return Object.fromEntries(
-    [...byStatus].map(([status, [first, ...others]]) => {
+    [...statuses].map((status) => {
+      const [first, ...others] = codes.filter((code) => errorCatalogue[code].status === status)
       const reference = `#/components/responses/${first}`
       return [status, others.length === 0 ? { $ref: reference } : shared([first as ErrorCode, ...others])]
     }),

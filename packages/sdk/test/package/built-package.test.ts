@@ -9,6 +9,7 @@ import { parseAst } from 'rolldown/parseAst'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type * as Sdk from '../../src/index.ts'
 import { LanguageService } from '../support/language-service.ts'
+import { olderNodes } from '../support/older-nodes.ts'
 import { startTestService } from '../support/test-service.ts'
 
 const run = promisify(execFile)
@@ -53,7 +54,7 @@ afterAll(() => rm(project, { recursive: true, force: true }))
 const compile = (...files: readonly string[]) => {
   const options = Object.entries(settings.compilerOptions).flatMap(([name, value]) => [`--${name}`, String(value)])
   return run(join(root, 'node_modules/.bin/tsc'), ['--ignoreConfig', ...options, ...files], { cwd: project })
-    .then(() => '')
+    .then(({ stdout }) => stdout)
     .catch((error: { stdout: string }) => error.stdout)
 }
 
@@ -90,6 +91,69 @@ console.log(result./*?*/exit_code, result./*?*/truncated, runtime./*?*/expires_a
 const error: unknown = null
 if (error instanceof HoltError) console.log(error./*?*/code, error./*?*/details)
 `
+
+const smallProgram = `import { Holt } from '@holt/sdk'
+await using runtime = await new Holt().runtimes.create({ template: 'base-small' })
+console.log((await runtime.commands.run('id', { timeout_secs: 5 })).exit_code)
+`
+
+test.each(olderNodes())('an older Node of this machine, $version, loads it by $how', async (node) => {
+  const loads = { import: "await import('@holt/sdk')", require: "require('@holt/sdk')" }
+  const type = node.how === 'import' ? 'module' : 'commonjs'
+  const program = `const { Holt } = ${loads[node.how]}
+const { url, apiKey } = JSON.parse(process.env.REACH)
+const load = async () => {
+  const runtime = await new Holt({ url, apiKey }).runtimes.create()
+  console.log((await runtime.commands.run('echo it runs')).stdout)
+}
+load()`
+  const service = await startTestService()
+  try {
+    const env = { REACH: JSON.stringify({ url: service.url, apiKey: service.key }) }
+    const ran = await run(node.path, [`--input-type=${type}`, '--eval', program], { cwd: project, env })
+    expect(ran).toEqual({ stdout: 'it runs\n\n', stderr: '' })
+  } finally {
+    await service.close()
+  }
+})
+
+test('a bundler for browsers refuses it, and the page says that it is for Node only', async () => {
+  await writeFile(join(project, 'small.ts'), smallProgram)
+  const refused = new Set<string>()
+  const input = join(project, 'small.ts')
+  const onLog = (_: string, { code, message }: { code?: string; message: string }) => {
+    if (code === 'UNRESOLVED_IMPORT') refused.add(/'(.*?)'/.exec(message)?.[1] ?? message)
+  }
+  await using bundle = await rolldown({ input, cwd: project, platform: 'browser', onLog })
+  await bundle.generate({ format: 'esm' })
+  expect([...refused]).toEqual(expect.arrayContaining(['node:fs', 'node:path', 'node:stream']))
+  expect([...refused].filter((name) => !name.startsWith('node:'))).toEqual([])
+  const page = (await readFile(join(built, 'README.md'), 'utf8')).replaceAll('\n', ' ')
+  expect(page).toMatch(/for Node only\..*does not run in browsers or edge workers/)
+})
+
+/** The compiler's counts do not depend on the machine, as its time does. */
+test(
+  'a small program is checked with little work',
+  async () => {
+    await writeFile(join(project, 'small.ts'), smallProgram)
+    await writeFile(join(project, 'nothing.ts'), 'console.log(process.version)\n')
+    const [small, nothing] = [await countsOf('small.ts'), await countsOf('nothing.ts')]
+    const added = (name: string) => (small[name] ?? Number.NaN) - (nothing[name] ?? Number.NaN)
+    expect(added('Files')).toBeGreaterThan(0)
+    expect(added('Files')).toBeLessThan(100)
+    expect(added('Lines')).toBeLessThan(10_000)
+    expect(added('Types')).toBeLessThan(6_000)
+    expect(added('Instantiations')).toBeLessThan(4_000)
+  },
+  compileMs,
+)
+
+/** Returns the counts that the compiler prints about a program, by their names. */
+async function countsOf(file: string): Promise<Readonly<Record<string, number>>> {
+  const printed = await compile('--extendedDiagnostics', file)
+  return Object.fromEntries([...printed.matchAll(/^(\w+): +(\d+)$/gm)].map(([, name, count]) => [name, Number(count)]))
+}
 
 test('a small program is bundled with little', async () => {
   await writeFile(join(project, 'main.ts'), program)
