@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Credentials, credentialsPath, readCredentialsFile } from '@holt/sdk'
+import { peakMemoryMiB } from '../support/peak-memory.ts'
 import { compare, compareFigures, type Findings, floorOf, onFloor, seriesReports } from '../support/report.ts'
 import { runProgram, runSilently } from '../support/run-program.ts'
 import type { Stage } from '../support/stage.ts'
@@ -16,6 +17,9 @@ const timeoutMs = 60_000
 const nodeAlone = 'node -e 0'
 const floorReason = 'the start and the end of Node itself; the command line is a program for Node'
 const bundleTimeoutMs = 300_000
+/** The most memory of a command line, in MiB, and the number of runs that it is the maximum of. */
+const mostMemoryMiB = 60
+const memoryRuns = 5
 
 /** One command line, its baseline, and the highest allowed ratio. */
 interface Comparison {
@@ -89,6 +93,11 @@ async function measureAll(
   const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
   const series = seriesReports(await stage.batch('command lines', subjects, length))
   const cpuOf = (name: string) => series.find((one) => one.name === name)?.cpu_ms_per_operation ?? null
+  const memoryOf = (argv: readonly string[]) =>
+    peakMemoryMiB(argv, memoryRuns, { timeoutMs, signal: stage.signal, environment })
+  const memoryOfNode = { name: nodeAlone, value: await memoryOf([process.execPath, '-e', '0']) }
+  const memory = new Map<string, number>()
+  for (const { name, args } of comparisons) memory.set(name, await memoryOf([holt, ...args]))
   return {
     series,
     verdicts: comparisons.flatMap(({ name, baseline, atMost }) => [
@@ -106,8 +115,18 @@ async function measureAll(
         compare(series, { what: `${name}, p50`, subject: name, baseline, atMost: null }),
         floorOf(series, nodeAlone, floorReason),
       ),
+      onFloor(
+        compareFigures({
+          what: `${name}, peak memory`,
+          unit: 'MiB',
+          value: memory.get(name) ?? null,
+          baseline: memoryOfNode,
+          target: { of: 'value', at: 'most', bound: mostMemoryMiB },
+        }),
+        { ...memoryOfNode, why: floorReason },
+      ),
     ]),
-    absent: ['peak memory'],
+    absent: [],
     notes: [
       'The targets hold for the CPU time of the processes alone, without the daemon: a busy machine disturbs it least.',
     ],

@@ -55,7 +55,7 @@ function inProse({ line, text }: Block): readonly Broken[] {
 /** Returns the page with empty lines in place of code blocks, measurements and HTML comments. */
 function withoutCode(page: string): string {
   return page.replace(
-    /<!-- bench:begin -->[\s\S]*?<!-- bench:end -->|^ *```[\s\S]*?^ *```$|<!--[\s\S]*?-->/gm,
+    /<!-- (bench(?:-summary)?):begin -->[\s\S]*?<!-- \1:end -->|^ *```[\s\S]*?^ *```$|<!--[\s\S]*?-->/gm,
     (code) => code.replace(/[^\n]/g, ''),
   )
 }
