@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { testLength } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Arch, type ReleaseFacts, readFacts } from '../../../scripts/release/facts.ts'
+import { type Arch, archs, type ReleaseFacts, readFacts } from '../../../scripts/release/facts.ts'
 import { changesOf } from '../../../scripts/release/write-notes.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
@@ -53,6 +53,26 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     await run('sh', ['-c', 'umask 077; exec "$@"', 'sh', ...release])
     expect(await readFile(join(again, 'SHA256SUMS'), 'utf8')).toBe(await readFile(join(out, 'SHA256SUMS'), 'utf8'))
   })
+
+  test.each(archs)(
+    'the programs of a release for %s are for that processor',
+    { timeout: releaseMs },
+    async (wanted) => {
+      const made = wanted === arch ? out : join(work, wanted)
+      if (wanted !== arch)
+        await run(process.execPath, [join(repository, 'scripts/release.ts'), '--out', made, '--arch', wanted])
+      const lib = join(made, `holt-${facts.version}-linux-${wanted}/lib`)
+      const machines = await Promise.all(
+        ['node', 'holt-guest', 'runsc'].map(async (name) => [name, await elfMachineOf(join(lib, name))]),
+      )
+      const machine = { x64: 62, arm64: 183 }[wanted]
+      expect(machines).toEqual(['node', 'holt-guest', 'runsc'].map((name) => [name, machine]))
+      const debian = { x64: 'amd64', arm64: 'arm64' }[wanted]
+      const deb = join(made, `holt_${facts.version}_${debian}.deb`)
+      expect((await run('dpkg-deb', ['--field', deb, 'Architecture'])).trim()).toBe(debian)
+      await run('sha256sum', ['--quiet', '--check', 'SHA256SUMS'], made)
+    },
+  )
 
   test('both programs run from any place, also through a link', async () => {
     await run('mkdir', [join(work, 'bin')])
@@ -198,3 +218,11 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     expect(() => changesOf(changelog, '3.0.0')).toThrow('CHANGELOG.md has no section for 3.0.0')
   })
 })
+
+/** Returns the processor that a program is for: `e_machine` of its ELF header (elf(5)). */
+async function elfMachineOf(file: string): Promise<number> {
+  await using handle = await open(file)
+  const { buffer } = await handle.read(Buffer.alloc(20), 0, 20, 0)
+  expect(buffer.subarray(0, 4).toString('latin1'), file).toBe('\x7fELF')
+  return buffer.readUInt16LE(18)
+}
