@@ -37,8 +37,7 @@ const starters: readonly string[] = [
  */
 const serviceWide: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'api/handlers/service-handlers.ts': [1, 'the templates that Holt provides'],
-  'api/metrics/runtime-metrics.ts': [1, 'counts for operators'],
-  'api/metrics/webhook-metrics.ts': [2, 'counts for operators'],
+  'api/metrics/row-gauges.ts': [3, 'counts for operators'],
   'builds/build-log.ts': [2, 'the service writes the log of a build that it runs'],
   'builds/collect.ts': [5, 'images and checkpoints belong to nobody'],
   'builds/evict-cache.ts': [3, 'the cache has one limit for all'],

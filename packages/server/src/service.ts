@@ -1,8 +1,11 @@
 import type { Engine } from '@holt/engine'
-import type { ConnectionLimits } from './api/http/connection-limits.ts'
-import type { Metrics } from './api/metrics/metrics.ts'
 import type { Builds } from './builds/builds.ts'
 import type { ServerConfig } from './foundation/config/config.ts'
+import type { ConnectionLimits } from './foundation/config/connection-limits.ts'
+import type { Collector } from './foundation/images/collector.ts'
+import type { Holds } from './foundation/images/holds.ts'
+import type { Log } from './foundation/log.ts'
+import type { Metrics } from './foundation/metrics/metrics.ts'
 import type { MasterKeys } from './foundation/sealing/master-keys.ts'
 import type { Store } from './foundation/store/open-store.ts'
 import type { HostClock } from './foundation/time/host-clock.ts'
@@ -32,14 +35,6 @@ import type { EventNews } from './tenancy/events/event-news.ts'
 import type { RequestRates } from './tenancy/limits/request-rates.ts'
 import type { ProjectQuotas } from './tenancy/projects/project-quotas.ts'
 import type { Webhooks } from './tenancy/webhooks/webhooks.ts'
-
-/** A log for operators, in pino's shape. */
-export interface Log {
-  debug(facts: object, message: string): void
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
-}
 
 /** The parts that the verbs of the service share. They are made once at start. */
 export interface Service {
@@ -83,6 +78,9 @@ export interface Service {
   readonly webhooks: Webhooks
   readonly audit: AuditLog
   readonly builds: Builds
+  /** Keeps images and checkpoints that no row refers to. */
+  readonly holds: Holds
+  readonly collector: Collector
   readonly agents: AgentTemplates
   readonly signingKeys: SigningKeys
   readonly oauthTokens: OAuthTokens

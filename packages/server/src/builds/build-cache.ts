@@ -24,7 +24,7 @@ export function openCache(service: Service, build: BuildUnderWay): BuildCache {
   }
 }
 
-async function get({ store, builds, now }: Service, build: BuildUnderWay, key: string): Promise<CachedState | null> {
+async function get({ store, holds, now }: Service, build: BuildUnderWay, key: string): Promise<CachedState | null> {
   return store.change(async (changes) => {
     const row = await changes
       .updateTable('build_cache')
@@ -38,8 +38,8 @@ async function get({ store, builds, now }: Service, build: BuildUnderWay, key: s
     // place.
     if (row === undefined || facts === undefined) return null
     // Held within the transaction: whoever collects has either seen the row or sees this.
-    builds.holds.hold(build.buildId, row.image_digest)
-    if (row.checkpoint_id !== null) builds.holds.hold(build.buildId, row.checkpoint_id)
+    holds.hold(build.buildId, row.image_digest)
+    if (row.checkpoint_id !== null) holds.hold(build.buildId, row.checkpoint_id)
     const common = {
       imageDigest: row.image_digest as ImageDigest,
       sizeBytes: row.size_bytes,
@@ -52,7 +52,7 @@ async function get({ store, builds, now }: Service, build: BuildUnderWay, key: s
 }
 
 async function put(
-  { store, builds, now }: Service,
+  { store, holds, now }: Service,
   { projectId, buildId }: BuildUnderWay,
   { key, state }: { key: string; state: CachedState },
 ): Promise<void> {
@@ -74,9 +74,9 @@ async function put(
       .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet(facts))
       .execute()
     // From here on the row keeps the checkpoint, and the build for as long as it goes on from it.
-    builds.holds.hold(buildId, state.imageDigest)
+    holds.hold(buildId, state.imageDigest)
     if (checkpointId === null) return
-    builds.holds.hold(buildId, checkpointId)
+    holds.hold(buildId, checkpointId)
     await changes.deleteFrom('build_resources').where('resource_id', '=', checkpointId).execute()
   })
   await failpoint('build.kept')
@@ -89,12 +89,12 @@ interface MountWanted {
 }
 
 async function openMount(service: Service, build: BuildUnderWay, wanted: MountWanted): Promise<CacheMount> {
-  const { builds } = service
+  const { builds, holds } = service
   const { id, locked, signal } = wanted
   const unlock = locked ? await lockMount(service, `${build.projectId}\0${id}`, signal) : () => {}
   try {
     const file = await useMount(service, build, id)
-    if (file !== null) builds.holds.hold(build.buildId, file)
+    if (file !== null) holds.hold(build.buildId, file)
     return {
       read: () => (file === null ? null : readMount(builds.paths.mount(file))),
       write: (tar) => writeMount(service, build, { id, tar }),
@@ -159,7 +159,7 @@ async function useMount(
 
 /** Writes the content beside the old one, and puts it in its place when it is complete. */
 async function writeMount(
-  { store, builds, now }: Service,
+  { store, builds, holds, now }: Service,
   { projectId, buildId, reporter, stop }: BuildUnderWay,
   { id, tar }: { id: string; tar: AsyncIterable<Uint8Array> },
 ): Promise<void> {
@@ -182,7 +182,7 @@ async function writeMount(
     reporter.logOfStep('warn', `the cache mount ${id} has more than ${maxMountBytes / 2 ** 30} GiB and is not kept`)
     return
   }
-  builds.holds.hold(buildId, file)
+  holds.hold(buildId, file)
   await rename(part, path)
   await failpoint('build.mount-written')
   const at = now()

@@ -36,7 +36,7 @@ export function buildEngine(
 
 function holdingImages(
   images: ImageStore,
-  { builds }: Service,
+  { builds, holds }: Service,
   { build: { buildId, stop }, afterStop }: { build: BuildUnderWay; afterStop: 'refused' | 'taken' },
 ): ImageStore {
   return {
@@ -49,7 +49,7 @@ function holdingImages(
       // What has a base is the tree of a runtime: what its last step has done.
       if (options?.base !== undefined) await failpoint('build.stepped')
       const beforePublish = async (digest: ImageDigest) => {
-        await builds.holds.beforePublish(buildId, digest)
+        await holds.beforePublish(buildId, digest)
         await failpoint('build.held')
       }
       try {
@@ -57,7 +57,7 @@ function holdingImages(
         await failpoint('build.published')
         return image
       } finally {
-        if (builds.get(buildId) === null) builds.holds.release(buildId) // It ended meanwhile, and holds nothing.
+        if (builds.get(buildId) === null) holds.release(buildId) // It ended meanwhile, and holds nothing.
       }
     },
   }

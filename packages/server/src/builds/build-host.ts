@@ -108,7 +108,7 @@ async function findBase(service: Service, build: BuildUnderWay, reference: strin
     return await service.store.change(async (changes) => {
       const row = await findTemplate({ store: { db: changes } }, { projectId, reference })
       const imageDigest = requireReady(service, row) as ImageDigest
-      service.builds.holds.hold(buildId, imageDigest)
+      service.holds.hold(buildId, imageDigest)
       return { reference, imageDigest, settings: settingsOf(row), env: JSON.parse(row.env_json) }
     })
   } catch (error) {
@@ -133,7 +133,7 @@ async function findFiles(
       requireWritten(row)
       if (row.kind === 'memory') throw new BuildError('unsupported_setting', `${reference} is a memory snapshot.`)
       const imageDigest = row.image_digest as ImageDigest
-      service.builds.holds.hold(buildId, imageDigest)
+      service.holds.hold(buildId, imageDigest)
       const { build: settings, env } = snapshotSettingsOf(row)
       return { reference, imageDigest, settings, env }
     })

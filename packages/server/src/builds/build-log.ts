@@ -1,8 +1,8 @@
 import type { BuildLogLine } from '@holt/protocol'
 import { Watchers } from '../foundation/async/watchers.ts'
+import type { Log } from '../foundation/log.ts'
 import { batches } from '../foundation/store/batches.ts'
 import type { Queries, Store } from '../foundation/store/open-store.ts'
-import type { Log } from '../service.ts'
 import type { BuildRef } from './find-build.ts'
 
 /** How late a line may be in the log. */

@@ -7,8 +7,6 @@ import { BuildLogs } from './build-log.ts'
 import { BuildQueue } from './build-queue.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
 import type { Builder } from './builder.ts'
-import { Collector } from './collect.ts'
-import { Holds } from './holds.ts'
 import { BuildPaths } from './paths.ts'
 import { runQueuedBuild } from './run-queued-build.ts'
 
@@ -18,8 +16,6 @@ import { runQueuedBuild } from './run-queued-build.ts'
  */
 export class Builds {
   readonly logs: BuildLogs
-  readonly holds = new Holds()
-  readonly collector: Collector
   readonly paths: BuildPaths
   readonly builder: Builder
   readonly gateway: EgressGateway
@@ -42,7 +38,6 @@ export class Builds {
   ) {
     const { store, log, config, builder, gateway } = parts
     this.logs = new BuildLogs(store, log)
-    this.collector = new Collector(service)
     this.paths = new BuildPaths(config.stateDir)
     this.uploads = new ProjectRoom({ maxBytes: Number.POSITIVE_INFINITY, maxBytesOfProject: config.buildContextsBytes })
     this.builder = builder
@@ -86,6 +81,11 @@ export class Builds {
     return [...this.#underWay.values()].filter((build) => build.templateId === templateId)
   }
 
+  /** Cancels the builds of a template. Resolves when nothing is left of them. */
+  async cancelOfTemplate(templateId: string): Promise<void> {
+    await Promise.all(this.ofTemplate(templateId).map((build) => this.stop(build, 'cancelled')))
+  }
+
   /** Returns true if a build that has not ended was requested with this context. */
   needsContext(contextId: string): boolean {
     return [...this.#underWay.values()].some(({ prepared }) => prepared.request.context_id === contextId)
@@ -122,8 +122,8 @@ export class Builds {
     const service = this.#service()
     await service.tracer.span('build', { 'holt.build_id': build.buildId }, () => runQueuedBuild(service, build))
     this.#underWay.delete(build.buildId)
-    this.holds.release(build.buildId)
-    this.collector.request()
+    service.holds.release(build.buildId)
+    service.collector.request()
     build.end()
   }
 }

@@ -1,58 +1,20 @@
 import { type CheckpointInfo, failpoint, type ImageInfo } from '@holt/engine'
 import { isEngineError } from '../foundation/errors/engine-errors.ts'
+import type { Collection } from '../foundation/images/holds.ts'
 import { checkpointOf } from '../foundation/rows/checkpoint-id.ts'
 import { lacksFiles } from '../foundation/rows/files-missing.ts'
 import { notEnded } from '../foundation/rows/not-ended.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { Service } from '../service.ts'
 import { evictCache } from './evict-cache.ts'
-import type { Collection } from './holds.ts'
 
-/** Removes what nobody needs any more, one run after another however often it is asked for. */
-export class Collector {
-  readonly #service: () => Service
-  #running: Promise<void> | null = null
-  #again = false
-
-  constructor(service: () => Service) {
-    this.#service = service
-  }
-
-  /** Asks for a run, and does not wait for it. */
-  request(): void {
-    void this.run()
-  }
-
-  /** Runs, or waits for a run that begins after this call. */
-  async run(): Promise<void> {
-    if (this.#running !== null) {
-      this.#again = true
-      await this.#running
-      return
-    }
-    this.#running = this.#repeat()
-    await this.#running
-  }
-
-  async #repeat(): Promise<void> {
-    try {
-      do {
-        this.#again = false
-        await collect(this.#service())
-      } while (this.#again)
-    } catch (error) {
-      // What is left now is found by the next run.
-      this.#service().log.error({ err: error }, 'what nobody needs any more could not be removed')
-    } finally {
-      this.#running = null
-    }
-  }
-}
-
-async function collect(service: Service): Promise<void> {
+/**
+ * Removes the images, checkpoints and files that nothing refers to. Evicts cache entries first.
+ */
+export async function collect(service: Service): Promise<void> {
   if (service.closing.aborted) return
   await evictCache(service)
-  using collection = service.builds.holds.beginCollection()
+  using collection = service.holds.beginCollection()
   // What is there is listed before references are read: a checkpoint has one before it exists.
   const checkpoints = (await service.engine.ability('checkpoints')?.list()) ?? []
   const images = (await service.engine.ability('images')?.list()) ?? []

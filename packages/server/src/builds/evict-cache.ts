@@ -19,10 +19,10 @@ interface Kept {
  * stays.
  */
 export async function evictCache(service: Service): Promise<void> {
-  const { store, config, builds } = service
+  const { store, config, builds, holds } = service
   const files = await store.change(async (changes) => {
     const kept = await listKept(changes)
-    const victims = chooseVictims(kept, config.buildCacheBytes, (id) => builds.holds.isHeld(id))
+    const victims = chooseVictims(kept, config.buildCacheBytes, (id) => holds.isHeld(id))
     for (const victim of victims) await forget(changes, victim)
     return victims.flatMap(({ file }) => file ?? [])
   })

@@ -8,7 +8,7 @@ import type { BuildUnderWay } from './build-under-way.ts'
  * The container images that the project of a build has pulled. What it takes is held until it has
  * ended.
  */
-export function pulledImages({ store, builds, engine, now }: Service, build: BuildUnderWay): PulledImageStore {
+export function pulledImages({ store, holds, engine, now }: Service, build: BuildUnderWay): PulledImageStore {
   const { projectId, buildId } = build
   return {
     get: async (key) => {
@@ -20,7 +20,7 @@ export function pulledImages({ store, builds, engine, now }: Service, build: Bui
           .where('key', '=', key)
           .returningAll()
           .executeTakeFirst()
-        if (found !== undefined) builds.holds.hold(buildId, found.image_digest)
+        if (found !== undefined) holds.hold(buildId, found.image_digest)
         return found
       })
       const settings = row === undefined ? undefined : storedJson(row.settings_json)

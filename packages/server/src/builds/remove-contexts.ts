@@ -73,8 +73,8 @@ function bytesOf(rows: readonly BuildContextRow[]): number {
 }
 
 /** Returns true if a build uses the context, or waits with it. */
-function isNeeded({ builds }: Service, { context_id }: BuildContextRow): boolean {
-  return builds.holds.isHeld(context_id) || builds.needsContext(context_id)
+function isNeeded({ builds, holds }: Service, { context_id }: BuildContextRow): boolean {
+  return holds.isHeld(context_id) || builds.needsContext(context_id)
 }
 
 /** A context that is needed, or that was used since it was looked at, stays. */

@@ -85,13 +85,13 @@ async function orStopped(service: Service, { buildId, stop: { signal } }: BuildU
   }
 }
 
-async function requestOf({ store, builds, now }: Service, build: BuildUnderWay): Promise<BuildRequest> {
+async function requestOf({ store, builds, holds, now }: Service, build: BuildUnderWay): Promise<BuildRequest> {
   const { projectId, buildId, prepared } = build
   const { request, size, policyKey } = prepared
   const { context_id, registry_auth } = request
   const context = context_id === undefined ? null : await findContext(store.db, { projectId, contextId: context_id })
   if (context !== null) {
-    builds.holds.hold(buildId, context.context_id)
+    holds.hold(buildId, context.context_id)
     await store.db
       .updateTable('build_contexts')
       .set({ used_at: now() })

@@ -2,17 +2,22 @@ import type { AddressInfo } from 'node:net'
 import { runBuild } from '@holt/builder'
 import type { Engine } from '@holt/engine'
 import { handlers } from '../api/handlers/handlers.ts'
-import { type ConnectionLimits, limitsFor, openFilesLimit } from '../api/http/connection-limits.ts'
 import { createApp } from '../api/http/create-app.ts'
-import { Metrics } from '../api/metrics/metrics.ts'
+import { registerGauges } from '../api/metrics/register-gauges.ts'
 import { observeEngine } from '../api/telemetry/observed-engine.ts'
 import { observeStore } from '../api/telemetry/observed-store.ts'
 import { makeBuildSources } from '../builds/build-sources.ts'
 import type { Builder } from '../builds/builder.ts'
 import { Builds } from '../builds/builds.ts'
+import { collect } from '../builds/collect.ts'
 import { clearResidue, failInterrupted } from '../builds/recover-builds.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
+import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
+import { Collector } from '../foundation/images/collector.ts'
+import { Holds } from '../foundation/images/holds.ts'
+import type { Log } from '../foundation/log.ts'
+import { Metrics } from '../foundation/metrics/metrics.ts'
 import { recordsPurpose } from '../foundation/rows/kept-answers.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
 import { type MasterKeys, openMasterKeys } from '../foundation/sealing/master-keys.ts'
@@ -49,7 +54,7 @@ import { followEngine } from '../runtimes/reconcile/follow-engine.ts'
 import { markMissing } from '../runtimes/reconcile/mark-missing.ts'
 import { failUnwritten } from '../runtimes/snapshots/recover-snapshots.ts'
 import { UsageWatch } from '../runtimes/usage/usage-watch.ts'
-import type { Log, Service } from '../service.ts'
+import type { Service } from '../service.ts'
 import { AuditLog } from '../tenancy/audit/audit-log.ts'
 import { LikelyProjects } from '../tenancy/auth/likely-projects.ts'
 import { OpenStreams } from '../tenancy/auth/open-streams.ts'
@@ -123,7 +128,7 @@ export interface Server {
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config } = options
   const { tracer = noTracer } = options
-  const metrics: Metrics = new Metrics(() => service)
+  const metrics = new Metrics({ stateDir: config.stateDir, log: options.log })
   const eventNews = new EventNews()
   const store = eventNews.announce(observeStore(await openOwnStore(options), { metrics, tracer }))
   const controller = new AbortController()
@@ -288,6 +293,8 @@ function makeService(
       builder: builder ?? realBuilder(config, outside),
       gateway: outside.gateway,
     }),
+    holds: new Holds(),
+    collector: new Collector(log),
     agents: new AgentTemplates(agentTemplates),
     signingKeys,
     oauthTokens: new OAuthTokens(outside.dialTls, now),
@@ -295,6 +302,8 @@ function makeService(
     issuer: parts.issuer,
     closing,
   }
+  service.collector.collectWith(() => collect(service))
+  registerGauges(service)
   return service
 }
 

@@ -5,6 +5,7 @@ import { referenced } from '../builds/collect.ts'
 import { BuildPaths } from '../builds/paths.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readStoreId, writeStoreId } from '../foundation/config/store-file.ts'
+import type { Log } from '../foundation/log.ts'
 import {
   openStore,
   type Queries,
@@ -14,7 +15,6 @@ import {
   storePlace,
 } from '../foundation/store/open-store.ts'
 import { countMissing, findMissing } from '../runtimes/reconcile/find-missing.ts'
-import type { Log } from '../service.ts'
 
 /** An error: the store does not belong to the state directory. */
 class ForeignStore extends Error {

@@ -44,7 +44,7 @@ export async function sweepForever(service: Service, clock: ClockWatch): Promise
         await removeOldBuilds(service)
         await removeOldDeliveries(service)
         await removePreviousSecrets(service)
-        service.builds.collector.request()
+        service.collector.request()
         service.store.refillReserve()
       }
     } catch (error) {

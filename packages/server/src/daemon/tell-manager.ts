@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Log } from '../service.ts'
+import type { Log } from '../foundation/log.ts'
 
 /** The time limit for the local service manager, which answers at once, in milliseconds. */
 const tellTimeoutMs = 5_000

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Holds } from '../../src/builds/holds.ts'
+import { Holds } from '../../src/foundation/images/holds.ts'
 import { ended, FakeBuilder, importImage, startStep } from '../support/fake-builder.ts'
 import { inside } from '../support/inside.ts'
 import { startTestServer } from '../support/start-test-server.ts'

@@ -13,8 +13,12 @@ export const projectHandlers = {
     show(service, 201, await createProject(service, { projectId: newId('project'), request: body, by })),
   listProjects: async ({ service, query }) => answerPage(await listProjects(service, query)),
   getProject: async ({ service, params }) => show(service, 200, await findProject(service.store.db, params.project_id)),
-  updateProject: async ({ service, caller: { keyId: by }, params, body }) =>
-    show(service, 200, await updateProject(service, { reference: params.project_id, change: body, by })),
+  updateProject: async ({ service, caller: { keyId: by }, params, body }) => {
+    const row = await updateProject(service, { reference: params.project_id, change: body, by })
+    // Builds that wait for their project may start now.
+    service.builds.look()
+    return show(service, 200, row)
+  },
   deleteProject: async ({ service, caller: { keyId: by }, params }) => {
     await deleteProject(service, { reference: params.project_id, by })
     return { status: 204 }

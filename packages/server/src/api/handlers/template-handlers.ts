@@ -13,7 +13,8 @@ export const templateHandlers = {
     return { status: 200, json: presentTemplate(row, service.templateProgress) }
   },
   deleteTemplate: async ({ service, caller, params }) => {
-    await deleteTemplate(service, { reference: params.template_id, caller })
+    const stopBuilds = (templateId: string) => service.builds.cancelOfTemplate(templateId)
+    await deleteTemplate(service, { reference: params.template_id, caller, stopBuilds })
     return { status: 204 }
   },
 } satisfies Partial<Handlers>

@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { ConnectionLimits } from '../../foundation/config/connection-limits.ts'
+import type { ConnectionCounts, DropReason } from '../../foundation/metrics/http-metrics.ts'
 import { Groups } from '../../tenancy/limits/connection-groups.ts'
 import { peerName } from '../../tenancy/limits/peer-name.ts'
-import type { ConnectionLimits } from './connection-limits.ts'
 import { Rota } from './rota.ts'
 
 /** The interval at which connections are checked for clients that read nothing, in milliseconds. */
@@ -42,18 +43,6 @@ interface Connection {
   sentBytes: number
   movedAt: number
 }
-
-/**
- * The reason why a connection is dropped: too many strangers, connections or waiting requests, or
- * an answer that its client does not read.
- */
-export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
-
-/**
- * The numbers of connections: those of strangers, those of clients at rest, and those with requests
- * under way.
- */
-export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
 
 /** The callbacks of the connections. */
 export interface ConnectionHooks {

@@ -1,4 +1,4 @@
-import type { Log } from '../../service.ts'
+import type { Log } from '../../foundation/log.ts'
 
 /**
  * Ends the process on an unexpected error, and logs the reason. The state of unfinished work is

@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino'
 import type { ServerConfig } from '../../foundation/config/config.ts'
+import type { Log } from '../../foundation/log.ts'
 import { currentRequest } from '../../foundation/request/request-context.ts'
-import type { Log } from '../../service.ts'
 import { LogFlood } from './log-flood.ts'
 
 /** The most bytes of lines that wait for a full disk. Later lines are lost. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Engine } from '@holt/engine'
 import { createHostEngine } from '@holt/engine-host'
 import type { ServerConfig } from '../../foundation/config/config.ts'
-import type { Log } from '../../service.ts'
+import type { Log } from '../../foundation/log.ts'
 import { builtGuest, ownRunsc } from './installed-files.ts'
 
 /**

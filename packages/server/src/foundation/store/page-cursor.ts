@@ -1,5 +1,5 @@
 import { HoltError } from '@holt/protocol'
-import type { Log } from '../../service.ts'
+import type { Log } from '../log.ts'
 
 /** Returns the cursor at which the next page begins. It is opaque to clients. */
 export function encodeCursor(position: string | number): string {

@@ -1,6 +1,6 @@
-import type { Log } from '../../service.ts'
 import type { TracingConfig } from '../config/tracing-settings.ts'
 import { version } from '../config/version.ts'
+import type { Log } from '../log.ts'
 import { noTracer, type Tracer } from './tracer.ts'
 
 /** Returns the tracer of the settings. The library is only loaded if tracing is on. */

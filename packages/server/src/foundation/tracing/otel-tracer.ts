@@ -19,7 +19,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import type { Log } from '../../service.ts'
+import type { Log } from '../log.ts'
 import type { ActiveSpan, SpanFacts } from '../request/active-span.ts'
 import { currentRequest, runFor } from '../request/request-context.ts'
 import type { Tracer } from './tracer.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
-import type { Log } from '../../service.ts'
+import type { Log } from '../log.ts'
 import { runFor } from '../request/request-context.ts'
 import { answerOnSocket, toHoltError } from './send-error.ts'
 

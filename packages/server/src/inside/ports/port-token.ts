@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere } from '../../foundation/config/installation.ts'
 import { writeDurably } from '../../foundation/config/write-durably.ts'
-import type { Log } from '../../service.ts'
+import type { Log } from '../../foundation/log.ts'
 
 /** The content of a token: its holder, its port and its expiry. */
 export interface PortGrant {

@@ -1,6 +1,6 @@
 import type { SyntheticAddress } from '@holt/egress'
+import type { Log } from '../../foundation/log.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
-import type { Log } from '../../service.ts'
 
 /** The delay of the write of an address, in milliseconds. */
 const flushMs = 200

@@ -1,10 +1,10 @@
 import type { Decision } from '@holt/egress'
 import { keptDecisions } from '@holt/protocol'
 import { Watchers } from '../../foundation/async/watchers.ts'
+import type { Log } from '../../foundation/log.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { batches } from '../../foundation/store/batches.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
-import type { Log } from '../../service.ts'
 import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
 
 /** The delay of a logged decision, in milliseconds. */

@@ -6,6 +6,14 @@ import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireWriter } from '../../tenancy/projects/require-writer.ts'
 import { findTemplate } from './find-template.ts'
 
+/** A template to delete, and the caller who asks for it. */
+interface TemplateDeletion {
+  readonly reference: string
+  readonly caller: Caller
+  /** Cancels the builds of a template. Resolves when they have ended. */
+  readonly stopBuilds: (templateId: string) => Promise<void>
+}
+
 /**
  * Deletes a template. Its builds are cancelled first. Its runtimes, and builds on top of it,
  * continue: their images stay while they are in use. An agent template becomes unbuilt again. All
@@ -13,7 +21,7 @@ import { findTemplate } from './find-template.ts'
  */
 export async function deleteTemplate(
   service: Service,
-  { reference, caller }: { reference: string; caller: Caller },
+  { reference, caller, stopBuilds }: TemplateDeletion,
 ): Promise<void> {
   const row = await findTemplate(service, { projectId: caller.projectId, reference })
   const { project_id: projectId } = row
@@ -23,8 +31,8 @@ export async function deleteTemplate(
       details: { kind: row.kind },
     })
   requireWriter(caller, projectId)
-  const { builds, store } = service
-  await Promise.all(builds.ofTemplate(row.template_id).map((build) => builds.stop(build, 'cancelled')))
+  const { collector, store } = service
+  await stopBuilds(row.template_id)
   await store.change(async (changes) => {
     const one = await changes
       .selectFrom('templates')
@@ -52,7 +60,7 @@ export async function deleteTemplate(
     const type = `template.${to}` as const
     await recordEvent(changes, { projectId, type, subjectId: one.template_id, data, at: service.now() })
   })
-  builds.collector.request()
+  collector.request()
 }
 
 function unbuilt(row: TemplateRow, at: number) {

@@ -55,8 +55,8 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
     return false
   } finally {
     for (const row of rows) service.templateProgress.clear(row.template_id)
-    service.builds.holds.release(holder)
-    await service.builds.collector.run()
+    service.holds.release(holder)
+    await service.collector.run()
   }
 }
 
@@ -106,7 +106,7 @@ async function ensureImage(service: Service, { rows, source, recipeDigest, image
   const tar = counted(tree.tar, (bytes) =>
     say('writing the image', shares.tree + Math.min(1, bytes / usualTreeBytes) * shares.image),
   )
-  const beforePublish = (digest: ImageDigest) => service.builds.holds.beforePublish(holder, digest)
+  const beforePublish = (digest: ImageDigest) => service.holds.beforePublish(holder, digest)
   const image = await images.import(tar, service.closing, { beforePublish })
   return {
     source: tree.origin,

@@ -26,12 +26,12 @@ type Write = (checkpointId: string) => Promise<CheckpointInfo>
  * gets a checkpoint that was begun before the fork was requested.
  */
 export class ForkCheckpoints {
-  readonly #service: () => Pick<Service, 'engine' | 'log' | 'builds'>
+  readonly #service: () => Pick<Service, 'engine' | 'log' | 'holds'>
   readonly #writing = new KeyedLock()
   /** The checkpoints that are not yet being written, by runtime. */
   readonly #waiting = new Map<string, Shared>()
 
-  constructor(service: () => Pick<Service, 'engine' | 'log' | 'builds'>) {
+  constructor(service: () => Pick<Service, 'engine' | 'log' | 'holds'>) {
     this.#service = service
   }
 
@@ -61,7 +61,7 @@ export class ForkCheckpoints {
    */
   #begin(runtimeId: string, write: Write): Shared {
     const checkpointId = makeCheckpointId()
-    this.#service().builds.holds.hold(checkpointId, checkpointId)
+    this.#service().holds.hold(checkpointId, checkpointId)
     const { promise: written, resolve } = Promise.withResolvers<CheckpointInfo>()
     const shared: Shared = { checkpointId, written, users: 0 }
     this.#waiting.set(runtimeId, shared)
@@ -78,7 +78,7 @@ export class ForkCheckpoints {
     shared.users -= 1
     if (shared.users > 0) return
     const service = this.#service()
-    service.builds.holds.release(shared.checkpointId)
+    service.holds.release(shared.checkpointId)
     await dropCheckpoint(service, shared.checkpointId)
   }
 }

@@ -33,7 +33,7 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
   const source = await findRunning(service, creation)
   await requireCheckpoints(service, source)
   await requireRoomForOne(service, source)
-  const { holds } = service.builds
+  const { holds } = service
   holds.hold(firstId, source.image_digest)
   try {
     await failpoint('fork.held')

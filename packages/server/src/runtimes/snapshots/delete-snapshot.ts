@@ -11,7 +11,7 @@ export async function deleteSnapshot(
   service: Service,
   { projectId, reference, by }: { projectId: string; reference: string; by: string },
 ): Promise<void> {
-  const { store, now, builds } = service
+  const { store, now, collector } = service
   await store.change(async (changes) => {
     const { snapshot_id: snapshotId, state } = await findSnapshot(changes, { projectId, reference })
     await changes
@@ -23,5 +23,5 @@ export async function deleteSnapshot(
     const data = { from: state, to: 'deleted', by }
     await recordEvent(changes, { projectId, type: 'snapshot.deleted', subjectId: snapshotId, data, at: now() })
   })
-  builds.collector.request()
+  collector.request()
 }

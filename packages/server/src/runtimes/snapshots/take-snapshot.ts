@@ -55,7 +55,7 @@ export async function takeSnapshot(service: Service, creation: SnapshotCreation)
     throw await giveUp(service, { row, runtime, error })
   } finally {
     service.metrics.work.noteSnapshot({ kind, result, seconds: (performance.now() - begunAt) / 1000 })
-    service.builds.holds.release(row.snapshot_id)
+    service.holds.release(row.snapshot_id)
   }
 }
 
@@ -169,7 +169,7 @@ async function publish(
  * Marks a snapshot as failed, requests the collection of its files, and returns the client's error.
  */
 async function giveUp(service: Service, { row, runtime, error }: Writing & { error: unknown }): Promise<HoltError> {
-  const { log, builds } = service
+  const { log, holds, collector } = service
   const failure = await meaningOf(service, runtime, error)
   log.warn({ err: error, snapshot_id: row.snapshot_id, runtime_id: row.runtime_id }, 'a snapshot could not be written')
   try {
@@ -178,8 +178,8 @@ async function giveUp(service: Service, { row, runtime, error }: Writing & { err
     // The next start of the service finds the row and ends it.
     log.error({ err: failed, snapshot_id: row.snapshot_id }, 'the end of a snapshot could not be written')
   }
-  builds.holds.release(row.snapshot_id)
-  builds.collector.request()
+  holds.release(row.snapshot_id)
+  collector.request()
   return failure
 }
 

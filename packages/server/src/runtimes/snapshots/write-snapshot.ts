@@ -62,7 +62,7 @@ async function writeFiles(
  * waits for it, with a time limit.
  */
 async function importFiles(
-  { engine, links, builds }: Service,
+  { engine, links, holds }: Service,
   { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },
   signal: AbortSignal,
 ): Promise<Written> {
@@ -72,7 +72,7 @@ async function importFiles(
   const below = (await images.list()).find(({ digest }) => digest === base)?.sizeBytes ?? 0
   // An honest runtime has at most its image and the content of its disk, with a margin for holes.
   const maxBytes = Math.min(maxImageBytes, below + 2 * runtime.disk_mib * 2 ** 20)
-  const beforePublish = (digest: ImageDigest) => builds.holds.beforePublish(row.snapshot_id, digest)
+  const beforePublish = (digest: ImageDigest) => holds.beforePublish(row.snapshot_id, digest)
   const watch = new StallWatch(stallTimeoutMs, stalled)
   const either = AbortSignal.any([signal, watch.signal])
   const guest = new GuestClient(await links.dial(runtime.runtime_id, either))

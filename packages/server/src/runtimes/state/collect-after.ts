@@ -9,7 +9,7 @@ import type { Service } from '../../service.ts'
  */
 export async function collectAfter(service: Service, row: RuntimeRow): Promise<void> {
   try {
-    if (!(await isNeeded(service, row.image_digest))) service.builds.collector.request()
+    if (!(await isNeeded(service, row.image_digest))) service.collector.request()
   } catch (err) {
     const { log } = service
     log.warn({ err, runtime_id: row.runtime_id }, 'it is not known whether the image of a runtime is needed any more')

@@ -1,8 +1,8 @@
 import { makeId } from '@holt/protocol'
+import type { Log } from '../../foundation/log.ts'
 import { type OpenEntry, writeEntry } from '../../foundation/rows/audit-entry.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { isUnstorable } from '../../foundation/store/unstorable.ts'
-import type { Log } from '../../service.ts'
 import { maxWaiting, WaitingEntries } from './waiting-entries.ts'
 
 /** The delay of entries without a database change, such as commands and files, in milliseconds. */

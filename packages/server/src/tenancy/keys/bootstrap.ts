@@ -1,7 +1,7 @@
 import { makeId, type Scope } from '@holt/protocol'
+import type { Log } from '../../foundation/log.ts'
 import { defaultProject } from '../../foundation/rows/system-project.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
-import type { Log } from '../../service.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 

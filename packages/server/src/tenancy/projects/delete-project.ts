@@ -14,7 +14,7 @@ export async function deleteProject(
   service: Service,
   { reference, by }: { reference: string; by: string },
 ): Promise<void> {
-  const { store, now, builds, recentKeys, likelyProjects, streams } = service
+  const { store, now, collector, recentKeys, likelyProjects, streams } = service
   const at = now()
   const revoked = await store.change(async (changes) => {
     const { project_id: projectId, name } = await findProject(changes, reference)
@@ -47,7 +47,7 @@ export async function deleteProject(
     likelyProjects.forget(digest, previous_digest)
     streams.cutKey(key_id)
   }
-  builds.collector.request()
+  collector.request()
 }
 
 /** Returns the error for a change of the default project, which the service knows by its name. */

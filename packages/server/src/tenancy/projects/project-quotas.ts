@@ -1,8 +1,8 @@
 import type { Quotas } from '@holt/protocol'
+import type { Log } from '../../foundation/log.ts'
 import { noQuotas, storedQuotas } from '../../foundation/rows/stored-quotas.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
-import type { Log } from '../../service.ts'
 
 /**
  * A cache of the quotas of projects, because each request is checked against one. Only this process

@@ -18,7 +18,7 @@ interface ProjectChange {
 
 /** Changes a project's name and quotas. Existing things above a smaller quota stay. */
 export async function updateProject(
-  { store, now, projects, builds }: Service,
+  { store, now, projects }: Service,
   { reference, change, by }: ProjectChange,
 ): Promise<ProjectRow> {
   const at = now()
@@ -47,8 +47,6 @@ export async function updateProject(
     return stored
   })
   projects.set(row.project_id, quotasOf(row, projects.defaults))
-  // Builds that wait for their project may start now.
-  builds.look()
   return row
 }
 

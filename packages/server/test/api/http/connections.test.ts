@@ -2,8 +2,9 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { type ConnectionLimits, connectionLimits, limitsFor } from '../../../src/api/http/connection-limits.ts'
-import { Connections, type DropReason, recognise } from '../../../src/api/http/connections.ts'
+import { Connections, recognise } from '../../../src/api/http/connections.ts'
+import { type ConnectionLimits, connectionLimits, limitsFor } from '../../../src/foundation/config/connection-limits.ts'
+import type { DropReason } from '../../../src/foundation/metrics/http-metrics.ts'
 
 /** A server that answers, takes a visitor for a client with a key, and keeps others waiting: whatever the path says. */
 async function start(limits: Partial<ConnectionLimits>) {

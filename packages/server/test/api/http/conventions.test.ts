@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { connectionLimits } from '../../../src/api/http/connection-limits.ts'
+import { connectionLimits } from '../../../src/foundation/config/connection-limits.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
 const runtimes = '/v1/agents/runtime'

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type ConnectionLimits, connectionLimits } from '../../../src/api/http/connection-limits.ts'
+import { type ConnectionLimits, connectionLimits } from '../../../src/foundation/config/connection-limits.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
 import { tarOf } from '../../support/tar-of.ts'
 

@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import { makeId } from '@holt/protocol'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { connectionLimits } from '../../../src/api/http/connection-limits.ts'
-import { PoolMetrics } from '../../../src/api/metrics/pool-metrics.ts'
+import { registerPoolGauges } from '../../../src/api/metrics/pool-gauges.ts'
+import { connectionLimits } from '../../../src/foundation/config/connection-limits.ts'
 import type { Service } from '../../../src/service.ts'
 import { ended, FakeBuilder } from '../../support/fake-builder.ts'
 import { startPooledServer } from '../../support/pooled-server.ts'
@@ -168,7 +168,7 @@ test('the pools of two projects whose templates have one name are told of togeth
     { ...pool, ready: 0, making: 0, size: 1, oldestAt: null },
   ]
   const registry = new Registry()
-  new PoolMetrics(registry, () => ({ pools: { states }, now: () => 11_000 }) as unknown as Service)
+  registerPoolGauges(registry, { pools: { states }, now: () => 11_000 } as unknown as Service)
   for (let scrapes = 0; scrapes < 2; scrapes += 1) {
     const text = await registry.metrics()
     const labels = 'template="app",isolation="gvisor"'

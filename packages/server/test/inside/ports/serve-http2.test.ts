@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { connectionLimits } from '../../../src/api/http/connection-limits.ts'
+import { connectionLimits } from '../../../src/foundation/config/connection-limits.ts'
 import { startCuttingProxy } from '../../support/cutting-proxy.ts'
 import { type PortServer, startPortServer } from '../../support/port-visitor.ts'
 

@@ -1,6 +1,5 @@
 import type { Decision } from '@holt/egress'
-import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import { Counter, type Registry } from 'prom-client'
 
 /**
  * The metrics of the egress gateway. They do not include names of hosts and rules, which clients
@@ -10,7 +9,7 @@ export class GatewayMetrics {
   readonly #decisions: Counter
   readonly #bytes: Counter
 
-  constructor(registry: Registry, service: () => Service) {
+  constructor(registry: Registry) {
     const registers = [registry]
     this.#decisions = new Counter({
       name: 'holt_egress_decisions_total',
@@ -23,14 +22,6 @@ export class GatewayMetrics {
       help: 'Bytes that connections of runtimes carried which have ended.',
       labelNames: ['direction'],
       registers,
-    })
-    new Gauge({
-      name: 'holt_egress_connections',
-      help: 'Connections of runtimes that are open.',
-      registers,
-      collect() {
-        this.set(service().networks.openConnections)
-      },
     })
   }
 

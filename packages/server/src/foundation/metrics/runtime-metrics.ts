@@ -1,6 +1,5 @@
 import type { Isolation } from '@holt/engine'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import { Counter, Histogram, type Registry } from 'prom-client'
 
 /** The buckets in seconds, from a claim of a pool to the boot of an application. */
 const createBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60]
@@ -18,7 +17,7 @@ export class RuntimesMetrics {
   readonly #creates: Histogram
   readonly #memoryKills: Counter
 
-  constructor(registry: Registry, service: () => Service) {
+  constructor(registry: Registry) {
     this.#creates = new Histogram({
       name: 'holt_runtime_create_seconds',
       help: 'Time from a request to its running runtime.',
@@ -32,7 +31,6 @@ export class RuntimesMetrics {
       labelNames: ['isolation'],
       registers: [registry],
     })
-    registerRuntimeGauge(registry, service)
   }
 
   noteMemoryKills(isolation: Isolation, count: number): void {
@@ -42,22 +40,4 @@ export class RuntimesMetrics {
   noteCreate({ isolation, source, seconds }: MadeRuntime): void {
     this.#creates.observe({ isolation, source }, seconds)
   }
-}
-
-function registerRuntimeGauge(registry: Registry, service: () => Service): void {
-  new Gauge({
-    name: 'holt_runtimes',
-    help: 'Runtimes of all projects by state. Those that have ended are counted for as long as they are shown.',
-    labelNames: ['state', 'isolation'],
-    registers: [registry],
-    async collect() {
-      const rows = await service()
-        .store.db.selectFrom('runtimes')
-        .select(['state', 'isolation', ({ fn }) => fn.countAll<number>().as('count')])
-        .groupBy(['state', 'isolation'])
-        .execute()
-      this.reset()
-      for (const { state, isolation, count } of rows) this.set({ state, isolation }, Number(count))
-    },
-  })
 }

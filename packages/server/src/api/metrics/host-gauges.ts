@@ -6,7 +6,7 @@ import type { Service } from '../../service.ts'
 const bytesPerMiB = 2 ** 20
 
 /** Registers the resources of the host, the promised part and the used part. */
-export function registerHostGauges(registry: Registry, service: () => Service): void {
+export function registerHostGauges(registry: Registry, service: Service): void {
   const registers = [registry]
   new Gauge({
     name: 'holt_build_info',
@@ -20,7 +20,7 @@ export function registerHostGauges(registry: Registry, service: () => Service): 
     labelNames: ['kind'],
     registers,
     async collect() {
-      const { engine, store, freeMemoryMiB, usage } = service()
+      const { engine, store, freeMemoryMiB, usage } = service
       const [facts, available, promised] = await Promise.all([
         engine.describe(),
         freeMemoryMiB(),
@@ -39,7 +39,7 @@ export function registerHostGauges(registry: Registry, service: () => Service): 
     labelNames: ['kind'],
     registers,
     async collect() {
-      const { engine, usage } = service()
+      const { engine, usage } = service
       this.set({ kind: 'free' }, (await engine.describe()).diskFreeMiB * bytesPerMiB)
       this.set({ kind: 'used_by_runtimes' }, usage.together.diskBytes)
     },

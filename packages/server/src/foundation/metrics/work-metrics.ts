@@ -1,6 +1,5 @@
 import type { BuildStatus, SnapshotKind } from '@holt/protocol'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import { Counter, Histogram, type Registry } from 'prom-client'
 
 /** The form of the answer to a command's start. */
 type CommandMode = 'waited' | 'streamed' | 'background'
@@ -17,7 +16,7 @@ export class WorkMetrics {
   readonly #snapshots: Histogram
   readonly #builds: Histogram
 
-  constructor(registry: Registry, service: () => Service) {
+  constructor(registry: Registry) {
     const registers = [registry]
     this.#commands = new Counter({
       name: 'holt_commands_total',
@@ -38,17 +37,6 @@ export class WorkMetrics {
       labelNames: ['result'],
       buckets: buildBuckets,
       registers,
-    })
-    new Gauge({
-      name: 'holt_builds',
-      help: 'Builds that wait for their turn, and that are carried out.',
-      labelNames: ['state'],
-      registers,
-      collect() {
-        const { waiting, running } = service().builds.counts
-        this.set({ state: 'waiting' }, waiting)
-        this.set({ state: 'running' }, running)
-      },
     })
   }
 

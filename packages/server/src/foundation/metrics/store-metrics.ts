@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
 
 /** The buckets in seconds, from a commit in memory to a busy disk. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
@@ -10,7 +9,7 @@ const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 export class StoreMetrics {
   readonly #seconds: Histogram
 
-  constructor(registry: Registry, service: () => Service) {
+  constructor(registry: Registry, stateDir: string) {
     const registers = [registry]
     this.#seconds = new Histogram({
       name: 'holt_store_change_duration_seconds',
@@ -25,7 +24,7 @@ export class StoreMetrics {
       labelNames: ['file'],
       registers,
       async collect() {
-        const path = join(service().config.stateDir, 'holt.db')
+        const path = join(stateDir, 'holt.db')
         this.reset()
         for (const [file, name] of [
           ['database', path],

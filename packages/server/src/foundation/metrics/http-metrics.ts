@@ -1,8 +1,18 @@
 import { STATUS_CODES } from 'node:http'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { clientLeft } from '../../foundation/wire/client-gone.ts'
-import type { Service } from '../../service.ts'
-import type { ConnectionCounts, DropReason } from '../http/connections.ts'
+import { clientLeft } from '../wire/client-gone.ts'
+
+/**
+ * The reason why a connection is dropped: too many strangers, connections or waiting requests, or
+ * an answer that its client does not read.
+ */
+export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
+
+/**
+ * The numbers of connections: those of strangers, those of clients at rest, and those with requests
+ * under way.
+ */
+export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
 
 /** The buckets in seconds, from an answer from memory to a restore of much memory. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
@@ -32,7 +42,7 @@ export class HttpMetrics {
   readonly #dropped: Counter
   #counts: () => Partial<ConnectionCounts> = () => ({})
 
-  constructor(registry: Registry, service: () => Service) {
+  constructor(registry: Registry) {
     const registers = [registry]
     this.#requests = new Counter({
       name: 'holt_http_requests_total',
@@ -66,22 +76,6 @@ export class HttpMetrics {
       registers,
       collect() {
         for (const [kind, count] of Object.entries(counts())) this.set({ kind }, count)
-      },
-    })
-    new Gauge({
-      name: 'holt_streams_open',
-      help: 'Answers that go on: streams of items, transfers, terminals, and requests that wait for something.',
-      registers,
-      collect() {
-        this.set(service().streams.size)
-      },
-    })
-    new Gauge({
-      name: 'holt_port_visits_open',
-      help: 'Requests and connections to programs in runtimes that are open.',
-      registers,
-      collect() {
-        this.set(service().ports.size)
       },
     })
   }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { pause } from '../../foundation/async/pause.ts'
+import { pause } from '../async/pause.ts'
 
 /** The interval between measurements of the event loop, in milliseconds. */
 const lagSampleMs = 500

@@ -1,8 +1,7 @@
 import { Counter, Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import type { Log } from '../log.ts'
 import { EngineMetrics } from './engine-metrics.ts'
 import { GatewayMetrics } from './gateway-metrics.ts'
-import { registerHostGauges } from './host-metrics.ts'
 import { HttpMetrics } from './http-metrics.ts'
 import { PoolMetrics } from './pool-metrics.ts'
 import { ProcessMetrics } from './process-metrics.ts'
@@ -16,11 +15,13 @@ const errorsName = 'holt_metrics_errors_total'
 
 /**
  * The metrics of the service in the text format of Prometheus. Each subject has its own file in
- * this folder. No label has a free text of a client or an id, except the names of templates.
+ * this folder. Gauges that read the state of the service are in api/metrics. No label has a free
+ * text of a client or an id, except the names of templates.
  */
 export class Metrics {
-  readonly #registry = new Registry()
-  readonly #service: () => Service
+  /** Other gauges are registered here. */
+  readonly registry = new Registry()
+  readonly #log: Log
   readonly #errors: Counter
   readonly http: HttpMetrics
   readonly engine: EngineMetrics
@@ -32,29 +33,28 @@ export class Metrics {
   readonly webhooks: WebhookMetrics
   readonly process: ProcessMetrics
 
-  constructor(service: () => Service) {
-    this.#service = service
+  constructor({ stateDir, log }: { readonly stateDir: string; readonly log: Log }) {
+    this.#log = log
     this.#errors = new Counter({
       name: errorsName,
       help: 'Readings of a metric that failed. The answer is then without that metric.',
       labelNames: ['metric'],
-      registers: [this.#registry],
+      registers: [this.registry],
     })
-    this.http = new HttpMetrics(this.#registry, service)
-    this.engine = new EngineMetrics(this.#registry)
-    this.store = new StoreMetrics(this.#registry, service)
-    this.pools = new PoolMetrics(this.#registry, service)
-    this.runtimes = new RuntimesMetrics(this.#registry, service)
-    this.work = new WorkMetrics(this.#registry, service)
-    this.gateway = new GatewayMetrics(this.#registry, service)
-    this.webhooks = new WebhookMetrics(this.#registry, service)
-    this.process = new ProcessMetrics(this.#registry)
-    registerHostGauges(this.#registry, service)
+    this.http = new HttpMetrics(this.registry)
+    this.engine = new EngineMetrics(this.registry)
+    this.store = new StoreMetrics(this.registry, stateDir)
+    this.pools = new PoolMetrics(this.registry)
+    this.runtimes = new RuntimesMetrics(this.registry)
+    this.work = new WorkMetrics(this.registry)
+    this.gateway = new GatewayMetrics(this.registry)
+    this.webhooks = new WebhookMetrics(this.registry)
+    this.process = new ProcessMetrics(this.registry)
   }
 
   /** The media type of `text`. */
   get contentType(): string {
-    return this.#registry.contentType
+    return this.registry.contentType
   }
 
   /**
@@ -62,19 +62,19 @@ export class Metrics {
    * failed disk or store does not hide the others.
    */
   async text(): Promise<string> {
-    const names = this.#registry.getMetricsAsArray().map(({ name }) => name)
+    const names = this.registry.getMetricsAsArray().map(({ name }) => name)
     const texts = await Promise.all(names.filter((name) => name !== errorsName).map((name) => this.#textOf(name)))
-    const errors = await this.#registry.getSingleMetricAsString(errorsName)
+    const errors = await this.registry.getSingleMetricAsString(errorsName)
     return `${[...texts.filter((text) => text !== null), errors].join('\n\n')}\n`
   }
 
   /** Returns one metric, or null if it cannot be read. */
   async #textOf(metric: string): Promise<string | null> {
     try {
-      return await this.#registry.getSingleMetricAsString(metric)
+      return await this.registry.getSingleMetricAsString(metric)
     } catch (err) {
       this.#errors.inc({ metric })
-      this.#service().log.warn({ err, metric }, 'a metric could not be read')
+      this.#log.warn({ err, metric }, 'a metric could not be read')
       return null
     }
   }

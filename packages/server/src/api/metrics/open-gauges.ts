@@ -1,0 +1,42 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Service } from '../../service.ts'
+
+/** Registers the gauges of streams, connections and builds that are open or under way. */
+export function registerOpenGauges(registry: Registry, service: Service): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'holt_streams_open',
+    help: 'Answers that go on: streams of items, transfers, terminals, and requests that wait for something.',
+    registers,
+    collect() {
+      this.set(service.streams.size)
+    },
+  })
+  new Gauge({
+    name: 'holt_port_visits_open',
+    help: 'Requests and connections to programs in runtimes that are open.',
+    registers,
+    collect() {
+      this.set(service.ports.size)
+    },
+  })
+  new Gauge({
+    name: 'holt_egress_connections',
+    help: 'Connections of runtimes that are open.',
+    registers,
+    collect() {
+      this.set(service.networks.openConnections)
+    },
+  })
+  new Gauge({
+    name: 'holt_builds',
+    help: 'Builds that wait for their turn, and that are carried out.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { waiting, running } = service.builds.counts
+      this.set({ state: 'waiting' }, waiting)
+      this.set({ state: 'running' }, running)
+    },
+  })
+}
