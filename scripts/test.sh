@@ -13,7 +13,7 @@ printf 'To repeat this run: HOLT_TEST_LENGTH=%s HOLT_TEST_SEED=%s\n' "$HOLT_TEST
 
 # Time limits of a step and of the whole run, in seconds. CI kills a run of `npm test` after 90
 # minutes, without its summary.
-readonly STATIC_LIMIT=300 GO_LIMIT=900 VITEST_LIMIT=2700
+readonly STATIC_LIMIT=300 GO_LIMIT=900 VITEST_LIMIT=2700 PYTHON_LIMIT=900
 case $HOLT_TEST_LENGTH in
 short) readonly RUN_LIMIT=5100 STRETCH=1 ;;
 *) readonly RUN_LIMIT=172800 STRETCH=20 ;;
@@ -91,6 +91,15 @@ vitest_run() {
 	count_report "$name" vitest "$results/$name.json" "$status"
 }
 
+# The tests of the Python client, against a service of their own.
+python_tests() {
+	local status=0
+	printf '\n== python tests\n'
+	timed 'python tests' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python.sh \
+		--junit-xml="$results/python.xml" python/tests || status=$?
+	count_report python junit "$results/python.xml" "$status"
+}
+
 # No other steps run in parallel: tests with runtimes that share two cores wait for each other, and
 # time out.
 static_checks >"$results/static.txt" 2>&1 &
@@ -110,6 +119,7 @@ mapfile -t on_postgres < <(node scripts/draw-share.ts 0.333 'folders on PostgreS
 vitest_run unit
 HOLT_TEST_DATABASE=postgres vitest_run postgres "${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
 vitest_run end-to-end --config e2e/vitest.config.ts
+python_tests
 vitest_run chaos --config chaos/vitest.config.ts
 
 # An unreadable report must not prevent the result from being printed.

@@ -1,4 +1,4 @@
-// Prints "PASSED FAILED SKIPPED" of a test runner's report, and then each test that failed with the beginning of why: count-tests.mjs go|vitest FILE STATUS
+// Prints "PASSED FAILED SKIPPED" of a test runner's report, and then each test that failed with the beginning of why: count-tests.mjs go|vitest|junit FILE STATUS
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
@@ -7,7 +7,7 @@ const reasonMax = 400
 
 const [kind, file = '', status] = process.argv.slice(2)
 const text = readFileSync(file, 'utf8')
-const counts = kind === 'go' ? countGo(text) : countVitest(text)
+const counts = { go: countGo, vitest: countVitest, junit: countJunit }[kind](text)
 // A runner may fail outside every test: a file that cannot be loaded, a build that fails, a time that ran out.
 if (status !== '0' && counts.failed === 0) counts.failed = 1
 console.log(counts.passed, counts.failed, counts.skipped)
@@ -36,6 +36,28 @@ function countVitest(json) {
     return failed.map(({ fullName, failureMessages }) => `${path} > ${fullName}${reasonOf(failureMessages[0])}`)
   })
   return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests, names }
+}
+
+/** Counts the cases of pytest's JUnit XML, whose elements have attributes in double quotes. */
+function countJunit(xml) {
+  const counts = { passed: 0, failed: 0, skipped: 0, names: [] }
+  for (const [, head, body = ''] of xml.matchAll(/<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
+    const outcome = /<(failure|error|skipped)\b/.exec(body)
+    const result = { failure: 'failed', error: 'failed', skipped: 'skipped' }[outcome?.[1]] ?? 'passed'
+    counts[result] += 1
+    if (result !== 'failed') continue
+    const name = ['classname', 'name'].map((field) => attributeOf(head, field)).join(' > ')
+    counts.names.push(`${name}${reasonOf(attributeOf(/<(?:failure|error)\b[^>]*>/.exec(body)?.[0] ?? '', 'message'))}`)
+  }
+  return counts
+}
+
+function attributeOf(element, name) {
+  const text = new RegExp(`(?:^|\\s)${name}="([^"]*)"`).exec(element)?.[1] ?? ''
+  const characters = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
+  return text.replace(/&(?:#(\d+)|(\w+));/g, (all, code, word) =>
+    code === undefined ? (characters[word] ?? all) : String.fromCodePoint(Number(code)),
+  )
 }
 
 function reasonOf(message = '') {

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import type { TestProject } from 'vitest/node'
+import type { ServiceFacts } from './facts.ts'
+import { setup } from './global-setup.ts'
+
+/**
+ * Runs a program of another language against the real service of the first lane:
+ * `node e2e/support/run-with-service.ts PROGRAM ARGUMENT...`. It exits with the program's status.
+ */
+const [program, ...args] = process.argv.slice(2)
+if (program === undefined) throw new Error('FIX: name the program to run')
+
+const provided = new Map<string, unknown>()
+const project = { provide: (name: string, value: unknown) => provided.set(name, value) }
+const stop = await setup(project as unknown as TestProject)
+try {
+  const [service] = provided.get('services') as readonly ServiceFacts[]
+  if (service === undefined) throw new Error('no service was started')
+  process.exitCode = await run(program, args, environmentOf(service))
+} finally {
+  await stop()
+}
+
+/** Returns the variables that name the service, and the classes of isolation that it has. */
+function environmentOf({ url, key, unavailable }: ServiceFacts): NodeJS.ProcessEnv {
+  const classes = Object.entries(unavailable).flatMap(([name, reason]) => (reason === null ? [name] : []))
+  return { ...process.env, HOLT_URL: url, HOLT_API_KEY: key, HOLT_TEST_CLASSES: classes.join(',') }
+}
+
+async function run(command: string, rest: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const child = spawn(command, rest, { stdio: 'inherit', env })
+  // The program ends first, and then the service.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  const [code] = await new Promise<[number | null]>((resolve, reject) => {
+    child.once('error', reject).once('close', (status) => resolve([status]))
+  })
+  return code ?? 1
+}

@@ -1,0 +1,123 @@
+"""The client of Holt: runs untrusted code for AI agents in runtimes of a self-hosted service.
+
+`Holt` is the synchronous client, and `AsyncHolt` the asynchronous one with the same calls:
+
+    with Holt() as holt, holt.runtimes.create() as runtime:
+        print(runtime.commands.run("echo hi").stdout)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from . import errors, models
+    from ._async.client import AsyncHolt
+    from ._async.command import AsyncCommand
+    from ._async.command_stream import AsyncCommandStream
+    from ._async.commands import AsyncCommands
+    from ._async.files import AsyncFiles
+    from ._async.fork import AsyncFork
+    from ._async.items import AsyncItems
+    from ._async.pages import AsyncPaginated
+    from ._async.runtime import AsyncRuntime
+    from ._async.runtimes import AsyncRuntimes
+    from ._models.command import CommandResult, TerminalSize
+    from ._models.network import PolicyBody, PolicyRule
+    from ._output import output_bytes
+    from ._sync.client import Holt
+    from ._sync.command import Command
+    from ._sync.command_stream import CommandStream
+    from ._sync.commands import Commands
+    from ._sync.files import Files
+    from ._sync.fork import Fork
+    from ._sync.items import Items
+    from ._sync.pages import Paginated
+    from ._sync.runtime import Runtime
+    from ._sync.runtimes import Runtimes
+    from .errors import ApiError, BuildFailed, HoltConnectionError, HoltError
+
+__all__ = [
+    "ApiError",
+    "AsyncCommand",
+    "AsyncCommandStream",
+    "AsyncCommands",
+    "AsyncFiles",
+    "AsyncFork",
+    "AsyncHolt",
+    "AsyncItems",
+    "AsyncPaginated",
+    "AsyncRuntime",
+    "AsyncRuntimes",
+    "BuildFailed",
+    "Command",
+    "CommandResult",
+    "CommandStream",
+    "Commands",
+    "Files",
+    "Fork",
+    "Holt",
+    "HoltConnectionError",
+    "HoltError",
+    "Items",
+    "Paginated",
+    "PolicyBody",
+    "PolicyRule",
+    "Runtime",
+    "Runtimes",
+    "TerminalSize",
+    "__version__",
+    "errors",
+    "models",
+    "output_bytes",
+]
+
+# An import of the package loads what is asked for: one of the two clients, and few of the answers.
+_homes = {
+    "ApiError": "errors",
+    "AsyncCommand": "_async.command",
+    "AsyncCommandStream": "_async.command_stream",
+    "AsyncCommands": "_async.commands",
+    "AsyncFiles": "_async.files",
+    "AsyncFork": "_async.fork",
+    "AsyncHolt": "_async.client",
+    "AsyncItems": "_async.items",
+    "AsyncPaginated": "_async.pages",
+    "AsyncRuntime": "_async.runtime",
+    "AsyncRuntimes": "_async.runtimes",
+    "BuildFailed": "errors",
+    "Command": "_sync.command",
+    "CommandResult": "_models.command",
+    "CommandStream": "_sync.command_stream",
+    "Commands": "_sync.commands",
+    "Files": "_sync.files",
+    "Fork": "_sync.fork",
+    "Holt": "_sync.client",
+    "HoltConnectionError": "errors",
+    "HoltError": "errors",
+    "Items": "_sync.items",
+    "Paginated": "_sync.pages",
+    "PolicyBody": "_models.network",
+    "PolicyRule": "_models.network",
+    "Runtime": "_sync.runtime",
+    "Runtimes": "_sync.runtimes",
+    "TerminalSize": "_models.command",
+    "output_bytes": "_output",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Returns a public name, and loads its module at the first use."""
+    if name in ("errors", "models"):
+        return import_module(f".{name}", __name__)
+    home = _homes.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,109 @@
+"""A command of a runtime: its last known state, and the actions on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from typing import Any
+
+from .._bodies import Terminal, size_body
+from .._model import decode
+from .._models.command import CommandData, CommandResult, OutputItem
+from .._output import Collected, Listener
+from .items import AsyncItems, resume_items
+from .stdin import AsyncStdinWriter
+from .transport import AsyncTransport
+
+
+class AsyncCommand(CommandData):
+    """A command: its last known state, in the words of the service, and the actions on it."""
+
+    def __init__(
+        self, transport: AsyncTransport, runtime_id: str, data: CommandData, stdin_offset: int | None = None
+    ) -> None:
+        self._transport = transport
+        self._runtime_id = runtime_id
+        self.__dict__.update(vars(data))
+        self._stdin = AsyncStdinWriter(transport, self._params, stdin_offset)
+
+    def output(self, *, cursor: int = 0, follow: bool = True) -> AsyncItems[OutputItem]:
+        """Yields output from any point that is kept.
+
+        After a broken connection it reconnects and continues after the last item. Closing it does
+        not end the command.
+
+        Args:
+            cursor: The cursor after which the output begins. Default: all kept output.
+            follow: Whether to continue until the command has ended.
+        """
+
+        async def open_after(after: int) -> Any:
+            query = {"cursor": after, "follow": follow}
+            return await self._transport.open_events("readOutput", params=self._params, query=query)
+
+        secs = self._transport.resume_timeout_secs
+        return AsyncItems(resume_items(OutputItem, open_after, cursor=cursor, resume_timeout_secs=secs))
+
+    async def wait(
+        self,
+        *,
+        on_stdout: Listener | None = None,
+        on_stderr: Listener | None = None,
+        max_output_bytes: int | None = None,
+    ) -> CommandResult:
+        """Waits for the end and returns the result. A cancellation does not end the command.
+
+        Args:
+            on_stdout: Called with the kept output, and then with output as it arrives.
+            on_stderr: Called with the output on stderr.
+            max_output_bytes: The most bytes of each stream in the result. Default: 1 MiB.
+        """
+        output = Collected(on_stdout, on_stderr, max_output_bytes)
+        async with self.output() as items:
+            async for item in items:
+                output.take(item)
+        answer = await self._transport.call("getCommand", params=self._params)
+        self._take(answer)
+        return output.result_of(decode(CommandData, answer))
+
+    async def refresh(self) -> None:
+        """Reads the command again into this object."""
+        self._take(await self._transport.call("getCommand", params=self._params))
+
+    async def write_stdin(self, data: str | bytes, *, eof: bool = False) -> int:
+        """Writes all data to an open stdin, at the speed of the command, and returns its bytes.
+
+        After a broken connection the data is sent again and written once. With `eof`, stdin is
+        closed after the data.
+        """
+        raw = data.encode() if isinstance(data, str) else data
+        await self._stdin.write(raw, eof=eof)
+        return len(raw)
+
+    async def pipe_stdin(self, source: AsyncIterable[str | bytes]) -> None:
+        """Writes everything of a source to an open stdin, and closes it."""
+        async for chunk in source:
+            await self.write_stdin(chunk)
+        await self.close_stdin()
+
+    async def close_stdin(self) -> None:
+        """Closes an open stdin."""
+        await self.write_stdin(b"", eof=True)
+
+    async def resize(self, size: Terminal) -> None:
+        """Changes the size of the command's terminal."""
+        self._take(await self._transport.call("resizeTerminal", params=self._params, json=size_body(size)))
+
+    async def send_signal(self, signal: str) -> None:
+        """Sends a signal, such as `SIGTERM`, to the command's process group."""
+        self._take(await self._transport.call("sendSignal", params=self._params, json={"signal": signal}))
+
+    async def kill(self) -> None:
+        """Kills every process of the command."""
+        self._take(await self._transport.call("killCommand", params=self._params, twice_is_once=True))
+
+    @property
+    def _params(self) -> dict[str, str]:
+        return {"runtime_id": self._runtime_id, "command_id": self.command_id}
+
+    def _take(self, answer: Any) -> None:
+        self.__dict__.update(vars(decode(CommandData, answer)))

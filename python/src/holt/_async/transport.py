@@ -1,0 +1,260 @@
+"""Requests to the service: authentication, time limits, retries and errors."""
+
+from __future__ import annotations
+
+import json as json_module
+import time
+from collections.abc import AsyncIterable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Union, cast
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from .._io.async_parts import sleep
+from .._options import UNSET, Unset, query_text
+from .._retry import FailedTry, parse_retry_after, retry_delay_secs
+from .._routes import Route, RouteName, routes
+from .._version import __version__
+from ..errors import ApiError, HoltConnectionError, HoltError, error_class
+
+AsyncContent = Union[bytes, AsyncIterable[bytes], Callable[[], AsyncIterable[bytes]]]
+"""The bytes to send. A function is called again for each try, so that its bytes can be sent again."""
+
+event_stream = "text/event-stream"
+"""The media type of a stream of items. The service keeps it alive while it is silent."""
+
+_connect_secs = 10.0
+_silence_secs = 60.0
+"""The longest silence of an open stream. The service sends something every 15 seconds."""
+_idle_secs = 30.0
+"""The time for which an idle connection is kept. The service closes it after 65 seconds."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """A request that failed and is sent again."""
+
+    error: HoltError
+    delay_secs: float
+
+
+class AsyncTransport:
+    """Sends requests of the route table, and turns failures into errors."""
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str | None,
+        *,
+        max_retries: int,
+        timeout_secs: float,
+        resume_timeout_secs: float,
+        on_retry: Callable[[Retry], object] | None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.api_key = api_key
+        self.timeout_secs = timeout_secs
+        self.resume_timeout_secs = resume_timeout_secs
+        self._max_retries = max_retries
+        self._on_retry = on_retry
+        self._client = _make_client(self.url)
+
+    async def aclose(self) -> None:
+        """Closes all connections."""
+        await self._client.aclose()
+
+    async def call(self, name: RouteName, **request: Any) -> Any:
+        """Sends a request whose answer is JSON."""
+        response = await self._send(name, _Request(**request), is_stream=False)
+        try:
+            return response.json()
+        except ValueError:
+            raise HoltConnectionError("lost", f"The connection to {self.url} was cut off: no whole JSON came") from None
+
+    async def run(self, name: RouteName, **request: Any) -> None:
+        """Sends a request whose answer has no body."""
+        await self._send(name, _Request(**request), is_stream=False)
+
+    async def open(self, name: RouteName, **request: Any) -> httpx.Response:
+        """Sends a request whose answer is read as it arrives. The caller closes it."""
+        return await self._send(name, _Request(**request), is_stream=True)
+
+    async def open_events(self, name: RouteName, **request: Any) -> httpx.Response:
+        """Sends a request whose answer is a stream of items. The caller closes it."""
+        return await self.open(name, headers={"accept": event_stream}, **request)
+
+    def address_of(self, name: RouteName, params: Mapping[str, str], query: Mapping[str, Any]) -> httpx.URL:
+        """Returns the address of a request of a route."""
+        return httpx.URL(self._address(routes[name], params), params=query_text(query))
+
+    async def send_raw(self, request: httpx.Request, *, is_stream: bool = True) -> httpx.Response:
+        """Sends a request to an address below the service, and returns any answer."""
+        try:
+            return await self._client.send(request, stream=is_stream)
+        except httpx.TransportError as error:
+            raise self._connection_error(error) from error
+
+    def build_raw(self, method: str, url: httpx.URL | str, **options: Any) -> httpx.Request:
+        """Returns a request to an address below the service."""
+        return self._client.build_request(method, url, **options)
+
+    async def _send(self, name: RouteName, request: _Request, *, is_stream: bool) -> httpx.Response:
+        route = routes[name]
+        since = time.monotonic()
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return await self._try_once(route, request, is_stream)
+            except HoltError as error:
+                delay = retry_delay_secs(
+                    FailedTry(
+                        method=route.method,
+                        error=error,
+                        tries=tries,
+                        max_retries=self._max_retries,
+                        keyed=request.idempotency_key is not None or request.twice_is_once,
+                        repeatable=request.is_repeatable,
+                        secs_left=self._limit(request) - (time.monotonic() - since),
+                    )
+                )
+                if delay is None:
+                    raise
+                if self._on_retry is not None:
+                    self._on_retry(Retry(error, delay))
+            await sleep(delay)
+
+    async def _try_once(self, route: Route, request: _Request, is_stream: bool) -> httpx.Response:
+        built = self._build(route, request, is_stream)
+        try:
+            response = await self._client.send(built, stream=is_stream)
+            if response.is_success or response.status_code in request.accepted:
+                return response
+            try:
+                await response.aread()
+            finally:
+                await response.aclose()
+        except httpx.TransportError as error:
+            raise self._connection_error(error) from error
+        raise _error_of(response, request)
+
+    def _build(self, route: Route, request: _Request, is_stream: bool) -> httpx.Request:
+        headers = {"accept": "application/json"}
+        if self.api_key is not None and route.needs_key:
+            headers["authorization"] = f"Bearer {self.api_key}"
+        if request.idempotency_key is not None:
+            headers["idempotency-key"] = request.idempotency_key
+        content: Any = request.content() if callable(request.content) else request.content
+        if request.json is not None:
+            headers["content-type"] = "application/json"
+            content = json_module.dumps(request.json, separators=(",", ":")).encode()
+        elif content is not None:
+            headers["content-type"] = "application/octet-stream"
+        if request.headers is not None:
+            headers.update(request.headers)
+        limit = self._limit(request)
+        read = max(limit, _silence_secs) if is_stream else limit
+        timeout = httpx.Timeout(connect=_connect_secs, read=_finite(read), write=_finite(limit), pool=None)
+        url = self._address(route, request.params or {})
+        query = query_text(request.query) if request.query is not None else None
+        return self._client.build_request(
+            route.method, url, params=query or None, headers=headers, content=content, timeout=timeout
+        )
+
+    def _address(self, route: Route, params: Mapping[str, str]) -> str:
+        path = route.path
+        for name, value in params.items():
+            path = path.replace(f"{{{name}}}", quote(value, safe=""))
+        return f"{self.url}{path}"
+
+    def _limit(self, request: _Request) -> float:
+        if request.timeout_secs is UNSET:
+            return self.timeout_secs
+        return float("inf") if request.timeout_secs is None else request.timeout_secs
+
+    def _connection_error(self, error: httpx.TransportError) -> HoltConnectionError:
+        return connection_error(error, self.url)
+
+
+@dataclass
+class _Request:
+    """One request, in the words of the route table."""
+
+    params: Mapping[str, str] | None = None
+    query: Mapping[str, Any] | None = None
+    json: Any = None
+    content: AsyncContent | None = None
+    headers: Mapping[str, str] | None = None
+    idempotency_key: str | None = None
+    twice_is_once: bool = False
+    """True for a POST that requests a state, so that a repetition has no further effect."""
+    timeout_secs: float | Unset | None = UNSET
+    """The time limit in place of the client's own; None for no limit."""
+    accepted: Collection[int] = ()
+    """The statuses besides 2xx that are answers, not errors."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.content is None or isinstance(self.content, bytes) or callable(self.content)
+
+
+def connection_error(error: httpx.TransportError, url: str) -> HoltConnectionError:
+    """Returns the error of a missing answer."""
+    why = str(error) or type(error).__name__
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)):
+        return HoltConnectionError("refused", f"Holt at {url} cannot be reached: {why}")
+    if isinstance(error, httpx.TimeoutException):
+        return HoltConnectionError("timeout", f"Holt at {url} did not answer in time")
+    return HoltConnectionError("lost", f"The connection to {url} was cut off: {why}")
+
+
+def error_of_response(response: httpx.Response, sent: Mapping[str, Any] | None = None) -> ApiError:
+    """Returns the error of an answer that was read, even if a proxy in between wrote it."""
+    body = _error_body(response.content)
+    code, status = body.get("code"), response.status_code
+    text = response.text[:200]
+    message: object = body.get("message")
+    hint: object = body.get("hint")
+    details: object = body.get("details")
+    request_id: object = body.get("request_id", response.headers.get("x-request-id"))
+    return error_class(code, status)(
+        message if isinstance(message, str) else f"The service answered {status}{': ' + text if text else ''}",
+        hint=hint if isinstance(hint, str) else None,
+        details=cast("dict[str, Any]", details) if isinstance(details, dict) else None,
+        request_id=request_id if isinstance(request_id, str) else None,
+        http_status=status,
+        wire_code=code if isinstance(code, str) else str(status),
+        retry_after_secs=parse_retry_after(response.headers.get("retry-after")),
+        sent=sent,
+    )
+
+
+def _error_of(response: httpx.Response, request: _Request) -> ApiError:
+    return error_of_response(response, {"params": request.params, "query": request.query, "json": request.json})
+
+
+def _error_body(content: bytes) -> dict[str, Any]:
+    try:
+        value: Any = json_module.loads(content)
+    except ValueError:
+        return {}  # The answer is not JSON, so it is not of the service itself. Only the status is known.
+    error: Any = cast("dict[str, Any]", value).get("error") if isinstance(value, dict) else None
+    return cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+
+
+def _make_client(url: str) -> httpx.AsyncClient:
+    parts = urlsplit(url)
+    # A proxy of the environment cannot reach the loopback address of this machine.
+    is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    return httpx.AsyncClient(
+        headers={"user-agent": f"holt-python/{__version__}", "accept-encoding": "identity"},
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_idle_secs),
+        trust_env=not is_local,
+        # No certificates are needed, or loaded, for an address without TLS.
+        verify=not (is_local and parts.scheme == "http"),
+    )
+
+
+def _finite(secs: float) -> float | None:
+    return None if secs == float("inf") else secs

@@ -1,0 +1,186 @@
+"""The bodies of requests with many options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Literal, TypedDict, Union
+
+from ._models.command import TerminalSize
+from ._models.network import PolicyBody, PolicyRule
+from ._options import UNSET, RuntimePath, Seconds, Unset, given, nullable, path_text, seconds
+
+Isolation = Literal["gvisor", "container"]
+"""The class of isolation: `gvisor` for untrusted code, `container` for code you trust."""
+
+OnTimeout = Literal["pause", "terminate"]
+"""The action when `timeout_secs` has passed."""
+
+OnCancel = Literal["kill", "leave"]
+"""The fate of a command whose caller is cancelled or leaves the loop over its output."""
+
+WantedPolicy = Union[str, PolicyBody, Mapping[str, Any], None]
+"""A network policy: a stored one by name or id, or one written out. None: no network."""
+
+PolicyRules = Sequence[Union[PolicyRule, Mapping[str, Any]]]
+"""The rules of a network policy, as objects or as the wire has them."""
+
+Size = Union[float, str]
+"""An amount of memory or disk: a number of GiB, or text with a unit such as `512MiB`."""
+
+Terminal = Union[TerminalSize, tuple[int, int]]
+"""The size of a terminal: an object, or columns and rows."""
+
+Rlimit = Union[int, Literal["unlimited"], Mapping[str, Union[int, Literal["unlimited"]]]]
+"""A limit of a command: one number, or a mapping with `soft` and `hard`."""
+
+
+class NamedRuntime(TypedDict, total=False):
+    """The options of a new runtime, except its name. `runtimes.create` describes them."""
+
+    template: str
+    snapshot: str
+    cloud: str
+    region: str
+    isolation: Isolation
+    cpu: float
+    memory: Size
+    disk: Size
+    env: Mapping[str, str]
+    metadata: Mapping[str, str]
+    timeout_secs: Seconds | None
+    on_timeout: OnTimeout
+    idle_timeout_secs: Seconds | None
+    auto_resume: bool
+    network_policy: WantedPolicy
+    secrets: Sequence[str]
+
+
+class NewRuntime(NamedRuntime, total=False):
+    """The options of a new runtime. `runtimes.create` describes them."""
+
+    name: str
+
+
+class NewFork(TypedDict, total=False):
+    """The options of a fork. An absent option has the value of the source."""
+
+    count: int
+    metadata: Mapping[str, str]
+    timeout_secs: Seconds | None
+    on_timeout: OnTimeout
+    idle_timeout_secs: Seconds | None
+    auto_resume: bool
+
+
+class CommandOptions(TypedDict, total=False):
+    """The options of a command. `commands.run` describes them."""
+
+    cwd: RuntimePath
+    env: Mapping[str, str]
+    user: str
+    stdin: str | bool
+    timeout_secs: Seconds | None
+    session: str
+    max_output_bytes: int
+    rlimits: Mapping[str, Rlimit]
+    pty: Terminal
+
+
+def runtime_body(
+    *,
+    template: str | None = None,
+    snapshot: str | None = None,
+    name: str | None = None,
+    cloud: str | None = None,
+    region: str | None = None,
+    isolation: Isolation | None = None,
+    cpu: float | None = None,
+    memory: Size | None = None,
+    disk: Size | None = None,
+    env: Mapping[str, str] | None = None,
+    metadata: Mapping[str, str] | None = None,
+    timeout_secs: Seconds | Unset | None = UNSET,
+    on_timeout: OnTimeout | None = None,
+    idle_timeout_secs: Seconds | Unset | None = UNSET,
+    auto_resume: bool | None = None,
+    network_policy: WantedPolicy | Unset = UNSET,
+    secrets: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Returns the body of a create."""
+    return {
+        **given(
+            template=template,
+            snapshot=snapshot,
+            name=name,
+            cloud=cloud,
+            region=region,
+            isolation=isolation,
+            cpu=cpu,
+            memory=memory,
+            disk=disk,
+            env=env,
+            metadata=metadata,
+            on_timeout=on_timeout,
+            auto_resume=auto_resume,
+            secrets=secrets,
+        ),
+        **nullable(
+            timeout_secs=timeout_secs, idle_timeout_secs=idle_timeout_secs, network_policy=network_policy
+        ),
+    }
+
+
+def fork_body(
+    *,
+    count: int | None = None,
+    metadata: Mapping[str, str] | None = None,
+    timeout_secs: Seconds | Unset | None = UNSET,
+    on_timeout: OnTimeout | None = None,
+    idle_timeout_secs: Seconds | Unset | None = UNSET,
+    auto_resume: bool | None = None,
+) -> dict[str, Any]:
+    """Returns the body of a fork."""
+    return {
+        **given(count=count, metadata=metadata, on_timeout=on_timeout, auto_resume=auto_resume),
+        **nullable(timeout_secs=timeout_secs, idle_timeout_secs=idle_timeout_secs),
+    }
+
+
+def command_body(
+    command: str | Sequence[str],
+    *,
+    background: bool,
+    cwd: RuntimePath | None = None,
+    env: Mapping[str, str] | None = None,
+    user: str | None = None,
+    stdin: str | bool | None = None,
+    timeout_secs: Seconds | Unset | None = UNSET,
+    session: str | None = None,
+    max_output_bytes: int | None = None,
+    rlimits: Mapping[str, Rlimit] | None = None,
+    pty: Terminal | None = None,
+) -> dict[str, Any]:
+    """Returns the body of a command. No time limit is 0 on the wire."""
+    limit = 0 if timeout_secs is None else timeout_secs
+    return {
+        **({"command": command} if isinstance(command, str) else {"argv": list(command)}),
+        **given(
+            background=background,
+            cwd=None if cwd is None else path_text(cwd),
+            env=env,
+            user=user,
+            stdin=stdin,
+            timeout_secs=seconds(limit) if isinstance(limit, (int, float, timedelta)) else limit,
+            session=session,
+            max_output_bytes=max_output_bytes,
+            rlimits=rlimits,
+            pty=None if pty is None else size_body(pty),
+        ),
+    }
+
+
+def size_body(size: Terminal) -> dict[str, int]:
+    """Returns the size of a terminal as the service takes it."""
+    cols, rows = (size.cols, size.rows) if isinstance(size, TerminalSize) else size
+    return {"cols": cols, "rows": rows}

@@ -1,0 +1,44 @@
+"""The answers about the service itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .._model import Model
+
+
+@dataclass(kw_only=True, repr=False)
+class Health(Model):
+    """The answer of a live service."""
+
+    status: Literal["ok"]
+
+
+@dataclass(kw_only=True, repr=False)
+class IsolationState(Model):
+    """Whether a class of isolation is available."""
+
+    available: bool
+    reason: str | None
+    fix: str | None
+
+
+@dataclass(kw_only=True, repr=False)
+class IsolationFallback(Model):
+    """Runtimes of a weaker class than asked for."""
+
+    isolation: str
+    reason: str
+    count: int
+
+
+@dataclass(kw_only=True, repr=False)
+class Readiness(Model):
+    """Whether runtimes can be made, or why not."""
+
+    status: Literal["ready", "not_ready"]
+    version: str
+    reasons: list[str]
+    isolation: dict[str, IsolationState]
+    fallbacks: list[IsolationFallback] | None = None
