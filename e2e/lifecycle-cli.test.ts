@@ -68,7 +68,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     await done(['pause', name])
     const refused = await holt(['exec', name, '--', 'true'])
     expect(refused.code).toBe(125)
-    expect(refused.stderr).toContain('hint: Resume it: holt resume rt')
+    expect(refused.stderr).toContain('hint: Resume the runtime: holt resume rt')
     await done(['set', name, '--auto-resume', '--timeout', '2h'])
     const resumed = await holt(['resume', name], { timeoutMs: 60_000 })
     expect(resumed.stderr).toMatch(/^Running .*, pauses in 2h\n$/)

@@ -136,7 +136,7 @@ func TestApplyRefusesWhatCopyRefuses(t *testing.T) {
 	must(t, os.WriteFile(g.dir+"/file", nil, 0o644))
 	g.refuses(400, "not_a_directory", "not a directory", "PUT", "/v1/apply?destination="+g.dir+"/file", copied(t))
 	g.refuses(400, "not_a_directory", "not a directory", "PUT", "/v1/apply?destination="+g.dir+"/file/x", copied(t))
-	g.refuses(400, "is_directory", "f: a directory is there", "PUT", "/v1/apply?destination="+g.dir+"/d", copied(t))
+	g.refuses(400, "is_directory", "f: is a directory", "PUT", "/v1/apply?destination="+g.dir+"/d", copied(t))
 	must(t, os.WriteFile(g.dir+"/d/sub", nil, 0o644))
 	must(t, os.Remove(g.dir+"/d/f"))
 	g.refuses(400, "not_a_directory", "sub", "PUT", "/v1/apply?destination="+g.dir+"/d", copied(t))
@@ -147,7 +147,7 @@ func TestApplyRefusesWhatCopyRefuses(t *testing.T) {
 		g.refuses(400, "invalid_archive", "", "PUT", "/v1/apply?destination="+g.dir+"/q", archiveOf(t, h))
 	}
 	whole := copied(t)
-	g.refuses(400, "invalid_archive", "ends before its end", "PUT", "/v1/apply?destination="+g.dir+"/q", whole[:len(whole)-1024])
+	g.refuses(400, "invalid_archive", "ends too early", "PUT", "/v1/apply?destination="+g.dir+"/q", whole[:len(whole)-1024])
 	g.refuses(507, "disk_full", "", "PUT", "/v1/apply?destination="+g.dir+"/small/x", archiveOf(t, tar.Header{Name: "f", Linkname: strings.Repeat("x", 5<<20)}))
 }
 

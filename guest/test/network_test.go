@@ -283,7 +283,7 @@ func TestFetchesADeviceThatTheHostMakes(t *testing.T) {
 		t.Errorf("an offer that nobody takes: %v %s", err, output)
 	}
 	cmd, output = offer("--start-ticks=1")
-	if err := cmd.Wait(); err == nil || !strings.Contains(output.String(), "is another by now") {
+	if err := cmd.Wait(); err == nil || !strings.Contains(output.String(), "is now another process") {
 		t.Errorf("another process: %v %s", err, output)
 	}
 	own := exec.Command(guestBinary, "tun", "--socket="+socket, fmt.Sprint("--pid=", os.Getpid()), "--start-ticks="+ownStart(t), "--address=198.18.0.2", "--timeout-ms=50")

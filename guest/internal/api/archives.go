@@ -19,7 +19,7 @@ func formatOf(r *http.Request, absent archive.Format) (archive.Format, error) {
 	case archive.Tar, archive.TarGz:
 		return format, nil
 	default:
-		return "", fault.New(fault.InvalidRequest, "format: tar or tar.gz")
+		return "", fault.New(fault.InvalidRequest, "format must be tar or tar.gz")
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *API) extraction(r *http.Request) (e files.Extraction, err error) {
 	}
 	if name := r.URL.Query().Get("user"); name != "" {
 		if o.KeepOwners {
-			return e, fault.New(fault.InvalidRequest, "user and keep_owners: one of both")
+			return e, fault.New(fault.InvalidRequest, "user and keep_owners cannot be combined")
 		}
 		e.User = name
 	}

@@ -13,7 +13,7 @@ import (
 func pathOf(r *http.Request) (string, error) {
 	paths := r.URL.Query()["path"]
 	if len(paths) != 1 {
-		return "", fault.New(fault.InvalidPath, "path: exactly one is needed")
+		return "", fault.New(fault.InvalidPath, "give exactly one path")
 	}
 	return paths[0], nil
 }
@@ -117,7 +117,7 @@ func (a *API) user() (string, error) {
 func parseMode(text string) (uint32, error) {
 	mode, err := strconv.ParseUint(text, 8, 32)
 	if err != nil || mode > 0o7777 {
-		return 0, fault.New(fault.InvalidRequest, "mode: octal, 0000 to 7777")
+		return 0, fault.New(fault.InvalidRequest, "mode must be octal, 0000 to 7777")
 	}
 	return uint32(mode), nil
 }

@@ -32,7 +32,7 @@ func (a *API) once(h handler) handler {
 			return h(w, r)
 		}
 		if len(ids) != 1 || !charset.Only(ids[0], 1, 64, charset.Alphanumeric+"_-") {
-			return fault.New(fault.InvalidRequest, "x-holt-operation: 1 to 64 letters, digits, _ and -")
+			return fault.New(fault.InvalidRequest, "x-holt-operation must be 1 to 64 letters, digits, _ and -")
 		}
 		run := func(progress *operations.Progress) (operations.Answer, error) {
 			kept := &keptAnswer{header: http.Header{}, status: http.StatusOK}
@@ -46,7 +46,7 @@ func (a *API) once(h handler) handler {
 		// The body of a repeated request is discarded. The host ensures that it is the same.
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBodyBytes))
 		if given.Body == nil {
-			return fault.New(fault.Conflict, "the operation was done, and its answer is not kept")
+			return fault.New(fault.Conflict, "the operation was done earlier, and its answer was not kept")
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(given.Body)))

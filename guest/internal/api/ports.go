@@ -33,7 +33,7 @@ func (a *API) waitForPort(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if waitMs > maxPortWait.Milliseconds() {
-		return fault.New(fault.InvalidRequest, "wait_ms: at most %d", maxPortWait.Milliseconds())
+		return fault.New(fault.InvalidRequest, "wait_ms must be at most %d", maxPortWait.Milliseconds())
 	}
 	listening, err := ports.Wait(r.Context(), port, time.Duration(waitMs)*time.Millisecond)
 	if err != nil {

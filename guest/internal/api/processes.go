@@ -124,7 +124,7 @@ func (a *API) signalProcess(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Signal == nil {
-		return fault.New(fault.InvalidRequest, "signal: is missing")
+		return fault.New(fault.InvalidRequest, "signal is missing")
 	}
 	p, err := a.processes.Get(r.PathValue("id"))
 	if err != nil {

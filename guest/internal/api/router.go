@@ -171,7 +171,7 @@ func decode(r *http.Request, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(b))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return fault.New(fault.InvalidRequest, "the body is not what is expected: %s", err)
+		return fault.New(fault.InvalidRequest, "the body has the wrong form: %s", err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return fault.New(fault.InvalidRequest, "the body is more than one JSON value")
@@ -182,7 +182,7 @@ func decode(r *http.Request, into any) error {
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return nil, fault.New(fault.InvalidRequest, "the body broke off: %s", err)
+		return nil, fault.New(fault.InvalidRequest, "the body was interrupted: %s", err)
 	}
 	if int64(len(b)) > limit {
 		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
@@ -198,7 +198,7 @@ func flag(r *http.Request, name string) (bool, error) {
 	case "1":
 		return true, nil
 	default:
-		return false, fault.New(fault.InvalidRequest, "%s: 0 or 1", name)
+		return false, fault.New(fault.InvalidRequest, "%s must be 0 or 1", name)
 	}
 }
 
@@ -210,7 +210,7 @@ func number(r *http.Request, name string, absent int64) (int64, error) {
 	}
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v < 0 {
-		return 0, fault.New(fault.InvalidRequest, "%s: a whole number, not negative", name)
+		return 0, fault.New(fault.InvalidRequest, "%s must be a whole number, at least 0", name)
 	}
 	return v, nil
 }

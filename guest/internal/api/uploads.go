@@ -19,7 +19,7 @@ func digest(r *http.Request, name string) ([]byte, error) {
 	}
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != sha256Bytes {
-		return nil, fault.New(fault.InvalidRequest, "%s: %d hexadecimal digits", name, 2*sha256Bytes)
+		return nil, fault.New(fault.InvalidRequest, "%s must be %d hexadecimal digits", name, 2*sha256Bytes)
 	}
 	return b, nil
 }

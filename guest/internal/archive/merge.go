@@ -62,9 +62,9 @@ func (m *merger) entry(from, to int, name, path string) error {
 		case isDir(&fresh) && isDir(&old):
 			return m.descend(from, to, name, path)
 		case isDir(&fresh):
-			return fault.New(fault.NotADirectory, "%s: the archive has a directory where there is none", path)
+			return fault.New(fault.NotADirectory, "%s: is not a directory, but the archive has a directory there", path)
 		case isDir(&old):
-			return fault.New(fault.IsDirectory, "%s: a directory, and no directory in the archive", path)
+			return fault.New(fault.IsDirectory, "%s: is a directory, but not in the archive", path)
 		}
 	}
 	if !m.move {

@@ -57,7 +57,7 @@ func ParseModeChange(text string) (ModeChange, error) {
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fault.New(fault.InvalidRequest, "mode: octal, at most 7777, or as chmod takes it (u+rwX,g=r)")
+		return nil, fault.New(fault.InvalidRequest, "mode must be octal, at most 7777, or symbolic as for chmod (u+rwX,g=r)")
 	}
 	return func(mode uint32, isDir bool) uint32 {
 		mode &= allBits

@@ -313,7 +313,7 @@ func (p *packer) copyContent(w io.Writer, fd int, name string, size int64) error
 			return err
 		}
 		if n == 0 && !p.rules.Live {
-			return fault.New(fault.Conflict, "%s: it got shorter while it was archived", name)
+			return fault.New(fault.Conflict, "%s: the file got shorter while it was archived", name)
 		}
 		if n == 0 {
 			n = int(min(left, bufferBytes))

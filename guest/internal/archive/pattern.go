@@ -31,7 +31,7 @@ const (
 // match is an error that names it.
 func (s *Selection) Find() ([]Picked, error) {
 	if len(s.Sources) == 0 || len(s.Sources) > maxPatterns || len(s.Exclude) > maxPatterns {
-		return nil, fault.New(fault.InvalidRequest, "sources: 1 to %d patterns, and at most as many in exclude", maxPatterns)
+		return nil, fault.New(fault.InvalidRequest, "sources must have 1 to %d patterns, and exclude at most as many", maxPatterns)
 	}
 	f := &finder{}
 	var picked []Picked
@@ -63,7 +63,7 @@ func (s *Selection) Find() ([]Picked, error) {
 func (s *Selection) pick(name string) (Picked, error) {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return Picked{}, fault.New(fault.PathNotFound, "%s: a symlink that leads nowhere", name)
+		return Picked{}, fault.New(fault.PathNotFound, "%s: a symlink whose target does not exist", name)
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(real, &st); err != nil {
@@ -177,7 +177,7 @@ func (s *Selection) Excluder() (func(name string) bool, error) {
 	for _, pattern := range s.Exclude {
 		clean := strings.TrimPrefix(path.Clean("/"+pattern), "/")
 		if _, err := path.Match(clean, ""); err != nil || strings.HasPrefix(pattern, "!") {
-			return nil, fault.New(fault.InvalidRequest, "exclude: %q is not a pattern that is understood", pattern)
+			return nil, fault.New(fault.InvalidRequest, "exclude: %q is not a valid pattern", pattern)
 		}
 		patterns = append(patterns, strings.Split(clean, "/"))
 	}

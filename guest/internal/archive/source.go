@@ -118,9 +118,9 @@ func (s *source) problem(err error) error {
 	case err == nil || errors.As(err, &f):
 		return err
 	case s.broken != nil:
-		return fault.New(fault.InvalidRequest, "the upload broke off: %s", s.broken)
+		return fault.New(fault.InvalidRequest, "the upload was interrupted: %s", s.broken)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return fault.New(fault.InvalidArchive, "the archive ends before its end")
+		return fault.New(fault.InvalidArchive, "the archive ends too early")
 	default:
 		return fault.New(fault.InvalidArchive, "the archive cannot be read: %s", err)
 	}

@@ -130,7 +130,7 @@ func (u *unpacker) at(h *tar.Header, err error) error {
 	case !errors.As(err, &errno):
 		return u.src.problem(err)
 	case errno == unix.ENOTDIR && u.options.Over:
-		return fault.New(fault.NotADirectory, "%s: what is there, or what leads there, is not a directory", h.Name)
+		return fault.New(fault.NotADirectory, "%s: the path, or a part of it, is not a directory", h.Name)
 	case errno == unix.EEXIST:
 		return bad(h.Name, "it is in the archive twice")
 	case errno == unix.ENOTDIR || errno == unix.ELOOP:
@@ -223,7 +223,7 @@ func (u *unpacker) clear(dir int, name string, h *tar.Header) error {
 	case err != nil:
 		return err
 	case isDir(&st):
-		return fault.New(fault.IsDirectory, "%s: a directory is there, and what is copied is none", h.Name)
+		return fault.New(fault.IsDirectory, "%s: is a directory, but the copied entry is not", h.Name)
 	default:
 		return unix.Unlinkat(dir, name, 0)
 	}

@@ -46,10 +46,10 @@ func parse(args []string) (*request, error) {
 		return r, fmt.Errorf("first-id %d: %d to %d", r.firstID, Ids, math.MaxInt32-Ids)
 	}
 	if r.openFiles == 0 {
-		return r, errors.New("open-files: at least 1")
+		return r, errors.New("open-files must be at least 1")
 	}
 	if len(r.runner) == 0 {
-		return r, errors.New("no runner: give one after --")
+		return r, errors.New("no runner is given: name one after --")
 	}
 	return r, nil
 }

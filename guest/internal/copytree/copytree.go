@@ -44,7 +44,7 @@ func Copy(ctx context.Context, from, to Place) error {
 		// The partial copy has to be removed even if the context has ended.
 		if left := fdtree.RemoveAll(context.WithoutCancel(ctx), to.Dir, to.Name); left != nil {
 			cause := fault.As(err)
-			return fault.New(cause.Code, "%s; and what was copied could not be removed: %s", cause.Message, left)
+			return fault.New(cause.Code, "%s. The partial copy could not be removed: %s", cause.Message, left)
 		}
 	}
 	return err

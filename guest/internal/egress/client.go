@@ -34,7 +34,7 @@ const (
 )
 
 // ErrUnavailable is returned if the host does not listen, or if the connection to it broke.
-var ErrUnavailable = errors.New("the way out is closed")
+var ErrUnavailable = errors.New("the egress connection is closed")
 
 // Client connects to the host's egress socket. It dials on demand, and again after a connection
 // broke.

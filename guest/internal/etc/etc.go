@@ -93,7 +93,7 @@ func overwrite(path string, content []byte) error {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.New("what is mounted there is not a regular file")
+		return errors.New("the mount there is not a regular file")
 	}
 	if err := file.Truncate(0); err != nil {
 		return err

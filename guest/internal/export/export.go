@@ -29,7 +29,7 @@ const maxExclude = 1000
 
 func (o *Options) check() error {
 	if len(o.Exclude) > maxExclude {
-		return fault.New(fault.InvalidRequest, "exclude: at most %d paths", maxExclude)
+		return fault.New(fault.InvalidRequest, "exclude may have at most %d paths", maxExclude)
 	}
 	for _, path := range o.Exclude {
 		if !strings.HasPrefix(path, "/") || path == "/" || filepath.Clean(path) != path {

@@ -47,7 +47,7 @@ func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, 
 		return nil, false, err
 	}
 	if e.Overwrite && e.Merge {
-		return nil, false, fault.New(fault.InvalidRequest, "overwrite and merge: one of both")
+		return nil, false, fault.New(fault.InvalidRequest, "overwrite and merge cannot be combined")
 	}
 	who, err := lookOwner(e.User)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *Extraction) run(ctx context.Context, who owner, merge bool) (archive.To
 	// even if the request was cancelled.
 	if err != nil || merge {
 		if left := s.remove(); left != nil && err == nil {
-			err = fault.New(fault.Internal, "%s: it is in place, but what was unpacked for it could not be removed: %s", e.Path, left)
+			err = fault.New(fault.Internal, "%s: it is in place, but temporary files could not be removed: %s", e.Path, left)
 		}
 	}
 	if err != nil {

@@ -54,7 +54,7 @@ func Chown(ctx context.Context, path, user string, recursive bool) (*Changed, er
 // newOwner parses a user. A number without an account changes the group only if it names one.
 func newOwner(user string) (owner, error) {
 	if user == "" {
-		return owner{}, fault.New(fault.InvalidRequest, "user: is missing")
+		return owner{}, fault.New(fault.InvalidRequest, "user is missing")
 	}
 	account, err := accounts.Current().Lookup(user)
 	if err != nil {
@@ -212,7 +212,7 @@ func Symlink(l Link) (info *Info, created bool, err error) {
 		return nil, false, err
 	}
 	if l.Target == "" || len(l.Target) > maxPathBytes || strings.IndexByte(l.Target, 0) >= 0 {
-		return nil, false, fault.New(fault.InvalidRequest, "target: 1 to %d bytes without NUL", maxPathBytes)
+		return nil, false, fault.New(fault.InvalidRequest, "target must be 1 to %d bytes without NUL", maxPathBytes)
 	}
 	who, err := lookOwner(l.Owner)
 	if err != nil {

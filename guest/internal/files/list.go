@@ -44,7 +44,7 @@ func List(ctx context.Context, q Query) (*Listing, error) {
 		q.Limit = defaultLimit
 	}
 	if q.Depth < 1 || q.Depth > maxDepth || q.Limit < 1 || q.Limit > maxLimit {
-		return nil, fault.New(fault.InvalidRequest, "depth is 1 to %d, limit 1 to %d", maxDepth, maxLimit)
+		return nil, fault.New(fault.InvalidRequest, "depth must be 1 to %d, and limit 1 to %d", maxDepth, maxLimit)
 	}
 	fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, q.Path)
 	if err != nil {

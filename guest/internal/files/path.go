@@ -104,7 +104,7 @@ func (p *parent) makeFirstMissing(dir string, who owner) error {
 			return fault.AtPath(part, unix.Chmod(part, 0o755))
 		case unix.EEXIST:
 			if unix.Access(part, unix.F_OK) == unix.ENOENT { // a dangling symlink
-				return fault.New(fault.PathNotFound, "%s: a symlink that leads nowhere", part)
+				return fault.New(fault.PathNotFound, "%s: a symlink whose target does not exist", part)
 			}
 		case unix.EISDIR, unix.EROFS, unix.EACCES, unix.EPERM:
 			// Some file systems return these errors for existing directories, too.

@@ -63,7 +63,7 @@ func moveInto(fromDir int, from string, toDir int, to string, replace bool) erro
 		return err
 	}
 	if undo := renameNew(s.dir, s.name, fromDir, from); undo != nil {
-		return fmt.Errorf("%s, and what was to be moved is now named %s: %s", err, s.path(), undo)
+		return fmt.Errorf("%s. The source is now named %s: %s", err, s.path(), undo)
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func exchange(from int, temporary string, dir int, name string) error {
 		}
 		if err := unix.Renameat(from, temporary, dir, name); err != nil {
 			if undo := renameNew(dir, old, dir, name); undo != nil {
-				return fmt.Errorf("%s, and what was there before is now named %s: %s", err, old, undo)
+				return fmt.Errorf("%s. The earlier content is now named %s: %s", err, old, undo)
 			}
 			return err
 		}

@@ -37,7 +37,7 @@ func (d *Digests) check(path string, announced, arrived []byte) error {
 	if announced == nil || bytes.Equal(announced, arrived) {
 		return nil
 	}
-	return fault.New(fault.DigestMismatch, "%s: what arrived has the SHA-256 digest %x, and %x was announced", path, arrived, announced)
+	return fault.New(fault.DigestMismatch, "%s: the received bytes have the SHA-256 digest %x, not %x", path, arrived, announced)
 }
 
 // lookOwner returns the ids of a user. An empty name is root.
@@ -240,7 +240,7 @@ func receive(fd int, body io.Reader, sum hash.Hash) error {
 			return nil
 		}
 		if err != nil {
-			return fault.New(fault.InvalidRequest, "the upload broke off: %s", err)
+			return fault.New(fault.InvalidRequest, "the upload was interrupted: %s", err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
 		total += c.count
 	}
 	if request.ExpectedCount != nil && *request.ExpectedCount != total {
-		return nil, fault.New(fault.Conflict, "the pattern is there %d times in %d files, not %d times: nothing was changed",
+		return nil, fault.New(fault.Conflict, "the pattern occurs %d times in %d files, not %d times: nothing was changed",
 			total, len(found), *request.ExpectedCount)
 	}
 	result := &Replacements{Files: []Replaced{}, Count: total}
@@ -134,10 +134,10 @@ func Replace(ctx context.Context, request Replacement) (*Replacements, error) {
 
 func (r *Replacement) compile() (*replacer, error) {
 	if (r.Path == nil) == (len(r.Paths) == 0) || len(r.Paths) > maxReplaceFiles {
-		return nil, fault.New(fault.InvalidRequest, "exactly one of path and paths, of which there are %d at the most", maxReplaceFiles)
+		return nil, fault.New(fault.InvalidRequest, "give exactly one of path and paths, and at most %d paths", maxReplaceFiles)
 	}
 	if len(r.Replacement) > maxReplacementBytes {
-		return nil, fault.New(fault.TooLarge, "replacement: at most %d bytes", maxReplacementBytes)
+		return nil, fault.New(fault.TooLarge, "replacement must be at most %d bytes", maxReplacementBytes)
 	}
 	content := find.Content{Pattern: r.Pattern, Regex: r.Regex, CaseSensitive: r.CaseSensitive}
 	if !r.Regex && r.CaseSensitive && len(r.Pattern) <= maxReplacementBytes && r.Pattern != "" {
@@ -173,7 +173,7 @@ func (r *Replacement) candidates(ctx context.Context, pattern *replacer, tree *s
 			return nil
 		}
 		if len(found) == maxReplaceFiles {
-			return fault.New(fault.TooLarge, "the pattern is in more than %d files: nothing was changed", maxReplaceFiles)
+			return fault.New(fault.TooLarge, "the pattern occurs in more than %d files: nothing was changed", maxReplaceFiles)
 		}
 		found = append(found, *c)
 		return nil
@@ -289,7 +289,7 @@ func (r *replacer) rewrite(ctx context.Context, c candidate, s *searched) error 
 		return fault.AtPath(c.path, err)
 	}
 	if !sameFile(&st, &c.st) || st.Size != c.st.Size || st.Mtim != c.st.Mtim {
-		return fault.New(fault.Conflict, "%s: was changed meanwhile", c.path)
+		return fault.New(fault.Conflict, "%s: the file changed during the replacement", c.path)
 	}
 	content, err := readText(file, &st, c.path)
 	if err != nil {

@@ -66,7 +66,7 @@ func (e *ends) copyIn(ctx context.Context, t Transfer) error {
 			return fault.AtPath(t.Destination, err)
 		}
 		if left := s.remove(); left != nil {
-			return fault.New(fault.Internal, "%s: %s; and the copy could not be removed: %s", t.Destination, err, left)
+			return fault.New(fault.Internal, "%s: %s. The partial copy could not be removed: %s", t.Destination, err, left)
 		}
 		return fault.AtPath(t.Destination, err)
 	}
@@ -134,7 +134,7 @@ func (t *Transfer) find(e *ends, who owner, recursive bool) (err error) {
 		return err
 	}
 	if isDir(&e.source) && !recursive {
-		return fault.New(fault.IsDirectory, "%s: is a directory, and recursive was not asked for", t.Source)
+		return fault.New(fault.IsDirectory, "%s: is a directory: set recursive to copy it", t.Source)
 	}
 	dstDir, dstName := split(t.Destination)
 	e.dstName = dstName

@@ -160,7 +160,7 @@ func keyOf(path, id string) (uploadKey, error) {
 		return uploadKey{}, err
 	}
 	if !charset.Only(id, 8, 64, charset.Alphanumeric+"_-") {
-		return uploadKey{}, fault.New(fault.InvalidRequest, "upload_id: 8 to 64 letters, digits, _ or -")
+		return uploadKey{}, fault.New(fault.InvalidRequest, "upload_id must be 8 to 64 letters, digits, _ or -")
 	}
 	return uploadKey{path, id}, nil
 }
@@ -292,7 +292,7 @@ func (u *Uploads) write(key uploadKey, p *partial, part *Part) (*Result, error) 
 	dir, file, err := p.reopen()
 	if err != nil {
 		u.drop(key, p)
-		return nil, fault.New(fault.Conflict, "%s: what had come of upload %s is gone: begin again", key.path, key.id)
+		return nil, fault.New(fault.Conflict, "%s: the bytes of upload %s are gone: begin again", key.path, key.id)
 	}
 	defer unix.Close(dir)
 	defer file.Close()

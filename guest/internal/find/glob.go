@@ -26,11 +26,11 @@ func ParseGlobs(texts []string) (*Globs, error) {
 	g := &Globs{}
 	for _, text := range texts {
 		if text == "" || text == "!" || len(text) > maxGlobBytes || strings.IndexByte(text, 0) >= 0 {
-			return nil, fault.New(fault.InvalidRequest, "glob %q: 1 to %d bytes without NUL", text, maxGlobBytes)
+			return nil, fault.New(fault.InvalidRequest, "glob %q must be 1 to %d bytes without NUL", text, maxGlobBytes)
 		}
 		r, ok := parseRule(text, true)
 		if !ok {
-			return nil, fault.New(fault.InvalidRequest, "glob %q: not a glob: a bracket or brace is not closed", text)
+			return nil, fault.New(fault.InvalidRequest, "glob %q has a bracket or brace that is not closed", text)
 		}
 		g.rules = append(g.rules, r)
 		g.wants = g.wants || !r.negated

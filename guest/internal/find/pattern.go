@@ -48,7 +48,7 @@ func (c *Content) Compile() (*Matcher, error) {
 // Expression returns the pattern as a regular expression.
 func (c *Content) Expression() (string, error) {
 	if c.Pattern == "" || len(c.Pattern) > maxPatternBytes {
-		return "", fault.New(fault.InvalidRequest, "pattern: 1 to %d bytes", maxPatternBytes)
+		return "", fault.New(fault.InvalidRequest, "pattern must be 1 to %d bytes", maxPatternBytes)
 	}
 	expression := c.Pattern
 	if !c.Regex {

@@ -102,7 +102,7 @@ func kindOf(mode uint32) string {
 func (r *Request) Prepare(ctx context.Context, ripgrep *Ripgrep) (*Search, error) {
 	if r.MaxResults < 1 || r.MaxResults > MaxResults || r.MaxDepth < 1 || r.MaxDepth > MaxDepth ||
 		r.TimeoutMs < 1 || r.TimeoutMs > maxTimeout.Milliseconds() {
-		return nil, fault.New(fault.InvalidRequest, "max_results is 1 to %d, max_depth 1 to %d, timeout_ms 1 to %d",
+		return nil, fault.New(fault.InvalidRequest, "max_results must be 1 to %d, max_depth 1 to %d, and timeout_ms 1 to %d",
 			MaxResults, MaxDepth, maxTimeout.Milliseconds())
 	}
 	globs, err := ParseGlobs(r.Globs)
@@ -116,7 +116,7 @@ func (r *Request) Prepare(ctx context.Context, ripgrep *Ripgrep) (*Search, error
 	if r.Type != nil {
 		kind, ok := kinds[*r.Type]
 		if !ok || r.Content != nil && kind != unix.S_IFREG {
-			return nil, fault.New(fault.InvalidRequest, "type %q: none that can be searched for", *r.Type)
+			return nil, fault.New(fault.InvalidRequest, "type %q cannot be searched for", *r.Type)
 		}
 		s.kind = kind
 	}
@@ -140,7 +140,7 @@ func (s *Search) open(ctx context.Context) (err error) {
 	switch {
 	case err != nil:
 	case s.only != nil && s.matcher == nil:
-		err = fault.New(fault.NotADirectory, "%s: is no directory", s.tree.Path)
+		err = fault.New(fault.NotADirectory, "%s: is not a directory", s.tree.Path)
 	case s.only != nil && s.only.Mode != unix.S_IFREG:
 		err = fault.New(fault.NotAFile, "%s: is a %s", s.tree.Path, kindOf(s.only.Mode))
 	}

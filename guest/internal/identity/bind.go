@@ -88,9 +88,9 @@ func (r *Request) check() error {
 	case !charset.Only(r.RuntimeID, 1, 64, charset.Lower+charset.Digits):
 		problem = "runtime_id: small letters and digits"
 	case r.Workdir != "" && !strings.HasPrefix(r.Workdir, "/"):
-		problem = "workdir: an absolute path"
+		problem = "workdir must be an absolute path"
 	case r.PidsMax != nil && *r.PidsMax < 1:
-		problem = "pids_max: at least 1"
+		problem = "pids_max must be at least 1"
 	case r.SetClock && r.TimeUnixMs <= 0:
 		problem = "time_unix_ms: milliseconds since 1970"
 	}
@@ -106,9 +106,9 @@ func (r *Request) check() error {
 func (n *Names) check() error {
 	switch {
 	case !isLabel(n.Hostname):
-		return fault.New(fault.InvalidRequest, "hostname: one DNS label")
+		return fault.New(fault.InvalidRequest, "hostname must be one DNS label")
 	case !charset.Only(n.MachineID, 32, 32, charset.Hex):
-		return fault.New(fault.InvalidRequest, "machine_id: 32 hexadecimal digits")
+		return fault.New(fault.InvalidRequest, "machine_id must be 32 hexadecimal digits")
 	}
 	return nil
 }

@@ -33,9 +33,9 @@ type SeedAnswer struct {
 func (r *SeedRequest) check() error {
 	switch {
 	case r.Workdir != "" && !strings.HasPrefix(r.Workdir, "/"):
-		return fault.New(fault.InvalidRequest, "workdir: an absolute path")
+		return fault.New(fault.InvalidRequest, "workdir must be an absolute path")
 	case r.PidsMax != nil && *r.PidsMax < 1:
-		return fault.New(fault.InvalidRequest, "pids_max: at least 1")
+		return fault.New(fault.InvalidRequest, "pids_max must be at least 1")
 	}
 	if r.Names != nil {
 		if err := r.Names.check(); err != nil {

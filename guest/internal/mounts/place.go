@@ -60,7 +60,7 @@ func (p *place) open() error {
 		}
 		at = next
 	}
-	return fault.New(fault.InvalidRequest, "target %s: leads to the root", p.mount.Target)
+	return fault.New(fault.InvalidRequest, "target %s leads to the root", p.mount.Target)
 }
 
 func (p *place) openParent(dir string) (err error) {

@@ -24,7 +24,7 @@ const (
 	windowStep = windowBytes / 4
 )
 
-var errMalformed = errors.New("the frames are not the protocol's")
+var errMalformed = errors.New("the frames break the protocol")
 
 // appendHead appends the head of a frame.
 func appendHead(b []byte, kind byte, number int) []byte {

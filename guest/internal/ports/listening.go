@@ -35,7 +35,7 @@ const listenState = "0A"
 func Parse(text string) (uint16, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || port == 0 || strconv.FormatUint(port, 10) != text {
-		return 0, fault.New(fault.InvalidRequest, "port: 1 to 65535")
+		return 0, fault.New(fault.InvalidRequest, "port must be 1 to 65535")
 	}
 	return uint16(port), nil
 }

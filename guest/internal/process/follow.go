@@ -32,7 +32,7 @@ type View struct {
 // not the last items, which are sent with the end of the stream.
 func (p *Process) Follow(ctx context.Context, view View, w io.Writer, flush func() error) error {
 	if end := p.ring.counts().cursor; view.Cursor > end {
-		return fault.New(fault.InvalidRequest, "cursor: %d is after the output's end, %d", view.Cursor, end)
+		return fault.New(fault.InvalidRequest, "cursor %d is after the end of the output, %d", view.Cursor, end)
 	}
 	f := follower{p: p, w: w, flush: flush, cursor: view.Cursor, data: make([]byte, itemBytes), sent: func(int64) {}}
 	if view.Hold {

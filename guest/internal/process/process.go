@@ -190,7 +190,7 @@ func (p *Process) Kill(ctx context.Context) error {
 	p.asked = true
 	p.mu.Unlock()
 	if err := p.command.Kill(ctx); err != nil {
-		return fault.New(fault.Internal, "process %s: not everything it started could be killed within %s", p.spec.ID, killTimeout)
+		return fault.New(fault.Internal, "process %s: some of its descendants could not be killed within %s", p.spec.ID, killTimeout)
 	}
 	<-p.gone // is closed soon
 	return nil
@@ -212,7 +212,7 @@ func (p *Process) expire() {
 func (p *Process) Signal(name string) error {
 	number := signalNumber(name)
 	if number == 0 {
-		return fault.New(fault.InvalidRequest, "signal %q: there is no such signal", name)
+		return fault.New(fault.InvalidRequest, "there is no signal %q", name)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,7 +247,7 @@ func (p *Process) Write(ctx context.Context, data []byte, offset *int64, eof boo
 		return written, next, fault.New(fault.Conflict, "process %s: its standard input is closed", p.spec.ID).
 			With("reason", "stdin_closed").With("offset", next)
 	case err == errInputGap:
-		return written, next, fault.New(fault.Conflict, "process %s: offset %d is after what its standard input has taken, %d", p.spec.ID, *offset, next).
+		return written, next, fault.New(fault.Conflict, "process %s: offset %d is after the end of its standard input, %d", p.spec.ID, *offset, next).
 			With("reason", "stdin_gap").With("offset", next)
 	default:
 		return written, next, err

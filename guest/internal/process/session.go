@@ -88,7 +88,7 @@ func (t *Table) enterSession(ctx context.Context, spec *Spec, defaults Defaults)
 	select {
 	case s.busy <- struct{}{}:
 	case <-timer.C:
-		return nil, fault.New(fault.Conflict, "session %s: another command of it runs", s.name).With("reason", "session_busy")
+		return nil, fault.New(fault.Conflict, "session %s is busy: another of its commands runs", s.name).With("reason", "session_busy")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -108,7 +108,7 @@ func (t *Table) session(name string, user *accounts.User, workdir string) (*sess
 	defer t.mu.Unlock()
 	if s := t.sessions[name]; s != nil {
 		if s.user != user.Name {
-			return nil, fault.New(fault.Conflict, "session %s is the user %s's", name, s.user).With("reason", "session_user")
+			return nil, fault.New(fault.Conflict, "session %s belongs to the user %s", name, s.user).With("reason", "session_user")
 		}
 		return s, nil
 	}
@@ -193,7 +193,7 @@ func (t *Table) EndSession(ctx context.Context, name string) error {
 	s := t.sessions[name]
 	if s == nil {
 		t.mu.Unlock()
-		return fault.New(fault.SessionNotFound, "session %s: there is none of this name", name)
+		return fault.New(fault.SessionNotFound, "there is no session %s", name)
 	}
 	s.ended = true
 	delete(t.sessions, name)

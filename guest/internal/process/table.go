@@ -64,7 +64,7 @@ func (t *Table) start(spec Spec, defaults Defaults, turn *turn) (*Process, error
 	t.mu.Lock()
 	if _, taken := t.byID[spec.ID]; taken {
 		t.mu.Unlock()
-		return nil, fault.New(fault.AlreadyExists, "process %s: there is one with this id", spec.ID)
+		return nil, fault.New(fault.AlreadyExists, "process %s exists already", spec.ID)
 	}
 	t.byID[spec.ID] = nil
 	t.mu.Unlock()
@@ -245,7 +245,7 @@ func (t *Table) Get(id string) (*Process, error) {
 	if p := t.byID[id]; p != nil {
 		return p, nil
 	}
-	return nil, fault.New(fault.CommandNotFound, "process %s: not known", id)
+	return nil, fault.New(fault.CommandNotFound, "there is no process %s", id)
 }
 
 // List returns all known processes, newest first.

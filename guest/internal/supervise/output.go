@@ -15,7 +15,7 @@ import (
 const outputKillTimeout = 5 * time.Second
 
 var (
-	errTooMuch = errors.New("it wrote more than was expected")
+	errTooMuch = errors.New("it wrote more than expected")
 	errLost    = errors.New("its supervisor was lost")
 )
 

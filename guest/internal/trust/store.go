@@ -66,7 +66,7 @@ func Check(text string) error {
 func parse(text string) (*x509.Certificate, error) {
 	block, rest := pem.Decode([]byte(text))
 	if block == nil || block.Type != "CERTIFICATE" || len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("each is one certificate in PEM")
+		return nil, errors.New("each must be one certificate in PEM")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }

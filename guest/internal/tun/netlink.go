@@ -77,7 +77,7 @@ func (n *netlink) ask(kind uint16, flags uint16, body []byte) error {
 // errorIn returns the error in an acknowledgement, whose number 0 is success.
 func errorIn(answer []byte) error {
 	if len(answer) < unix.SizeofNlMsghdr+4 || binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR {
-		return errors.New("the kernel's answer is no acknowledgement")
+		return errors.New("the kernel's answer is not an acknowledgement")
 	}
 	if code := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])); code != 0 {
 		return unix.Errno(-code)

@@ -122,7 +122,7 @@ func enter(pid int, startTicks uint64) error {
 		return err
 	}
 	if ticks, err := startOf(string(stat)); err != nil || ticks != startTicks {
-		return fmt.Errorf("process %d is another by now", pid)
+		return fmt.Errorf("process %d is now another process", pid)
 	}
 	if isOwn(namespace) {
 		return fmt.Errorf("process %d has the network of the host", pid)

@@ -9,7 +9,7 @@ import (
 )
 
 // errStale is returned if the tree differs from the known one. Later events report the difference.
-var errStale = errors.New("the tree has changed")
+var errStale = errors.New("the tree changed")
 
 // handleAll handles a batch of events. An error ends the watch.
 func (w *Watcher) handleAll(events []event) error {

@@ -59,12 +59,12 @@ func newWatcher(path string, recursive bool, open func() (int, error), b *budget
 }
 
 // errTooMany is returned if the budget of directories is used up.
-var errTooMany = fault.New(fault.TooLarge, "more than %d directories would be watched: watch a smaller tree, or not recursively", maxDirectories)
+var errTooMany = fault.New(fault.TooLarge, "more than %d directories would be watched: watch a smaller tree, or without recursive", maxDirectories)
 
 func (w *Watcher) refusal(path string, err error) error {
 	switch err {
 	case unix.ENOSPC:
-		return fault.New(fault.TooLarge, "%s: the kernel watches no more directories (fs.inotify.max_user_watches): watch a smaller tree, or not recursively", path)
+		return fault.New(fault.TooLarge, "%s: the kernel cannot watch more directories (fs.inotify.max_user_watches): watch a smaller tree, or without recursive", path)
 	case unix.EMFILE:
 		return fault.New(fault.Conflict, "%s: the kernel has no more inotify instances (fs.inotify.max_user_instances)", path)
 	default:

@@ -192,7 +192,7 @@ async function giveUp(host: Host, runtime: Runtime): Promise<void> {
     await clearRuntime(host, runtime)
     await forgetRuntime(host, runtime)
   } catch (err) {
-    host.log.error({ err, runtime: runtime.paths.id }, 'cannot take away a runtime that did not start')
+    host.log.error({ err, runtime: runtime.paths.id }, 'cannot remove a runtime that did not start')
   }
 }
 

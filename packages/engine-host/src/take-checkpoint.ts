@@ -107,7 +107,7 @@ async function endWith(host: Host, runtime: Runtime, draft: Draft): Promise<Chec
     await forgetRuntime(host, runtime)
   } catch (err) {
     // The checkpoint is durable all the same. The next `ensure` or `remove` removes the rest.
-    host.log.error({ err, runtime: runtime.paths.id }, 'cannot take away a runtime that is written down')
+    host.log.error({ err, runtime: runtime.paths.id }, 'cannot remove a checkpointed runtime')
     await host.runtimes.change(runtime, { state: 'preparing' })
   }
   return info

@@ -156,7 +156,7 @@ function parseActions(text: string): ReadonlyMap<string, Action> {
         const [, name = '', type = '', ms = '0', hit = '1'] =
           /^([\w.-]+)=(error|kill|sleep)(?::(\d+))?(?:@(\d+))?$/.exec(line) ?? []
         if (!failpointNames.some((known) => known === name))
-          throw new Error(`HOLT_FAILPOINTS: ${line} arms no failpoint`)
+          throw new Error(`HOLT_FAILPOINTS: ${line} is not a failpoint`)
         return [name, { type: type as Action['type'], ms: Number(ms), hit: Number(hit) }]
       }),
   )

@@ -30,7 +30,7 @@ function named(list: KeptNames, base: ImageReader | null, firstNames: Map<number
 async function fill(entry: UnchangedEntry, base: ImageReader | null): Promise<Entry> {
   const found = base === null ? null : await base.find(entry.path)
   if (base === null || found === null || found.inode.type !== 'file' || found.inode.size !== entry.size) {
-    throw new ErofsInputError('base_mismatch', entry.path, 'the image below has no such file of this size')
+    throw new ErofsInputError('base_mismatch', entry.path, 'the image below has no file of this name and size')
   }
   return { ...entry, type: 'file', ...base.file(found) }
 }

@@ -1,13 +1,16 @@
 import { type ErrorDetails, nameSameAsRequests } from '@holt/protocol'
 
-const olderService = 'Check url, and that the service is not older than this client.'
+const olderService = 'Check url, and check that the service is at least as new as this client.'
 
 /** Terms of requests in the service's hints, and their counterparts in a program of this client. */
 const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Send a valid key as Authorization: Bearer KEY\.$/, 'Pass apiKey, or set HOLT_API_KEY, to a key of that service.'],
-  [/^Correct the fields named in details\.issues and send the request again\.$/, 'Correct what the message names.'],
-  [/^Resume it: POST \S+\./, 'Resume it: runtime.resume().'],
-  [/wait for it with GET \S+\/ports\/\S+\.$/, 'wait for it with runtime.ports.get(port, { wait_secs: 30 }).'],
+  [
+    /^Correct the fields named in details\.issues and send the request again\.$/,
+    'Correct the fields that the message names.',
+  ],
+  [/^Resume the runtime: POST \S+\./, 'Resume the runtime: runtime.resume().'],
+  [/GET \S+\/ports\/\S+ waits for it\.$/, 'runtime.ports.get(port, { wait_secs: 30 }) waits for it.'],
   [/holt port RUNTIME (\S+), or GET \S+ with an API key\.$/, 'runtime.ports.url($1).'],
   [/^Read the command by its id: GET \S+\.$/, 'Read the command by its id: runtime.commands.get(commandId).'],
   [
@@ -16,13 +19,14 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
   ],
   [/\bIdempotency-Key\b/g, 'idempotencyKey'],
   [/\bRetry-After says/, 'retryAfterSecs of this error says'],
+  [/\bthe seconds in Retry-After\b/, 'the retryAfterSecs of this error'],
   [/\bthe request_id\b/, 'the requestId of this error'],
   [/^Use a method named in the Allow header\.$/, olderService],
   [/^See \/docs or \/openapi\.json for every route\.$/, olderService],
   [/^Send application\/json, or bytes where the route takes a file\.$/, olderService],
-  [/^Send one Host header, .*$/, 'Check url, and what a proxy on the way does to requests.'],
+  [/^Send one Host header, .*$/, 'Check url, and whether a proxy on the way changes requests.'],
   [
-    /^Open it as a WebSocket \(RFC 6455\)\.$/,
+    /^Open this route as a WebSocket \(RFC 6455\)\.$/,
     'Open it with command.attach(), or a port with runtime.ports.webSocketUrl(port).',
   ],
 ]

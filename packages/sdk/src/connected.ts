@@ -21,7 +21,7 @@ export async function* connected<Part>(
     yield* parts
   } catch (error) {
     signal?.throwIfAborted()
-    throw asConnectionError(error, 'The transfer broke off')
+    throw asConnectionError(error, 'The transfer was interrupted')
   }
 }
 

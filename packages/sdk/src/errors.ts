@@ -13,10 +13,10 @@ export type HoltErrorCode = ErrorCode | `connection_${ConnectionFailure}` | 'bui
 /** The hints of the codes that only the client has. */
 const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> = {
   connection_refused: 'Start the service (holt up), or correct url or HOLT_URL.',
-  connection_lost: 'The service may have done what was asked: read the current state, and try again.',
-  connection_timeout: 'The service may still do it: read the current state, or allow more time.',
-  build_failed: 'Correct what the message names, and build again.',
-  local_file_error: 'Correct what the message names on this machine, and try again.',
+  connection_lost: 'Read the current state, and try again: the service may have done the request.',
+  connection_timeout: 'Read the current state, or allow more time: the service may still do the request.',
+  build_failed: 'Correct the fault that the message names, and build again.',
+  local_file_error: 'Correct the fault on this machine that the message names, and try again.',
 }
 
 /**

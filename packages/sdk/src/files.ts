@@ -236,7 +236,7 @@ export class Files {
       yield item
       if (item.type === 'end') return
     }
-    throw new HoltConnectionError('lost', 'The search broke off')
+    throw new HoltConnectionError('lost', 'The search was interrupted')
   }
 
   /**

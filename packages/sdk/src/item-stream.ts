@@ -91,14 +91,14 @@ export async function* resumeItems<Item extends ResumableItem>(
     if (breaks === 0 || nowMs - openedMs > goodConnectionMs) [breaks, brokenSinceMs] = [0, nowMs]
     breaks += 1
     if (!mayResume(failure) || nowMs - brokenSinceMs > stream.resumeTimeoutMs)
-      throw asConnectionError(failure, 'The stream broke off')
+      throw asConnectionError(failure, 'The stream was interrupted')
     if (stream.canReopen?.() === false) throw new HoltConnectionError('lost', lostBeforeStart, { cause: failure })
     await sleep(backoffMs(breaks), stream.signal)
   }
 }
 
 const lostBeforeStart =
-  'The connection was lost before the command was known to have started; list the commands to see whether it runs'
+  'The connection was lost before the start of the command was confirmed. List the commands to see whether it runs'
 
 /**
  * Returns true if the failure is of the connection: a TypeError, or a SyntaxError for a line cut in
@@ -113,7 +113,7 @@ export function mayResume(failure: unknown): boolean {
 /** Returns the error for a key that opened the stream and is no longer valid. */
 function keyEnded(cause: HoltApiError): HoltError {
   return new HoltError('unauthenticated', 'The key was revoked or has expired while the stream was open.', {
-    hint: 'Begin again with another key.',
+    hint: 'Start again with another key.',
     cause,
   })
 }

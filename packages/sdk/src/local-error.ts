@@ -2,14 +2,14 @@ import { HoltError, type HoltErrorCode } from './errors.ts'
 
 /** The codes and hints for failures of the local file system, by Node's codes. */
 const known: Readonly<Record<string, readonly [code: HoltErrorCode, hint: string]>> = {
-  ENOENT: ['path_not_found', 'Name a path of this machine that exists.'],
-  ENOTDIR: ['not_a_directory', 'Name a directory of this machine.'],
-  EISDIR: ['is_directory', 'Name a file of this machine.'],
-  EACCES: ['path_permission_denied', 'Let this user read or write the path, or name another one.'],
-  EPERM: ['path_permission_denied', 'Let this user read or write the path, or name another one.'],
-  EROFS: ['path_permission_denied', 'Name a path on a file system that can be written.'],
+  ENOENT: ['path_not_found', 'Give a path that exists on this machine.'],
+  ENOTDIR: ['not_a_directory', 'Give a directory of this machine.'],
+  EISDIR: ['is_directory', 'Give a file of this machine.'],
+  EACCES: ['path_permission_denied', 'Give this user access to the path, or give another path.'],
+  EPERM: ['path_permission_denied', 'Give this user access to the path, or give another path.'],
+  EROFS: ['path_permission_denied', 'Give a path on a writable file system.'],
   EEXIST: ['already_exists', 'Set overwrite, or choose another destination.'],
-  ELOOP: ['symlink_loop', 'Name a path of this machine that its links do not lead in a circle.'],
+  ELOOP: ['symlink_loop', 'Give a path whose symbolic links form no circle.'],
   ENOSPC: ['disk_full', 'Free space on the disk of this machine.'],
   EDQUOT: ['disk_full', 'Free space on the disk of this machine.'],
 }
@@ -18,8 +18,8 @@ const words: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist on this machine',
   ENOTDIR: 'leads through something that is not a directory',
   EISDIR: 'is a directory',
-  EACCES: 'must not be accessed by this user',
-  EPERM: 'must not be accessed by this user',
+  EACCES: 'is not accessible to this user',
+  EPERM: 'is not accessible to this user',
   EROFS: 'is on a file system that is read-only',
   EEXIST: 'already exists',
   ELOOP: 'leads through too many links',

@@ -119,7 +119,7 @@ class RuntimeActions implements AsyncDisposable {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
     const data = await this.#transport.call('forkRuntime', { signal, ...this.#writing, json: body, idempotencyKey })
     if ('would_create' in data)
-      throw new HoltError('invalid_request', 'fork makes runtimes.', { hint: 'Call dryRunFork for a dry run.' })
+      throw new HoltError('invalid_request', 'fork cannot make a dry run.', { hint: 'Call dryRunFork for a dry run.' })
     return makeFork(data, (child) => makeRuntime(this.#transport, child))
   }
 

@@ -58,8 +58,8 @@ test.each([
     'Build it first, or name another one: holt.templates.list() lists them.',
   ],
   [
-    'Resume it: POST .../resume. With auto_resume a request does that.',
-    'Resume it: runtime.resume(). With auto_resume a request does that.',
+    'Resume the runtime: POST .../resume. With auto_resume, any request resumes it.',
+    'Resume the runtime: runtime.resume(). With auto_resume, any request resumes it.',
   ],
   ['Send a valid key as Authorization: Bearer KEY.', 'Pass apiKey, or set HOLT_API_KEY, to a key of that service.'],
   [

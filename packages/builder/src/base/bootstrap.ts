@@ -152,9 +152,13 @@ async function settle(
     log.join('\n'),
   )
   throw offline
-    ? new BuilderError('source_unreachable', 'The Debian mirror cannot be reached; HOLT_DEBIAN_MIRROR names another.', {
-        detail,
-      })
+    ? new BuilderError(
+        'source_unreachable',
+        'The Debian mirror cannot be reached. Set HOLT_DEBIAN_MIRROR to another mirror.',
+        {
+          detail,
+        },
+      )
     : new BuilderError('tool_failed', 'mmdebstrap could not make the tree.', { detail })
 }
 

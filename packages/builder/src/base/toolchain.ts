@@ -176,5 +176,5 @@ function reasonOf(failure: string, registry: string): (output: string) => string
   return (output) =>
     /certificate|_CERT_/i.test(output)
       ? `${failure}: the certificate of the ${registry} is not trusted here. Put the certificate of its authority into /usr/local/share/ca-certificates, as a file *.crt, and run update-ca-certificates.`
-      : `${failure}: see that the ${registry} can be reached.`
+      : `${failure}: check that the ${registry} can be reached.`
 }

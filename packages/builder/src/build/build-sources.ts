@@ -46,7 +46,7 @@ export class BuildSources implements SourceKeys, FileSources, AsyncDisposable {
 
   context(): Context {
     if (this.#context !== null) return this.#context
-    throw new BuildError('step_failed', 'This step reads files of the build context, and there is none.', {
+    throw new BuildError('step_failed', 'This step reads files of the build context, but the build has none.', {
       hint: 'Upload the context and name it in context_id, or let holt template build do both.',
     })
   }

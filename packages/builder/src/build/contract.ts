@@ -264,7 +264,7 @@ export interface BuildReport {
 }
 
 /** The hint for a failed step without a more specific one. */
-const stepHint = 'Correct what the message names and build again: the steps before it are in the cache.'
+const stepHint = 'Correct the fault that the message names, and build again. The steps before it are in the cache.'
 
 /**
  * The error of a build that its author can correct. Any other error is thrown unchanged, and is

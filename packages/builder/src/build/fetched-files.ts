@@ -38,7 +38,7 @@ export class FetchedFiles implements AsyncDisposable {
     if (stored.sha256 !== sha256)
       throw new BuildError(
         'step_failed',
-        `${url} has the digest sha256:${stored.sha256}, and not the one in --checksum.`,
+        `${url} has the digest sha256:${stored.sha256}, which differs from the one in --checksum.`,
         {
           details: { sha256: stored.sha256, checksum: sha256 },
         },

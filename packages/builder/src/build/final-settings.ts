@@ -40,7 +40,7 @@ export async function finalUser(user: string, read: (path: string) => Promise<st
     return findUser(user, { passwd, group })
   } catch (error) {
     throw new BuildError('unsupported_setting', `The user ${JSON.stringify(user.slice(0, 80))} is not in the image.`, {
-      hint: 'Make it in a step (RUN useradd), or name another one with USER or user.',
+      hint: 'Create it in a step (RUN useradd), or set another user with USER or user.',
       cause: error,
     })
   }

@@ -20,7 +20,7 @@ export function sizedMounts({ stages }: BuildPlan): readonly string[] {
     instructions.flatMap((instruction) =>
       instruction.type === 'run' &&
       instruction.mounts.some((mount) => mount.type === 'tmpfs' && mount.sizeBytes !== null)
-        ? [`Line ${instruction.line}: the size of a tmpfs mount is no limit of its own; the disk of the build is.`]
+        ? [`Line ${instruction.line}: the size of a tmpfs mount has no effect. The disk of the build is the limit.`]
         : [],
     ),
   )

@@ -108,6 +108,6 @@ function expandOrNull(word: string | null, { scope }: Surroundings): string | nu
 
 function checkedMode(mode: string | null): string | null {
   if (mode !== null && !isMode(mode))
-    throw new BuildError('dockerfile_invalid', `--chmod=${mode.slice(0, 40)} is no mode.`, { hint: modeHint })
+    throw new BuildError('dockerfile_invalid', `--chmod=${mode.slice(0, 40)} is not a mode.`, { hint: modeHint })
   return mode
 }

@@ -98,7 +98,8 @@ function resolveSecret(
 function modeOf(word: string | null, { scope }: Surroundings): number | null {
   if (word === null) return null
   const text = scope.expand(word)
-  if (!/^0?[0-7]{3,4}$/.test(text)) throw new BuildError('dockerfile_invalid', `mode=${text.slice(0, 40)} is no mode.`)
+  if (!/^0?[0-7]{3,4}$/.test(text))
+    throw new BuildError('dockerfile_invalid', `mode=${text.slice(0, 40)} is not a mode.`)
   return Number.parseInt(text, 8)
 }
 
@@ -106,6 +107,6 @@ function idOf(word: string | null, { scope }: Surroundings): number | null {
   if (word === null) return null
   const text = scope.expand(word)
   if (!/^\d{1,10}$/.test(text) || Number(text) >= 2 ** 32 - 1)
-    throw new BuildError('dockerfile_invalid', `${text.slice(0, 40)} is no number of a user or group.`)
+    throw new BuildError('dockerfile_invalid', `${text.slice(0, 40)} is not the number of a user or group.`)
   return Number(text)
 }

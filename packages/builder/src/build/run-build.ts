@@ -198,7 +198,7 @@ function passwordsOf({ registryAuth }: BuildRequest): readonly string[] {
 
 function timedOut({ timeoutMs }: BuildRequest, step: number | null): BuildError {
   return new BuildError('build_timeout', `The build took longer than ${Math.round(timeoutMs / 1000)} seconds.`, {
-    hint: 'Raise timeout_secs. What was built is in the cache, and the next build goes on from there.',
+    hint: 'Raise timeout_secs. Finished steps are in the cache, so the next build continues from there.',
     ...(step === null ? {} : { step }),
   })
 }

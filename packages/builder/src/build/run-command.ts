@@ -55,7 +55,7 @@ export async function runCommand(runtime: StepRuntime, work: RunWork, context: C
     else if (item.type === 'dropped') lines.note(`(${item.dropped_bytes} bytes of output were lost)`)
     else if (item.type === 'exit') exit = item
   }
-  if (exit === null) throw new EngineError('unavailable', 'the guest broke off a command')
+  if (exit === null) throw new EngineError('unavailable', 'the guest interrupted a command')
   await runtime.guest.killProcess(id, signal)
   if (exit.exit_code === 0) return
   lines[Symbol.dispose]()

@@ -73,7 +73,7 @@ function ignoredLines(lines: readonly EnvLine[], request: Request): readonly Ign
 }
 
 function toIgnored({ name, line }: { readonly name: string; readonly line: number | null }, { env }: Request): Ignored {
-  const rule = `Runtimes have a ${name} of their own; the image's holds for the steps of the build only.`
+  const rule = `Runtimes have a ${name} of their own. The image's value applies only to the steps of the build.`
   const remedy = Object.hasOwn(env, name)
     ? `\`env\` of the build sets the ${name} of runtimes.`
     : `To set it for runtimes, give ${name} in \`env\` of the build.`

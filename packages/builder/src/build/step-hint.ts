@@ -10,8 +10,8 @@ const memoryHint = 'It may have needed more memory than steps of a build have.'
 
 /** The hints by the exit code of a shell (POSIX, 2.8.2). */
 const hintsOfExit: Readonly<Record<number, string>> = {
-  126: 'It is there and cannot be executed: run chmod +x in a step before, or check that it is made for this machine.',
-  127: 'The program is not in the image: install it in a step before, for example with apt-get install, or correct its name.',
+  126: 'The program exists but cannot be executed. Run chmod +x in an earlier step, or check that it is built for this machine.',
+  127: 'The program is not in the image. Install it in an earlier step, for example with apt-get install, or correct its name.',
   137: memoryHint,
 }
 
@@ -25,6 +25,6 @@ export function hintOfExit(exit: Exit, { user, tail }: { readonly user: string; 
   if (known !== undefined) return known
   const isRoot = /^(?:root|0)?(?::|$)/.test(user)
   if (!isRoot && /permission denied/i.test(tail))
-    return `The step ran as ${user}. Where it has to be root, say USER root before it.`
-  return 'The end of its output says why. Correct the step and build again: the steps before it are in the cache.'
+    return `The step ran as ${user}. If it needs root, put USER root before it.`
+  return 'Read the end of its output, correct the step, and build again. The steps before it are in the cache.'
 }

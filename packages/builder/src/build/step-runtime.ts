@@ -172,7 +172,7 @@ export class StepRuntime implements AsyncDisposable {
       if ((await this.ending()) !== null) throw error
       // gVisor refuses some states, for example a connection in TIME-WAIT. The tree can still be
       // kept as an image.
-      const message = 'The state of this step could not be kept as memory; its files are kept.'
+      const message = 'The memory of this step could not be kept. Its files are kept.'
       this.#host.report.log({ level: 'debug', step: null, message })
       await this.#host.engine.dial(this.spec.id, bounded)
       return null

@@ -44,5 +44,5 @@ function decode(bytes: Uint8Array): string {
 
 function refused(name: string, why: string): BuilderError {
   const shown = name.length > 200 ? `${name.slice(0, 200)}...` : name
-  return new BuilderError('context_invalid', `The context's ${JSON.stringify(shown)} cannot be taken: ${why}.`)
+  return new BuilderError('context_invalid', `The context's ${JSON.stringify(shown)} is refused: ${why}.`)
 }

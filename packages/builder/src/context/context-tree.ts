@@ -74,7 +74,10 @@ export class ContextTree {
         this.#set(parts, this.#linked(entry.linkTarget, name))
         break
       default:
-        throw refused(name, `it is a ${entry.type === 'fifo' ? 'named pipe' : 'device'}, which no context may have`)
+        throw refused(
+          name,
+          `it is a ${entry.type === 'fifo' ? 'named pipe' : 'device'}, which a context cannot contain`,
+        )
     }
   }
 
@@ -96,18 +99,18 @@ export class ContextTree {
    */
   #set(parts: readonly string[], node: ContextNode): void {
     const last = parts.at(-1)
-    if (last === undefined) throw refused('.', 'the context itself has to be a directory')
+    if (last === undefined) throw refused('.', 'the context itself must be a directory')
     let directory = this.root
     for (const [at, part] of parts.slice(0, -1).entries()) {
       const next: ContextNode = directory.children.get(part) ?? implicitDirectory()
       if (next.type !== 'directory')
-        throw refused(parts.join('/'), `${parts.slice(0, at + 1).join('/')} is no directory`)
+        throw refused(parts.join('/'), `${parts.slice(0, at + 1).join('/')} is not a directory`)
       directory.children.set(part, next)
       directory = next
     }
     const present = directory.children.get(last)
     if (present !== undefined && (present.type === 'directory') !== (node.type === 'directory')) {
-      throw refused(parts.join('/'), 'it is there twice, once as a directory and once not')
+      throw refused(parts.join('/'), 'the archive has it twice, as a directory and as something else')
     }
     directory.children.set(last, node)
   }
@@ -115,7 +118,7 @@ export class ContextTree {
   #linked(target: Uint8Array | string, name: string): ContextNode {
     const node = this.#find(readName(target))
     if (node === undefined || node.type === 'directory') {
-      throw refused(name, 'it is a hard link to something that is no file before it')
+      throw refused(name, 'it is a hard link whose target is not an earlier file')
     }
     return node
   }
@@ -129,7 +132,7 @@ export class ContextTree {
   #count(name: string): void {
     this.entries += 1
     if (this.entries > contextLimits.entries) {
-      throw refused(name, `it is one more than the ${contextLimits.entries} entries that a context may have`)
+      throw refused(name, `a context has at most ${contextLimits.entries} entries`)
     }
     this.#countNames(name, Buffer.byteLength(name))
   }
@@ -154,5 +157,5 @@ function implicitDirectory(): DirectoryNode {
 
 function refused(name: string, why: string): BuilderError {
   const shown = name.length > 200 ? `${name.slice(0, 200)}...` : name
-  return new BuilderError('context_invalid', `The context's ${JSON.stringify(shown)} cannot be taken: ${why}.`)
+  return new BuilderError('context_invalid', `The context's ${JSON.stringify(shown)} is refused: ${why}.`)
 }

@@ -30,6 +30,7 @@ export async function inspectContext(stream: AsyncIterable<Uint8Array>): Promise
   }
   const tree = new ContextTree()
   for await (const entry of readArchive(counted())) await tree.add(entry, async () => '')
-  if (!ended) throw new BuilderError('context_invalid', 'The context cannot be read: more follows after its end.')
+  if (!ended)
+    throw new BuilderError('context_invalid', 'The context cannot be read: the archive has bytes after its end.')
   return { sha256: hash.digest('hex'), sizeBytes, entries: tree.entries }
 }

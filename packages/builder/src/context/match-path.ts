@@ -111,8 +111,8 @@ function readClass(chars: readonly string[], start: number, text: string): { par
 }
 
 function bad(text: string): never {
-  throw new BuildError('dockerfile_invalid', `${JSON.stringify(text.slice(0, 200))} is no pattern of names.`, {
-    hint: 'A bracket that is part of a name is written \\[.',
+  throw new BuildError('dockerfile_invalid', `${JSON.stringify(text.slice(0, 200))} is not a valid pattern.`, {
+    hint: 'Write a bracket that is part of a name as \\[.',
   })
 }
 

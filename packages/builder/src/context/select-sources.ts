@@ -221,7 +221,10 @@ class Search {
     this.#account.spend(stepsPerName + Math.ceil(name.length / charsPerStep))
     const present = this.#nodes.get(name)
     if (present !== undefined && (present.type === 'directory') !== (node.type === 'directory')) {
-      throw new BuildError('step_failed', `The sources have ${JSON.stringify(name)} both as a directory and as none.`)
+      throw new BuildError(
+        'step_failed',
+        `The sources have ${JSON.stringify(name)} both as a directory and as something else.`,
+      )
     }
     this.#nodes.set(name, node)
   }
@@ -264,8 +267,8 @@ function componentsOf(source: string): string[] {
 
 function nothing(source: string): BuildError {
   const shown = source.length > 200 ? `${source.slice(0, 200)}...` : source
-  return new BuildError('step_failed', `There is nothing in the context that ${JSON.stringify(shown)} names.`, {
-    hint: 'Paths are relative to the directory that was sent; look also at its .dockerignore.',
+  return new BuildError('step_failed', `Nothing in the context matches ${JSON.stringify(shown)}.`, {
+    hint: 'Paths are relative to the directory that was sent. Check its .dockerignore too.',
     details: { path: shown },
   })
 }

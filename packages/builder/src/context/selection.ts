@@ -145,5 +145,5 @@ function attributesOf(path: string, { mode, mtimeSecs, mtimeNanos }: ContextNode
 }
 
 function changed(): BuilderError {
-  return new BuilderError('context_invalid', 'The context is not what it was when it was opened.')
+  return new BuilderError('context_invalid', 'The context changed after it was opened.')
 }

@@ -120,7 +120,7 @@ class Expansion {
 
   #singleQuoted(): string {
     const end = this.#word.indexOf("'", this.#at + 1)
-    if (end === -1) throw this.#invalid("it has a ' without its end")
+    if (end === -1) throw this.#invalid("it has a ' that is not closed")
     const text = this.#word.slice(this.#at + 1, end)
     this.#at = end + 1
     return text
@@ -141,7 +141,7 @@ class Expansion {
       }
       if (result.length > MAX_LENGTH) throw this.#invalid(`it becomes longer than ${MAX_LENGTH} characters`)
     }
-    throw this.#invalid('it has a " without its end')
+    throw this.#invalid('it has a " that is not closed')
   }
 
   /**
@@ -190,14 +190,14 @@ class Expansion {
     if (operator === '#' || operator === '%') return this.#trim(operator, value ?? '')
     if (operator === '/') return this.#replace(value ?? '')
     if (operator === '') throw this.#invalid(`it has a "\${" without its "}"`)
-    throw this.#invalid(`"\${${name}${operator}" is no substitution`)
+    throw this.#invalid(`"\${${name}${operator}" is not a substitution`)
   }
 
   #substitute(name: string, first: string, value: string | undefined): string {
     const operator = first === ':' ? this.#next : first
     if (first === ':') this.#at += 1
     if (operator !== '-' && operator !== '+' && operator !== '?') {
-      throw this.#invalid(`"\${${name}:${operator}" is no substitution`)
+      throw this.#invalid(`"\${${name}:${operator}" is not a substitution`)
     }
     const word = this.#until('}', false)
     const missing = value === undefined || (first === ':' && value === '')
@@ -229,7 +229,7 @@ class Expansion {
   #glob(text: string): Glob {
     this.#tools.account.spend(text.length)
     const glob = readGlob(text, this.#tools.escapeChar)
-    if (glob === null) throw this.#invalid('a pattern in it escapes what needs no escape')
+    if (glob === null) throw this.#invalid('a pattern in it escapes a character that needs no escape')
     return glob
   }
 

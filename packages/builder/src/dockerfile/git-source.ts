@@ -11,6 +11,6 @@ export function isGitSource(source: string): boolean {
 
 /** The refusal of ADD of a repository. */
 export const gitRefusal = {
-  message: 'ADD of a Git repository is not offered.',
-  fix: 'Fetch an archive of it by its address, send it with the context, or clone it in a RUN.',
+  message: 'ADD of a Git repository is not supported.',
+  fix: 'Fetch an archive of it by its URL, send it with the context, or clone it in a RUN.',
 }

@@ -42,8 +42,8 @@ function copyOf(copy: Extract<SimpleStep, { copy: unknown }>['copy'], line: numb
   const sources = typeof copy.source === 'string' ? [copy.source] : copy.source
   const address = sources.find((source) => /^[a-z]+:\/\//i.test(source))
   if (address !== undefined) {
-    throw new BuildError('dockerfile_invalid', `Step ${line}: a copy takes no address: ${shown(address)}.`, {
-      hint: 'Fetch it in a run, or use a dockerfile with ADD.',
+    throw new BuildError('dockerfile_invalid', `Step ${line}: a copy step cannot fetch a URL: ${shown(address)}.`, {
+      hint: 'Fetch it in a run step, or use a dockerfile with ADD.',
     })
   }
   // Several sources can only go into a directory.

@@ -39,10 +39,7 @@ export function readCopy(line: LogicalLine, find: FindSource): CopyInstruction {
   const { sources, heredocs } = divideSources(given, line)
   checkSources(sources, { add, options })
   if (given.length > 1 && !destination.includes('$') && !/(?:^|\/)\.{0,2}["']?$/.test(destination)) {
-    throw wrong(
-      `${keyword} has several sources, so ${shown(destination)} has to be a directory.`,
-      'Let it end with "/".',
-    )
+    throw wrong(`${keyword} has several sources, so ${shown(destination)} must be a directory.`, 'End it with "/".')
   }
   return { type: 'copy', add, ...options, sources, heredocs, destination }
 }
@@ -62,12 +59,14 @@ function divideSources(given: readonly string[], line: LogicalLine): { sources: 
     if (operator === null) sources.push(word)
     else {
       const text = texts.next().value
-      if (text?.name !== operator.name) throw wrong(`The name of a here-document may have no space: ${shown(word)}.`)
-      if (/[/\0]|^\.{1,2}$/.test(text.name)) throw wrong(`<<${text.name} is no name of a file.`)
+      if (text?.name !== operator.name)
+        throw wrong(`The name of a here-document cannot contain a space: ${shown(word)}.`)
+      if (/[/\0]|^\.{1,2}$/.test(text.name)) throw wrong(`<<${text.name} is not a file name.`)
       heredocs.push({ name: text.name, content: text.content, expand: text.expand })
     }
   }
-  if (texts.next().done !== true) throw wrong(`The name of a here-document may have no space: ${shown(line.rest)}.`)
+  if (texts.next().done !== true)
+    throw wrong(`The name of a here-document cannot contain a space: ${shown(line.rest)}.`)
   return { sources, heredocs }
 }
 
@@ -118,12 +117,12 @@ function readFlag(
 
 function readMode(value: string): string {
   if (value.includes('$') || isMode(value)) return value
-  throw wrong(`"${shown(value, 40)}" is no octal mode and no symbolic one.`, modeHint)
+  throw wrong(`"${shown(value, 40)}" is neither an octal nor a symbolic mode.`, modeHint)
 }
 
 function readChecksum(value: string): string {
   if (value.includes('$') || /^sha256:[0-9a-f]{64}$/.test(value)) return value
-  throw wrong('--checksum is no SHA-256 digest.', 'Write it like --checksum=sha256:24454f83....')
+  throw wrong('--checksum is not a SHA-256 digest.', 'Write it like --checksum=sha256:24454f83....')
 }
 
 function checkSources(
@@ -134,13 +133,13 @@ function checkSources(
     if (source === '') throw wrong(`${add ? 'ADD' : 'COPY'} has an empty source.`)
     if (isGitSource(source)) {
       if (add) throw unsupported(gitRefusal.message, gitRefusal.fix)
-      throw wrong(`COPY takes no address: ${shown(source)}.`)
+      throw wrong(`COPY cannot fetch a URL: ${shown(source)}.`)
     }
-    if (!add && isAddress(source)) throw wrong(`COPY takes no address: ${shown(source)}.`, 'Use ADD.')
+    if (!add && isAddress(source)) throw wrong(`COPY cannot fetch a URL: ${shown(source)}.`, 'Use ADD.')
   }
   if (options.checksum === null) return
   const [only, ...more] = sources
   if (only === undefined || more.length > 0 || !(isAddress(only) || only.includes('$'))) {
-    throw wrong('--checksum is for one source that is an address.')
+    throw wrong('--checksum needs exactly one source, and it must be a URL.')
   }
 }

@@ -38,7 +38,7 @@ export function readDirectives(text: string): Directives {
     if (seen.has(name)) refuse(`There are two directives "${name}".`, 'Keep one of them.')
     seen.add(name)
     if (name === 'syntax' && !frontend.test(value)) {
-      refuse(`The frontend ${value.slice(0, 100)} would be a program of its own that reads this file.`, syntaxFix)
+      refuse(`The frontend ${value.slice(0, 100)} is a separate program, which Holt does not run.`, syntaxFix)
     }
     if (name === 'escape' && value === '`') escapeChar = '`'
     else if (name === 'escape' && value !== '\\') {
@@ -48,7 +48,7 @@ export function readDirectives(text: string): Directives {
   return { escapeChar, refused }
 }
 
-const syntaxFix = 'Take the line out, or write `# syntax=docker/dockerfile:1`.'
+const syntaxFix = 'Remove the line, or write `# syntax=docker/dockerfile:1`.'
 
 function directiveLines(text: string): string[] {
   const lines: string[] = []

@@ -136,7 +136,7 @@ class Reader {
   finish(warnings: readonly string[]): Reading {
     if (this.#froms.size === 0) {
       const line = { line: 1, endLine: 1, keyword: 'FROM', text: '' }
-      const reason = 'The file has no FROM, which names what it builds upon.'
+      const reason = 'The file has no FROM, so it has no base image.'
       this.#add(line, { verdict: 'refused', reason, fix: 'Begin with a line like FROM debian:13.' }, 'invalid')
     }
     const unusedArgs =
@@ -197,7 +197,7 @@ class Reader {
       })
       if (from.name !== null && this.#numbers.has(from.name)) {
         this.#warnings.push(
-          `Line ${line.line}: there is a stage ${from.name} already; from here on the name is this one's.`,
+          `Line ${line.line}: an earlier stage is also named ${from.name}. From here on, the name means this stage.`,
         )
       }
       if (from.name !== null) this.#numbers.set(from.name, number)
@@ -224,7 +224,7 @@ class Reader {
     const stage = this.#stages.at(-1)
     const { escapeChar } = this.#directives
     if (stage === undefined && line.keyword !== 'ARG') {
-      throw wrong(`${shown(line.keyword, 40)} stands before the first FROM.`, 'Only ARG may stand there.')
+      throw wrong(`${shown(line.keyword, 40)} is before the first FROM.`, 'Only ARG may come before it.')
     }
     const instruction = readInstruction(line, { escapeChar, find: (name) => this.#find(name) })
     if (instruction.type === 'arg') {
@@ -232,7 +232,7 @@ class Reader {
     }
     if (instruction.type === 'copy' && takeFlags(line.rest).flags.some(({ name }) => name === 'link')) {
       this.#warnings.push(
-        `Line ${line.line}: --link is done as an ordinary ${line.keyword}, which comes to the same tree.`,
+        `Line ${line.line}: --link is treated as an ordinary ${line.keyword}. The result is the same.`,
       )
     }
     stage?.instructions.push(instruction)
@@ -242,16 +242,16 @@ class Reader {
   #find(name: string): CopySource {
     if (name.includes('$')) {
       throw wrong(
-        `"${shown(name, 80)}" has a variable, which may not stand here.`,
-        `Name it before: FROM ${shown(name, 80)} AS source, and then from=source.`,
+        `"${shown(name, 80)}" has a variable, which is not allowed here.`,
+        `Name the stage first: FROM ${shown(name, 80)} AS source. Then use from=source.`,
       )
     }
     const index = /^\d{1,9}$/.test(name) ? Number(name) : this.#numbers.get(name.toLowerCase())
     if (index === undefined) {
-      if (name === 'scratch') throw wrong('There is nothing in scratch to take.')
+      if (name === 'scratch') throw wrong('scratch is empty, so there is nothing to copy.')
       return outsideOf(name)
     }
-    if (index >= this.#froms.size) throw wrong(`There is no stage ${index}: they are counted from 0.`)
+    if (index >= this.#froms.size) throw wrong(`There is no stage ${index}. Stages are counted from 0.`)
     return { type: 'stage', index }
   }
 
@@ -277,7 +277,7 @@ class Reader {
  * The verdict on FROM after the line that exhausted the account. It counts as a stage and is not
  * read.
  */
-const notRead = wrong('The file was read no further.')
+const notRead = wrong('The rest of the file was not read.')
 
 function toLineError(error: unknown): LineError {
   if (error instanceof LineError) return error

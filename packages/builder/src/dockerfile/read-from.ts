@@ -37,10 +37,7 @@ export function readFrom(text: string, scope: FromScope): From {
     throw wrong('FROM takes an image, and after it only AS and a name.')
   }
   if (name !== undefined && !/^[a-z][a-z0-9_.-]{0,127}$/i.test(name)) {
-    throw wrong(
-      `"${shown(name, 80)}" is no name of a stage.`,
-      'It has letters, digits and _.-, and begins with a letter.',
-    )
+    throw wrong(`"${shown(name, 80)}" is not a stage name.`, 'Use letters, digits and _.-, and begin with a letter.')
   }
   const reference = expandWord(word, scope.lookup, scope.words)
   if (reference === '')
@@ -60,11 +57,8 @@ export function outsideOf(reference: string): Extract<CopySource, { type: 'image
   const template = templateReference.exec(reference)?.[1]
   if (template !== undefined) return { type: 'template', reference: template }
   if (reference.startsWith('holt/'))
-    throw wrong(
-      `"${shown(reference, 80)}" is no name of a template.`,
-      'Write it like holt/base-small or holt/NAME:TAG.',
-    )
-  if (!isImageReference(reference)) throw wrong(`"${shown(reference, 80)}" is no name of an image.`)
+    throw wrong(`"${shown(reference, 80)}" is not a template name.`, 'Write it like holt/base-small or holt/NAME:TAG.')
+  if (!isImageReference(reference)) throw wrong(`"${shown(reference, 80)}" is not an image name.`)
   return { type: 'image', reference }
 }
 
@@ -72,6 +66,6 @@ function checkPlatform(wanted: string, host: Platform): void {
   if (isSamePlatform(wanted, host)) return
   throw unsupported(
     `The platform ${shown(wanted, 40)} is not this machine's, which is ${host.os}/${host.arch}.`,
-    'Take --platform out, or build on a machine of that platform.',
+    'Remove --platform, or build on a machine of that platform.',
   )
 }

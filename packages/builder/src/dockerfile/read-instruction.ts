@@ -55,7 +55,7 @@ function unknown(keyword: string): Error {
   const nearest = closestMatch(keyword, keywords, { maxDistance: length < 5 ? 1 : 2 })
   const question = length > maxKeyword || nearest === undefined ? '' : ` Did you mean ${nearest}?`
   return wrong(
-    `${shown(keyword, 40)} is no instruction.${question}`,
-    'Correct it; a line that goes on needs the escape at the end of the line before it.',
+    `${shown(keyword, 40)} is not an instruction.${question}`,
+    'Correct it. To continue a line, end the line before it with the escape character.',
   )
 }

@@ -69,8 +69,7 @@ export function readLines(text: string, escapeChar: Escape, maxLines: number = N
     }
     const joined = parts.join('').trim()
     if (joined === '') continue
-    if (emptyLine)
-      warnings.push(`Line ${start}: the instruction goes on after an empty line, which Dockerfiles should not have.`)
+    if (emptyLine) warnings.push(`Line ${start}: the instruction continues after an empty line. Remove the empty line.`)
     const line = readHeredocs(joined, { source, escapeChar, start })
     lines.push(line)
     if (!warnedCrlf && hasWindowsLines(line)) warnings.push(windowsLines(line))
@@ -106,8 +105,8 @@ function readHeredocs(
       const raw = source.until(operator)
       if (raw === null) {
         error = wrong(
-          `The text after <<${operator.name} has no end.`,
-          `Put a line with nothing but ${operator.name} behind it; if no here-document is meant, quote the "<<".`,
+          `The here-document <<${operator.name} has no end.`,
+          `Add a line that contains only ${operator.name} after it. If you meant no here-document, quote the "<<".`,
         )
         break
       }

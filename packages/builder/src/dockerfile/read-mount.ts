@@ -28,11 +28,10 @@ export function readMount(text: string, find: FindSource): Mount {
   const type = (fields.get('type') ?? 'bind').toLowerCase()
   if (type === 'ssh')
     throw unsupported(
-      'RUN --mount=type=ssh is not offered.',
+      'RUN --mount=type=ssh is not supported.',
       'Fetch with a token in a build secret: `--mount=type=secret`.',
     )
-  if (!isMountType(type))
-    throw wrong(`"${type}" is no type of a mount.`, 'The types are bind, cache, tmpfs and secret.')
+  if (!isMountType(type)) throw wrong(`"${type}" is not a mount type.`, 'The types are bind, cache, tmpfs and secret.')
   const allowed: readonly string[] = fieldsOf[type]
   for (const name of fields.keys()) {
     if (name !== 'type' && !allowed.includes(name)) throw wrong(`A mount of type ${type} has no "${name}".`)
@@ -61,7 +60,7 @@ function cacheMount(fields: Fields, find: FindSource): Mount {
   const target = targetOf(fields)
   const sharing = (fields.get('sharing') ?? 'shared').toLowerCase()
   if (sharing !== 'shared' && sharing !== 'private' && sharing !== 'locked') {
-    throw wrong(`"${sharing}" is no sharing of a cache.`, 'It is shared, private or locked.')
+    throw wrong(`"${sharing}" is not a sharing mode of a cache.`, 'Use shared, private or locked.')
   }
   return {
     type: 'cache',
@@ -95,7 +94,7 @@ function readFields(text: string): Fields {
     const equals = item.indexOf('=')
     const given = (equals === -1 ? item : item.slice(0, equals)).toLowerCase()
     const name = aliases[given] ?? (given === 'rw' ? 'readwrite' : given)
-    if (!known.has(name)) throw wrong(`"${given}" is no field of a mount.`)
+    if (!known.has(name)) throw wrong(`"${given}" is not a field of a mount.`)
     if (equals === -1 && name !== 'readonly' && name !== 'readwrite' && name !== 'required') {
       throw wrong(`The field "${item}" of a mount has no value.`)
     }
@@ -122,7 +121,7 @@ function splitCsv(text: string): string[] {
       item = ''
     } else item += char
   }
-  if (quoted) throw wrong('A mount has a " without its end.')
+  if (quoted) throw wrong('A mount has a " that is not closed.')
   return [...items, item]
 }
 
@@ -140,10 +139,11 @@ function sourceOf(fields: Fields, find: FindSource): CopySource | null {
 
 function ownerOf(fields: Fields): { mode: string | null; uid: string | null; gid: string | null } {
   const mode = fields.get('mode') ?? null
-  if (mode !== null && !mode.includes('$') && !/^0?o?[0-7]{1,4}$/.test(mode)) throw wrong(`"${mode}" is no octal mode.`)
+  if (mode !== null && !mode.includes('$') && !/^0?o?[0-7]{1,4}$/.test(mode))
+    throw wrong(`"${mode}" is not an octal mode.`)
   const [uid = null, gid = null] = [fields.get('uid'), fields.get('gid')]
   for (const id of [uid, gid]) {
-    if (id !== null && !id.includes('$') && !/^\d{1,10}$/.test(id)) throw wrong(`"${id}" is no numeric id.`)
+    if (id !== null && !id.includes('$') && !/^\d{1,10}$/.test(id)) throw wrong(`"${id}" is not a numeric id.`)
   }
   return { mode, uid, gid }
 }
@@ -152,10 +152,10 @@ function sizeOf(fields: Fields): number | null {
   const text = fields.get('size')
   if (text === undefined) return null
   const match = /^(\d{1,12}(?:\.\d{1,6})?) ?([kmgt]?)(?:i?b)?$/i.exec(text)
-  if (match === null) throw wrong(`"${text}" is no size.`, 'Write it like 64m or 1g.')
+  if (match === null) throw wrong(`"${text}" is not a size.`, 'Write it like 64m or 1g.')
   const power = ' kmgt'.indexOf((match[2] || ' ').toLowerCase())
   const size = Math.floor(Number(match[1]) * 1024 ** power)
-  if (!Number.isSafeInteger(size)) throw wrong(`"${text}" is more than any size.`)
+  if (!Number.isSafeInteger(size)) throw wrong(`"${text}" is too large a size.`)
   return size
 }
 

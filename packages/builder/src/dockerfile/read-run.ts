@@ -44,9 +44,9 @@ function readFlags(flags: readonly Flag[], find: FindSource): { mounts: readonly
         noNetwork = readNetwork(needed(name, value))
         break
       case 'security':
-        throw unsupported('RUN --security is not offered: steps run with what a runtime may do.', 'Take the flag out.')
+        throw unsupported('RUN --security is not supported: steps have the rights of a runtime.', 'Remove the flag.')
       case 'device':
-        throw unsupported('RUN --device is not offered: a runtime has no devices of the host.', 'Take the flag out.')
+        throw unsupported('RUN --device is not supported: a runtime has no devices of the host.', 'Remove the flag.')
       default:
         throw unsupported(`RUN has no flag --${name}.`, 'The flags are --mount and --network=none.')
     }
@@ -60,11 +60,11 @@ function readNetwork(value: string): boolean {
   if (value === 'default') return false
   if (value === 'host') {
     throw unsupported(
-      "RUN --network=host is not offered: a build never has the host's network.",
-      'Take the flag out; what a step may reach is the network_policy of the build.',
+      "RUN --network=host is not supported: a build never has the host's network.",
+      'Remove the flag. The network_policy of the build decides what a step may reach.',
     )
   }
-  throw wrong(`"${value}" is no network of RUN.`, 'It is default or none.')
+  throw wrong(`"${value}" is not a network of RUN.`, 'Use default or none.')
 }
 
 /** Returns the value of a flag that needs one. */

@@ -77,7 +77,7 @@ export function readExpose(rest: string): Setting<'expose'> {
     if (/["'$\\`]/.test(word)) continue
     const bounds = word.replace(/\/.*$/, '').split('-').map(Number)
     if (!port.test(word) || bounds.some((bound) => bound < 1 || bound > 65535)) {
-      throw wrong(`"${shown(word, 40)}" is no port.`, 'Write it like EXPOSE 8080 or EXPOSE 53/udp.')
+      throw wrong(`"${shown(word, 40)}" is not a port.`, 'Write it like EXPOSE 8080 or EXPOSE 53/udp.')
     }
   }
   return { type: 'expose', ports }

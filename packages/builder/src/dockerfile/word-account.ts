@@ -86,14 +86,14 @@ export class WordAccount {
   }
 
   #refuse(why: string, hint: string, limits: Partial<WordLimits>): never {
-    const message = `The words of this file ${why}, so it was read no further.`
+    const message = `The words of this file ${why}, so the rest was not read.`
     this.#refusal = new BuildError('dockerfile_invalid', message, { hint, details: { limits } })
     throw this.#refusal
   }
 }
 
 const stepsHint =
-  'Use patterns with fewer stars on shorter values, or work the value out before and give it as a build argument.'
+  'Use patterns with fewer stars on shorter values, or compute the value first and give it as a build argument.'
 const charactersHint = 'Put long values into fewer words, or into a file that COPY takes.'
 const variablesHint = 'Keep long values in a file that COPY takes.'
 

@@ -100,5 +100,5 @@ function sha256(hash: Hash): string {
 }
 
 function damaged(digest: string): BuilderError {
-  return new BuilderError('image_invalid', `The image's content does not have the digest ${digest} that it promises.`)
+  return new BuilderError('image_invalid', `The image's content does not match its digest ${digest}.`)
 }

@@ -38,7 +38,7 @@ export function readLayerPath(path: Uint8Array | string): LayerPath {
   // Other names of this form are internal to AUFS.
   if (last.startsWith('.wh..wh.')) return { type: 'ignored' }
   const hidden = last.slice('.wh.'.length)
-  if (hidden === '' || hidden === '.' || hidden === '..') throw refused(path, 'hides nothing that has a name')
+  if (hidden === '' || hidden === '.' || hidden === '..') throw refused(path, 'is a whiteout that names nothing')
   return { type: 'whiteout', names: [...parent, hidden] }
 }
 

@@ -145,7 +145,8 @@ export class LayerTree {
   #place(origin: Origin, names: readonly string[], entry: Entry): void {
     const name = names.at(-1)
     if (name === undefined) {
-      if (entry.type !== 'directory') throw refused(entry.path, 'makes the root something else than a directory')
+      if (entry.type !== 'directory')
+        throw refused(entry.path, 'replaces the root with something that is not a directory')
       this.#root.entry = entry
       return
     }

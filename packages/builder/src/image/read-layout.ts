@@ -62,7 +62,7 @@ export function readConfig(bytes: Uint8Array): { readonly config: ImageConfig; r
 
 function pairLayers(layout: string, descriptors: readonly Descriptor[], diffIds: readonly string[]): readonly Layer[] {
   if (diffIds.length !== descriptors.length) {
-    throw new BuilderError('image_invalid', 'The image lists more or fewer layers than it has.')
+    throw new BuilderError('image_invalid', "The image's manifest and configuration disagree on the number of layers.")
   }
   return descriptors.map((descriptor, index) => {
     const path = join(layout, 'blobs/sha256', descriptor.digest.slice('sha256:'.length))
@@ -79,7 +79,10 @@ function refuseForeign({ os, architecture }: z.infer<typeof configSchema>): void
 function refuseLarge(layers: readonly Layer[], maxLayerBytes: number): void {
   const sum = layers.reduce((total, { descriptor }) => total + descriptor.size, 0)
   if (sum > maxLayerBytes)
-    throw new BuilderError('image_too_large', `The image's layers have ${sum} bytes, ${maxLayerBytes} may be.`)
+    throw new BuilderError(
+      'image_too_large',
+      `The image's layers have ${sum} bytes, and at most ${maxLayerBytes} are allowed.`,
+    )
 }
 
 function toConfig({ architecture, config }: z.infer<typeof configSchema>): ImageConfig {
@@ -102,6 +105,6 @@ function parse<S extends z.ZodType>(schema: S, bytes: Uint8Array, what: string):
     return schema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
   } catch (cause) {
     const detail = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)
-    throw new BuilderError('image_invalid', `The image's ${what} cannot be understood.`, { detail, cause })
+    throw new BuilderError('image_invalid', `The image's ${what} cannot be parsed.`, { detail, cause })
   }
 }

@@ -7,10 +7,10 @@ import { TransferError } from './transfer-error.ts'
 export function refuseFailure({ status, headers }: Answer, host: string, now = Date.now()): void {
   if (status >= 200 && status < 300) return
   if (status === 404) throw new TransferError('not_found', `${host} does not have it.`)
-  if (status === 401 || status === 403) throw new TransferError('denied', `${host} does not give it out (${status}).`)
+  if (status === 401 || status === 403) throw new TransferError('denied', `${host} refuses access to it (${status}).`)
   if (status === 429 || status === 408 || status >= 500) {
     const retryAfterMs = readRetryAfter(headers['retry-after'], now)
-    const why = status === 429 ? 'limits how much may be fetched' : 'has an error'
+    const why = status === 429 ? 'limits the rate of downloads' : 'has an error'
     throw new TransferError('busy', `${host} ${why} (${status}).`, { retryAfterMs })
   }
   throw new TransferError('invalid', `${host} answers with status ${status}.`)

@@ -134,7 +134,7 @@ async function ensured(options: Pulling, pull: Pull): Promise<PulledFacts> {
   for (let attempt = 1; ; attempt++) {
     const known = await usable(options, pull.image)
     if (known !== null) return known
-    if (attempt > maxPulls) throw new Error(`the image of ${pinned} is gone as soon as it is written`)
+    if (attempt > maxPulls) throw new Error(`the image of ${pinned} vanished as soon as it was written`)
     const facts = await options.underWay.share(pull.key, pull, (shared) => pulled(options, { ...pull, ...shared }))
     // Each build records it in its own store, also if another build did the pull.
     await options.store.put(pinned, facts)

@@ -57,7 +57,7 @@ export async function copyImage(source: ImageSource, digest: string, options: Co
   await fillLayout({ source, manifest, config: configBytes, dir, layout }, options)
   const { layers } = await readLayout(layout, limits.maxLayerBytes)
   if (layers.length !== diffIds.length || layers.some(({ diffId }, index) => diffId !== diffIds[index]))
-    throw new BuilderError('image_invalid', 'The image lists other layers than it has.')
+    throw new BuilderError('image_invalid', "The image's manifest and configuration list different layers.")
   const kept = owned.move()
   // For a Docker image skopeo writes a new configuration without the fields that OCI does not name
   // (SHELL, ONBUILD), so the original one is used.
@@ -74,7 +74,7 @@ async function refuseWithoutRoom({ layers }: ImageManifest, workDir: string): Pr
 }
 
 function fullDisk(cause?: unknown): BuildError {
-  const hint = 'The operator has to make room; nothing is wrong with the image.'
+  const hint = 'Ask the operator to free disk space. The image itself is valid.'
   return new BuildError('image_pull_failed', 'The disk of the service has no room for the image.', { hint, cause })
 }
 

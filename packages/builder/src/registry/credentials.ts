@@ -61,7 +61,7 @@ async function tokenOf(
     const token = parsed.data?.token ?? parsed.data?.access_token
     // A token may have only characters that are allowed in a header.
     if (token === undefined || !/^[\x21-\x7e]+$/.test(token))
-      throw new TransferError('invalid', `${url.host} answers with something that is no token.`)
+      throw new TransferError('invalid', `${url.host} answers without a valid token.`)
     return token
   } finally {
     answer.close()

@@ -40,7 +40,7 @@ const maxHeadBytes = 32 * 1024
 const whyNot: Readonly<Record<NetworkFailure, string>> = {
   not_allowed: 'resolves to an address that is not public',
   no_such_host: 'does not exist, or has no address',
-  tls_failed: 'shows no certificate that can be trusted',
+  tls_failed: 'has no certificate that can be trusted',
   unreachable: 'cannot be reached',
 }
 
@@ -135,7 +135,7 @@ async function* patiently(
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof TransferError) throw error
-    throw new TransferError('unreachable', `${host} broke the connection off.`, { cause: error })
+    throw new TransferError('unreachable', `${host} closed the connection.`, { cause: error })
   } finally {
     end()
   }

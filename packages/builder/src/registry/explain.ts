@@ -10,14 +10,14 @@ const codes: Partial<Readonly<Record<TransferFailure, BuildFailureCode>>> = {
 
 const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
   not_found: 'Check the name, the tag and the registry.',
-  busy: 'Try again later; with registry_auth many registries give more, and the operator of this service can name a mirror (HOLT_REGISTRY_MIRRORS).',
-  unreachable: 'Try again later; the operator of this service can name a mirror (HOLT_REGISTRY_MIRRORS).',
+  busy: 'Try again later. Many registries allow more downloads with registry_auth. The operator of this service can set a mirror (HOLT_REGISTRY_MIRRORS).',
+  unreachable: 'Try again later. The operator of this service can set a mirror (HOLT_REGISTRY_MIRRORS).',
   not_allowed:
-    'Only public addresses are fetched from, over TLS. The operator of this service can allow others: HOLT_REGISTRY_INSECURE, HOLT_EGRESS_ALLOWED_NETWORKS.',
+    'Images are fetched only from public addresses, over TLS. The operator of this service can allow others: HOLT_REGISTRY_INSECURE, HOLT_EGRESS_ALLOWED_NETWORKS.',
   no_such_host:
-    'Check the name of the registry. Where this service cannot look up names, its operator can name a mirror (HOLT_REGISTRY_MIRRORS), and `FROM holt/base-small` needs no registry.',
+    'Check the name of the registry. If this service cannot look up names, its operator can set a mirror (HOLT_REGISTRY_MIRRORS), and `FROM holt/base-small` needs no registry.',
   damaged:
-    'What the registry or its mirror sends is not what it promised: push the image again, or use another digest.',
+    'The data of the registry or its mirror does not match its digest. Push the image again, or use another digest.',
 }
 
 /**
@@ -52,10 +52,10 @@ function denied(reference: string, hasLogin: boolean): { message: string; hint: 
   return hasLogin
     ? {
         message: `The registry does not give ${reference} to these credentials.`,
-        hint: 'Check registry_auth: the user name, the password or token, its rights, and which registry it is for.',
+        hint: 'Check registry_auth: the user name, the password or token, its rights, and its registry.',
       }
     : {
         message: `The registry does not give ${reference} without credentials: it is private, or does not exist.`,
-        hint: 'Check the name; for a private image give registry_auth.',
+        hint: 'Check the name. For a private image, set registry_auth.',
       }
 }

@@ -82,7 +82,7 @@ function refuseLarge(bytes: number, maxBytes: number): void {
 function readUrl(text: string): URL {
   const url = text.length <= maxUrlLength && URL.canParse(text) ? new URL(text) : null
   if (url !== null && /^https?:$/.test(url.protocol)) return url
-  throw new BuildError('step_failed', `${JSON.stringify(text.slice(0, 200))} is no address that can be fetched.`)
+  throw new BuildError('step_failed', `${JSON.stringify(text.slice(0, 200))} is not a URL that can be fetched.`)
 }
 
 /**
@@ -119,7 +119,7 @@ function secondsOf(lastModified: string | undefined): number | null {
 }
 
 const hints: Partial<Readonly<Record<TransferFailure, string>>> = {
-  not_allowed: 'Only public addresses are fetched from.',
+  not_allowed: 'Use a public address.',
   no_such_host: 'Check the name of the host, and whether this service can look up names.',
 }
 

@@ -67,7 +67,7 @@ export class ImageSource {
         if (!(error instanceof TransferError) || this.#isLast(repository)) throw error
       }
     }
-    throw new TransferError('unreachable', 'There is nobody left to ask.')
+    throw new TransferError('unreachable', 'No registry or mirror is left to ask.')
   }
 
   #isLast(repository: Repository): boolean {

@@ -95,14 +95,14 @@ export function readImageManifest(manifest: ManifestBytes, reference: string, li
   const body = readKind(manifest, reference)
   const { config, layers } = parse(manifestSchema, body, reference)
   if (!configTypes.has(config.mediaType))
-    throw unsupported(reference, `is no container image but ${JSON.stringify(config.mediaType.slice(0, 80))}`)
+    throw unsupported(reference, `is not a container image but ${JSON.stringify(config.mediaType.slice(0, 80))}`)
   const foreign = layers.find(({ mediaType, urls }) => urls !== undefined || !layerTypes.has(mediaType))
   if (foreign?.urls !== undefined) throw unsupported(reference, 'has a layer that lies outside of the registry')
   if (foreign !== undefined)
     throw unsupported(reference, `has a layer of the kind ${JSON.stringify(foreign.mediaType.slice(0, 80))}`)
   const bytes = layers.reduce((sum, { size }) => sum + size, 0)
   if (bytes > limits.maxLayerBytes)
-    throw unsupported(reference, `has layers of ${bytes} bytes, and at most ${limits.maxLayerBytes} are taken`)
+    throw unsupported(reference, `has layers of ${bytes} bytes, and at most ${limits.maxLayerBytes} are allowed`)
   return { ...manifest, config, layers }
 }
 
@@ -119,14 +119,14 @@ function readKind({ bytes, mediaType }: ManifestBytes, reference: string): unkno
   const body = parseJson(bytes, reference)
   const kind = parse(kindSchema, body, reference)
   if (kind.schemaVersion === 1 || kind.fsLayers !== undefined)
-    throw unsupported(reference, 'has a manifest of schema 1, which is no longer read')
+    throw unsupported(reference, 'has a manifest of schema 1, which is not supported')
   if (!manifestTypes.includes(mediaType))
-    throw unsupported(reference, `is no container image but ${JSON.stringify(mediaType.slice(0, 80))}`)
+    throw unsupported(reference, `is not a container image but ${JSON.stringify(mediaType.slice(0, 80))}`)
   const isIndex = mediaType === ociIndex || mediaType === dockerList
   const isBoth = kind.manifests !== undefined && kind.layers !== undefined
   if (isBoth || (kind.mediaType !== undefined && kind.mediaType !== mediaType))
     throw unsupported(reference, 'has a manifest that can be read in two ways')
-  if (isIndex !== (kind.manifests !== undefined)) throw unsupported(reference, 'has a manifest that is not understood')
+  if (isIndex !== (kind.manifests !== undefined)) throw unsupported(reference, 'has a manifest that cannot be parsed')
   return body
 }
 
@@ -134,14 +134,14 @@ function parseJson(bytes: Uint8Array, reference: string): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'))
   } catch (cause) {
-    throw unsupported(reference, 'has a manifest that is no JSON', cause)
+    throw unsupported(reference, 'has a manifest that is not JSON', cause)
   }
 }
 
 function parse<S extends z.ZodType>(schema: S, body: unknown, reference: string): z.infer<S> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
-  throw unsupported(reference, 'has a manifest that is not understood', parsed.error)
+  throw unsupported(reference, 'has a manifest that cannot be parsed', parsed.error)
 }
 
 function unsupported(reference: string, why: string, cause?: unknown): BuildError {

@@ -36,7 +36,7 @@ export async function followed(wire: Wire, journey: Journey, signal: AbortSignal
     answer.close()
     const { location } = answer.headers
     if (location === undefined || !URL.canParse(location, url.href))
-      throw new TransferError('invalid', `${url.host} redirects to nowhere.`)
+      throw new TransferError('invalid', `${url.host} redirects without a Location.`)
     url = new URL(location, url)
   }
   throw new TransferError('invalid', `${journey.url.host} redirects more than ${maxRedirects} times.`)
@@ -53,5 +53,5 @@ function refuseUnlessAllowed(url: URL, journey: Journey): void {
   if (url.username !== '' || url.password !== '')
     throw new TransferError('not_allowed', `The address at ${url.host} has credentials in it.`)
   if (isPlain && !journey.mayBePlain(url))
-    throw new TransferError('not_allowed', `${url.host} would be spoken to without TLS.`)
+    throw new TransferError('not_allowed', `${url.host} would be contacted without TLS.`)
 }

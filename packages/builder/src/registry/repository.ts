@@ -171,13 +171,10 @@ function startOf({ status, headers, url }: Answer, from: number): number {
   if (status === 200) return 0
   const start = /^bytes (\d{1,15})-/.exec(headers['content-range'] ?? '')?.[1]
   if (status !== 206 || start === undefined || Number(start) !== from)
-    throw new TransferError('invalid', `${url.host} answers with another part of a layer than it was asked for.`)
+    throw new TransferError('invalid', `${url.host} sends another part of a layer than the requested one.`)
   return from
 }
 
 function damaged(host: string, what: 'manifest' | 'blob'): TransferError {
-  return new TransferError(
-    'damaged',
-    `A ${what} from ${host} is damaged: it does not have the digest or size that it has to have.`,
-  )
+  return new TransferError('damaged', `A ${what} from ${host} is damaged: its digest or size is wrong.`)
 }

@@ -54,7 +54,7 @@ export class SharedWork<Result> {
   /** Aborts the work and waits until it has cleaned up. */
   async #end(key: string, running: Running<Result>): Promise<void> {
     if (this.#running.get(key) === running) this.#running.delete(key)
-    running.controller.abort(new Error('nobody wants it any more'))
+    running.controller.abort(new Error('no caller waits for the result'))
     // No participant is left, so the result is ignored.
     await running.promise.catch(() => undefined)
   }

@@ -38,8 +38,8 @@ export async function makeScratch(workDir: string, kind: keyof typeof scratchPre
 export async function removeScratch(path: string): Promise<void> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8')
   if (mounts.split('\n').some((line) => (line.split(' ')[4] ?? '').startsWith(`${path}/`))) {
-    throw new BuilderError('tool_failed', 'Something is still mounted in a directory that is to be removed.', {
-      detail: `unmount what is in ${path}, then remove it`,
+    throw new BuilderError('tool_failed', 'A directory that must be removed still contains a mount.', {
+      detail: `unmount everything in ${path}, then remove it`,
     })
   }
   // From here on no other user of the host can reach the tree. Its home directories and /tmp may

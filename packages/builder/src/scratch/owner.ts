@@ -17,7 +17,7 @@ export type Owner = z.infer<typeof ownerSchema>
 /** Returns the identity of this process. */
 export async function thisProcess(): Promise<Owner> {
   const [startTime, pidNamespace, bootId] = await Promise.all([startTimeOf(process.pid), ownNamespace(), ownBoot()])
-  if (startTime === null) throw new Error('/proc does not tell about this process')
+  if (startTime === null) throw new Error('/proc has no start time of this process')
   return { pid: process.pid, start_time: startTime, pid_namespace: pidNamespace, boot_id: bootId }
 }
 

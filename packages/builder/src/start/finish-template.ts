@@ -30,12 +30,12 @@ export async function finishTemplate(
   if (first.type === 'done') return { checkpoint: first.checkpoint }
   if (first.hadNetwork) {
     warn(
-      'What start_cmd opened over the network cannot be kept in a checkpoint: it is started again without the network.',
+      'A checkpoint cannot keep the network connections of start_cmd. start_cmd is started again without the network.',
     )
     const second = await startAndKeep(attempt, { withNetwork: false }).catch(needsNetwork)
     if (second.type === 'done') return { checkpoint: second.checkpoint }
   }
-  warn('What start_cmd opened cannot be kept in a checkpoint: each runtime runs start_cmd when it starts.')
+  warn('A checkpoint cannot keep what start_cmd opened. Each runtime runs start_cmd when it starts.')
   return { checkpoint: null }
 }
 

@@ -68,7 +68,7 @@ async function start(guest: GuestClient, command: string, watch: Required<StartW
 /** Returns the error for a start command that the guest refuses. */
 export function notStarted(error: HoltError): BuildError {
   return new BuildError('start_cmd_failed', `start_cmd could not be started: ${error.message}`, {
-    hint: "It is run by /bin/sh as the template's user in the template's workdir: the image needs all three.",
+    hint: "/bin/sh runs it as the template's user in the template's workdir. The image needs all three.",
     cause: error,
   })
 }

@@ -89,7 +89,7 @@ export class StartedCommand implements Disposable {
       {
         hint: end.oomKilled
           ? 'Raise memory.'
-          : 'Run it in a runtime of the image to see why. A command that ends with 0 may leave its work to processes in the background.',
+          : 'Run it in a runtime of the image to see why. A command that exits 0 may leave processes in the background.',
         details: { exit_code: end.exitCode, signal: end.signal },
       },
     )

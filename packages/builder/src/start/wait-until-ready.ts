@@ -97,7 +97,7 @@ async function pause(ms: number, { started, signal }: Wait): Promise<void> {
 
 function cannotRun(how: string, why: string): BuildError {
   return new BuildError('ready_cmd_failed', `ready_cmd ${how}: it cannot be run in this image. ${why}`, {
-    hint: 'Install what ready_cmd needs, or use what the image has: `test -e FILE`, for instance.',
+    hint: 'Install the programs that ready_cmd needs, or use one that the image has, such as `test -e FILE`.',
   })
 }
 
@@ -105,7 +105,7 @@ function timedOut({ started, readyTimeoutMs }: Wait, last: CommandEnd | null): B
   const tried = last === null ? '' : ` The last try ${wayOfEnding(last)}. ${last.output.quote()}`
   const message = `ready_cmd did not exit with 0 within ${readyTimeoutMs / 1000} seconds.${tried}\nOf start_cmd: ${started.output.quote()}`
   return new BuildError('ready_timeout', message, {
-    hint: 'Give it more time with ready_timeout_secs, or correct what start_cmd or ready_cmd does.',
+    hint: 'Raise ready_timeout_secs, or correct start_cmd or ready_cmd.',
     details: { ready_timeout_secs: readyTimeoutMs / 1000, ready_exit_code: last?.exitCode ?? null },
   })
 }

@@ -78,7 +78,7 @@ test('directories come before what is in them', async () => {
 })
 
 test('a build without a context has an empty one', async () => {
-  await expect(emptyContext().select(['x'])).rejects.toThrow(/nothing in the context/)
+  await expect(emptyContext().select(['x'])).rejects.toThrow(/Nothing in the context/)
   expect(await emptyContext().select(['.'])).toMatchObject({ kind: 'tree', entries: 0 })
 })
 

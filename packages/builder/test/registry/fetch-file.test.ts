@@ -85,13 +85,13 @@ test.each<[string, string, RegExp, Behaviour]>([
   [
     'breaks off',
     'https://files.test/a',
-    /broke the connection off/,
+    /closed the connection/,
     (_, response) => response.write('x', () => response.destroy()),
   ],
   ['is inside', 'http://127.0.0.1:22/', /not public/, () => undefined],
   ['is inside, in IPv6', 'http://[::1]/', /not public/, () => undefined],
-  ['is not HTTP', 'file:///etc/shadow', /no address/, () => undefined],
-  ['is no address', 'nothing', /no address/, () => undefined],
+  ['is not HTTP', 'file:///etc/shadow', /not a URL/, () => undefined],
+  ['is no address', 'nothing', /not a URL/, () => undefined],
   ['has a password', 'https://a:b@files.test/', /credentials/, () => undefined],
 ])('what %s fails the step and says so', async (_what, url, message, behave) => {
   await expect(fetched(url, behave)).rejects.toMatchObject({
@@ -101,7 +101,7 @@ test.each<[string, string, RegExp, Behaviour]>([
 })
 
 test.each([
-  ['http://127.0.0.1:22/', /public addresses/],
+  ['http://127.0.0.1:22/', /public address/],
   ['https://none.test/a', /look up names/],
 ])('where %s cannot be asked, what to do about it is said', async (url, hint) => {
   await expect(fetched(url, () => undefined)).rejects.toMatchObject({ hint: expect.stringMatching(hint) })

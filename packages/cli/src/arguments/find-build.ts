@@ -10,6 +10,6 @@ export async function findBuild(holt: Holt, text: string): Promise<BuildHandle> 
   for await (const build of holt.builds.list({ name, limit: 100 }))
     if (tag === undefined || build.tag === tag) return build
   throw new HoltError('build_not_found', `There is no build of ${text}`, {
-    hint: 'See which there are: holt template builds',
+    hint: 'List the builds: holt template builds',
   })
 }

@@ -12,6 +12,6 @@ export async function findCommand(
   }
   const none = state === undefined ? 'The runtime has no commands' : `No command of the runtime is ${state}`
   throw new HoltError('command_not_found', text === undefined ? none : `No command's id begins with ${text}`, {
-    hint: `See which there are: holt ps ${shellWord(runtime.name ?? runtime.runtime_id)}`,
+    hint: `List the commands: holt ps ${shellWord(runtime.name ?? runtime.runtime_id)}`,
   })
 }

@@ -13,7 +13,7 @@ export async function findKeyId(holt: Holt, text: string, project?: string): Pro
   const [only, ...others] = keys.filter(({ name }) => name === text)
   if (only === undefined)
     throw new HoltError('key_not_found', `No key of the project is named ${text}`, {
-      hint: `See which there are: holt key ls${project === undefined ? '' : ` --project ${shellWord(project)}`}`,
+      hint: `List the keys: holt key ls${project === undefined ? '' : ` --project ${shellWord(project)}`}`,
     })
   if (others.length > 0)
     throw new UsageError(

@@ -26,7 +26,7 @@ export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
   const [only, ...others] = begun
   if (only === undefined) {
     throw new HoltError('runtime_not_found', `No runtime is named ${text}, and no id begins with it`, {
-      hint: 'See which there are: holt ls',
+      hint: 'List the runtimes: holt ls',
     })
   }
   if (others.length > 0)

@@ -6,7 +6,7 @@ import { shellWord } from '../shell/shell-word.ts'
 /** Returns the next command to type after an error. */
 export function hintOf(error: unknown): string | undefined {
   if (error instanceof HoltConnectionError) {
-    if (error.reason !== 'refused') return 'See what the service does: holt status'
+    if (error.reason !== 'refused') return 'Check the service: holt status'
     return withoutCredentials() ?? 'Start the service: holt up'
   }
   if (!(error instanceof HoltError)) return undefined
@@ -33,48 +33,48 @@ const speaksOfRequests = /\b(?:GET|POST|PUT|PATCH|DELETE) |Idempotency-Key|detai
  */
 function withoutCredentials(): string | undefined {
   if (process.env.HOLT_URL || hasCredentials()) return undefined
-  return `${stateDir()} has no service's credentials: set HOLT_STATE_DIR to the state directory of the service, or start one there: holt up`
+  return `${stateDir()} has no credentials of a service. Set HOLT_STATE_DIR to the service's state directory, or start a service there: holt up`
 }
 
 function hasCredentials(): boolean {
   try {
     return readCredentialsFile() !== null
   } catch {
-    return true // They are there, and what is wrong with them has been told.
+    return true // They exist. Their fault has been reported.
   }
 }
 
 /** The commands to type next, for codes whose API hint is about requests. */
 const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
-  build_not_found: 'See which there are: holt template builds',
-  command_not_found: 'See which there are: holt ps RUNTIME',
-  context_not_found: 'Start the build again, which sends its directory anew.',
-  cursor_expired: 'Begin with the oldest that is kept: leave --cursor out.',
-  delivery_not_found: 'See which there are: holt webhook deliveries WEBHOOK',
-  disk_too_small: 'Ask for a larger disk: --disk',
-  forbidden: 'See which scopes this key has: holt whoami',
-  invalid_request: 'Correct what is named above.',
-  is_directory: 'Name a file, or copy everything in it with -r.',
-  key_not_found: 'See which there are: holt key ls',
-  name_taken: 'Choose another name, or delete what has it.',
-  policy_not_found: 'See which there are: holt policy ls',
-  port_not_listening: 'Start the server inside, or wait for it: holt port RUNTIME PORT --wait 30',
-  project_not_found: 'See which there are: holt project ls',
-  provider_not_found: 'See which there are: holt provider ls',
+  build_not_found: 'List the builds: holt template builds',
+  command_not_found: 'List the commands: holt ps RUNTIME',
+  context_not_found: 'Start the build again. It sends its directory again.',
+  cursor_expired: 'Leave --cursor out to begin with the oldest entry that is kept.',
+  delivery_not_found: 'List the deliveries: holt webhook deliveries WEBHOOK',
+  disk_too_small: 'Request a larger disk: --disk',
+  forbidden: 'Show the scopes of this key: holt whoami',
+  invalid_request: 'Correct the values named above.',
+  is_directory: 'Give the path of a file, or copy the whole directory with -r.',
+  key_not_found: 'List the keys: holt key ls',
+  name_taken: 'Choose another name, or delete the object that has this name.',
+  policy_not_found: 'List the policies: holt policy ls',
+  port_not_listening: 'Start the server inside the runtime, or wait for it: holt port RUNTIME PORT --wait 30',
+  project_not_found: 'List the projects: holt project ls',
+  provider_not_found: 'List the providers: holt provider ls',
   quota_exceeded:
-    'Pause or delete what is not needed, or have the operator raise the quota (holt whoami shows them): holt project set PROJECT --quota',
-  runtime_not_found: 'See which there are: holt ls',
-  runtime_not_running: 'See its state and the reason: holt get RUNTIME',
-  runtime_paused: 'Resume it: holt resume RUNTIME',
-  runtime_terminated: 'Make a new one: holt create',
-  secret_not_found: 'See which there are: holt secret ls',
+    'Pause or delete unused runtimes, or ask the operator to raise the quota (holt whoami shows quotas): holt project set PROJECT --quota',
+  runtime_not_found: 'List the runtimes: holt ls',
+  runtime_not_running: 'Show its state and the reason: holt get RUNTIME',
+  runtime_paused: 'Resume the runtime: holt resume RUNTIME',
+  runtime_terminated: 'Create a new runtime: holt create',
+  secret_not_found: 'List the secrets: holt secret ls',
   snapshot_incompatible:
-    'A memory snapshot needs the engine and the processor it was made with. One of kind filesystem boots everywhere: holt snapshot create --kind filesystem',
-  snapshot_not_found: 'See which there are: holt snapshot ls',
-  session_not_found: 'See which there are: holt session ls RUNTIME',
-  template_not_found: 'See which there are: holt template ls',
-  webhook_not_found: 'See which there are: holt webhook ls',
+    'Use a filesystem snapshot, which boots everywhere: holt snapshot create --kind filesystem. A memory snapshot needs the engine and the processor of its creation.',
+  snapshot_not_found: 'List the snapshots: holt snapshot ls',
+  session_not_found: 'List the sessions: holt session ls RUNTIME',
+  template_not_found: 'List the templates: holt template ls',
+  webhook_not_found: 'List the webhooks: holt webhook ls',
   unauthenticated: 'Set HOLT_API_KEY to a key of that service.',
 }
 
@@ -84,12 +84,12 @@ const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/: GET \/v1\/agents\/template lists them\.$/, ': holt template ls'],
   [
     /^GET \/v1\/agents\/snapshot\?kind=filesystem lists those that there are\.$/,
-    'See which there are: holt snapshot ls',
+    'List the snapshots: holt snapshot ls',
   ],
-  [/^Set its state to active first\.$/, 'Let it go on first: holt webhook set WEBHOOK --enable'],
-  [/^Read the command by its id: GET \S+\.$/, 'See what became of it: holt ps RUNTIME'],
+  [/^Set its state to active first\.$/, 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
+  [/^Read the command by its id: GET \S+\.$/, 'Show its result: holt ps RUNTIME'],
   [/with from_template\.$/, 'with --from-template.'],
-  [/^Set recursive /, 'Say -r '],
+  [/^Set recursive /, 'Use -r '],
   [/Send it again under another Idempotency-Key\.$/, 'Try it again.'],
   [/POST \/v1\/agents\/project makes one\.$/, 'holt project create NAME'],
   [

@@ -44,7 +44,7 @@ describe('pause and resume', () => {
     const refused = await run('exec', 'mine', '--', 'true')
     expect(refused).toMatchObject({
       code: 125,
-      stderr: expect.stringContaining(`hint: Resume it: holt resume ${mine.runtime_id}\n`),
+      stderr: expect.stringContaining(`hint: Resume the runtime: holt resume ${mine.runtime_id}\n`),
     })
   })
 })
@@ -130,7 +130,7 @@ describe('snapshot', () => {
     expect(await run('snapshot', 'rm', 'nothing', 'before')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /hint: See which there are: holt snapshot ls\nrequest: .*\nDeleted before\nfailed: nothing\n$/,
+        /hint: List the snapshots: holt snapshot ls\nrequest: .*\nDeleted before\nfailed: nothing\n$/,
       ),
     })
     expect(service.snapshots.has(id)).toBe(false)

@@ -210,7 +210,7 @@ describe('in a session', () => {
     })
     const ended = await runHolt(['session', 'rm', 'mine', 'dev'], { service })
     expect(ended).toMatchObject({ code: 1 })
-    expect(ended.stderr).toContain('hint: See which there are: holt session ls RUNTIME')
+    expect(ended.stderr).toContain('hint: List the sessions: holt session ls RUNTIME')
   })
 })
 

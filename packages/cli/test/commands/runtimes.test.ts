@@ -52,7 +52,7 @@ describe('create --dry-run', () => {
       'error: 9216 more would be too many.',
     ])
     expect(ended.stderr).toContain('--template: names no template')
-    expect(ended.stderr).toContain('hint: See which there are: holt template ls')
+    expect(ended.stderr).toContain('hint: List the templates: holt template ls')
     expect(ended.stderr).toContain('holt: the create would be refused\n')
     expect(service.runtimes.size).toBe(1)
   })
@@ -370,9 +370,7 @@ test('keys are named by their names, where only one has it', async () => {
   expect(removed.code).toBe(1)
   expect(removed.stderr).toContain(`Revoked ci (${ci})\n`)
   expect(removed.stderr).toMatch(/error: 2 keys are named twice; say the id of one: ky\w+, ky\w+\n/)
-  expect(removed.stderr).toContain(
-    'error: No key of the project is named nobody\nhint: See which there are: holt key ls\n',
-  )
+  expect(removed.stderr).toContain('error: No key of the project is named nobody\nhint: List the keys: holt key ls\n')
   expect([...service.keys.values()].map(({ name }) => name)).toEqual(['viewer', 'twice', 'twice'])
 })
 

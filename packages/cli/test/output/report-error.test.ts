@@ -107,10 +107,10 @@ describe('a wrong field is told once, as the option or argument that it comes fr
 
 describe('a hint is what can be typed', () => {
   test.each<[ErrorCode, string]>([
-    ['project_not_found', 'See which there are: holt project ls'],
-    ['key_not_found', 'See which there are: holt key ls'],
+    ['project_not_found', 'List the projects: holt project ls'],
+    ['key_not_found', 'List the keys: holt key ls'],
     ['already_exists', 'Replace it with --overwrite, or choose another destination.'],
-    ['disk_too_small', 'Ask for a larger disk: --disk'],
+    ['disk_too_small', 'Request a larger disk: --disk'],
   ])('%s: %s', (code, hint) => {
     expect(told(answered(code, 'No.'))).toBe(`error: No.\nhint: ${hint}\n`)
     expect(told(new HoltError(code, 'No.'))).toBe(`error: No.\nhint: ${hint}\n`)
@@ -121,11 +121,11 @@ describe('a hint is what can be typed', () => {
       'Build it first, or name another one: GET /v1/agents/template lists them.',
       'Build it first, or name another one: holt template ls',
     ],
-    ['GET /v1/agents/snapshot?kind=filesystem lists those that there are.', 'See which there are: holt snapshot ls'],
+    ['GET /v1/agents/snapshot?kind=filesystem lists those that there are.', 'List the snapshots: holt snapshot ls'],
     ['Build it with POST /v1/agents/template/build.', 'Build it: holt template build'],
     ['Try again when GET /v1/agents/template says ready.', 'Try again when holt template ls says ready.'],
-    ['Set its state to active first.', 'Let it go on first: holt webhook set WEBHOOK --enable'],
-    ['Read the command by its id: GET .../commands/{command_id}.', 'See what became of it: holt ps RUNTIME'],
+    ['Set its state to active first.', 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
+    ['Read the command by its id: GET .../commands/{command_id}.', 'Show its result: holt ps RUNTIME'],
     [
       'Use another project for what is to be renamed or deleted: POST /v1/agents/project makes one.',
       'Use another project for what is to be renamed or deleted: holt project create NAME',
@@ -150,14 +150,14 @@ describe('a hint is what can be typed', () => {
       'hint: Wait until some have ended, or cancel some.\n',
     )
     expect(told(answered('runtime_terminated', 'No.', { hint: 'Send it again with details.x.' }))).toContain(
-      'hint: Make a new one: holt create\n',
+      'hint: Create a new runtime: holt create\n',
     )
   })
 })
 
 describe('where the state directory has no credentials', () => {
   const hint =
-    "hint: /nosuch has no service's credentials: set HOLT_STATE_DIR to the state directory of the service, or start one there: holt up\n"
+    "hint: /nosuch has no credentials of a service. Set HOLT_STATE_DIR to the service's state directory, or start a service there: holt up\n"
   const refused = new HoltConnectionError('refused', 'Holt cannot be reached')
   beforeEach(() => vi.stubEnv('HOLT_STATE_DIR', '/nosuch'))
 

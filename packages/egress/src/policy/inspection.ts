@@ -15,16 +15,16 @@ export interface RuleInspection {
 }
 
 const sentences: Readonly<Record<Inspection, string>> = {
-  none: 'The bytes are passed on unread: the gateway only knows the address that it dialled for the name, not what is said there.',
-  sni: 'Only the server name at the start of TLS is checked. What is asked for inside cannot be seen: where that address serves other names too (a CDN), a request inside may name one of those (domain fronting), and encrypted client hello may hide another name behind this one.',
-  host: 'The Host, method and path of each plain HTTP request are checked. What the server there does with a request, and bytes after a switch to WebSocket, cannot be seen.',
+  none: 'The bytes are forwarded unread: the gateway knows only the address that it dialled for the name, not the content.',
+  sni: 'Only the server name at the start of TLS is checked. Requests inside cannot be seen. If that address serves other names too (a CDN), a request may name one of those (domain fronting). Encrypted client hello may hide another name behind this one.',
+  host: 'The Host, method and path of each plain HTTP request are checked. The gateway cannot see how the server uses a request, nor the bytes after a switch to WebSocket.',
   terminated:
-    'TLS is ended at the gateway, and each request is checked: name, Host, method and path, so fronting is refused. What the server there does with a request, and bytes after a switch to WebSocket, cannot be seen.',
+    'TLS is ended at the gateway, and each request is checked: name, Host, method and path, so fronting is refused. The gateway cannot see how the server uses a request, nor the bytes after a switch to WebSocket.',
 }
 
 /** TLS to an address has no name for a certificate. */
 const unreadableNetwork =
-  'TLS to an address cannot be ended at the gateway, so that requests cannot be checked: such connections are refused.'
+  'TLS to an address cannot be ended at the gateway, so requests cannot be checked. Such connections are refused.'
 
 /**
  * Returns the inspection of each rule's connections. A rule whose ports are inspected differently

@@ -39,7 +39,7 @@ function askOverUdp(server: DnsServer, query: SentQuery, signal: AbortSignal): P
     try {
       const answer = readAnswer(query, message)
       if (answer !== null) resolve(answer)
-      else if (++strays > maxStrayMessages) reject(new Error('too many messages that are no answer'))
+      else if (++strays > maxStrayMessages) reject(new Error('too many messages that are not an answer'))
     } catch (error) {
       reject(error)
     }

@@ -76,7 +76,7 @@ function readName(message: Buffer, start: number): { name: string; end: number }
       if (offset + 2 > message.length) throw new Error('a DNS name is cut off')
       const target = message.readUInt16BE(offset) & 0x3fff
       pointers += 1
-      if (target >= part || pointers > maxPointers) throw new Error('a DNS name has a pointer that leads nowhere')
+      if (target >= part || pointers > maxPointers) throw new Error('a DNS name has an invalid pointer')
       if (end < 0) end = offset + 2
       part = target
       offset = target

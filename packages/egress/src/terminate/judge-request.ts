@@ -50,7 +50,7 @@ export async function judgeRequest(connection: ConnectionToTerminate, request: I
     tell(false, reason)
     return { type: 'refuse', status, reason, message }
   }
-  if (!isSound(request)) return refuse(400, 'bad_http', 'The request is not well formed, or could be read in two ways.')
+  if (!isSound(request)) return refuse(400, 'bad_http', 'The request is malformed or ambiguous.')
   if (!namesOnly(connection, request.authorities))
     return refuse(421, 'host_mismatch', `This connection is for ${connection.name} only.`)
   const verdict = connection.decide(request.method, path)
@@ -59,7 +59,7 @@ export async function judgeRequest(connection: ConnectionToTerminate, request: I
   const secrets = connection.secrets()
   const put = await putIn(request.fields, secrets)
   if (put.type === 'unavailable')
-    return refuse(403, 'secret_unavailable', `The secret ${put.secret} has no value that could be sent.`)
+    return refuse(403, 'secret_unavailable', `The secret ${put.secret} has no value to send.`)
   tell(true, verdict.rule, put.secrets)
   const redactions = [...put.sent.flatMap(redactionOf), ...(await redactionsFor(secrets))]
   // Encoded content cannot be searched.

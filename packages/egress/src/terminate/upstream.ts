@@ -75,7 +75,7 @@ export class Upstream {
     const again = await this.#open(['http/1.1'])
     if (again.protocol === 'http/1.1') return again.socket
     again.session.destroy()
-    throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/1.1 no more.`)
+    throw new UpstreamFailure(`${this.#connection.name} no longer speaks HTTP/1.1.`)
   }
 
   /**
@@ -93,7 +93,7 @@ export class Upstream {
     if (again === null) throw new UpstreamFailure(`${this.#connection.name} cannot be reached.`)
     if (again.protocol === 'h2') return again.session
     again.socket.destroy()
-    throw new UpstreamFailure(`${this.#connection.name} speaks HTTP/2 no more.`)
+    throw new UpstreamFailure(`${this.#connection.name} no longer speaks HTTP/2.`)
   }
 
   /**
@@ -168,7 +168,7 @@ function isUnreached(error: unknown): boolean {
 const certificateProblems: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not trusted',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an authority that is not trusted',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not trusted',

@@ -46,7 +46,7 @@ export function readCgroupUsage({ cpu, memory }: UsageFiles, path: string): Cgro
     }
   } catch (cause) {
     const kind = hasCode(cause, 'ENOENT', 'ENODEV') ? 'gone' : 'failed'
-    throw new EngineError(kind, `cannot read what ${path} takes`, { cause })
+    throw new EngineError(kind, `cannot read the usage of ${path}`, { cause })
   }
 }
 

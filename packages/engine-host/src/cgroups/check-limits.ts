@@ -18,12 +18,15 @@ export async function findMissingLimit(host: CgroupHost): Promise<MissingLimit |
     const point = host.controllers.get(controller)
     if (point === undefined) {
       return {
-        reason: `no cgroup controller "${controller}": the kernel has to be booted with it`,
+        reason: `no cgroup controller "${controller}": boot the kernel with it`,
         fix: null,
       }
     }
     if (!(await isAccessible(point, constants.W_OK))) {
-      return { reason: `${point} is not writable; in a container it may stay so`, fix: `mount -o remount,rw ${point}` }
+      return {
+        reason: `${point} is not writable. In a container that may be impossible to change`,
+        fix: `mount -o remount,rw ${point}`,
+      }
     }
   }
   return (await swapIsBounded(host))

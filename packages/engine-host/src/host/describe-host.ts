@@ -88,14 +88,14 @@ function keyOf({ guest, platform, rootPlace }: DescribeInput, isolation: Isolati
 }
 
 async function describeGvisor(path: string | null): Promise<Runner | Lack> {
-  if (path === null) return { reason: 'runsc (gVisor) is not there', fix: 'bash scripts/lib/setup.sh' }
+  if (path === null) return { reason: 'runsc (gVisor) is not installed', fix: 'bash scripts/lib/setup.sh' }
   return probeRunsc(path)
 }
 
 async function describeContainer({ runc: path, rootPlace }: DescribeInput): Promise<Runner | Lack> {
   if (path === null) return { reason: 'neither runc nor crun is installed', fix: 'apt-get install runc' }
   if (rootPlace === null)
-    return { reason: `none of ${ROOT_PLACES.join(', ')} is free for roots of containers`, fix: 'mkdir /mnt' }
+    return { reason: `none of ${ROOT_PLACES.join(', ')} is free for the roots of containers`, fix: 'mkdir /mnt' }
   const filesystems = await readFile('/proc/filesystems', 'utf8')
   for (const name of ['overlay', 'erofs']) {
     if (!new RegExp(`\\t${name}$`, 'm').test(filesystems)) {
@@ -126,7 +126,7 @@ export function findUserLack({ release, namespacesMax }: { release: string; name
       fix: 'apt-get install linux-image-amd64',
     }
   if (namespacesMax > 0) return null
-  return { reason: 'the kernel makes no user namespaces', fix: 'sysctl -w user.max_user_namespaces=65536' }
+  return { reason: 'the kernel does not allow user namespaces', fix: 'sysctl -w user.max_user_namespaces=65536' }
 }
 
 /** Returns the first thing that this host lacks for every class, or null: root, limits, disks. */

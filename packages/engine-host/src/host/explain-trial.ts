@@ -6,7 +6,7 @@ const wordsMax = 300
 
 const remedies: Readonly<Record<Isolation, string>> = {
   gvisor:
-    'a container or a security profile around the service may forbid it; where HOLT_RUNSC or HOLT_GVISOR_PLATFORM is set, try without',
+    'a container or a security profile around the service may forbid it. If HOLT_RUNSC or HOLT_GVISOR_PLATFORM is set, try without it',
   container: 'a container or a security profile around the service may forbid it',
 }
 

@@ -23,9 +23,9 @@ const VERSION_TIMEOUT_MS = 10_000
 export async function probeRunsc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
   const { version, file } = await versionOf(path)
   const date = parseRunscDate(version)
-  if (date === null) return { reason: `${path} does not tell its version`, fix: null }
+  if (date === null) return { reason: `${path} does not print its version`, fix: null }
   if (date < RUNSC_MIN) {
-    const reason = `runsc ${version} is older than ${RUNSC_MIN}: leave HOLT_RUNSC out, and Holt uses its own`
+    const reason = `runsc ${version} is older than ${RUNSC_MIN}: remove HOLT_RUNSC to use Holt's own`
     return { reason, fix: null }
   }
   return { name: 'runsc', version, file }
@@ -34,7 +34,7 @@ export async function probeRunsc(path: string): Promise<Runner | { reason: strin
 /** Asks runc or crun for its version. Returns a reason if it has none. */
 export async function probeRunc(path: string): Promise<Runner | { reason: string; fix: string | null }> {
   const { version, file } = await versionOf(path)
-  if (version === '') return { reason: `${path} does not tell its version`, fix: null }
+  if (version === '') return { reason: `${path} does not print its version`, fix: null }
   return { name: basename(path), version, file }
 }
 

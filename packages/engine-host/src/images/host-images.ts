@@ -102,7 +102,7 @@ export class HostImages implements ImageStore {
       await rm(join(images, name), { recursive: true, force: true })
     }
     await detachLeftDevices(images).catch((err: unknown) => {
-      this.#input.log.warn({ err }, 'cannot look for loop devices that an earlier process has left')
+      this.#input.log.warn({ err }, 'cannot search for loop devices of an earlier process')
     })
   }
 
@@ -245,7 +245,7 @@ export class HostImages implements ImageStore {
     const why = await probeDeltas(join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)).catch(String)
     this.#probeAgainMs = why === null ? Number.POSITIVE_INFINITY : performance.now() + PROBE_AGAIN_MS
     if (why !== null)
-      this.#input.log.warn({ why }, 'new images share nothing with their base: the kernel cannot mount them together')
+      this.#input.log.warn({ why }, 'new images share no data with their base: the kernel cannot mount them together')
     return why === null
   }
 }

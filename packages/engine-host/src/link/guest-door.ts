@@ -151,7 +151,7 @@ export class GuestDoor implements GuestLink {
     }
     openSession(socket).then(
       (session) => this.#adopt(session),
-      (err: unknown) => this.#log.debug({ err, runtime: this.#paths.id }, 'a connection that is no guest'),
+      (err: unknown) => this.#log.debug({ err, runtime: this.#paths.id }, 'a connection that is not a guest'),
     )
   }
 

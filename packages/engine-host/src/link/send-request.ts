@@ -85,7 +85,7 @@ function sendBody(stream: ClientHttp2Stream, body: GuestRequest['body'], fail: (
   }
   body.on('error', fail)
   body.on('close', () => {
-    if (!body.readableEnded) fail(new EngineError('failed', 'the body of the request broke off'))
+    if (!body.readableEnded) fail(new EngineError('failed', 'the body of the request was interrupted'))
   })
   body.pipe(stream)
 }

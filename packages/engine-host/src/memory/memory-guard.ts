@@ -116,7 +116,7 @@ export class MemoryGuard {
 
   async #watch(watched: Watched): Promise<void> {
     const late = sleep(WATCH_MS, null, { ref: false }).then(() => {
-      throw new EngineError('failed', 'the memory watcher does not answer')
+      throw new EngineError('failed', 'the memory watcher does not respond')
     })
     await Promise.race([this.#watcher.watch(watched), late])
   }
@@ -151,8 +151,7 @@ export class MemoryGuard {
         if (runtime.record.spec.isolation === 'gvisor') await this.#relieve(runtime)
         else await this.#countKills(runtime)
       } catch (err) {
-        if (this.#lives(runtime))
-          this.#host.log.error({ err, runtime: id }, 'cannot look after the memory of a runtime')
+        if (this.#lives(runtime)) this.#host.log.error({ err, runtime: id }, 'cannot check the memory of a runtime')
       }
       this.#watcher.goOn(id)
     }

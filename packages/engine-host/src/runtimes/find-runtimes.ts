@@ -21,12 +21,12 @@ export async function findRuntimes(
       const record = isRuntimeId(name) ? await readRecord(host.layout.runtime(name).record) : 'unreadable'
       if (record === 'absent' && (await removeHusk(host.layout.runtime(name)))) continue
       if (typeof record === 'string' || record.spec.id !== name || record.installationId !== here.installationId) {
-        host.log.warn({ name, dir: host.layout.runtimes }, 'not a runtime of this installation, kept')
+        host.log.warn({ name, dir: host.layout.runtimes }, 'a runtime of another installation, kept')
         continue
       }
       await adoptRuntime(host, record, here.bootId)
     } catch (err) {
-      host.log.error({ err, name }, 'cannot take over a runtime, kept')
+      host.log.error({ err, name }, 'cannot adopt a runtime, kept')
     }
   }
 }

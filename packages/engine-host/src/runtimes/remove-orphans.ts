@@ -29,7 +29,7 @@ export async function removeOrphans(host: Host, installationId: string): Promise
     const isInRunDir = names.inRunDir.has(id)
     if (isInRunDir ? !isOwn : names.inCgroups.has(id)) {
       hasStrangers ||= isInRunDir
-      host.log.warn({ runtime: id }, 'a runtime without a record may be of another installation, kept')
+      host.log.warn({ runtime: id }, 'a runtime without a record may belong to another installation, kept')
     } else if ((await readRecord(layout.runtime(id).record)) === 'absent') await removeOrphan(host, id)
   }
   await (hasStrangers ? disownRunDir(layout) : ownRunDir(layout, installationId))
@@ -38,9 +38,9 @@ export async function removeOrphans(host: Host, installationId: string): Promise
 async function removeOrphan(host: Host, id: RuntimeId): Promise<void> {
   try {
     await clearPaths(host, host.layout.runtime(id), { state: 'preparing', process: null })
-    host.log.warn({ runtime: id }, 'removed what was left of a runtime without a record')
+    host.log.warn({ runtime: id }, 'removed the remains of a runtime without a record')
   } catch (err) {
-    host.log.error({ err, runtime: id }, 'cannot remove what is left of a runtime without a record, kept')
+    host.log.error({ err, runtime: id }, 'cannot remove the remains of a runtime without a record, kept')
   }
 }
 

@@ -62,7 +62,7 @@ export class RuntimeWatch {
 
   #track(check: Promise<void>): void {
     const tracked = check
-      .catch((err: unknown) => this.#host.log.error({ err }, 'cannot look after a runtime')) // The next sweep tries again.
+      .catch((err: unknown) => this.#host.log.error({ err }, 'cannot check a runtime')) // The next sweep tries again.
       .finally(() => this.#checks.delete(tracked))
     this.#checks.add(tracked)
   }
@@ -83,7 +83,7 @@ export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
 }
 
 function endingOf(oomKills: number, lacksMemory: boolean): Ending {
-  if (lacksMemory) return { reason: 'out_of_memory', message: 'it used more memory than it may have' }
+  if (lacksMemory) return { reason: 'out_of_memory', message: 'it used more memory than its limit' }
   if (oomKills > 0) return { reason: 'out_of_memory', message: 'the kernel killed it at its memory limit' }
   return { reason: 'crashed', message: 'its first process ended' }
 }

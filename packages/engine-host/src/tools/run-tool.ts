@@ -71,7 +71,7 @@ function launch(launcher: Launcher, argv: readonly string[], { output }: ToolOpt
   const { ended, kill } = launcher.launch(argv, { capture: output !== 'discard' })
   const result = async (): Promise<ToolResult> => {
     const { code, signal, error, stdout, stderr } = await ended.catch((cause: unknown) => {
-      throw new EngineError('failed', `nobody knows how ${argv[0]} ended`, { cause })
+      throw new EngineError('failed', `the end of ${argv[0]} is unknown`, { cause })
     })
     if (error !== '') throw cannotStart(argv, new Error(error))
     const text = (base64: string | null) => Buffer.from(base64 ?? '', 'base64').toString('utf8')

@@ -144,8 +144,8 @@ test.skipIf(reason !== null)(
     await images.repair()
     const { base } = await importDelta()
     expect(warnings).toEqual([
-      'cannot look for loop devices that an earlier process has left',
-      'new images share nothing with their base: the kernel cannot mount them together',
+      'cannot search for loop devices of an earlier process',
+      'new images share no data with their base: the kernel cannot mount them together',
     ])
     TOOL_ENV.PATH = PATH
     await images.import(writeTar(files(1)), signal, { base })

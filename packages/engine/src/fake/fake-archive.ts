@@ -31,7 +31,7 @@ export function unpackEntries(archive: Buffer): FakeEntry[] {
   const entries: FakeEntry[] = []
   for (let at = 0; ; ) {
     const header = archive.subarray(at, at + blockBytes)
-    if (header.length < blockBytes) throw new HoltError('invalid_archive', 'the archive ends before its end')
+    if (header.length < blockBytes) throw new HoltError('invalid_archive', 'the archive ends too early')
     if (header.every((byte) => byte === 0)) return entries
     if (Number.parseInt(header.toString('latin1', 148, 154), 8) !== checksum(header))
       throw new HoltError('invalid_archive', 'the archive cannot be read: a wrong checksum')

@@ -228,7 +228,7 @@ export class FakeFiles {
 
   #search(request: SearchRequest): FakeAnswer {
     if (this.#find(request.path).type !== 'directory' && request.content === null)
-      throw new HoltError('not_a_directory', `${request.path} is no directory`)
+      throw new HoltError('not_a_directory', `${request.path} is not a directory`)
     return fakeSearch(this.#fakeFiles(this.#below(request.path)), request)
   }
 

@@ -10,27 +10,27 @@ import { isWithin } from './words.ts'
 
 /** Returns a process. Its id must be the requested one. */
 export function processAsked(id: string, process: GuestProcess): GuestProcess {
-  if (process.id !== id) throw answeredWrongly('another process than was asked for')
+  if (process.id !== id) throw answeredWrongly('another process than the requested one')
   return process
 }
 
 /** Returns a file. Its path must be the requested one. */
 export function fileAsked(path: string, file: GuestFile): GuestFile {
-  if (file.path !== path) throw answeredWrongly('another file than was asked for')
+  if (file.path !== path) throw answeredWrongly('another file than the requested one')
   return file
 }
 
 /** Returns the progress of an upload. It must be the requested upload. */
 export function uploadAsked(asked: Pick<GuestUpload, 'path' | 'upload_id'>, upload: GuestUpload): GuestUpload {
   if (upload.path !== asked.path || upload.upload_id !== asked.upload_id)
-    throw answeredWrongly('another upload than was asked for')
+    throw answeredWrongly('another upload than the requested one')
   return upload
 }
 
 /** Returns the entries of a directory. Each must be below it. */
 export function entriesAsked(path: string, files: GuestFiles): GuestFiles {
   if (files.entries.some((entry) => entry.path === path || !isWithin(path, entry.path)))
-    throw answeredWrongly('a file outside of the directory that was asked for')
+    throw answeredWrongly('a file outside the requested directory')
   return files
 }
 
@@ -47,8 +47,7 @@ export async function* itemsWithin<Item extends GuestSearchItem | GuestChange>(
   items: AsyncGenerator<Item>,
 ): AsyncGenerator<Item> {
   for await (const item of items) {
-    if (!namesOf(item).every((name) => isWithin(path, name)))
-      throw answeredWrongly('a path outside of the one that was asked for')
+    if (!namesOf(item).every((name) => isWithin(path, name))) throw answeredWrongly('a path outside the requested one')
     yield item
   }
 }

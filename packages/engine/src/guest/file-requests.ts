@@ -77,7 +77,8 @@ export async function* boundedMatches(
       matches += 1
       length += lengthOf(item)
     }
-    if (matches > maxResults || length > maxSearchLength) throw answeredWrongly('it found more than it was asked for')
+    if (matches > maxResults || length > maxSearchLength)
+      throw answeredWrongly('it found more than the requested number')
     yield item
   }
 }

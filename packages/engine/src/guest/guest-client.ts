@@ -410,7 +410,7 @@ export class GuestClient {
   async waitForPort(port: number, waitMs: number, signal: AbortSignal): Promise<boolean> {
     const path = `/v1/ports/${port}?wait_ms=${waitMs}`
     const answer = await this.#ask({ method: 'GET', path, follows: waitMs > 0, signal }, GuestPort)
-    if (answer.port !== port) throw answeredWrongly('another port than was asked for')
+    if (answer.port !== port) throw answeredWrongly('another port than the requested one')
     return answer.listening
   }
 
@@ -475,7 +475,7 @@ export class GuestClient {
         taken += bytes
         matches.push(item)
       }
-      throw new EngineError('unavailable', 'the guest broke off a search')
+      throw new EngineError('unavailable', 'the guest interrupted a search')
     } finally {
       this.#budget.give(taken)
     }

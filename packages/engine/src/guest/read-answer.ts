@@ -44,9 +44,9 @@ export async function readAnswer<Schema extends z.ZodType>(
 /** Remedies for reasons that the hint of their code does not cover. */
 const hints: Partial<Readonly<Record<GuestReason, string>>> = {
   program_not_found:
-    "Install it in the runtime, or name it by its path: without a slash it is looked for in the runtime's PATH.",
+    "Install it in the runtime, or give its path. A name without a slash is looked up in the runtime's PATH.",
   program_not_executable:
-    'Name a file that may be executed, and that this machine or what its first line names can run.',
+    'Make the file executable, and check that it is built for this machine and that the interpreter in its first line exists.',
 }
 
 /** Reads an error answer as the error that it stands for. */

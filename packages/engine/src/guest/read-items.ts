@@ -40,7 +40,7 @@ export async function* readItemsOf<Item extends { readonly type: string }>(
       }
       if (rest.length > maxLineBytes) throw answeredWrongly('a line is too long')
     }
-    throw new EngineError('unavailable', 'the guest broke off a stream')
+    throw new EngineError('unavailable', 'the guest interrupted a stream')
   } finally {
     if (complete) letEnd(body)
     else body.destroy()

@@ -25,7 +25,7 @@ test.each([
 
 test.each([
   ['program_not_found', /PATH/],
-  ['program_not_executable', /may be executed/],
+  ['program_not_executable', /file executable/],
   ['stdin_closed', /details\.issues/],
 ])('a refusal for %s says what to do', async (reason, hint) => {
   const failure = JSON.stringify({ error: { code: 'invalid_request', message: 'no', details: { reason } } })

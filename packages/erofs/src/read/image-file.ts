@@ -165,7 +165,7 @@ function readDelta(block: Buffer, size: number): Delta | null {
 }
 
 function checkSum(bytes: Buffer): void {
-  if (bytes.readUInt32LE(0) !== MAGIC) throw malformed('it is no EROFS image')
+  if (bytes.readUInt32LE(0) !== MAGIC) throw malformed('it is not an EROFS image')
   const sum = bytes.readUInt32LE(4)
   bytes.writeUInt32LE(0, 4)
   if (crc32c(bytes) !== sum) throw malformed('its checksum is wrong')

@@ -91,7 +91,7 @@ export class ImageReader implements AsyncDisposable {
 
   /** Returns the content of a file. */
   content({ inode }: Found): AsyncIterable<Uint8Array> {
-    if (inode.type !== 'file' || inode.inlineOffset !== null) throw malformed('what is to be read is no file')
+    if (inode.type !== 'file' || inode.inlineOffset !== null) throw malformed('the entry to read is not a file')
     return this.#file.stream(inode.dataOffset, inode.size)
   }
 
@@ -116,7 +116,7 @@ export class ImageReader implements AsyncDisposable {
       if (count % ENTRIES_PER_TURN === 0) await setImmediate()
       yield await this.#entry(found, firstNames)
       if (found.inode.type !== 'directory') continue
-      if (seen.has(found.inode.nid) || depth > MAX_DEPTH) throw malformed('its directories go round in a circle')
+      if (seen.has(found.inode.nid) || depth > MAX_DEPTH) throw malformed('its directories form a circle')
       seen.add(found.inode.nid)
       const names = [...(await readDirectory(this.#file, found.inode))].sort(([a], [b]) => (a < b ? 1 : -1))
       for (const [name, nid] of names) {

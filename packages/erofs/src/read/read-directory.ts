@@ -40,7 +40,7 @@ function decodeBlock(block: Buffer, names: Map<string, number>): void {
     const end = index + 1 < count ? block.readUInt16LE(at + DIRENT_SIZE + 8) : endOfLast(block, start)
     if (start > end || end > block.length) throw malformed('a directory has a name past its block')
     const name = block.toString('latin1', start, end)
-    if (name === '' || /[/\0]/.test(name)) throw malformed('a directory has a name that is none')
+    if (name === '' || /[/\0]/.test(name)) throw malformed('a directory has an invalid name')
     names.set(name, block.readUInt32LE(at))
   }
 }

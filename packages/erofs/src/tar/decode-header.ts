@@ -64,7 +64,7 @@ export function decodeNumber(field: Buffer, path: Uint8Array): number {
   const first = field[0] ?? 0
   const value = first & 0x80 ? decodeBase256(field) : decodeOctal(field)
   if (value === null || !Number.isSafeInteger(value)) {
-    throw new ErofsInputError('tar_malformed', path, 'a header has a number that is none')
+    throw new ErofsInputError('tar_malformed', path, 'a header has an invalid number')
   }
   return value
 }

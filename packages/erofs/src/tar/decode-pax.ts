@@ -29,7 +29,7 @@ export function decodePax(bytes: Buffer): PaxRecord[] {
     if (bytes[at] === 0 && bytes.subarray(at).every((byte) => byte === 0)) break
     const record = decodeRecord(bytes, at)
     if (record === null) {
-      throw new ErofsInputError('tar_malformed', '', 'an extended header has a record that is none')
+      throw new ErofsInputError('tar_malformed', '', 'an extended header has an invalid record')
     }
     records.push(record)
     at = record.end

@@ -30,7 +30,7 @@ export function* decodeKeptNames(list: Buffer): Generator<KeptNames> {
       continue
     }
     if (directory === null) throw malformed('a list of names begins without a directory')
-    if (text.length === 0 || text.includes(SLASH)) throw malformed('a list of names has a name that is none')
+    if (text.length === 0 || text.includes(SLASH)) throw malformed('a list of names has an invalid name')
     names.push(text)
     isNamed = true
     if (names.length < MAX_GROUP) continue

@@ -115,7 +115,7 @@ async function readExtension(
 
 async function readExtendedHeader(header: TarHeader, reader: ByteReader): Promise<Buffer> {
   if (header.size < 0 || header.size > MAX_EXTENDED_HEADER) {
-    const detail = `an extended header has ${header.size} bytes, ${MAX_EXTENDED_HEADER} may be`
+    const detail = `an extended header has ${header.size} bytes, and at most ${MAX_EXTENDED_HEADER} are allowed`
     throw new ErofsInputError('tar_malformed', header.path, detail)
   }
   const bytes = header.size === 0 ? Buffer.alloc(0) : await reader.exactly(header.size)
@@ -155,7 +155,7 @@ function openMarked(member: Member): Opened<ExportEntry> | null {
     const bytes = decodeDecimal(Buffer.from(size, 'latin1'), 'HOLT.size')
     return { entry: { ...attributes, type: 'unchanged', size: bytes }, body: null }
   }
-  throw new ErofsInputError('tar_malformed', path, 'an entry has marks that make no sense')
+  throw new ErofsInputError('tar_malformed', path, 'an entry has invalid marks')
 }
 
 /** Returns the entry of a member, and the bytes that belong to it. */

@@ -123,7 +123,7 @@ async function readSegmentsInContent(body: MemberBody, path: Buffer): Promise<Se
     for (let at = 0; at < block.length && numbers.length < wanted; at += 1) {
       const byte = block[at] ?? 0
       if (byte !== NEWLINE) line += String.fromCharCode(byte)
-      if (line.length > 16) throw malformed(path, 'a sparse map has a number that is none')
+      if (line.length > 16) throw malformed(path, 'a sparse map has an invalid number')
       if (byte !== NEWLINE) continue
       const number = decodeDecimal(Buffer.from(line, 'latin1'), 'GNU.sparse.map')
       line = ''

@@ -23,7 +23,7 @@ const MAX_MINOR = 0xf_ffff
 /** Returns the number, or throws if the inode cannot store it exactly. */
 export function checkWhole(entry: Entry, field: string, value: number, max: number, min = 0): number {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return value
-  throw new ErofsInputError('number_out_of_range', entry.path, `${field} is ${value}, ${min} to ${max} may be`)
+  throw new ErofsInputError('number_out_of_range', entry.path, `${field} is ${value}, and must be ${min} to ${max}`)
 }
 
 /** Checks the attributes of an entry, once. Later code trusts them. */

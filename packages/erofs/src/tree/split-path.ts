@@ -21,7 +21,11 @@ export function splitPath(path: Uint8Array | string): string[] {
   const bytes = toBytes(path)
   if (bytes.length === 0) throw new ErofsInputError('path_invalid', '', 'the path is empty')
   if (bytes.length > MAX_PATH_BYTES) {
-    throw new ErofsInputError('path_too_long', bytes, `the path has ${bytes.length} bytes, ${MAX_PATH_BYTES} may be`)
+    throw new ErofsInputError(
+      'path_too_long',
+      bytes,
+      `the path has ${bytes.length} bytes, and at most ${MAX_PATH_BYTES} are allowed`,
+    )
   }
   if (bytes.includes(0)) throw new ErofsInputError('path_invalid', bytes, 'the path contains a NUL byte')
   const names: string[] = []
@@ -29,7 +33,11 @@ export function splitPath(path: Uint8Array | string): string[] {
     const slash = bytes.indexOf(SLASH, start)
     const end = slash === -1 ? bytes.length : slash
     if (end - start > MAX_NAME_BYTES) {
-      throw new ErofsInputError('name_too_long', bytes, `a name has ${end - start} bytes, ${MAX_NAME_BYTES} may be`)
+      throw new ErofsInputError(
+        'name_too_long',
+        bytes,
+        `a name has ${end - start} bytes, and at most ${MAX_NAME_BYTES} are allowed`,
+      )
     }
     // A new string: a slice would keep the whole path in memory.
     const name = bytes.toString('latin1', start, end)

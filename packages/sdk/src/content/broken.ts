@@ -29,7 +29,7 @@ export class Broken {
     if (this.#breaks === 0) this.#sinceMs = nowMs
     this.#breaks += 1
     if (!isInterruption(failure) || nowMs - this.#sinceMs > this.#resumeTimeoutMs)
-      throw asConnectionError(failure, 'The transfer broke off')
+      throw asConnectionError(failure, 'The transfer was interrupted')
     await sleep(backoffMs(this.#breaks), this.#signal)
   }
 }

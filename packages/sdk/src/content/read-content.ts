@@ -61,15 +61,19 @@ function isFinal(error: unknown): boolean {
 }
 
 function notResumable(cause: unknown): Error {
-  return new HoltError('unavailable', 'The transfer broke off, and the file cannot be read from its middle on.', {
-    cause,
-  })
+  return new HoltError(
+    'unavailable',
+    'The transfer was interrupted, and the file cannot be read again from its middle.',
+    {
+      cause,
+    },
+  )
 }
 
 function sameFile(path: string, response: Response): Response {
   if (response.status === 206) return response
   void response.body?.cancel()
-  throw new HoltError('conflict', `${path} was changed while it was read`)
+  throw new HoltError('conflict', `${path} changed while it was read`)
 }
 
 function open(

@@ -120,7 +120,7 @@ function digestHeader(sha256: string): Record<string, string> {
 }
 
 function fileOf(answer: FileInfo | Upload): FileInfo {
-  if ('upload_id' in answer) throw new HoltError('internal', 'The service took a file for a part of one')
+  if ('upload_id' in answer) throw new HoltError('internal', 'The service treated the part as a whole file')
   return answer
 }
 

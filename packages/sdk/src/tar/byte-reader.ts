@@ -20,7 +20,7 @@ export class ByteReader {
   async *stream(bytes: number): AsyncGenerator<Buffer, void, undefined> {
     for (let left = bytes; left > 0; ) {
       if (this.#left.length === 0 && !(await this.#more()))
-        throw new HoltError('invalid_archive', 'The archive ends before its end')
+        throw new HoltError('invalid_archive', 'The archive ends too early')
       const part = this.#left.subarray(0, left)
       this.#left = this.#left.subarray(part.length)
       left -= part.length

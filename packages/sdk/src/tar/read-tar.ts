@@ -71,7 +71,7 @@ export async function* readTar(
       yield member
       await rest()
     }
-    if (!(await reader.drain(maxTrailerBytes))) throw broken('too much follows its end')
+    if (!(await reader.drain(maxTrailerBytes))) throw broken('too many bytes follow its end')
   } finally {
     await reader.close()
   }
@@ -83,7 +83,7 @@ function memberOf(
   reader: ByteReader,
 ): { member: TarMember; rest: () => Promise<void> } {
   const type = types[String.fromCharCode(header[156] ?? 0)]
-  if (type === undefined) throw broken('an entry is of a kind that is not known')
+  if (type === undefined) throw broken('an entry has an unknown kind')
   // The size is checked in every header, because other readers end an archive at an invalid size.
   const stated = sizeOf(header, records)
   const sizeBytes = type === 'file' ? stated : 0
@@ -119,14 +119,15 @@ function memberOf(
 function sizeOf(header: Buffer, records: ReadonlyMap<string, Buffer>): number {
   const record = records.get('size')?.toString('latin1')
   if (record === undefined) return octal(header, 124, 12)
-  if (!/^\d{1,16}$/.test(record) || !Number.isSafeInteger(Number(record))) throw broken('an entry has no possible size')
+  if (!/^\d{1,16}$/.test(record) || !Number.isSafeInteger(Number(record)))
+    throw broken('an entry has an impossible size')
   return Number(record)
 }
 
 function timeOf(header: Buffer, records: ReadonlyMap<string, Buffer>): number {
   const record = records.get('mtime')?.toString('latin1')
   if (record === undefined) return octal(header, 136, 12)
-  if (!/^-?\d{1,12}(?:\.\d{0,9})?$/.test(record)) throw broken('an entry has no possible time')
+  if (!/^-?\d{1,12}(?:\.\d{0,9})?$/.test(record)) throw broken('an entry has an impossible time')
   return Number(record)
 }
 

@@ -102,7 +102,7 @@ async function entryIfThere(
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { type: 'gone' }
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     throw new HoltError('path_permission_denied', `${join(root, path)} cannot be read`, {
-      hint: 'Leave it out in .dockerignore, or let this user read it.',
+      hint: 'Exclude it in .dockerignore, or let this user read it.',
     })
   }
 }

@@ -28,7 +28,7 @@ export async function readDockerfile(textOrPath: string, context: string | undef
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw new HoltError('path_not_found', `There is no Dockerfile ${textOrPath}`, {
-      hint: 'Name one, or give its text: a text has several lines, or begins with FROM.',
+      hint: 'Give the path of a Dockerfile, or its text. A text has several lines, or begins with FROM.',
     })
   }
 }

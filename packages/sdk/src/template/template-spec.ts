@@ -37,7 +37,7 @@ export async function requestOf(
   if (name === undefined) throw incomplete('has no name', 'Template("my-app"), or .name("my-app").')
   if (source === null)
     throw incomplete(
-      'begins with nothing',
+      'has no base',
       'Begin with .fromImage(...), .fromTemplate(...), .fromSnapshot(...) or .fromDockerfile(...).',
     )
   if (source.type === 'dockerfile') {

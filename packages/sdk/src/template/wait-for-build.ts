@@ -58,7 +58,7 @@ export async function waitForBuild(job: {
     options.signal?.throwIfAborted()
     if (limit?.aborted !== true) throw error
     throw new HoltError('timeout', `The build ${buildId} has not ended after ${options.timeoutSecs} s`, {
-      hint: 'It goes on: wait for it again, or cancel it.',
+      hint: 'The build continues. Wait for it again, or cancel it.',
       details: { build_id: buildId },
     })
   } finally {

@@ -102,7 +102,7 @@ async function whyNot(transport: Transport, { params, query }: AttachTarget, sig
   }
   return new HoltConnectionError(
     'lost',
-    `${transport.options.url} answers, but a WebSocket to it does not open: is there a proxy between?`,
+    `${transport.options.url} answers, but a WebSocket to it does not open. Check for a proxy in between`,
   )
 }
 

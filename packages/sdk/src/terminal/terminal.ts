@@ -273,7 +273,9 @@ export class Terminal implements AsyncDisposable {
       this.#end({ error: code === attachCloseCodes.unauthenticated ? revoked : lost })
       return
     }
-    this.#input.break(new HoltConnectionError('lost', 'The connection broke: whether this was typed is not known'))
+    this.#input.break(
+      new HoltConnectionError('lost', 'The connection broke. It is unknown whether this input was typed'),
+    )
     this.#options.onEvent?.({ type: 'broken' })
     this.#resume(lost).catch((error: unknown) => this.#end({ error }))
   }
@@ -340,7 +342,11 @@ interface TerminalParams {
 }
 
 function onlyWatches(): HoltError {
-  return new HoltError('conflict', 'This attachment only watches: somebody else writes, or it did not ask to.', {
-    hint: 'Take over: terminal.takeOver(), or attach with takeover.',
-  })
+  return new HoltError(
+    'conflict',
+    'This attachment only watches: another one writes, or this one did not request to write.',
+    {
+      hint: 'Take over: terminal.takeOver(), or attach with takeover.',
+    },
+  )
 }

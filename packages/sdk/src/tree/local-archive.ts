@@ -81,7 +81,7 @@ async function openRegular(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   if ((await file.stat()).isFile()) return file
   await file.close()
-  throw new HoltError('conflict', `${path} is no file any more`)
+  throw new HoltError('conflict', `${path} is no longer a file`)
 }
 
 /** Joins small parts into larger chunks, so that there are fewer writes. */

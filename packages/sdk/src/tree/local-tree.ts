@@ -38,7 +38,7 @@ export interface LocalTree {
 const unsendable = {
   kind: 'it is a socket, a device or a FIFO',
   name: 'its name is not UTF-8',
-  target: 'what it links to is not UTF-8',
+  target: 'its link target is not UTF-8',
 } as const
 
 /**

@@ -39,8 +39,8 @@ export function planSync(local: readonly LocalEntry[], remote: RemoteTree, rules
     if (other !== undefined && isUnchanged(entry, other, rules)) continue
     if (other !== undefined && (other.type === 'directory') !== (entry.type === 'directory')) {
       if (other.type === 'directory' && !rules.deletes)
-        throw new HoltError('is_directory', `${entry.path} is a directory in the runtime and none here`, {
-          hint: 'Let it be removed (delete), or move it away.',
+        throw new HoltError('is_directory', `${entry.path} is a directory in the runtime and not here`, {
+          hint: 'Set delete to remove it, or move it away.',
         })
       makeRoom.push(entry.path)
     }

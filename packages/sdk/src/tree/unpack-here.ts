@@ -75,7 +75,7 @@ class Unpacking {
     if (member.type === 'directory') await this.#directory(made)
     else if (member.type === 'file') await this.#file(member, made)
     else if (member.type === 'other') this.skipped.push({ path, reason: 'it is neither a file nor a link' })
-    else if (member.target === null) this.skipped.push({ path, reason: 'what it links to is not UTF-8' })
+    else if (member.target === null) this.skipped.push({ path, reason: 'its link target is not UTF-8' })
     else this.#links.push({ ...made, target: member.target, isHard: member.type === 'hardlink' })
   }
 
@@ -127,7 +127,7 @@ class Unpacking {
   async #hardLink({ path, target }: { path: string; target: string }): Promise<void> {
     const from = relativePath(target)
     if (this.#made.get(from) !== 'file')
-      throw new HoltError('invalid_archive', 'The archive has a hard link to what is no file in it')
+      throw new HoltError('invalid_archive', 'The archive has a hard link whose target is not a file in it')
     this.#claim(path, 'file')
     await link(join(this.#staging, from), join(this.#staging, path))
     this.#progress.add(1, 0)
@@ -150,7 +150,7 @@ class Unpacking {
     if (this.#made.has(path)) throw twice(path)
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')))
     if (this.#made.get(parent) !== 'directory')
-      throw new HoltError('invalid_archive', 'The archive has an entry in what is no directory in it')
+      throw new HoltError('invalid_archive', 'The archive has an entry below something that is not a directory')
     this.#made.set(path, type)
   }
 }
@@ -165,7 +165,7 @@ function relativePath(name: string): string {
 }
 
 function outside(): HoltError {
-  return new HoltError('invalid_path', 'The runtime named a path outside the directory that was asked for')
+  return new HoltError('invalid_path', 'The runtime named a path outside the requested directory')
 }
 
 function twice(path: string): HoltError {

@@ -190,7 +190,7 @@ test.each([
 
 test.each([
   [Template().fromImage('x'), 'has no name'],
-  [Template('x'), 'begins with nothing'],
+  [Template('x'), 'has no base'],
   [Template('x').fromDockerfile('/nowhere/Dockerfile'), 'There is no Dockerfile /nowhere/Dockerfile'],
 ])('what is not complete says so before anything is sent', async (template, told) => {
   await expect(template.build({ holt })).rejects.toMatchObject({

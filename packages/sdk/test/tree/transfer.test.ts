@@ -147,7 +147,7 @@ describe('what cannot be sent', () => {
   const wanted = [
     { path: 'dir\\xfe', reason: 'its name is not UTF-8' },
     { path: 'ear', reason: kind },
-    { path: 'link', reason: 'what it links to is not UTF-8' },
+    { path: 'link', reason: 'its link target is not UTF-8' },
     { path: 'odd\\xff', reason: 'its name is not UTF-8' },
     { path: 'pipe', reason: kind },
     { path: 'sub/pipe', reason: kind },

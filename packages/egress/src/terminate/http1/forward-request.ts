@@ -152,8 +152,7 @@ export async function passAnswer(
   }: { request: IncomingMessage; response: ServerResponse; redactions: readonly Redaction[] },
 ): Promise<void> {
   const plain = plainAnswer(endToEnd(fieldsOf(answer.rawHeaders)), redactions)
-  if (plain === null)
-    throw new UpstreamFailure('The answer is encoded in a way that cannot be read, though none was asked for.')
+  if (plain === null) throw new UpstreamFailure('The answer has a content encoding that was not requested.')
   response.sendDate = false
   const bodiless = request.method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304
   const hasTrailers = !bodiless && valuesOf(plain.fields, 'content-length').length === 0
@@ -198,7 +197,7 @@ export function fail(response: ServerResponse, error: unknown): void {
     response.destroy()
     return
   }
-  const message = error instanceof UpstreamFailure ? error.message : 'The upstream broke the connection.'
+  const message = error instanceof UpstreamFailure ? error.message : 'The upstream closed the connection early.'
   response.statusMessage = ''
   refuse(response, { status: 502, reason: 'upstream_failed', message })
 }

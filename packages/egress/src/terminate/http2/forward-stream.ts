@@ -46,7 +46,7 @@ export async function forwardStream(served: Http2Connection, incoming: Incoming)
     mirrorReset(stream, outgoing, answered)
     stream.once('close', () => (isWhole(stream) ? served.linger(outgoing) : reset(outgoing)))
   } catch (error) {
-    const message = error instanceof UpstreamFailure ? error.message : 'The upstream takes no request.'
+    const message = error instanceof UpstreamFailure ? error.message : 'The upstream accepts no request.'
     refuse(stream, { status: 502, reason: 'upstream_failed', message })
   }
 }
@@ -116,7 +116,7 @@ function passAnswer(
     const plain = plainAnswer(ofHeaders(headers), redactions)
     if (plain === null) {
       reset(outgoing)
-      const message = 'The answer is encoded in a way that cannot be read, though none was asked for.'
+      const message = 'The answer has a content encoding that was not requested.'
       return refuse(stream, { status: 502, reason: 'upstream_failed', message })
     }
     const status = Number(headers[':status'])
@@ -149,7 +149,7 @@ function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, ans
   outgoing.once('close', () => {
     if (isOver(stream)) return
     if (!stream.headersSent) {
-      refuse(stream, { status: 502, reason: 'upstream_failed', message: 'The upstream broke the connection.' })
+      refuse(stream, { status: 502, reason: 'upstream_failed', message: 'The upstream closed the connection early.' })
     } else if (outgoing.rstCode !== constants.NGHTTP2_NO_ERROR) {
       reset(stream)
     } else void answered.then(() => stopUpload(stream))

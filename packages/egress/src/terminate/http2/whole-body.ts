@@ -49,5 +49,5 @@ export function wholeBody(stream: Http2Stream): Readable {
  * would look complete.
  */
 export function reset(stream: Http2Stream): void {
-  if (!stream.destroyed) stream.destroy(new Error('the other side broke off'))
+  if (!stream.destroyed) stream.destroy(new Error('the other side closed the stream early'))
 }
