@@ -13,11 +13,15 @@ import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
 import { recordResult } from './support/record-result.ts'
 import { startAndFail } from './support/start-and-fail.ts'
 
-// What the daemon does over a state directory that is damaged, not its own, or cannot be written to: it says what is wrong, changes nothing, and runtimes go on meanwhile.
+// The state directory is damaged, belongs to another installation, or cannot be written. The daemon
+// names the fault and changes nothing. Runtimes continue meanwhile.
 
 const isolation = service.unavailable.gvisor === null ? 'gvisor' : 'container'
 
-/** Has no daemon run while something is done, and the next one afterwards. The runtime is the same one then. */
+/**
+ * Does the work while no daemon runs, then starts the next daemon. Expects the same runtime
+ * afterwards.
+ */
 async function withoutDaemon(work: () => Promise<void>): Promise<void> {
   await using runtime = await createRuntime({ isolation })
   await runtime.sh('echo kept > /srv/kept')
@@ -122,7 +126,8 @@ it('a record and a manifest that are damaged stop nothing else', async () => {
   await restart()
   expect((await whole.run('echo here')).stdout).toBe('here\n')
   expect((await broken.refresh()).state).toBe('failed')
-  // What cannot be read is kept: a newer Holt may have written it. With its record it is found again, and goes.
+  // An unreadable runtime is kept, because a newer Holt may have written it. With its record
+  // restored, the daemon finds and removes it.
   await crash()
   writeFileSync(record, text)
   rmSync(join(stateDir, 'checkpoints', 'cpdamaged'), { recursive: true })

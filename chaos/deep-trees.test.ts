@@ -13,10 +13,13 @@ const depth = short(3_000, 100_000)
 /** Any operation on it has an end before this. */
 const endMs = short(100_000, 900_000)
 
-/** Whoever reads an archive has seen enough by then: the names of a tree 100,000 deep have 10 GB together, each as long as its path. */
+/**
+ * The bytes of an archive after which a reader stops. The names of a tree 100,000 deep have 10 GB
+ * together, since each is as long as its path.
+ */
 const enoughBytes = 2 ** 30
 
-// A path of so many names is longer than any may be: each directory is made from within the one before.
+// A path of so many names exceeds the limit, so each directory is made from within its parent.
 const makeDeep = `
 import os, sys
 os.makedirs('/srv/deep', exist_ok=True)
@@ -44,7 +47,7 @@ const operations = {
     runtime.call('POST', '/files/remove', { json: { path: '/srv/deep', recursive: true }, timeoutMs: endMs }),
 } as const
 
-/** Reads an archive to its end, or hangs up when it has read enough of it; nothing of it is kept. */
+/** Reads an archive to its end, or disconnects after `enoughBytes`. Keeps none of its bytes. */
 async function archive(runtime: TestRuntime): Promise<Answer> {
   const query = { path: '/srv/deep' }
   const path = `${runtime.path}/files/archive`
@@ -69,7 +72,7 @@ describeClasses(`a tree that is ${depth} deep`, (isolation) => {
     await runtime.python(makeDeep, [String(depth)], { timeout_secs: endMs / 1000 })
   }, endMs + 60_000)
 
-  // What cannot be done is refused, and nothing is left half done; the runtime goes on in either case.
+  // An impossible operation is refused and leaves nothing half done. The runtime continues.
   it.each(Object.entries(operations))(
     '%s or refused, and nobody waits for it',
     async (what, operate) => {

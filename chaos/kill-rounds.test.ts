@@ -68,7 +68,7 @@ it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
         const stop = new AbortController()
         const working = clients.map((client) => client.work(stop.signal))
         await sleep(chance.below(lifeMs))
-        // A short life may end before any answer. Two rounds wait for what the test has to have met.
+        // A short life may end before any answer. Two rounds wait for events that the test needs.
         if (round === 0) await until('a create is met by a pool', hasPoolHit, roundMs)
         if (round === rounds - 1) await until('clients got answers', async () => ledger.acknowledged > rounds, roundMs)
         pooled += await sumOf('holt_pool_hits_total')

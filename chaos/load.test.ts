@@ -19,11 +19,12 @@ const [clients, workMs] = [short(10, 100), short(20_000, 600_000)]
 /** Before the figures count: the heap and the caches grow to what the work takes, once. */
 const warmUpMs = short(5_000, 60_000)
 
-/** What the last runtimes take after the time is over, when every client waits for its own. */
+/** The time limit for the last runtimes after the load has ended. Each client waits for its own. */
 const endMs = 600_000
 
-/** How often the daemon is looked at, and by how much its memory may differ between two quarters of the run. */
+/** The pause between readings of the daemon. */
 const sampleMs = 1_000
+/** The most by which the daemon's memory may differ between two quarters of the run. */
 const flatMiB = 48
 
 interface LoadOutcome {

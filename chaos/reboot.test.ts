@@ -81,7 +81,10 @@ it('after a reboot runtimes that ran have failed with it, what is paused or put 
   })
 })
 
-/** Has the service promise a policy, a key that opens it and one that does not; `check` expects all of that, and removes it. */
+/**
+ * Creates a policy, a valid key and a revoked key. `check` expects all of them after the reboot,
+ * and removes them.
+ */
 async function promise(): Promise<{ check(): Promise<void> }> {
   const [policies, keys] = ['/v1/agents/network-policy', '/v1/agents/key']
   const policy = success(

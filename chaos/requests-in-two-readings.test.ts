@@ -13,7 +13,7 @@ const exchangeMs = 20_000
 const port = 8101
 const hidden = 'GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
-/** Requests that two readers could divide in two ways: after each of them a hidden one follows, or seems to. */
+/** Requests that two parsers could divide differently: each seems to contain a hidden request. */
 const shapes: readonly (readonly [what: string, fields: readonly string[], body: string])[] = [
   [
     'a length, then chunks',

@@ -29,10 +29,13 @@ function inPage(text: string): readonly Broken[] {
   return [...wide, ...proseOf(lines).flatMap(inProse)].toSorted((a, b) => a.line - b.line)
 }
 
+/** Matches a line of a comment, and not the name of a generator method (`*#names`). */
+const isComment = /^\s*(?:\/\/|\/\*|\*(?![#\w]))/
+
 function inSource(text: string): readonly Broken[] {
   const lines = text.split('\n')
   const wide = lines.flatMap((line, at) =>
-    /^\s*(?:\/\/|\/?\*)/.test(line) && columns(line) > maxColumns && !/https?:/.test(line)
+    isComment.test(line) && columns(line) > maxColumns && !/https?:/.test(line)
       ? [{ line: at + 1, rule: tooWide(line) }]
       : [],
   )
@@ -55,7 +58,7 @@ function inProse({ line, text }: Block): readonly Broken[] {
 /** Returns the page with empty lines in place of code blocks, measurements and HTML comments. */
 function withoutCode(page: string): string {
   return page.replace(
-    /<!-- (bench(?:-summary)?):begin -->[\s\S]*?<!-- \1:end -->|^ *```[\s\S]*?^ *```$|<!--[\s\S]*?-->/gm,
+    /<!-- (bench\S*):begin -->[\s\S]*?<!-- \1:end -->|^ *```[\s\S]*?^ *```$|<!--[\s\S]*?-->/gm,
     (code) => code.replace(/[^\n]/g, ''),
   )
 }

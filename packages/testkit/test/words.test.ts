@@ -15,6 +15,7 @@ test.each([
   ['a row of a table', `| ${'x'.repeat(101)} |`, []],
   ['a block of code', `\`\`\`\n${'x'.repeat(101)}\n\`\`\``, []],
   ['a measured table', `<!-- bench:begin -->\n${'x'.repeat(101)}\n<!-- bench:end -->`, []],
+  ['a summary', `<!-- bench-summary:begin -->\n${'x'.repeat(101)}\n<!-- bench-summary:end -->`, []],
   ['a clause as a subject', 'Runs. What nobody needs goes.', ['1 "What nobody needs goes." opens a sentence']],
   ['a question', 'What is a runtime?', []],
   ['a list', '* One.\n* Whoever asks waits.', ['2 "Whoever asks waits." opens a sentence']],
@@ -25,6 +26,7 @@ test.each([
 test.each([
   ['a wide comment', `/** ${'x'.repeat(101)} */`, ['1 108 columns, and at most 100 are allowed']],
   ['wide code', `const x = '${'x'.repeat(101)}'`, []],
+  ['a generator method', `  *#names(): Generator<${'x'.repeat(101)}> {`, []],
   ['a docstring without a subject', '/** Whether it runs. */', ['1 "Whether it runs." opens a comment']],
   ['a docstring of lines', '/**\n * What runs.\n */', ['1 "What runs." opens a comment']],
   ['a docstring with a subject', '/** Returns what runs. */', []],
