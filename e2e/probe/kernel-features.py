@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import platform
+import select
 import socket
 import subprocess
 
@@ -53,6 +54,19 @@ def long_argument():
     return "accepted"
 
 
+# GNU screen waits for output before its child has opened the terminal.
+def unopened_terminal():
+    master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    libc.unlockpt(master)
+    libc.ptsname.restype = ctypes.c_char_p
+    waiting = select.poll()
+    waiting.register(master, select.POLLIN)
+    if waiting.poll(0) != []:
+        return "hung up before it was opened"
+    os.close(os.open(libc.ptsname(master), os.O_RDWR | os.O_NOCTTY))
+    return None if waiting.poll(0) == [(master, select.POLLHUP)] else "not hung up after it was closed"
+
+
 def here(path):
     return lambda: None if os.path.exists(path) else "not there"
 
@@ -66,6 +80,23 @@ if libc.mount(source.encode(), target.encode(), kind.encode() or None, int(flags
     sys.exit(os.strerror(ctypes.get_errno()))
 """
 MS_BIND, MS_REC, MS_SLAVE = 1 << 12, 1 << 14, 1 << 19
+
+
+# bubblewrap gives the loopback device of a new network namespace its address (rtnetlink(7)).
+LOOPBACK = """
+import os, socket, struct, sys
+RTM_NEWADDR, NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE = 20, 1, 4, 0x200, 0x400
+IFA_ADDRESS, IFA_LOCAL, IFA_F_PERMANENT, RT_SCOPE_HOST = 1, 2, 0x80, 254
+with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as link:
+    body = struct.pack("BBBBI", socket.AF_INET, 8, IFA_F_PERMANENT, RT_SCOPE_HOST, socket.if_nametoindex("lo"))
+    for attribute in (IFA_LOCAL, IFA_ADDRESS):
+        body += struct.pack("HH4s", 8, attribute, socket.inet_aton("127.0.0.1"))
+    flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_EXCL | NLM_F_CREATE
+    link.send(struct.pack("IHHII", 16 + len(body), RTM_NEWADDR, flags, 1, 0) + body)
+    failure = -struct.unpack("i", link.recv(1000)[16:20])[0]
+    if failure != 0:
+        sys.exit(os.strerror(failure))
+"""
 
 
 def nested(*flags, then=("true",)):
@@ -91,9 +122,12 @@ checks = {
     "inotify sysctls": here("/proc/sys/fs/inotify/max_user_watches"),
     "E2BIG of a long argument": long_argument,
     "blocks of a sparse file": sparse,
+    "terminal that nobody has opened": unopened_terminal,
+    "/proc/self/ns/cgroup": here("/proc/self/ns/cgroup"),
     "user namespace": nested(),
     "mount namespace": nested("--mount"),
     "network namespace": nested("--net"),
+    "loopback address in a namespace": nested("--net", then=("python3", "-c", LOOPBACK)),
     "process namespace": nested("--pid", "--fork"),
     "tmpfs in a namespace": mount("none", "/mnt", "tmpfs"),
     "bind mount in a namespace": mount("/tmp", "/mnt", flags=MS_BIND),
