@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Installs and uninstalls a release in new systems of Debian 12, Debian 13 and Ubuntu 24.04:
-# test-release.sh RELEASE_DIR [SUITE...]. RELEASE_DIR is the output of `npm run release`. Needs root, mmdebstrap
-# and the mirrors of the distributions. A mirror that cannot be reached is named, and skips its system.
+# Installs and uninstalls a release in new systems of Debian 12, Debian 13 and Ubuntu 24.04, runs a
+# service from its container image, and uses its npm packages:
+# test-release.sh RELEASE_DIR [bookworm|trixie|noble|image|npm...], by default all of them.
+# RELEASE_DIR is the output of `npm run release`. Needs root, mmdebstrap and the mirrors of the
+# distributions. A mirror that cannot be reached is named, and skips its part. HOLT_DEBIAN_MIRROR and
+# HOLT_UBUNTU_MIRROR are other mirrors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,13 +13,16 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/private-apt.sh
 . scripts/lib/private-apt.sh
 
-release=$(cd "${1:?usage: test-release.sh RELEASE_DIR [SUITE...]}" && pwd)
+# shellcheck source=scripts/lib/test-image.sh
+. scripts/lib/test-image.sh
+
+release=$(cd "${1:?usage: test-release.sh RELEASE_DIR [bookworm|trixie|noble|image|npm...]}" && pwd)
 shift
-[ $# -gt 0 ] || set -- bookworm trixie noble
+[ $# -gt 0 ] || set -- bookworm trixie noble image npm
 version=$(node -p 'require("./package.json").version')
 work=$(mktemp -d)
 passed=0 failed=0 skipped=0
-trap 'rm -rf --one-file-system "$work"' EXIT
+trap 'clean_image; rm -rf --one-file-system "$work"' EXIT
 
 # apt keeps packages that came with another one if a third one recommends or suggests them.
 readonly autoremove=(--autoremove -o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false)
@@ -25,12 +31,27 @@ readonly autoremove=(--autoremove -o APT::AutoRemove::RecommendsImportant=false 
 make_system() {
 	local sources=()
 	case $1 in
-	noble) sources=("${HOLT_UBUNTU_MIRROR:-}") ;;
+	noble) sources=("$(ubuntu_source "$1" 2>"$work/$1.log")") || return ;;
 	*) sources=("$(debian_source "$1")") ;;
 	esac
 	[ -n "${sources[0]}" ] || sources=()
-	timeout 600 mmdebstrap --quiet --mode=root --variant=minbase --components=main,universe \
-		--include=systemd-sysv "$1" "$work/$1" "${sources[@]}" >"$work/$1.log" 2>&1
+	timeout 600 mmdebstrap --quiet --mode=root --variant=minbase --include=systemd-sysv \
+		"$1" "$work/$1" "${sources[@]}" >"$work/$1.log" 2>&1 || return
+	# The new system has the keys of its distribution in their usual place.
+	sed -i 's/ \[signed-by=[^]]*\]//' "$work/$1/etc/apt/sources.list"
+}
+
+# The sources line for a suite of Ubuntu: ubuntu_source SUITE. Debian 13 has Ubuntu's keys, for a
+# host that lacks them.
+ubuntu_source() {
+	local keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg mirror=http://archive.ubuntu.com/ubuntu
+	[ "$(dpkg --print-architecture)" = amd64 ] || mirror=http://ports.ubuntu.com/ubuntu-ports
+	if [ ! -e "$keys" ]; then
+		private_download "$work/keys" "$(debian_source trixie)" ubuntu-keyring || return
+		dpkg-deb --extract "$work"/keys/ubuntu-keyring_*.deb "$work/keys/root"
+		keys=$work/keys/root$keys
+	fi
+	echo "deb [signed-by=$keys] ${HOLT_UBUNTU_MIRROR:-$mirror} $1 main universe"
 }
 
 # Runs a command in a system, with mounts that end with it: inside SUITE COMMAND...
@@ -64,6 +85,12 @@ step() {
 		say "FAILED  $name"
 		tail -n 15 "$work/step.log"
 	fi
+}
+
+# A part that cannot run here: skip REASON
+skip() {
+	skipped=$((skipped + 1))
+	say "SKIPPED $1"
 }
 
 # Tests what leaves no file behind: leaves_nothing SUITE
@@ -135,22 +162,32 @@ expect_version() { [ "$(inside "$@")" = "$version" ]; }
 # shellcheck disable=SC2016 # the inner shell's variables
 documentation_is_there() { inside "$1" sh -c 'test -s "$(holt --help | sed -n "s/^Documentation: //p")"'; }
 
-for suite in "$@"; do
-	say "== $suite"
-	if make_system "$suite"; then
-		try_system "$suite"
+# One system of a distribution: test_suite SUITE
+test_suite() {
+	if make_system "$1"; then
+		try_system "$1"
 	else
-		skipped=$((skipped + 1))
-		say "SKIPPED $suite cannot be made: $(grep -E '^E:' "$work/$suite.log" | head -n 1 || tail -n 1 "$work/$suite.log")"
+		skip "$1 cannot be made: $(grep -E '^E:' "$work/$1.log" | head -n 1 || tail -n 1 "$work/$1.log")"
 	fi
-	rm -rf --one-file-system "${work:?}/$suite"
+	rm -rf --one-file-system "${work:?}/$1"
+}
+
+test_npm() {
+	if timeout 60 npm view zod version >/dev/null 2>&1; then
+		step 'npm: a new project installs the packages and compiles' outside_project
+	else
+		skip 'the npm registry cannot be reached'
+	fi
+}
+
+for part in "$@"; do
+	say "== $part"
+	case $part in
+	bookworm | trixie | noble) test_suite "$part" ;;
+	image) test_image ;;
+	npm) test_npm ;;
+	*) say "error: $part is no part" && exit 2 ;;
+	esac
 done
-say '== npm packages'
-if timeout 60 npm view zod version >/dev/null 2>&1; then
-	step 'a new project installs the npm packages and compiles' outside_project
-else
-	skipped=$((skipped + 1))
-	say 'SKIPPED the npm registry cannot be reached'
-fi
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]

@@ -34,8 +34,10 @@ export async function makeImage(
       )
     const container = (await buildah('from', 'scratch')).trim()
     await buildah('add', '--quiet', container, tree, '/')
+    const first = join(root, 'deploy/image/holt-service')
+    await buildah('copy', '--quiet', '--chmod', '0755', container, first, '/usr/local/sbin/holt-service')
     const settings = ['--env', 'HOLT_STATE_DIR=/var/lib/holt', '--volume', '/var/lib/holt', '--port', '4658']
-    const program = ['--entrypoint', '["/usr/bin/holtd"]', '--cmd', 'serve', '--stop-signal', 'SIGTERM']
+    const program = ['--entrypoint', '["/usr/local/sbin/holt-service"]', '--cmd', 'serve', '--stop-signal', 'SIGTERM']
     await buildah('config', ...settings, ...program, container)
     const target = `oci-archive:${join(outDir, name)}:holt:${version}`
     await buildah('commit', '--quiet', '--timestamp', String(epochSecs), '--format=oci', container, target)
