@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from ._async.files import AsyncFiles
     from ._async.fork import AsyncFork
     from ._async.items import AsyncItems
+    from ._async.network import AsyncNetwork
     from ._async.pages import AsyncPaginated
+    from ._async.ports import AsyncPorts
     from ._async.runtime import AsyncRuntime
     from ._async.runtimes import AsyncRuntimes
+    from ._async.session import AsyncShellSession
+    from ._async.tcp import AsyncPortConnection
+    from ._async.terminal import AsyncOutputChunk, AsyncTerminal
     from ._models.command import CommandResult, TerminalSize
     from ._models.network import PolicyBody, PolicyRule
     from ._output import output_bytes
@@ -33,9 +38,15 @@ if TYPE_CHECKING:
     from ._sync.files import Files
     from ._sync.fork import Fork
     from ._sync.items import Items
+    from ._sync.network import Network
     from ._sync.pages import Paginated
+    from ._sync.ports import Ports
     from ._sync.runtime import Runtime
     from ._sync.runtimes import Runtimes
+    from ._sync.session import ShellSession
+    from ._sync.tcp import PortConnection
+    from ._sync.terminal import OutputChunk, Terminal
+    from ._webhook_verifier import InvalidSignature, WebhookVerifier
     from .errors import ApiError, BuildFailed, HoltConnectionError, HoltError
 
 __all__ = [
@@ -47,9 +58,15 @@ __all__ = [
     "AsyncFork",
     "AsyncHolt",
     "AsyncItems",
+    "AsyncNetwork",
+    "AsyncOutputChunk",
     "AsyncPaginated",
+    "AsyncPortConnection",
+    "AsyncPorts",
     "AsyncRuntime",
     "AsyncRuntimes",
+    "AsyncShellSession",
+    "AsyncTerminal",
     "BuildFailed",
     "Command",
     "CommandResult",
@@ -60,13 +77,21 @@ __all__ = [
     "Holt",
     "HoltConnectionError",
     "HoltError",
+    "InvalidSignature",
     "Items",
+    "Network",
+    "OutputChunk",
     "Paginated",
     "PolicyBody",
     "PolicyRule",
+    "PortConnection",
+    "Ports",
     "Runtime",
     "Runtimes",
+    "ShellSession",
+    "Terminal",
     "TerminalSize",
+    "WebhookVerifier",
     "__version__",
     "errors",
     "models",
@@ -83,9 +108,15 @@ _homes = {
     "AsyncFork": "_async.fork",
     "AsyncHolt": "_async.client",
     "AsyncItems": "_async.items",
+    "AsyncNetwork": "_async.network",
+    "AsyncOutputChunk": "_async.terminal",
     "AsyncPaginated": "_async.pages",
+    "AsyncPortConnection": "_async.tcp",
+    "AsyncPorts": "_async.ports",
     "AsyncRuntime": "_async.runtime",
     "AsyncRuntimes": "_async.runtimes",
+    "AsyncShellSession": "_async.session",
+    "AsyncTerminal": "_async.terminal",
     "BuildFailed": "errors",
     "Command": "_sync.command",
     "CommandResult": "_models.command",
@@ -96,13 +127,21 @@ _homes = {
     "Holt": "_sync.client",
     "HoltConnectionError": "errors",
     "HoltError": "errors",
+    "InvalidSignature": "_webhook_verifier",
     "Items": "_sync.items",
+    "Network": "_sync.network",
+    "OutputChunk": "_sync.terminal",
     "Paginated": "_sync.pages",
     "PolicyBody": "_models.network",
     "PolicyRule": "_models.network",
+    "PortConnection": "_sync.tcp",
+    "Ports": "_sync.ports",
     "Runtime": "_sync.runtime",
     "Runtimes": "_sync.runtimes",
+    "ShellSession": "_sync.session",
+    "Terminal": "_sync.terminal",
     "TerminalSize": "_models.command",
+    "WebhookVerifier": "_webhook_verifier",
     "output_bytes": "_output",
 }
 

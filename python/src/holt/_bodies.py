@@ -28,7 +28,7 @@ PolicyRules = Sequence[Union[PolicyRule, Mapping[str, Any]]]
 Size = Union[float, str]
 """An amount of memory or disk: a number of GiB, or text with a unit such as `512MiB`."""
 
-Terminal = Union[TerminalSize, tuple[int, int]]
+PtySize = Union[TerminalSize, tuple[int, int]]
 """The size of a terminal: an object, or columns and rows."""
 
 Rlimit = Union[int, Literal["unlimited"], Mapping[str, Union[int, Literal["unlimited"]]]]
@@ -84,7 +84,7 @@ class CommandOptions(TypedDict, total=False):
     session: str
     max_output_bytes: int
     rlimits: Mapping[str, Rlimit]
-    pty: Terminal
+    pty: PtySize
 
 
 def runtime_body(
@@ -159,7 +159,7 @@ def command_body(
     session: str | None = None,
     max_output_bytes: int | None = None,
     rlimits: Mapping[str, Rlimit] | None = None,
-    pty: Terminal | None = None,
+    pty: PtySize | None = None,
 ) -> dict[str, Any]:
     """Returns the body of a command. No time limit is 0 on the wire."""
     limit = 0 if timeout_secs is None else timeout_secs
@@ -180,7 +180,7 @@ def command_body(
     }
 
 
-def size_body(size: Terminal) -> dict[str, int]:
+def size_body(size: PtySize) -> dict[str, int]:
     """Returns the size of a terminal as the service takes it."""
     cols, rows = (size.cols, size.rows) if isinstance(size, TerminalSize) else size
     return {"cols": cols, "rows": rows}

@@ -18,6 +18,8 @@ class Model:
     """An answer of the service. Its fields have the names of the wire."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    confidential_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that `repr` does not show, because notebooks and logs keep what it shows."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the object as the service sends it."""
@@ -45,7 +47,18 @@ class Model:
 
     def _shown(self) -> list[tuple[str, Any]]:
         values = [(field.name, getattr(self, field.name)) for field in fields(self)]
-        return [(name, value) for name, value in values if value is not None and value not in ([], {})]
+        return [
+            (name, _Hidden() if name in self.confidential_fields else value)
+            for name, value in values
+            if value is not None and value not in ([], {})
+        ]
+
+
+class _Hidden:
+    """The place of a confidential value."""
+
+    def __repr__(self) -> str:
+        return "..."
 
 
 def wire_name(name: str) -> str:

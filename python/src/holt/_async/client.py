@@ -18,6 +18,15 @@ from .transport import AsyncTransport, Retry
 if TYPE_CHECKING:
     from .._models.account import Identity
     from .._models.service import Health, Readiness
+    from .audit import AsyncAudit
+    from .events import AsyncEvents
+    from .keys import AsyncKeys
+    from .policies import AsyncPolicies
+    from .projects import AsyncProjects
+    from .secrets import AsyncSecrets
+    from .snapshots import AsyncSnapshots
+    from .templates import AsyncTemplates
+    from .webhooks import AsyncWebhooks
 
 _default_timeout_secs = 120
 """A create may take the service a minute, so a shorter limit would interrupt working requests."""
@@ -72,6 +81,69 @@ class AsyncHolt:
         """The runtimes of the service."""
         return AsyncRuntimes(self._transport)
 
+    @cached_property
+    def snapshots(self) -> AsyncSnapshots:
+        """The snapshots of runtimes."""
+        from .snapshots import AsyncSnapshots
+
+        return AsyncSnapshots(self._transport)
+
+    @cached_property
+    def templates(self) -> AsyncTemplates:
+        """The templates of runtimes."""
+        from .templates import AsyncTemplates
+
+        return AsyncTemplates(self._transport)
+
+    @cached_property
+    def policies(self) -> AsyncPolicies:
+        """The stored network policies."""
+        from .policies import AsyncPolicies
+
+        return AsyncPolicies(self._transport)
+
+    @cached_property
+    def secrets(self) -> AsyncSecrets:
+        """The secrets and their providers."""
+        from .secrets import AsyncSecrets
+
+        return AsyncSecrets(self._transport)
+
+    @cached_property
+    def keys(self) -> AsyncKeys:
+        """The keys of the service."""
+        from .keys import AsyncKeys
+
+        return AsyncKeys(self._transport)
+
+    @cached_property
+    def projects(self) -> AsyncProjects:
+        """The projects of the installation."""
+        from .projects import AsyncProjects
+
+        return AsyncProjects(self._transport)
+
+    @cached_property
+    def events(self) -> AsyncEvents:
+        """The events of the project."""
+        from .events import AsyncEvents
+
+        return AsyncEvents(self._transport)
+
+    @cached_property
+    def webhooks(self) -> AsyncWebhooks:
+        """The webhooks, which receive events."""
+        from .webhooks import AsyncWebhooks
+
+        return AsyncWebhooks(self._transport)
+
+    @cached_property
+    def audit(self) -> AsyncAudit:
+        """The audit log."""
+        from .audit import AsyncAudit
+
+        return AsyncAudit(self._transport)
+
     async def whoami(self) -> Identity:
         """Returns the key of this client, its project, its quotas and their use."""
         from .._models.account import Identity
@@ -89,6 +161,13 @@ class AsyncHolt:
         from .._models.service import Readiness
 
         return decode(Readiness, await self._transport.call("readiness", accepted=(503,)))
+
+    async def metrics(self) -> str:
+        """Returns the metrics of the service in the text format of Prometheus.
+
+        Needs a key with the scope `operator`.
+        """
+        return await self._transport.text("metrics")
 
     async def aclose(self) -> None:
         """Closes the connections. Runtimes and commands continue."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
-from typing import Any
+from collections.abc import AsyncIterable, Callable
+from typing import TYPE_CHECKING, Any
 
-from .._bodies import Terminal, size_body
+from .._bodies import PtySize, size_body
 from .._model import decode
 from .._models.command import CommandData, CommandResult, OutputItem
 from .._output import Collected, Listener
 from .items import AsyncItems, resume_items
 from .stdin import AsyncStdinWriter
 from .transport import AsyncTransport
+
+if TYPE_CHECKING:
+    from .terminal import AsyncTerminal, TerminalEvent
 
 
 class AsyncCommand(CommandData):
@@ -89,7 +92,35 @@ class AsyncCommand(CommandData):
         """Closes an open stdin."""
         await self.write_stdin(b"", eof=True)
 
-    async def resize(self, size: Terminal) -> None:
+    async def attach(
+        self,
+        *,
+        cursor: int = 0,
+        write: bool = False,
+        takeover: bool = False,
+        on_event: Callable[[TerminalEvent], object] | None = None,
+    ) -> AsyncTerminal:
+        """Attaches to the command, which is best started with `pty`.
+
+        Args:
+            cursor: The cursor after which the output begins. Default: all kept output.
+            write: Whether this attachment may type, resize and send signals.
+            takeover: Whether it takes over from another writer, who then only watches.
+            on_event: Called for events besides output.
+        """
+        from .terminal import AsyncTerminal
+
+        return await AsyncTerminal.open(
+            self._transport,
+            self._runtime_id,
+            self.command_id,
+            cursor=cursor,
+            write=write,
+            takeover=takeover,
+            on_event=on_event,
+        )
+
+    async def resize(self, size: PtySize) -> None:
         """Changes the size of the command's terminal."""
         self._take(await self._transport.call("resizeTerminal", params=self._params, json=size_body(size)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .._bodies import CommandOptions, OnCancel, Rlimit, Terminal, command_body
+from .._bodies import CommandOptions, OnCancel, PtySize, Rlimit, command_body
 from .._io.async_parts import AsyncResult, sleep
 from .._model import decode
 from .._models.command import CommandData, CommandResult, OutputItem, Session
@@ -52,7 +52,7 @@ class AsyncCommands:
         session: str | None = None,
         max_output_bytes: int | None = None,
         rlimits: Mapping[str, Rlimit] | None = None,
-        pty: Terminal | None = None,
+        pty: PtySize | None = None,
         on_stdout: Listener | None = None,
         on_stderr: Listener | None = None,
         on_cancel: OnCancel = "kill",

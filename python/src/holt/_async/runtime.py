@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .._models.metrics import RuntimeMetrics
     from .._models.snapshot import Snapshot
     from .fork import AsyncFork
+    from .network import AsyncNetwork
+    from .ports import AsyncPorts
 
 _writing_secs = 600.0
 """The time for writing or reading the memory of a runtime. Its size and the disk decide."""
@@ -46,6 +49,20 @@ class AsyncRuntime(RuntimeFields):
         """The commands of the runtime."""
         self.files = AsyncFiles(transport, self.runtime_id)
         """The files of the runtime."""
+
+    @cached_property
+    def ports(self) -> AsyncPorts:
+        """The ports of the runtime."""
+        from .ports import AsyncPorts
+
+        return AsyncPorts(self._transport, self.runtime_id, lambda: self._data.ports)
+
+    @cached_property
+    def network(self) -> AsyncNetwork:
+        """The network access of the runtime."""
+        from .network import AsyncNetwork
+
+        return AsyncNetwork(self._transport, self.runtime_id)
 
     async def refresh(self) -> None:
         """Reads the runtime again into this object."""

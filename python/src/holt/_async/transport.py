@@ -72,6 +72,10 @@ class AsyncTransport:
         except ValueError:
             raise HoltConnectionError("lost", f"The connection to {self.url} was cut off: no whole JSON came") from None
 
+    async def text(self, name: RouteName, **request: Any) -> str:
+        """Sends a request whose answer is text."""
+        return (await self._send(name, _Request(**request), is_stream=False)).text
+
     async def run(self, name: RouteName, **request: Any) -> None:
         """Sends a request whose answer has no body."""
         await self._send(name, _Request(**request), is_stream=False)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
+import httpcore
 
 _T = TypeVar("_T")
 
@@ -21,6 +22,10 @@ AsyncLock = anyio.Lock
 
 AsyncResult = Awaitable
 """The type of an answer that a caller waits for."""
+
+
+stream_errors = (httpcore.NetworkError, httpcore.TimeoutException, OSError)
+"""The errors of a connection that does not carry HTTP any more."""
 
 
 def shielded(secs: float) -> AbstractContextManager[object]:
@@ -70,3 +75,39 @@ async def read_chunks(path: Path, start: int, size: int) -> AsyncIterator[bytes]
                 return
             left -= len(chunk)
             yield chunk
+
+
+async def run_beside(main: Callable[[], Awaitable[None]], aside: Callable[[], Awaitable[None]]) -> None:
+    """Runs work, and other work beside it that ends by itself afterwards."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(_as_coroutine, aside)
+        await main()
+
+
+async def _as_coroutine(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
+
+
+class AsyncPump:
+    """Lets several callers wait for what one of them receives at a time."""
+
+    def __init__(self) -> None:
+        self._is_busy = False
+        self._waiting: list[anyio.Event] = []
+
+    async def until(self, is_done: Callable[[], bool], step: Callable[[], Awaitable[None]]) -> None:
+        """Repeats a step until a condition holds. Only one caller takes a step at a time."""
+        while not is_done():
+            if self._is_busy:
+                event = anyio.Event()
+                self._waiting.append(event)
+                await event.wait()
+                continue
+            self._is_busy = True
+            try:
+                await step()
+            finally:
+                self._is_busy = False
+                waiting, self._waiting = self._waiting, []
+                for event in waiting:
+                    event.set()

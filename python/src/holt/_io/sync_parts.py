@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import httpcore
+
 _T = TypeVar("_T")
 
 chunk_bytes = 256 * 1024
@@ -20,6 +22,10 @@ Lock = threading.Lock
 
 Result = Annotated[_T, "at once"]
 """The type of an answer, which a synchronous caller has at once."""
+
+
+stream_errors = (httpcore.NetworkError, httpcore.TimeoutException, OSError)
+"""The errors of a connection that does not carry HTTP any more."""
 
 
 def shielded(secs: float) -> AbstractContextManager[object]:
@@ -48,3 +54,44 @@ def read_chunks(path: Path, start: int, size: int) -> Iterator[bytes]:
                 return
             left -= len(chunk)
             yield chunk
+
+
+def run_beside(main: Callable[[], None], aside: Callable[[], None]) -> None:
+    """Runs work, and other work beside it that ends by itself afterwards."""
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            aside()
+        except Exception as error:  # The caller gets it below, in its own thread.
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    main()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+class Pump:
+    """Lets several threads wait for what one of them receives at a time."""
+
+    def __init__(self) -> None:
+        self._is_busy = False
+        self._changed = threading.Condition()
+
+    def until(self, is_done: Callable[[], bool], step: Callable[[], None]) -> None:
+        """Repeats a step until a condition holds. Only one thread takes a step at a time."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._is_busy or is_done())
+                if is_done():
+                    return
+                self._is_busy = True
+            try:
+                step()
+            finally:
+                with self._changed:
+                    self._is_busy = False
+                    self._changed.notify_all()

@@ -58,6 +58,8 @@ class Key(Model):
 class NewKey(Key):
     """An API key with its secret, which is shown once."""
 
+    confidential_fields = ("key",)
+
     key: str
 
 

@@ -21,6 +21,8 @@ class PortState(Model):
 class Port(Model):
     """A port with its addresses and a token."""
 
+    confidential_fields = ("token",)
+
     runtime_id: str
     port: int
     public: bool

@@ -32,6 +32,8 @@ class Webhook(Model):
 class NewWebhook(Webhook):
     """A webhook with its secret, which is shown once."""
 
+    confidential_fields = ("secret",)
+
     secret: str
 
 
