@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._model import decode
@@ -25,6 +27,9 @@ from .transport import AsyncContent, AsyncTransport, connection_error
 
 if TYPE_CHECKING:
     import httpx
+
+    from .._tree.local_tree import EntryFilter
+    from .trees import AsyncSyncResult, AsyncTransferResult, OnTransfer
 
 ArchiveFormat = Literal["tar", "tar.gz"]
 """The formats of a tree as one stream."""
@@ -341,6 +346,99 @@ class AsyncFiles:
         secs = self._transport.resume_timeout_secs
         start = -1 if cursor is None else cursor
         return AsyncItems(resume_items(WatchItem, open_after, cursor=start, resume_timeout_secs=secs))
+
+    async def upload(
+        self,
+        local: str | PathLike[str],
+        remote: RuntimePath,
+        *,
+        overwrite: bool = False,
+        user: str | None = None,
+        on_progress: OnTransfer | None = None,
+    ) -> AsyncTransferResult:
+        """Copies a directory of this machine to exactly `remote`.
+
+        Modes, times, symlinks and hard links are kept. It is assembled beside the destination and
+        moved into place, so a failure leaves the old content.
+
+        Args:
+            local: A directory of this machine.
+            remote: The destination in the runtime.
+            overwrite: Whether the destination is replaced, never merged.
+            user: The owner of the created entries. Default: the template's user.
+            on_progress: Called for each file.
+        """
+        from .trees import upload_tree
+
+        return await upload_tree(
+            self, Path(local), remote, overwrite=overwrite, user=user, on_progress=on_progress
+        )
+
+    async def download(
+        self,
+        remote: RuntimePath,
+        local: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        on_progress: OnTransfer | None = None,
+    ) -> AsyncTransferResult:
+        """Copies a directory of the runtime to exactly `local`.
+
+        Modes, times, symlinks and hard links are kept. A symlink that leads out of the tree is not
+        made; its name is in `skipped`. The tree is assembled beside the destination and moved into
+        place.
+
+        Args:
+            remote: A directory of the runtime.
+            local: The destination on this machine.
+            overwrite: Whether the destination is replaced, never merged.
+            on_progress: Called for each file.
+        """
+        from .trees import download_tree
+
+        return await download_tree(self, remote, Path(local), overwrite=overwrite, on_progress=on_progress)
+
+    async def sync(
+        self,
+        local: str | PathLike[str],
+        remote: RuntimePath,
+        *,
+        delete: bool = False,
+        keeps: EntryFilter | None = None,
+        checksum: bool = False,
+        dry_run: bool = False,
+        user: str | None = None,
+        on_progress: OnTransfer | None = None,
+    ) -> AsyncSyncResult:
+        """Makes the directory `remote` equal to `local` of this machine.
+
+        Sends only entries that are new, or changed in size, time or mode. Entries that exist only
+        in the runtime stay, unless `delete` is true.
+
+        Args:
+            local: A directory of this machine.
+            remote: The directory in the runtime.
+            delete: Whether remote entries that do not exist here are removed.
+            keeps: Returns false for an entry to leave out, by relative path and whether it is a
+                directory. An excluded directory excludes its content.
+            checksum: Whether files of the same size are compared by SHA-256 in place of times.
+            dry_run: Whether the changes are only computed.
+            user: The owner of the created entries. Default: the template's user.
+            on_progress: Called for each file.
+        """
+        from .trees import sync_tree
+
+        return await sync_tree(
+            self,
+            Path(local),
+            remote,
+            delete=delete,
+            keeps=keeps,
+            checksum=checksum,
+            dry_run=dry_run,
+            user=user,
+            on_progress=on_progress,
+        )
 
     async def _search_items(self, body: dict[str, Any]) -> AsyncGenerator[SearchItem, None]:
         from .._model import decode_item

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 import httpcore
 
@@ -62,6 +63,42 @@ async def outlast_cancel(work: Callable[[], Awaitable[_T]], grace_secs: float) -
 async def in_thread(work: Callable[..., _T], *arguments: Any) -> _T:
     """Runs blocking work, on local files for example, in a thread."""
     return await anyio.to_thread.run_sync(work, *arguments)
+
+
+async def iterate_in_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yields the chunks of an iterator that blocks. Its work is done in threads."""
+    while True:
+        chunk = await in_thread(lambda: next(chunks, None))
+        if chunk is None:
+            return
+        yield chunk
+
+
+def from_thread(callback: Callable[[_T], object]) -> Callable[[_T], object]:
+    """Returns a callback that work in a thread may call. It runs in the thread of the caller."""
+    return lambda value: anyio.from_thread.run_sync(callback, value)
+
+
+class AsyncReader:
+    """Items of bytes as a stream that blocks, for work in a thread."""
+
+    def __init__(self, items: AsyncIterable[bytes]) -> None:
+        self._items = aiter(items)
+        self._left = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns at most `size` bytes; empty at the end."""
+        while not self._left:
+            chunk = anyio.from_thread.run(self._next)
+            if chunk is None:
+                return b""
+            self._left = chunk
+        end = len(self._left) if size < 0 else size
+        data, self._left = self._left[:end], self._left[end:]
+        return data
+
+    async def _next(self) -> bytes | None:
+        return await anext(self._items, None)
 
 
 async def read_chunks(path: Path, start: int, size: int) -> AsyncIterator[bytes]:

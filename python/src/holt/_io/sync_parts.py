@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -41,6 +41,35 @@ def outlast_cancel(work: Callable[[], _T], grace_secs: float) -> _T:
 def in_thread(work: Callable[..., _T], *arguments: Any) -> _T:
     """Runs blocking work."""
     return work(*arguments)
+
+
+def iterate_in_thread(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the chunks of an iterator."""
+    return chunks
+
+
+def from_thread(callback: Callable[[_T], object]) -> Callable[[_T], object]:
+    """Returns the callback. All work is done in the thread of the caller."""
+    return callback
+
+
+class Reader:
+    """Items of bytes as a stream that blocks."""
+
+    def __init__(self, items: Iterable[bytes]) -> None:
+        self._items = iter(items)
+        self._left = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns at most `size` bytes; empty at the end."""
+        while not self._left:
+            chunk = next(self._items, None)
+            if chunk is None:
+                return b""
+            self._left = chunk
+        end = len(self._left) if size < 0 else size
+        data, self._left = self._left[:end], self._left[end:]
+        return data
 
 
 def read_chunks(path: Path, start: int, size: int) -> Iterator[bytes]:

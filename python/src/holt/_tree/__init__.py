@@ -1,0 +1,1 @@
+"""Directory trees of this machine: reading them, and writing what a runtime sends."""

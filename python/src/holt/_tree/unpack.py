@@ -1,0 +1,266 @@
+"""Writes the tree of an archive that a runtime sent. All of the archive is untrusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+from ..errors import InvalidArchive, InvalidPath, TooLarge
+from .local_tree import Skipped, is_utf8, shown_path
+
+_most_entries = 1_000_000
+_most_path_bytes = 4096
+_most_left_out = 100
+_most_trailer_bytes = 1024 * 1024
+"""The largest possible record of tar, which may follow the end of an archive."""
+_chunk_bytes = 256 * 1024
+_device_name = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)\s*(?:\.|$)", re.I
+)
+"""The names that Windows reserves for devices in every directory, also with an extension."""
+
+
+class ByteSource(Protocol):
+    """A stream of bytes that blocks."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+@dataclass
+class Unpacked:
+    """What has been made so far."""
+
+    files: int = 0
+    bytes: int = 0
+    directories: int = 0
+    symlinks: int = 0
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+
+
+@dataclass
+class _Made:
+    path: str
+    mode: int
+    mtime: float
+    target: str = ""
+
+
+def unpack_here(source: ByteSource, staging: Path, on_file: Callable[[int], object]) -> Unpacked:
+    """Makes the tree of an archive in an empty local directory that nobody else writes to.
+
+    The archive cannot write outside. Each name is below the directory or refused. Files and
+    directories are made new, in directories made here. Hard links lead to files made here.
+    Symlinks are made last, and only if they stay inside. Set-id bits are dropped. `on_file` is
+    called with the size of each file.
+    """
+    unpacking = _Unpacking(staging, on_file)
+    tail = _Tail(source)
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", tail), mode="r|", bufsize=_chunk_bytes, encoding="utf-8") as tar:
+            for member in tar:
+                unpacking.take(tar, member)
+            comment: object = tar.pax_headers.get("comment")
+    except tarfile.TarError as error:
+        raise InvalidArchive(f"The archive cannot be read: {error}") from error
+    tail.expect_end()
+    if isinstance(comment, str):
+        unpacking.result.skipped.extend(_left_out_in(comment))
+    unpacking.finish()
+    return unpacking.result
+
+
+class _Tail:
+    """A source that knows its last bytes. Python's tar reader takes a damaged header for the end."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._last = b""
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._source.read(size)
+        self._last = (self._last + data)[-2 * tarfile.BLOCKSIZE :]
+        return data
+
+    def expect_end(self) -> None:
+        """Reads the rest. An archive ends with two blocks of zeros, and only zeros follow."""
+        rest = 0
+        while data := self._source.read(_chunk_bytes):
+            rest += len(data)
+            self._last = (self._last + data)[-2 * tarfile.BLOCKSIZE :]
+            if any(data) or rest > _most_trailer_bytes:
+                raise InvalidArchive("The archive cannot be read: a header is damaged, or too much follows its end")
+        if len(self._last) < 2 * tarfile.BLOCKSIZE or any(self._last):
+            raise InvalidArchive("The archive ends before its end")
+
+
+class _Unpacking:
+    def __init__(self, staging: Path, on_file: Callable[[int], object]) -> None:
+        self.result = Unpacked()
+        self._staging = staging
+        self._on_file = on_file
+        self._made: dict[str, str] = {"": "directory"}
+        self._directories: list[_Made] = []
+        self._hard_links: list[_Made] = []
+        self._symlinks: list[_Made] = []
+        self._entries = 0
+
+    def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        self._entries += 1
+        if self._entries > _most_entries:
+            raise TooLarge(f"The tree has more than {_most_entries} entries")
+        if not is_utf8(member.name):
+            shown = re.sub(r"^(?:\./+)+", "", shown_path(member.name))
+            self.result.skipped.append(Skipped(shown[:_most_path_bytes], "its name is not UTF-8"))
+            return
+        path = relative_path(member.name)
+        made = _Made(path, member.mode & 0o777, float(member.mtime), member.linkname)
+        if path == "" and not member.isdir():
+            raise _outside()
+        if member.issparse():
+            raise InvalidArchive("The archive cannot be read: it has a sparse file")
+        if member.isdir():
+            self._directory(made)
+        elif member.isreg():
+            self._file(tar, member, made)
+        elif not (member.issym() or member.islnk()):
+            self.result.skipped.append(Skipped(path, "it is neither a file nor a link"))
+        elif not is_utf8(member.linkname):
+            self.result.skipped.append(Skipped(path, "what it links to is not UTF-8"))
+        else:
+            (self._symlinks if member.issym() else self._hard_links).append(made)
+
+    def finish(self) -> None:
+        for made in self._hard_links:
+            self._hard_link(made)
+        for made in self._symlinks:
+            self._symlink(made)
+        for made in reversed(self._directories):
+            os.chmod(self._staging / made.path, made.mode)
+            os.utime(self._staging / made.path, (made.mtime, made.mtime))
+        self.result.directories = len(self._directories)
+
+    def _directory(self, made: _Made) -> None:
+        if made.path:
+            self._claim(made.path, "directory")
+            os.mkdir(self._staging / made.path, 0o700)
+        elif any(one.path == "" for one in self._directories):
+            raise _twice(".")
+        self._directories.append(made)
+
+    def _file(self, tar: tarfile.TarFile, member: tarfile.TarInfo, made: _Made) -> None:
+        self._claim(made.path, "file")
+        content = tar.extractfile(member)
+        place = self._staging / made.path
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(place, flags, 0o600), "wb") as file:
+            while content is not None and (chunk := content.read(_chunk_bytes)):
+                file.write(chunk)
+        os.chmod(place, made.mode)
+        os.utime(place, (made.mtime, made.mtime))
+        self._count(member.size)
+
+    def _hard_link(self, made: _Made) -> None:
+        source = relative_path(made.target)
+        if self._made.get(source) != "file":
+            raise InvalidArchive("The archive has a hard link to what is no file in it")
+        self._claim(made.path, "file")
+        os.link(self._staging / source, self._staging / made.path)
+        self._count(0)
+
+    def _symlink(self, made: _Made) -> None:
+        if not stays_inside(made.path, made.target):
+            why = f"the symlink to {made.target} leads out of the tree"
+            self.result.skipped.append(Skipped(made.path, why))
+            return
+        self._claim(made.path, "file")
+        place = self._staging / made.path
+        os.symlink(made.target, place)
+        if os.utime in os.supports_follow_symlinks:
+            os.utime(place, (made.mtime, made.mtime), follow_symlinks=False)
+        self.result.symlinks += 1
+
+    def _count(self, size: int) -> None:
+        self.result.files += 1
+        self.result.bytes += size
+        self._on_file(size)
+
+    def _claim(self, path: str, kind: str) -> None:
+        """Records a path. It is made once, in a directory that was made before."""
+        if path in self._made:
+            raise _twice(path)
+        if self._made.get(path.rpartition("/")[0]) != "directory":
+            raise InvalidArchive("The archive has an entry in what is no directory in it")
+        self._made[path] = kind
+
+
+def relative_path(name: str) -> str:
+    """Returns the path below the tree for a name; empty for the tree itself."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name == "" or name.startswith("/") or not all(map(is_plain_name, parts)):
+        raise _outside()
+    if len(name.encode("utf-8", "surrogateescape")) > _most_path_bytes:
+        raise _outside()
+    return "/".join(parts)
+
+
+def is_plain_name(name: str, platform: str = sys.platform) -> bool:
+    r"""Returns true if a name names exactly one file in the directory where it is created.
+
+    Windows takes `\` for a separator, `:` for a drive or a stream of another file, and some names
+    for devices.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name or len(name.encode("utf-8", "surrogateescape")) > 255:
+        return False
+    if platform != "win32":
+        return True
+    return re.search(r"[\\:]|[. ]$", name) is None and _device_name.match(name) is None
+
+
+def stays_inside(path: str, target: str) -> bool:
+    """Returns true if a symlink at `path` stays inside the tree, whatever its other links are.
+
+    `..` may only stand at the start of the target, because a name before it could be a link.
+    """
+    if target == "" or target.startswith("/") or "\0" in target:
+        return False
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    climbs = 0
+    while climbs < len(parts) and parts[climbs] == "..":
+        climbs += 1
+    return all(map(is_plain_name, parts[climbs:])) and climbs <= path.count("/")
+
+
+def _left_out_in(comment: str) -> list[Skipped]:
+    """Returns the omitted paths that the comment of an archive lists (guest/PROTOCOL.md)."""
+    try:
+        parsed: Any = json.loads(comment)
+    except ValueError:
+        return []  # A comment may be anything.
+    listed: Any = cast("dict[str, Any]", parsed).get("holt_left_out") if isinstance(parsed, dict) else None
+    if not isinstance(listed, list):
+        return []
+    found: list[Skipped] = []
+    for one in cast("list[Any]", listed)[:_most_left_out]:
+        facts = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        path, reason = facts.get("path"), facts.get("reason")
+        if isinstance(path, str) and isinstance(reason, str):
+            found.append(Skipped(path[:_most_path_bytes], f"it is a {reason[:300]}"))
+    more: Any = cast("dict[str, Any]", parsed).get("more")
+    if isinstance(more, int) and more > 0:
+        found.append(Skipped("...", f"and {more} more"))
+    return found
+
+
+def _outside() -> InvalidPath:
+    return InvalidPath("The runtime named a path outside the directory that was asked for")
+
+
+def _twice(path: str) -> InvalidArchive:
+    return InvalidArchive(f"The archive has {path} twice")
