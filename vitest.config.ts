@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     // The end-to-end tests have a configuration of their own: they share one service.
-    include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts'],
+    include: ['packages/*/test/**/*.test.ts', 'bench/**/*.test.ts', 'site/test/**/*.test.ts'],
     // As the service does.
     env: { HOLT_RUNSC: process.env.HOLT_RUNSC ?? builtRunsc },
     // Minutes each, and other tests run the same code.

@@ -3,8 +3,8 @@ import { dirname, join, normalize } from 'node:path'
 
 /** Checks that relative links of the pages lead to a file, and their anchors to a heading. */
 const root = new URL('..', import.meta.url).pathname
-const exclude = (path: string) => path.includes('node_modules') || path.includes('/dist/')
-const patterns = ['*.md', '{docs,examples,guest,bench,chaos,e2e,templates}/**/*.md', 'packages/*/README.md']
+const exclude = (path: string) => path.includes('node_modules') || path.includes('/dist/') || path.includes('/.pages/')
+const patterns = ['*.md', '{docs,examples,guest,bench,chaos,e2e,templates,site}/**/*.md', 'packages/*/README.md']
 const pages = new Map(
   globSync(patterns, { cwd: root, exclude }).map((file) => [file, withoutCode(readFileSync(root + file, 'utf8'))]),
 )

@@ -8,8 +8,25 @@ import { brokenRules } from './words/broken-rules.ts'
  */
 const root = new URL('..', import.meta.url).pathname
 const boundsFile = `${root}scripts/words/bounds.json`
-const sources = ['packages/*/src/**/*.ts', 'bench/**/*.ts', 'chaos/**/*.ts', 'scripts/**/*.ts', 'guest/**/*.go']
-const pages = ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'python/*.md', 'guest/*.md', 'bench/*.md', 'chaos/*.md', 'e2e/*.md']
+const sources = [
+  'packages/*/src/**/*.ts',
+  'bench/**/*.ts',
+  'chaos/**/*.ts',
+  'scripts/**/*.ts',
+  'site/**/*.ts',
+  'guest/**/*.go',
+]
+const pages = [
+  '*.md',
+  'docs/**/*.md',
+  'packages/*/README.md',
+  'python/*.md',
+  'guest/*.md',
+  'bench/*.md',
+  'chaos/*.md',
+  'e2e/*.md',
+  'site/*.md',
+]
 const exclude = (path: string) => path.includes('node_modules') || path.includes('/dist/')
 
 const bounds = JSON.parse(readFileSync(boundsFile, 'utf8')) as Record<string, number>

@@ -68,6 +68,7 @@ static_checks() {
 	check security node scripts/check-security.ts
 	check words node scripts/check-words.ts
 	check links node scripts/check-links.ts
+	check 'docs site' bash scripts/docs.sh
 	check unused knip
 	check 'guest vet' go -C guest vet ./...
 }

@@ -31,15 +31,34 @@ ensure_npm_packages() {
 	local_node_works || fix 'the npm package node did not bring its binary' 'npm ci --foreground-scripts'
 }
 
+# The packages of the documentation site. Only builds of the site need them, so they are a project of
+# their own: the quickstart installs none of them.
+ensure_site_packages() {
+	if [ -e site/node_modules/.package-lock.json ] && [ ! site/package-lock.json -nt site/node_modules/.package-lock.json ]; then
+		return
+	fi
+	if [ "${HOLT_CHECK_ONLY:-0}" = 1 ]; then
+		fix 'the packages of the documentation site are missing or older than site/package-lock.json' 'npm ci --prefix site'
+		return
+	fi
+	say 'installing the packages of the documentation site'
+	local ended=0
+	timeout 900 npm ci --prefix site "${npm_options[@]}" >"$npm_log" 2>&1 || ended=$?
+	[ "$ended" -eq 0 ] && return
+	show_npm_end "$ended"
+	fix 'npm cannot install the packages of the documentation site' 'npm ci --prefix site'
+}
+
 # npm's own patience with a registry that does not answer is many minutes, in silence.
+readonly npm_options=(--no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=60000)
+
 install_npm_packages() {
-	local options=(--no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=60000)
-	timeout 900 npm ci "${options[@]}" >"$npm_log" 2>&1 && return
+	timeout 900 npm ci "${npm_options[@]}" >"$npm_log" 2>&1 && return
 	local ended=$?
 	if registry_failed || certificate_failed || [ "$ended" -eq "$timed_out" ]; then return "$ended"; fi
 	# A lock file made where the registry lacks packages of other platforms is not complete enough for `npm ci`;
 	# `npm install` takes the versions it names all the same.
-	timeout 900 npm install --no-save "${options[@]}" >>"$npm_log" 2>&1
+	timeout 900 npm install --no-save "${npm_options[@]}" >>"$npm_log" 2>&1
 }
 
 # The exit code of timeout(1) for a program that took too long.

@@ -55,6 +55,7 @@ else
 	ensure_packages "${RUN_PACKAGES[@]}"
 fi
 ensure_npm_packages
+[ "$with_tests" = 0 ] || ensure_site_packages
 ensure_go
 stop_on_problems
 ensure_runsc

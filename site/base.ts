@@ -1,0 +1,2 @@
+/** The path below which `holtd` serves the site. */
+export const base = '/docs/'

@@ -1,0 +1,65 @@
+/** A section of the site: its title, and its pages in the order of the sidebar. */
+export interface Section {
+  readonly title: string
+  /** Paths in the repository, or `reference/NAME` for a page that is generated. A `*` is a glob. */
+  readonly pages: readonly string[]
+}
+
+/** The page that the site opens with. */
+export const frontPage = 'README.md'
+
+/**
+ * The sections of the site. Titles and outlines of pages come from their headings. A page below
+ * `docs/` that no section names fails the build.
+ */
+export const sections: readonly Section[] = [
+  { title: 'Tutorials', pages: ['docs/install.md', 'docs/tour.md'] },
+  {
+    title: 'How-to',
+    pages: [
+      'docs/network.md',
+      'docs/templates.md',
+      'docs/lifecycle.md',
+      'docs/ports.md',
+      'docs/events.md',
+      'docs/projects.md',
+      'docs/operations.md',
+      'docs/store.md',
+    ],
+  },
+  {
+    title: 'Reference',
+    pages: [
+      'reference/cli.md',
+      'packages/sdk/README.md',
+      'reference/api.md',
+      'reference/api-*.md',
+      'reference/schemas.md',
+      'reference/errors.md',
+      'docs/settings.md',
+    ],
+  },
+  {
+    title: 'Safety, limits and figures',
+    pages: [
+      'SECURITY.md',
+      'LIMITATIONS.md',
+      'docs/reliability.md',
+      'docs/crashes.md',
+      'docs/benchmarks.md',
+      'CHANGELOG.md',
+    ],
+  },
+  {
+    title: 'Internals',
+    pages: [
+      'ARCHITECTURE.md',
+      'docs/internals/*.md',
+      'guest/PROTOCOL.md',
+      'bench/README.md',
+      'site/README.md',
+      'CONTRIBUTING.md',
+    ],
+  },
+  { title: 'Decisions', pages: ['docs/decisions/*.md'] },
+]
