@@ -35,13 +35,10 @@ export const serviceRoutes = {
   docs: {
     method: 'GET',
     path: '/docs',
-    summary: 'This description, to read',
+    summary: 'The documentation, to read',
     scope: null,
     body: none,
-    answers: {
-      200: { type: 'bytes', mediaType: 'text/html', description: 'One page, without scripts.' },
-      304: { type: 'none', description: 'The page is the one that `If-None-Match` names.' },
-    },
+    answers: { 308: { type: 'none', description: 'To the pages below `/docs/`, which need no key.' } },
     errors: [],
   },
 } as const satisfies Record<string, Route>

@@ -4,8 +4,6 @@ import { pause } from '../../foundation/async/pause.ts'
 import { version } from '../../foundation/config/version.ts'
 import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
 import type { Service } from '../../service.ts'
-import { docsPage } from '../docs/docs-page.ts'
-import type { ApiDocument } from '../docs/document.ts'
 import { jsonHeaders } from '../http/send-answer.ts'
 
 const document = openApi(version)
@@ -16,17 +14,13 @@ const document = openApi(version)
  */
 const description = Buffer.from(JSON.stringify(document))
 
-/**
- * The description as a page. The page's own types match it, because both come from the route table.
- */
-const docs = docsPage(document as unknown as ApiDocument)
-
 /** The routes about the service itself. */
 export const serviceHandlers = {
   health: async () => ({ status: 200, json: { status: 'ok' } }),
   readiness,
   openapi: async () => ({ status: 200, written: description, headers: jsonHeaders }),
-  docs: async ({ headers }: Call<'docs'>) => docs(headers),
+  // The links of the site begin with `/docs/`.
+  docs: async () => ({ status: 308, headers: { location: '/docs/' } }),
 } satisfies Partial<Handlers>
 
 async function readiness({ service }: Call<'readiness'>): Promise<Answer> {

@@ -14,6 +14,7 @@ import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.t
 import { portDoor, portRequests } from '../../inside/ports/port-door.ts'
 import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
 import type { Service } from '../../service.ts'
+import { serveSite, siteRoute } from '../docs/serve-site.ts'
 import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
 import { Connections, hadLastAnswer } from './connections.ts'
 import { answersHead, registerRoutes } from './register-routes.ts'
@@ -58,6 +59,7 @@ export function createApp(service: Service, handlers: Handlers): FastifyInstance
     return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
   })
   registerRoutes(app, service, handlers)
+  serveSite(app)
   return app
 }
 
@@ -108,10 +110,13 @@ function noRoute(method: string, allowed: readonly string[]): HoltError {
   return new HoltError('method_not_allowed', `This route does not take ${method}.`)
 }
 
-const patterns = Object.values<Route>(routes).map((route) => ({
-  methods: answersHead(route) ? [route.method, 'HEAD'] : [route.method],
-  pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}))
+const patterns: readonly { readonly methods: readonly string[]; readonly pattern: RegExp }[] = [
+  ...Object.values<Route>(routes).map((route) => ({
+    methods: answersHead(route) ? [route.method, 'HEAD'] : [route.method],
+    pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  })),
+  siteRoute,
+]
 
 function methodsOf(target: string): readonly string[] {
   const [path = ''] = target.split('?', 1)

@@ -67,7 +67,7 @@ export type Answer =
   | { readonly status: number; readonly bytes: Readable; readonly headers: Readonly<Record<string, string>> }
   | { readonly status: number; readonly items: AsyncIterable<StreamItem> }
   | { readonly status: 204 }
-  | { readonly status: 304; readonly headers: Readonly<Record<string, string>> }
+  | { readonly status: 304 | 308; readonly headers: Readonly<Record<string, string>> }
 
 /** An item of a stream. A reader can resume after `cursor`. */
 export interface StreamItem {
