@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { emptyOwnDirectory } from './lib/empty-own-directory.ts'
+import { buildSite, type Site } from './release/build-site.ts'
 import { type Arch, archs, type ReleaseFacts, readFacts } from './release/facts.ts'
 import { sumsName, writeSums } from './release/hash-files.ts'
 import { makeDeb } from './release/make-deb.ts'
@@ -33,8 +34,9 @@ async function main(args: readonly string[]): Promise<void> {
   const facts = await readFacts(join(import.meta.dirname, '..'))
   const out = resolve(given.out)
   await emptyOwnDirectory(out, ownDir)
+  await using site = await buildSite(facts.root)
   const made: Made[] = []
-  for (const arch of wanted) made.push(await makeFor(arch, facts, out))
+  for (const arch of wanted) made.push(await makeFor(arch, facts, out, site))
   const artifacts = [...made.flatMap(({ names }) => names), ...(await packPackages(facts.root, out))]
   const own = made.find((one) => one.arch === process.arch)
   if (image && own !== undefined) artifacts.push(await makeImage(own.deb, facts, out))
@@ -58,9 +60,9 @@ interface Made {
   readonly components: Components
 }
 
-async function makeFor(arch: Arch, facts: ReleaseFacts, out: string): Promise<Made> {
+async function makeFor(arch: Arch, facts: ReleaseFacts, out: string, site: Site): Promise<Made> {
   const name = `holt-${facts.version}-linux-${arch}`
-  const components = await makeTree(facts, arch, join(out, name))
+  const components = await makeTree(facts, arch, join(out, name), site)
   await writeArchive(join(out, name), join(out, `${name}.tar.gz`), facts)
   await copyFile(join(out, name, 'sbom.cdx.json'), join(out, `${name}.cdx.json`))
   const deb = await makeDeb(join(out, name), facts, arch, out)

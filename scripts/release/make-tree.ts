@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { makeBundle } from '../bundle/make-bundle.ts'
 import { buildGuest } from './build-guest.ts'
 import { buildRunsc } from './build-runsc.ts'
+import type { Site } from './build-site.ts'
 import { type Part, readBundledPackages } from './bundled-packages.ts'
 import type { Arch, ReleaseFacts } from './facts.ts'
 import { readGoModules } from './go-modules.ts'
@@ -17,6 +18,7 @@ import { writeSbom } from './sbom.ts'
  */
 const released = {
   'README.md': '../../share/doc/README.md',
+  'dist/docs': '../../share/site',
   'guest/holt-guest': '../holt-guest',
   'lib/npm': '../npm',
   'packages/cli/bin/holt': '../../bin/holt',
@@ -40,13 +42,14 @@ export interface Components {
  *
  *     bin/holt bin/holtd                                   the launchers
  *     lib/node lib/npm lib/runsc lib/holt-guest lib/bundle  the programs
- *     share/templates share/systemd share/doc share/licenses
+ *     share/templates share/systemd share/doc share/site share/licenses
  *     install.sh manifest.json sbom.cdx.json SHA256SUMS
  */
-export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string): Promise<Components> {
+export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string, site: Site): Promise<Components> {
   const { root } = facts
   for (const name of ['lib/bundle', 'lib/npm', 'share/licenses']) await mkdir(join(dir, name), { recursive: true })
   await copyOwnFiles(root, dir)
+  await cp(site.dir, join(dir, 'share/site'), { recursive: true })
   const bundled = await bundleInto(facts, join(dir, 'lib/bundle'))
   await buildGuest(facts, arch, join(dir, 'lib/holt-guest'))
   const guest = await readGoModules(root, 'guest', join(dir, 'lib/holt-guest'))
@@ -54,10 +57,11 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string): Pr
   const runsc = await buildRunsc(root, arch, join(dir, 'lib/runsc'))
   const gvisor = await readGoModules(root, 'runsc', join(dir, 'lib/runsc'))
   await writeFile(join(dir, 'share/licenses/bundle.txt'), licencesOf(bundled))
+  await writeFile(join(dir, 'share/licenses/site.txt'), licencesOf(site.packages))
   await writeFile(join(dir, 'share/licenses/holt-guest.txt'), licencesOf(guest))
   await writeFile(join(dir, 'share/licenses/runsc.txt'), licencesOf(gvisor))
   const modules = [...new Map([...guest, ...gvisor].map((part) => [part.purl, part])).values()]
-  const components = { node, npm, runsc, bundled, modules }
+  const components = { node, npm, runsc, bundled: [...bundled, ...site.packages], modules }
   const { version, commit } = facts
   await writeJson(join(dir, 'manifest.json'), { name: 'holt', version, commit, arch, node, npm, runsc })
   await writeSbom(join(dir, 'sbom.cdx.json'), { facts, arch, components })

@@ -99,6 +99,16 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     }
   })
 
+  test('the directory has the documentation site, with the licences of its scripts', async () => {
+    const site = join(tree, 'share/site')
+    const { files } = JSON.parse(await readFile(join(site, 'manifest.json'), 'utf8'))
+    expect(Object.keys(files)).toContain('reference/api.html')
+    for (const name of Object.keys(files)) await access(join(site, `${name}.gz`))
+    expect(await readFile(join(tree, 'share/licenses/site.txt'), 'utf8')).toMatch(/^vue \d/m)
+    const bundle = await run('grep', ['-rhoE', 'new URL\\("../../share/site"', join(tree, 'lib/bundle')])
+    expect(bundle).not.toBe('')
+  })
+
   test('the doctor of a release does not ask for a build of its guest', async () => {
     const guest = join(tree, 'lib/holt-guest')
     await rename(guest, `${guest}.away`)
@@ -136,6 +146,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     const [, pageOfUnit = ''] = /^Documentation=file:\/\/(.*)$/m.exec(unit) ?? []
     for (const place of ['README.md', 'docs/install.md', 'examples/quickstart/project/pyproject.toml'])
       await access(join(root, 'usr/share/doc/holt', place))
+    await access(join(root, 'usr/lib/holt/share/site/index.html'))
     await access(join(root, pageOfUnit))
     expect(await run('gzip', ['-dc', join(root, 'usr/share/man/man1/holtd.1.gz')])).toContain('holt up')
     const halt = await readFile(join(root, 'usr/lib/systemd/system/holt-runtimes.service'), 'utf8')
