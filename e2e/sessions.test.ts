@@ -102,7 +102,7 @@ describeClasses('a shell session', (isolation) => {
     expect(await exec('export A=1; exit 4')).toMatchObject({ code: 4 })
     const lost = await exec('A=2; kill -9 $$')
     expect(lost.code).toBe(137)
-    expect(lost.stderr).toContain('the session is as it was')
+    expect(lost.stderr).toContain('the session is unchanged')
     expect((await exec('pwd; echo $A')).stdout.toString()).toBe('/etc\n1\n')
     const listed = JSON.parse((await holt(['session', 'ls', runtime.id, '--json'])).stdout.toString())
     expect(listed.data.map(({ name }: Session) => name)).toContain('cli')

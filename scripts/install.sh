@@ -146,14 +146,14 @@ check_place() {
 		fail 'apt-get remove holt' 'the package holt is installed'
 	fi
 	local name path
-	for name in $(foreign_units); do fail "rm $UNITS/$name" "$UNITS/$name is not of this installation"; done
+	for name in $(foreign_units); do fail "rm $UNITS/$name" "$UNITS/$name does not belong to this installation"; done
 	[ ! -L "$home" ] || fail "rm $home" "$home is a symbolic link, which an upgrade would replace"
 	[ ! -e "$home" ] || [ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] ||
-		fail "mv $home $home.mine" "$home is no installation of Holt"
+		fail "mv $home $home.mine" "$home is not an installation of Holt"
 	for name in holt holtd; do
 		path=$prefix/bin/$name
 		! is_there "$path" || [ "$(readlink "$path")" = "$home/bin/$name" ] ||
-			fail "rm $path" "$path is not of this installation"
+			fail "rm $path" "$path does not belong to this installation"
 	done
 }
 
@@ -166,7 +166,7 @@ install_holt() {
 		local missing
 		missing=$(missing_packages | tr '\n' ' ')
 		[ -z "$missing" ] || fail "apt-get install --no-install-recommends $missing" "missing: $missing"
-		say 'This machine has what Holt needs.'
+		say 'This machine has everything that Holt needs.'
 		return
 	fi
 	install_packages
@@ -174,7 +174,7 @@ install_holt() {
 		restart=1 # at the end, also where this fails
 		systemctl stop holtd.service
 	fi
-	[ -z "$(own_processes)" ] || fail "$prefix/bin/holt down" 'holtd runs from the old version; runtimes go on without it'
+	[ -z "$(own_processes)" ] || fail "$prefix/bin/holt down" 'holtd of the old version still runs; runtimes continue without it'
 	copy_tree
 	if systemd_runs; then systemctl daemon-reload; fi
 	say "Holt $(field version "$home/manifest.json") is installed in $home."
@@ -244,7 +244,7 @@ check_settings() {
 	local dir
 	dir=$(set_state_dir)
 	[[ -z $dir || $dir == /* ]] ||
-		fail 'write HOLT_STATE_DIR=/DIR to /etc/holt/holtd.env' "HOLT_STATE_DIR=$dir is no absolute path"
+		fail 'write HOLT_STATE_DIR=/DIR to /etc/holt/holtd.env' "HOLT_STATE_DIR=$dir is not an absolute path"
 }
 
 # Refuses a named directory that is no state directory, since removal deletes it.
@@ -252,7 +252,7 @@ check_named_dirs() {
 	local dir
 	for dir in "${named_dirs[@]}"; do
 		[ -e "$dir/installation.json" ] ||
-			fail "bash $home/install.sh --uninstall --state-dir DIR" "$dir is no state directory of Holt"
+			fail "bash $home/install.sh --uninstall --state-dir DIR" "$dir is not a state directory of Holt"
 	done
 }
 
@@ -332,7 +332,7 @@ settings_of() {
 
 uninstall_holt() {
 	[ "$(id -u)" -eq 0 ] || fail "sudo bash $(quoted "$0") --uninstall" 'mounts, loop devices and cgroups need root'
-	[ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] || fail 'install.sh --uninstall --prefix DIR' "$home is no installation of Holt"
+	[ "$(field name "$home/manifest.json" 2>/dev/null)" = holt ] || fail 'install.sh --uninstall --prefix DIR' "$home is not an installation of Holt"
 	check_settings
 	check_named_dirs
 	local dir name dirs
@@ -356,7 +356,7 @@ uninstall_holt() {
 	for name in holt holtd; do
 		[ "$(readlink "$prefix/bin/$name")" != "$home/bin/$name" ] || rm "$prefix/bin/$name"
 	done
-	for name in $(foreign_units); do say "$UNITS/$name stays: it is not of this installation."; done
+	for name in $(foreign_units); do say "$UNITS/$name stays: it does not belong to this installation."; done
 	for name in "${UNIT_NAMES[@]}"; do ! is_own_unit "$name" || rm "$UNITS/$name"; done
 	remove_tree "$home"
 	if systemd_runs; then systemctl daemon-reload; fi
@@ -374,7 +374,7 @@ remove_packages() {
 	[ "${#came[@]}" -gt 0 ] || return 0
 	gone=$(apt-get -s purge "${came[@]}" | sed -n 's/^\(Purg\|Remv\) \([^ ]*\).*/\2/p' | sort -u)
 	if [ -n "$(comm -13 <(printf '%s\n' "${came[@]}" | sort -u) <(printf '%s\n' "$gone"))" ]; then
-		say "Other packages need some of those that came with Holt. They stay: ${came[*]}"
+		say "These packages came with Holt and stay, because other packages need some of them: ${came[*]}"
 		return
 	fi
 	say "Removing the packages that came with it: ${came[*]}"
@@ -400,7 +400,7 @@ main() {
 			[[ ${2:-} == /* ]] || fail "$1 /DIR" "$1 needs an absolute path"
 			[[ $2/ != */../* ]] || fail "$1 /DIR" "$1 needs a path without .."
 			# The path goes into units and scripts.
-			[ "$1" != --prefix ] || [[ $2 =~ ^[A-Za-z0-9/._-]+$ ]] || fail "$1 /DIR" 'a prefix has letters, digits and /._- only'
+			[ "$1" != --prefix ] || [[ $2 =~ ^[A-Za-z0-9/._-]+$ ]] || fail "$1 /DIR" 'a prefix may have only letters, digits and /._-'
 			dir=$(realpath -ms "$2")
 			if [ "$1" = --prefix ]; then prefix=${dir%/}; else named_dirs+=("$dir"); fi
 			shift

@@ -26,7 +26,7 @@ export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime |
   const holt = connect()
   const shown = new ShownBuild(() => stop.abort())
   const timer = setTimeout(() => {
-    if (shown.id === null) say(`holt: no answer from Holt at ${printable(holt.url)} yet; what it does: holt status`)
+    if (shown.id === null) say(`holt: no answer from Holt at ${printable(holt.url)} yet; check it: holt status`)
   }, silentMs)
   try {
     return await holt.runtimes.create(body, {
@@ -89,7 +89,7 @@ class ShownBuild {
   #begin({ build_id, name }: Build): void {
     this.end()
     this.#id = build_id
-    say(`holt: the template ${name} is built first, which is done once`)
+    say(`holt: the template ${name} is built first; this happens only once`)
     this.#interrupts = new Interrupts()
     this.#interrupts.passOn(async () => this.#onInterrupt())
     this.#view = viewOf(this.#kind)

@@ -7,9 +7,9 @@ const readme = fileURLToPath(new URL('../../../README.md', import.meta.url))
 
 const environment = `
 Environment:
-  HOLT_URL, HOLT_API_KEY   where the service is, and the key; default: what \`holt up\` left in the state directory
+  HOLT_URL, HOLT_API_KEY   the address of the service, and the key; default: the credentials file in the state directory
   HOLT_STATE_DIR           the state directory (default /var/lib/holt)
-  HOLT_PORT                where \`holt up\` has the service listen (default 4658); it takes all settings of the service (docs/settings.md)
+  HOLT_PORT                the port of the service for \`holt up\` (default 4658); it also reads all settings of the service (docs/settings.md)
   NO_COLOR                 no colours
 
 Exit codes: 0 success, 1 failure, 2 wrong usage. run, exec, shell and attach: the command's own, 124 timed out,

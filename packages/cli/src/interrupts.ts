@@ -46,7 +46,7 @@ export class Interrupts implements Disposable {
     this.#count += 1
     this.#first ??= signal
     if (this.#count > 2) {
-      say('holt: ended at once; what was begun may still be there: holt ls')
+      say('holt: ended at once; some runtimes may remain: holt ls')
       process.exit(interruptedExitCode)
     }
     if (this.#receiver !== null) void this.#receiver(signal, this.#count)

@@ -41,7 +41,7 @@ export async function explainingLines<Result>(
     const [line = '', ...more] = argv
     const isMissing = error instanceof HoltError && error.details?.reason === 'program_not_found'
     if (!isMissing || more.length > 0 || !/\s/.test(line)) throw error
-    const hint = `It has spaces. A line for a shell is run with: ${verb} -- sh -c '...'`
+    const hint = `It has spaces. To run a shell line: ${verb} -- sh -c '...'`
     throw new HoltError(error.code, error.message, { hint, cause: error, ...detailsOf(error) })
   }
 }
@@ -106,7 +106,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   const exitCode = exitCodeOf(exit)
   if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, { commandId, output })
   if (dropped === 0) return exitCode
-  say(`holt: ${dropped} bytes of output were written faster than they could be kept, and are lost`)
+  say(`holt: ${dropped} bytes of output are lost: they were written faster than they could be kept`)
   return exitCode === 0 ? holtFailedExitCode : exitCode
 }
 
@@ -126,13 +126,13 @@ export function exitCodeOf(exit: { exit_code: number | null; timed_out: boolean 
     return timedOutExitCode
   }
   if (exit !== undefined && exit.exit_code !== null) return exit.exit_code
-  say('holt: how the command ended is not known')
+  say('holt: the end of the command is not known')
   return holtFailedExitCode
 }
 
 /** Reports that the session kept nothing of a command that did not reach the end of its shell. */
 export function tellNotKept(): void {
-  say('holt: the command did not end its shell itself, so the session is as it was before it')
+  say('holt: the command left no state, so the session is unchanged')
 }
 
 /** Reports that a process of the command was killed for memory, with the remedy. */

@@ -25,7 +25,7 @@ export async function tellOfPauses(runtime: Runtime, signal: AbortSignal): Promi
     }
     const isPaused = paused.includes(runtime.state)
     if (isPaused && !told) say(toldOf(runtime))
-    if (!isPaused && told) say('holt: the runtime goes on')
+    if (!isPaused && told) say('holt: the runtime continues')
     told = isPaused
   }
 }

@@ -46,7 +46,7 @@ test('an installation has its commands and units, and starts nothing', async () 
 
 test('--check changes nothing', async () => {
   const before = await machine.list()
-  expect(await succeed(`${install} --check`)).toBe('This machine has what Holt needs.\n')
+  expect(await succeed(`${install} --check`)).toBe('This machine has everything that Holt needs.\n')
   expect(await machine.list()).toEqual(before)
 })
 
@@ -140,7 +140,7 @@ describe('what an uninstallation finds', () => {
     const foreign = `[Service]\nExecStart=/srv${home}/bin/holtd serve\nExecStop=${home}/bin/holtd-mine\n`
     await machine.put(`${units}/${name}`, foreign)
     await machine.takeCalls()
-    expect(await succeed(uninstall)).toContain(`${units}/${name} stays: it is not of this installation.\n`)
+    expect(await succeed(uninstall)).toContain(`${units}/${name} stays: it does not belong to this installation.\n`)
     expect(await machine.read(`${units}/${name}`)).toBe(foreign)
     expect((await machine.takeCalls()).filter((call) => call.endsWith(name))).toEqual([])
     expect(await succeed(`ls ${units}`)).toBe(`${name}\n`)
@@ -177,11 +177,11 @@ describe('what an uninstallation finds', () => {
   })
 
   test.each([
-    ['--state-dir /', '/ is no state directory of Holt'],
-    ['--state-dir /srv', '/srv is no state directory of Holt'],
+    ['--state-dir /', '/ is not a state directory of Holt'],
+    ['--state-dir /srv', '/srv is not a state directory of Holt'],
     ['--state-dir srv', '--state-dir needs an absolute path'],
     ['--state-dir /srv/../var/lib/holt', '--state-dir needs a path without ..'],
-    ['--prefix /srv', '/srv/lib/holt is no installation of Holt'],
+    ['--prefix /srv', '/srv/lib/holt is not an installation of Holt'],
   ])('%s is refused', async (options, reason) => {
     await putState('/var/lib/holt')
     expect(await refuse(`${uninstall} ${options}`)).toMatch(new RegExp(`^FIX: .*  # ${reason}\n$`))
@@ -191,7 +191,7 @@ describe('what an uninstallation finds', () => {
     await putState('/srv/state')
     await machine.put('/etc/holt/holtd.env', 'HOLT_STATE_DIR=state\n')
     expect(await refuse(`cd /srv; ${uninstall}`)).toBe(
-      'FIX: write HOLT_STATE_DIR=/DIR to /etc/holt/holtd.env  # HOLT_STATE_DIR=state is no absolute path\n',
+      'FIX: write HOLT_STATE_DIR=/DIR to /etc/holt/holtd.env  # HOLT_STATE_DIR=state is not an absolute path\n',
     )
   })
 
@@ -208,42 +208,42 @@ describe('an installation is refused', () => {
     ['a relative prefix', '--prefix srv', '--prefix needs an absolute path', async () => {}],
     ['a prefix with ..', '--prefix /srv/../opt', '--prefix needs a path without ..', async () => {}],
     ['a prefix that ends in ..', '--prefix /srv/..', '--prefix needs a path without ..', async () => {}],
-    ['a prefix with a space', "--prefix '/srv/my place'", 'a prefix has letters', async () => {}],
+    ['a prefix with a space', "--prefix '/srv/my place'", 'a prefix may have only letters', async () => {}],
     [
       'a relative state directory in the settings',
       '',
-      'HOLT_STATE_DIR=state is no absolute path',
+      'HOLT_STATE_DIR=state is not an absolute path',
       () => machine.put('/etc/holt/holtd.env', '# mine\n HOLT_STATE_DIR="state"\n'),
     ],
     [
       'a foreign service',
       '',
-      `${units}/holtd.service is not of this installation`,
+      `${units}/holtd.service does not belong to this installation`,
       () => machine.put(`${units}/holtd.service`, foreignUnit),
     ],
     [
       'a foreign unit of the runtimes',
       '',
-      `${units}/holt-runtimes.service is not of this installation`,
+      `${units}/holt-runtimes.service does not belong to this installation`,
       () => machine.put(`${units}/holt-runtimes.service`, foreignUnit.replace('Start', 'Stop')),
     ],
     [
       'a masked service',
       '',
-      `${units}/holtd.service is not`,
+      `${units}/holtd.service does not belong`,
       () => machine.link(`${units}/holtd.service`, '/dev/null'),
     ],
     [
       'a directory of others',
       '',
-      `${home} is no installation of Holt`,
+      `${home} is not an installation of Holt`,
       () => machine.put('/opt/local/lib/holt/mine', ''),
     ],
     ['a link in its place', '', `${home} is a symbolic link`, () => machine.link('/opt/local/lib/holt', '/srv')],
     [
       'a command of others',
       '',
-      '/usr/local/bin/holtd is not of this installation',
+      '/usr/local/bin/holtd does not belong to this installation',
       () => machine.put('/opt/local/bin/holtd', ''),
     ],
     ['a damaged file', '', 'files differ from SHA256SUMS', () => machine.put(`${releaseDir}/bin/holt`, '')],

@@ -61,36 +61,34 @@ export function addBuildOptions(command: Command): Command {
     .option('--target <stage>', 'the stage of the Dockerfile to stop at')
     .option(
       '--build-arg <NAME=VALUE>',
-      'the value of an ARG; NAME alone passes on its value here; repeat',
+      'the value of an ARG; NAME alone takes its value from this shell; repeatable',
       environmentVariable,
     )
-    .option('--secret <id=ID[,src=FILE|,env=NAME]>', 'for RUN --mount=type=secret; repeat', collected)
+    .option('--secret <id=ID[,src=FILE|,env=NAME]>', 'for RUN --mount=type=secret; repeatable', collected)
   return addResultOptions(options)
 }
 
 function addResultOptions(command: Command): Command {
   const options = command
     .option('--start-cmd <command>', 'started in the finished image; runtimes begin with it running')
-    .option('--ready-cmd <command>', 'tried again until it exits 0; then the start command is ready')
-    .option('--ready-timeout <duration>', 'how long it may take to be ready (default: 600)', seconds)
+    .option('--ready-cmd <command>', 'repeated until it exits 0; then the start command is ready')
+    .option('--ready-timeout <duration>', 'the most seconds until it is ready (default: 600)', seconds)
     .option('--on-restore <command>', 'run in each new runtime before it is handed over')
     .option('--disk <size>', 'of its runtimes: GiB, or with a unit: 512MiB, 8GB (default: 4)', size)
     .option('--memory <size>', 'of its runtimes (default: 1)', size)
     .option('--cpu <vCPUs>', 'of its runtimes (default: 1)', notNegative)
   addEnvironmentOptions(options, ' of its runtimes')
   options
-    .option('-u, --user <user>', "who commands run as in its runtimes (default: the image's)")
-    .option('-w, --workdir <path>', "where they run (default: the image's)")
-    .option('--policy <policy>', 'a stored policy of what the build may reach (default: the public Internet)')
-    .option('--no-network', 'the build may reach nothing; what it begins with is pulled all the same')
+    .option('-u, --user <user>', "the user of commands in its runtimes (default: the image's)")
+    .option('-w, --workdir <path>', "the directory of commands in its runtimes (default: the image's)")
+    .option('--policy <policy>', 'a stored network policy of the build (default: the public Internet)')
+    .option('--no-network', 'the build has no network; its base is still pulled')
   return addPolicyOptions(options)
-    .option('--registry-user <user>', 'who pulls images; the password is asked for, or read from stdin')
-    .option('--registry-password-env <variable>', 'the password is in this variable here')
+    .option('--registry-user <user>', 'the user that pulls images; the password comes from a prompt or stdin')
+    .option('--registry-password-env <variable>', 'the environment variable that holds the password')
     .option('--registry <host>', 'the registry of that user (default: that of the first image)')
-    .addOption(
-      new Option('--timeout <duration>', 'the most that the build may take (default: 3600)').argParser(seconds),
-    )
-    .option('--no-cache', 'use nothing of earlier builds')
+    .addOption(new Option('--timeout <duration>', 'the time limit of the build (default: 3600)').argParser(seconds))
+    .option('--no-cache', 'do not use results of earlier builds')
 }
 
 /** Returns the body of the build for the options, without its Dockerfile and context. */
@@ -99,9 +97,9 @@ export async function buildBody(options: BuildOptions): Promise<CreateBuildInput
   const steps = [...(run ?? copy ?? [])]
   const begun = [fromImage, fromTemplate, fromSnapshot].filter((from) => from !== undefined)
   const isImage = begun.length > 0
-  if (begun.length > 1) throw new UsageError('Begin with one of --from-image, --from-template and --from-snapshot')
+  if (begun.length > 1) throw new UsageError('Give exactly one of --from-image, --from-template and --from-snapshot')
   if (isImage && (options.file !== undefined || options.target !== undefined))
-    throw new UsageError('-f and --target are for a Dockerfile, not beside --from-...')
+    throw new UsageError('-f and --target need a Dockerfile: leave them out with --from-...')
   if (!isImage && steps.length > 0)
     throw new UsageError('--run and --copy need --from-image, --from-template or --from-snapshot')
   return dropUndefined({
@@ -141,7 +139,7 @@ function policyWanted(options: BuildOptions): CreateBuildInput['network_policy']
   const written = policyOf(options)
   const given = [options.policy !== undefined, written !== null, !options.network].filter((one) => one)
   if (given.length > 1)
-    throw new UsageError('Say what the build may reach in one way: --policy, --no-network, or --allow and --include')
+    throw new UsageError('Give the network of the build in one way: --policy, --no-network, or --allow and --include')
   if (!options.network) return null
   return options.policy ?? written ?? undefined
 }

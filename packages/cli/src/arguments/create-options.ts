@@ -21,7 +21,7 @@ export interface CreateOptions extends PolicyOptions, EnvironmentOptions {
 
 /** Returns the option of an isolation class. */
 export function isolationOption(): Option {
-  return new Option('--isolation <class>', 'how it is kept apart from its host').choices(['gvisor', 'container'])
+  return new Option('--isolation <class>', 'the class of isolation').choices(['gvisor', 'container'])
 }
 
 /** Adds the options of a new runtime. */
@@ -36,11 +36,11 @@ export function addCreateOptions(command: Command): Command {
     .option('--disk <size>', 'GiB, or with a unit', size)
   addEnvironmentOptions(options)
   options
-    .option('-m, --metadata <KEY=VALUE>', 'a label of your own; repeat', keyValue)
-    .option('--network <policy>', 'a stored policy of what it may reach (default: nothing)')
+    .option('-m, --metadata <KEY=VALUE>', 'a label of your own; repeatable', keyValue)
+    .option('--network <policy>', 'a stored network policy (default: no network)')
   return addPolicyOptions(options).option(
     '--secret <secret>',
-    'a stored secret; its placeholder is in the environment; repeat',
+    'a stored secret; its placeholder is in the environment; repeatable',
     collected,
   )
 }
@@ -51,9 +51,9 @@ export function createBody(options: CreateOptions): CreateRuntimeInput {
   const env = environmentOf(options)
   const written = policyOf(options)
   if (template !== undefined && snapshot !== undefined)
-    throw new UsageError('Begin with one of both: --template or --snapshot')
+    throw new UsageError('Give one of --template and --snapshot, not both')
   if (network !== undefined && written !== null)
-    throw new UsageError('Name a policy with --network, or write one out with --allow and --include, not both')
+    throw new UsageError('Give a stored policy with --network, or rules with --allow and --include, not both')
   const network_policy = network ?? written ?? undefined
   return dropUndefined({
     template,

@@ -21,7 +21,7 @@ type Fields = Pick<CreateRuntimeInput, 'timeout_secs' | 'on_timeout' | 'idle_tim
 
 /** The texts for a deadline without an option: the service's default, or the present value. */
 const standing = {
-  made: ' (default: 1h where it can be paused, else none)',
+  made: ' (default: 1h if it can be paused, else none)',
   forked: " (default: the source's)",
   set: '',
 }
@@ -35,11 +35,11 @@ export function addDeadlineOptions(
   { of, timeout = '--timeout' }: { readonly of: keyof typeof standing; readonly timeout?: string },
 ): Command {
   return command
-    .option(`${timeout} <duration>`, `it runs for so long: 90, 30m, 2h, 1d or none${standing[of]}`, durationSecs)
-    .addOption(new Option('--on-timeout <what>', 'what happens then').choices(['pause', 'terminate']))
-    .option('--idle-timeout <duration>', 'pause it when nobody has used it for so long, or none', durationSecs)
-    .option('--auto-resume', `while it is paused, whatever uses it resumes it${of === 'made' ? ' (default)' : ''}`)
-    .option('--no-auto-resume', 'while it is paused, only `holt resume` resumes it')
+    .option(`${timeout} <duration>`, `how long it runs: 90, 30m, 2h, 1d or none${standing[of]}`, durationSecs)
+    .addOption(new Option('--on-timeout <what>', 'what happens at the deadline').choices(['pause', 'terminate']))
+    .option('--idle-timeout <duration>', 'pause it after this time without use, or none', durationSecs)
+    .option('--auto-resume', `any use resumes it while it is paused${of === 'made' ? ' (default)' : ''}`)
+    .option('--no-auto-resume', 'only `holt resume` resumes it while it is paused')
 }
 
 /** Returns the fields of a request for the options. */

@@ -14,12 +14,12 @@ export function addEnvironmentOptions(command: Command, whose = ''): Command {
   return command
     .option(
       '-e, --env <KEY=VALUE>',
-      `environment variable${whose}; KEY alone passes on its value here; repeat`,
+      `environment variable${whose}; KEY alone takes its value from this shell; repeatable`,
       environmentVariable,
     )
     .option(
       '--env-file <file>',
-      'the variables of a file here, as in .env; --env goes before them; repeat',
+      'read variables from a local file, as in .env; --env overrides them; repeatable',
       variablesOf,
     )
 }

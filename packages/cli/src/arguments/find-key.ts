@@ -17,7 +17,7 @@ export async function findKeyId(holt: Holt, text: string, project?: string): Pro
     })
   if (others.length > 0)
     throw new UsageError(
-      `${others.length + 1} keys are named ${text}; say the id of one: ${[only, ...others].map(({ key_id }) => key_id).join(', ')}`,
+      `${others.length + 1} keys are named ${text}. Give the id of one: ${[only, ...others].map(({ key_id }) => key_id).join(', ')}`,
     )
   return only.key_id
 }

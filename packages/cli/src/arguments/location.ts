@@ -14,7 +14,7 @@ export function parseLocation(text: string): Location {
   if (text === '-') return { type: 'stream' }
   const remote = /^([A-Za-z0-9-]+):(.*)$/s.exec(text)
   if (remote?.[1] === undefined || remote[2] === undefined) return { type: 'local', path: text }
-  if (!remote[2].startsWith('/')) throw new UsageError(`A path inside a runtime is absolute: ${remote[1]}:/...`)
+  if (!remote[2].startsWith('/')) throw new UsageError(`A path inside a runtime must be absolute: ${remote[1]}:/...`)
   return { type: 'remote', runtime: remote[1], path: remote[2] }
 }
 

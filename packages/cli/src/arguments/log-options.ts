@@ -19,12 +19,12 @@ interface LogItem {
 export function addLogOptions(command: Command, until: string): Command {
   return command
     .option('-f, --follow', `stay until ${until}`)
-    .option('-n, --tail <lines>', 'only so many of the last lines; with --follow also what comes', Number)
+    .option('-n, --tail <lines>', 'show only the last LINES; with --follow, also new output', Number)
     .option('--since <when>', sinceText)
 }
 
 /** The help for `--since`. */
-export const sinceText = 'only from then on: 2030-01-01, 2030-01-01T12:00:00Z, or so long ago: 30d, 2h'
+export const sinceText = 'show only entries since then: 2030-01-01, 2030-01-01T12:00:00Z, or an age: 30d, 2h'
 
 /** Throws `UsageError` if a number of lines is invalid. */
 export function requireTail(tail: number | undefined): void {

@@ -22,7 +22,7 @@ export function environmentVariable(
   if (text.includes('=')) return keyValue(text, before)
   const value = process.env[text]
   if (value !== undefined) return { ...before, [text]: value }
-  say(`${styled('yellow', 'warning')}: ${printable(text)} is not set here, and is not passed on`)
+  say(`${styled('yellow', 'warning')}: ${printable(text)} is not set here, so it is left out`)
   return { ...before }
 }
 

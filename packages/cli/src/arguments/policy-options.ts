@@ -17,12 +17,8 @@ export interface PolicyOptions {
 /** Adds the options of an inline policy. */
 export function addPolicyOptions(command: Command): Command {
   return command
-    .option(
-      '--allow <host[:port]>',
-      'a name, *.name or network that may be reached (default port: 443); repeat',
-      allowed,
-    )
-    .addOption(new Option('--include <preset>', 'a group of hosts that belong together; repeat').argParser(preset))
+    .option('--allow <host[:port]>', 'a reachable host, *.host or network (default port: 443); repeatable', allowed)
+    .addOption(new Option('--include <preset>', 'a preset group of hosts; repeatable').argParser(preset))
     .option('--allow-all-hosts', 'with --allow "*": every public host, never a private address')
 }
 
@@ -40,7 +36,7 @@ export function policyOf({ allow, include, allowAllHosts }: PolicyOptions): Poli
 export async function policyFrom(file: string | undefined, options: PolicyOptions): Promise<PolicyBodyInput> {
   const written = policyOf(options)
   if (file === undefined) {
-    if (written === null) throw new UsageError('Say what may be reached: --allow HOST, --include PRESET or -f FILE')
+    if (written === null) throw new UsageError('Give the reachable hosts: --allow HOST, --include PRESET or -f FILE')
     return written
   }
   const { name: _, ...body } = parse(file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8'), file)

@@ -8,7 +8,7 @@ import { InvalidArgumentError } from 'commander'
 export const quotaFlag = '-q, --quota <name=amount...>'
 
 /** The text of `--help` about quotas. */
-export const quotaHelp = `what it may have: ${quotaNames.join(', ')}; an amount, none or default`
+export const quotaHelp = `its quotas: ${quotaNames.join(', ')}; each an amount, none or default`
 
 /** Collects `NAME=AMOUNT`. A later one wins. */
 export function quota(text: string, before: SetQuotas = {}): SetQuotas {

@@ -13,7 +13,7 @@ export interface RemoveOptions {
 export function addRemoveOptions(command: Command, thing: string, how: string): Command {
   return command
     .argument(`[${thing}...]`, how)
-    .option('-f, --force', `do not fail for a ${thing} that is not there, nor where none is named`)
+    .option('-f, --force', `do not fail for a missing ${thing}, or if none is given`)
 }
 
 /** Adds `rm` to the group of a kind of thing: `holt THING rm`. Returns the verb. */

@@ -45,9 +45,7 @@ export async function followBuild(build: BuildHandle, options: FollowOptions): P
   } catch (error) {
     view.end()
     if (left.signal.aborted) {
-      say(
-        `holt: left the build ${build.build_id}; see what becomes of it: holt template logs -f ${shellWord(build.build_id)}`,
-      )
+      say(`holt: left the build ${build.build_id}; follow its log: holt template logs -f ${shellWord(build.build_id)}`)
       return interruptedExitCode
     }
     if (!(error instanceof BuildFailed)) throw error

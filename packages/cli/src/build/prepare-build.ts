@@ -21,7 +21,7 @@ export async function readDockerfile(
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     throw new HoltError('path_not_found', `There is no Dockerfile ${path}`, {
-      hint: 'Name it with -f, or begin with an image: --from-image python:3.12-slim --run "pip install flask"',
+      hint: 'Give it with -f, or start from an image: --from-image python:3.12-slim --run "pip install flask"',
     })
   }
 }
@@ -65,7 +65,10 @@ async function requireBuildable(
   const lines = refused.map(({ line, reason, text }) => `Line ${line}: ${reason ?? text}`)
   const fixes = new Set(refused.flatMap(({ fix }) => fix ?? []))
   throw new HoltError('invalid_request', `dockerfile_invalid: ${lines.join('\n')}`, {
-    hint: fixes.size > 0 ? [...fixes].join(' ') : 'Correct the line. What a build does with each: holt template check',
+    hint:
+      fixes.size > 0
+        ? [...fixes].join(' ')
+        : 'Correct the line. To see how a build treats each line: holt template check',
   })
 }
 

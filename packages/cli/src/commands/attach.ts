@@ -22,10 +22,10 @@ Examples:
 export function addAttach(program: Command): void {
   const command = program
     .command('attach')
-    .description('type at a command that runs, and see its output from what is kept of it')
+    .description('attach to a running command: type into it, and see its output')
     .argument('<runtime>', 'id, beginning of an id, or name')
-    .argument('[command]', "a command's id, or the beginning of it (default: the newest that runs)")
-    .option('--takeover', 'type, even where somebody else does')
+    .argument('[command]', "a command's id, or the beginning of it (default: the newest running one)")
+    .option('--takeover', 'type, even if another attachment types')
     .option('--watch', 'do not type')
     .addHelpText('after', examples)
   act(command, attachTo, { failure: holtFailedExitCode })
@@ -34,7 +34,7 @@ export function addAttach(program: Command): void {
 /** Attaches this terminal to a command, and returns the exit code for the shell. */
 export async function attachTo(text: string, commandText: string | undefined, choice: AttachChoice): Promise<number> {
   const { takeover = false, watch = false } = choice
-  if (takeover && watch) throw new UsageError('--takeover types and --watch does not: give one of them.')
+  if (takeover && watch) throw new UsageError('Give one of --takeover (types) and --watch (does not).')
   const runtime = await findRuntime(connect(), text)
   const command = await findCommand(runtime, commandText, commandText === undefined ? 'running' : undefined)
   return useTerminal({ command, runtimeName: text, write: !watch, takeover })

@@ -14,8 +14,8 @@ import { act } from '../verb.ts'
 const examples = `
 Examples:
   holt audit                                  the newest 50 entries, newest first
-  holt audit --key ci --since 2h              what was done with a key of late
-  holt audit --subject mine                   who did something to a runtime, or in it
+  holt audit --key ci --since 2h              recent acts with one key
+  holt audit --subject mine                   acts on a runtime, or inside it
   holt audit --project all --kind auth_failed calls without a valid key (scope operator)`
 
 interface AuditOptions {
@@ -33,16 +33,16 @@ interface AuditOptions {
 
 /** Adds `holt audit`, which shows the audit log. */
 export function addAudit(program: Command): void {
-  const kind = new Option('--kind <kind>', 'only changes, what was done inside runtimes, or failed authentications')
+  const kind = new Option('--kind <kind>', 'only changes, acts inside runtimes, or failed authentications')
   const command = program
     .command('audit')
-    .description('show who did what, with which key, from where (needs a key with the scope admin)')
+    .description('show the audit log: who did what, with which key, from where (needs the scope admin)')
     .addOption(kind.choices([...auditKinds]))
-    .option('--key <key>', 'only what was done with this key: its id, also when it is revoked, or its name')
-    .option('--subject <thing>', 'only what was done to the thing with this id or name, or inside it')
-    .option('--route <name>', 'only calls of this route, as createRuntime')
+    .option('--key <key>', 'only acts with this key: its id, also after it is revoked, or its name')
+    .option('--subject <thing>', 'only acts on the object with this id or name, or inside it')
+    .option('--route <name>', 'only calls of this route, such as createRuntime')
     .option('--since <when>', sinceText)
-    .option('--until <when>', 'only before then')
+    .option('--until <when>', 'only entries before then')
     .option('--project <id>', 'another project by its name or id, or all (scope operator)')
     .addOption(limitOption())
     .option('-q, --quiet', 'only the ids')

@@ -4,7 +4,7 @@ import { act } from '../verb.ts'
 
 const examples = `
 Examples:
-  source <(holt completion bash)                                   for this shell; in ~/.bashrc for every one
+  source <(holt completion bash)                                   for this shell; put it into ~/.bashrc for all
   holt completion zsh > "\${fpath[1]}/_holt"
   holt completion fish > ~/.config/fish/completions/holt.fish`
 
@@ -12,8 +12,8 @@ Examples:
 export function addCompletion(program: Command): void {
   const command = program
     .command('completion')
-    .description('print the script that makes a shell complete commands, options, runtimes and templates')
-    .addArgument(new Argument('<shell>', 'for which shell').choices(shells))
+    .description('print a script that lets a shell complete commands, options, runtimes and templates')
+    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .addHelpText('after', examples)
   act(command, async (shell: Shell) => {
     process.stdout.write(completionScripts[shell])

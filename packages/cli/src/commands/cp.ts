@@ -8,8 +8,8 @@ import { printJson } from '../output/print.ts'
 import { act, UsageError } from '../verb.ts'
 
 const examples = `
-RUNTIME:/PATH is inside a runtime, - is the standard stream. The copy arrives at exactly DESTINATION; with a slash at its
-end, inside it under the source's own name. What is there already is kept unless --overwrite is given, which replaces it.
+RUNTIME:/PATH is inside a runtime, - is the standard stream. The copy is made at exactly DESTINATION. If that ends with a
+slash, the copy is made inside it under the source's name. An existing destination is an error unless --overwrite is given.
 
 Examples:
   holt cp notes.txt mine:/workspace/notes.txt
@@ -26,9 +26,9 @@ export function addCp(program: Command): void {
     .argument('<source>', 'a path here, RUNTIME:/PATH, or -')
     .argument('<destination>', 'a path here, RUNTIME:/PATH, or -')
     .option('-r, --recursive', 'copy a directory with everything in it')
-    .option('--overwrite', 'replace what is at the destination; never merge')
-    .option('-u, --user <user>', "who owns what is made in a runtime (default: the template's user)")
-    .option('--json', 'print what was copied as JSON')
+    .option('--overwrite', 'replace the destination; it is never merged')
+    .option('-u, --user <user>', "the owner of files made in a runtime (default: the template's user)")
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', examples)
   act(command, async (sourceText: string, destinationText: string, options: CpOptions) => {
     const copied = await copy(sourceText, destinationText, options)

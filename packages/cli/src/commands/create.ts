@@ -13,17 +13,17 @@ const examples = `
 Examples:
   holt create -n mine
   holt create -t base-medium --disk 20 --metadata team=search
-  holt create --timeout none --idle-timeout 10m         pauses when nobody uses it, and goes on when somebody does
+  holt create --timeout none --idle-timeout 10m         pauses without use, and resumes on use
   holt create --timeout 15m --on-timeout terminate
   holt create --snapshot before                         see holt snapshot
-  holt create -t base-large --dry-run                   would there be room? exits 1 if not
+  holt create -t base-large --dry-run                   is there room? exits 1 if not
   id=$(holt create)`
 
 /** Adds `holt create`. */
 export function addCreate(program: Command): void {
   const command = addDeadlineOptions(addCreateOptions(program.command('create')), { of: 'made' })
     .description('create a runtime and print its id')
-    .option('--dry-run', 'make nothing: print what would be made, and every reason why not')
+    .option('--dry-run', 'make nothing; print the result of a real call, or every reason for a refusal')
     .option('--json', 'print the runtime as JSON')
     .addHelpText('after', examples)
   act(command, async (options: CreateOptions & DeadlineOptions & { json?: boolean; dryRun?: boolean }) => {

@@ -14,8 +14,11 @@ Examples:
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('check this machine; what is missing is a line that begins with FIX: and says the command')
-    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .description('check this machine; a line that begins with FIX: has the command that repairs a fault')
+    .option(
+      '--state-dir <path>',
+      'the state directory of the installation (default: HOLT_STATE_DIR, else /var/lib/holt)',
+    )
     .option('--json', 'print the checks as JSON')
     .addHelpText('after', examples)
   act(command, async (options: { stateDir?: string; json?: boolean }) => {

@@ -7,10 +7,10 @@ import { act } from '../verb.ts'
 
 const examples = `
 Examples:
-  holt down          stop the service; runtimes go on, and the next \`holt up\` finds them again
+  holt down          stop the service; runtimes go on, and the next \`holt up\` adopts them
   holt down --all    stop it and remove every runtime and everything it made in the kernel
 
-A service that systemd runs is stopped with systemctl stop, or systemd would start it again.`
+If systemd runs the service, use systemctl stop instead. Otherwise systemd starts it again.`
 
 /** Adds `holt down`, which stops the service. */
 export function addDown(program: Command): void {
@@ -18,8 +18,11 @@ export function addDown(program: Command): void {
     .command('down')
     .description('stop the service; runtimes go on without it')
     .option('--all', 'remove every runtime and kernel object of the installation as well')
-    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
-    .option('--json', 'print what was done as JSON')
+    .option(
+      '--state-dir <path>',
+      'the state directory of the installation (default: HOLT_STATE_DIR, else /var/lib/holt)',
+    )
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', examples)
   act(command, async (options: { all?: boolean; stateDir?: string; json?: boolean }) => {
     if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
@@ -27,14 +30,14 @@ export function addDown(program: Command): void {
     const unit = await findUnit()
     if (daemon !== null && unit !== null) {
       throw new Error(
-        `holtd is run by systemd, which would start it again at once. Nothing was stopped; stop it with: systemctl stop ${unit}`,
+        `systemd runs holtd and would start it again at once, so nothing was stopped. Stop it with: systemctl stop ${unit}`,
       )
     }
     const how = daemon === null ? 'not_running' : await stopProcess(daemon.pid)
     if (how === 'not_running') say(unit === null ? 'holtd does not run' : notNow(unit))
     else say(how === 'ended' ? 'holtd has stopped' : 'holtd did not stop in time and was killed')
     const exitCode = options.all === true ? await runDaemonVerb(['purge']) : 0
-    if (options.all === true && exitCode === 0) say('its runtimes are removed, with all that it had in the kernel')
+    if (options.all === true && exitCode === 0) say('its runtimes and all its kernel objects are removed')
     if (options.json === true) printJson({ daemon: how, purged: options.all === true && exitCode === 0 })
     return exitCode
   })
@@ -42,5 +45,5 @@ export function addDown(program: Command): void {
 
 /** Returns the message for a unit whose last service has not ended in order. */
 function notNow(unit: string): string {
-  return `holtd does not run now; unless it is stopped, systemd may start it again: systemctl stop ${unit}`
+  return `holtd does not run now, but systemd may start it again. Stop it there: systemctl stop ${unit}`
 }

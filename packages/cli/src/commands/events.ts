@@ -15,10 +15,10 @@ import { act, UsageError } from '../verb.ts'
 const examples = `
 Examples:
   holt events                            the newest 50, the newest last
-  holt events -f --type 'runtime.*'      what comes, as it happens
+  holt events -f --type 'runtime.*'      new events, as they happen
   holt events --since 2h                 the newest 50 of the last two hours
-  holt events -f --since 2h              all of the last two hours, and what comes
-  holt events -f -n 10                   the newest 10, and what comes
+  holt events -f --since 2h              all of the last two hours, and new ones
+  holt events -f -n 10                   the newest 10, and new ones
   holt events mine                       what happened to one runtime
   holt events --cursor 120 -f --json     everything after the event 120, one JSON object per line`
 
@@ -34,18 +34,18 @@ interface EventsOptions {
 
 /** Adds `holt events`, which shows the events of the project. */
 export function addEvents(program: Command): void {
-  const types = new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeat')
+  const types = new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeatable')
   const command = program
     .command('events')
-    .description('show what happened, in order')
-    .argument('[runtime]', 'only what happened to it: id, beginning of an id, or name')
-    .option('-f, --follow', 'stay, and show what comes; --limit and --since show earlier events first')
+    .description('show events, in order')
+    .argument('[runtime]', 'only events of this runtime: id, beginning of an id, or name')
+    .option('-f, --follow', 'stay, and show new events; --limit and --since show earlier events first')
     .addOption(types.argParser(collected))
-    .option('--cursor <cursor>', 'only what came after this event', Number)
+    .option('--cursor <cursor>', 'only events after this one', Number)
     .option('--since <when>', sinceText)
     .addOption(limitOption())
     .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the events, one JSON object per line where it follows')
+    .option('--json', 'print the events as JSON; with --follow, one object per line')
     .addHelpText('after', examples)
   act(command, showEvents)
 }
@@ -118,7 +118,7 @@ function requireValues({ follow, type = [], cursor, since, limit }: EventsOption
   const wrong = type.find((text) => !isEventTypePattern(text))
   if (wrong !== undefined)
     throw new UsageError(
-      `--type ${wrong} is none of ${eventTypePatterns.filter((text) => text.endsWith('*')).join(', ')}, or one of their types`,
+      `--type ${wrong} must be one of ${eventTypePatterns.filter((text) => text.endsWith('*')).join(', ')}, or one of their types`,
     )
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an event')

@@ -52,7 +52,7 @@ export function addExec(program: Command, passThrough: boolean): void {
     .argument('<runtime>', 'id, beginning of an id, or name')
     .argument('<command...>', 'the command and its arguments, after --')
     .option('-d, --background', "start it, print the command's id, and do not wait")
-    .option('-i, --interactive', 'pass on what is typed here; what is piped here is passed on anyway')
+    .option('-i, --interactive', 'pass typed input to the command; piped input is always passed')
     .option('-t, --tty', 'run it in a terminal')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
@@ -60,10 +60,10 @@ export function addExec(program: Command, passThrough: boolean): void {
   command
     .option(
       '--session <name>',
-      'run in the shell of this name, after its other commands; one argument is a line for it',
+      'run in the shell session of this name, after its other commands; a single argument is a shell line',
     )
-    .option('--ulimit <name=soft[:hard]>', 'a resource limit, as ulimit(1) has them; repeat', ulimit)
-    .option('--timeout <duration>', 'kill the command after so long: 90, 30m, 2h; 0: never', seconds, 0)
+    .option('--ulimit <name=soft[:hard]>', 'a resource limit, as of ulimit(1); repeatable', ulimit)
+    .option('--timeout <duration>', 'kill the command after this time: 90, 30m, 2h; 0: never', seconds, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
@@ -110,11 +110,11 @@ async function execInRuntime(text: string, argv: string[], options: ExecOptions)
  * needs no local terminal.
  */
 async function execInTerminal(text: string, argv: string[], options: ExecOptions): Promise<number> {
-  if (options.json === true) throw new UsageError('A terminal shows its output: give one of --tty and --json.')
+  if (options.json === true) throw new UsageError('Give one of --tty and --json: a terminal shows its output.')
   // Without a local terminal, the end of the input would be typed. It would be lost if the command
   // does not read yet.
   if (options.background !== true && !isInteractive())
-    throw new UsageError(`stdin is no terminal. Without one, leave --tty out: holt exec ${shellWord(text)} -- COMMAND`)
+    throw new UsageError(`stdin is not a terminal. Leave --tty out: holt exec ${shellWord(text)} -- COMMAND`)
   const runtime = await findRuntime(connect(), text)
   const command = await runtime.commands.start(argv, { ...howOf(options), pty: localSize() })
   if (options.background !== true) return useTerminal({ command, runtimeName: text, write: true, takeover: false })

@@ -18,12 +18,12 @@ interface ForkOptions extends DeadlineOptions {
 }
 
 const examples = `
-Each child begins where the runtime stands, with its processes, memory and files, and has an id, a hostname and random numbers of its own. The runtime goes on
-by itself; its connections to elsewhere are reset, and the children have none. Exits 1 when a child could not be made; the others are there.
+Each child starts from the present state of the runtime: processes, memory and files. It has its own id, hostname and random numbers. The runtime
+continues. Its connections to other hosts are reset, and the children have none. Exits 1 if a child could not be made; the others exist.
 
 Examples:
   child=$(holt fork mine)
-  holt fork mine --count 20 --dry-run                   for how many is there room? exits 1 if not for all
+  holt fork mine --count 20 --dry-run                   is there room for all? exits 1 if not
   for id in $(holt fork mine --count 3 -m try=1); do holt exec $id -- ./attempt & done; wait
   holt rm $(holt ls -q -m try=1)`
 
@@ -31,13 +31,13 @@ Examples:
 export function addFork(program: Command): void {
   const command = program
     .command('fork')
-    .description('make children that go on where a runtime stands, and print their ids')
+    .description('fork a runtime: make children from its present state, and print their ids')
     .argument('<runtime>', 'id, beginning of an id, or name')
     .option('-c, --count <children>', 'how many children, 1 to 100', count, 1)
-    .option('-m, --metadata <KEY=VALUE>', "a label of the children, instead of the source's; repeat", keyValue)
+    .option('-m, --metadata <KEY=VALUE>', "a label of the children, instead of the source's; repeatable", keyValue)
   addDeadlineOptions(command, { of: 'forked' })
-    .option('--dry-run', 'make nothing: print what would be made, and every reason why not')
-    .option('--json', 'print what became of each child as JSON')
+    .option('--dry-run', 'make nothing; print the result of a real call, or every reason for a refusal')
+    .option('--json', 'print the result for each child as JSON')
     .addHelpText('after', examples)
   act(command, (text: string, options: ForkOptions) => forkRuntime(text, { options, command }))
 }

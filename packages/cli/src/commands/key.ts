@@ -25,32 +25,32 @@ Examples:
 export function addKey(program: Command): void {
   const group = program
     .command('key')
-    .description('the keys that open the service (needs a key with the scope admin)')
+    .description('manage API keys (needs a key with the scope admin)')
     .addHelpText('after', examples)
-  const scope = new Option('-s, --scope <scope...>', 'what it may do (default: runtimes and templates)')
+  const scope = new Option('-s, --scope <scope...>', 'its scopes (default: runtimes and templates)')
   const create = group
     .command('create')
-    .description('make a key and print its secret, which is shown this once')
-    .argument('<name>', 'what it is for')
+    .description('make a key and print its secret, which is shown only once')
+    .argument('<name>', 'a name or note of its purpose')
     .addOption(scope.choices([...scopes]))
-    .option('--expires <when>', 'until when it works: 2030-01-01, 2030-01-01T12:00:00Z, or for how long: 30d, 2h')
-    .option('--project <project>', 'of which project (default: that of the key in use; needs the scope operator)')
+    .option('--expires <when>', 'its expiry: 2030-01-01, 2030-01-01T12:00:00Z, or a duration: 30d, 2h')
+    .option('--project <project>', 'its project (default: that of the key in use; needs the scope operator)')
     .option('--json', 'print the key as JSON')
   act(create, createKey)
 
   const rotate = group
     .command('rotate')
-    .description('give a key a new secret and print it; the old one works for a while more')
+    .description('give a key a new secret and print it; the old one keeps working for the overlap')
     .argument('<key>', 'id of a key, or its name')
-    .option('--project <project>', 'of which project it is, where that is another one and a name is given')
-    .option('--overlap <time>', 'how long: 90s, 30m, 2h, 1d, or none (default: 1h)', seconds)
+    .option('--project <project>', 'its project, if a name is given and it is in another project')
+    .option('--overlap <time>', 'how long the old secret works: 90s, 30m, 2h, 1d, or none (default: 1h)', seconds)
     .option('--json', 'print the key as JSON')
   act(rotate, rotateKey)
 
   const list = group
     .command('ls')
     .description('list keys, without their secrets')
-    .option('--project <project>', 'of which project (needs the scope operator)')
+    .option('--project <project>', 'the project (needs the scope operator)')
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
   act(list, async ({ project, quiet, json }: ListOptions & { project?: string }) => {
@@ -77,7 +77,7 @@ export function addKey(program: Command): void {
     group.command('rm').description('revoke keys'),
     'key',
     'ids of keys, or their names',
-  ).option('--project <project>', 'of which project they are, where that is another one and names are given')
+  ).option('--project <project>', 'their project, if names are given and they are in another project')
   act(remove, (keys: string[], { project, ...options }: RemoveOptions & { project?: string }) =>
     removeEach(keys, { ...options, list: 'holt key ls' }, async (key) => {
       const holt = connect()
@@ -108,7 +108,7 @@ async function rotateKey(
   const holt = connect()
   const keyId = await findKeyId(holt, text, project)
   const key = await holt.keys.rotate(keyId, overlap === undefined ? {} : { overlap_secs: Math.ceil(overlap) })
-  const until = key.previous_until === null ? 'does not work any more' : `works until ${key.previous_until}`
+  const until = key.previous_until === null ? 'no longer works' : `works until ${key.previous_until}`
   tellSecret(key, json, `Rotated ${key.key_id}: the earlier secret ${until}.`)
   return 0
 }
@@ -118,6 +118,6 @@ function tellSecret(key: NewKey, json: boolean | undefined, what: string): void 
     printJson(key)
     return
   }
-  say(`${what} The secret is shown this once:`)
+  say(`${what} The secret is shown only once:`)
   print(key.key)
 }

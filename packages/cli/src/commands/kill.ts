@@ -9,8 +9,8 @@ import { act } from '../verb.ts'
 
 const examples = `
 Examples:
-  holt kill mine cm4f…            every process of the command, however it hides
-  holt kill -s TERM mine cm4f…    a signal to its process group, which it may handle`
+  holt kill mine cm4f…            kill every process of the command
+  holt kill -s TERM mine cm4f…    send a signal to its process group`
 
 /** Adds `holt kill`, which ends a command or sends it a signal. */
 export function addKill(program: Command): void {
@@ -34,6 +34,6 @@ export function addKill(program: Command): void {
 function signalName(text: string): SendSignalInput['signal'] {
   const upper = text.toUpperCase()
   const name = upper.startsWith('SIG') ? upper : `SIG${upper}`
-  if (!isSignalName(name)) throw new InvalidArgumentError('There is no such signal.')
+  if (!isSignalName(name)) throw new InvalidArgumentError('It must be the name of a signal.')
   return name
 }

@@ -102,6 +102,6 @@ class Selection {
 function timeOf({ at }: Output): string {
   if (at !== undefined) return at
   throw new Error(
-    'An older Holt has made this runtime, which notes no times of output: leave --timestamps and --since out',
+    'An older version of Holt made this runtime, and it records no times of output. Leave --timestamps and --since out',
   )
 }

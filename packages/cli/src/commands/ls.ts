@@ -32,12 +32,12 @@ export function addLs(program: Command): void {
   const command = program
     .command('ls')
     .description('list runtimes, newest first')
-    .option('-a, --all', 'ended ones as well')
+    .option('-a, --all', 'include ended ones')
     .addOption(new Option('-s, --state <state>', 'only this state').choices(runtimeStates))
     .option('-t, --template <template>', 'only of this template')
     .option('-n, --name <name>', 'only with this name')
     .addOption(isolationOption())
-    .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeat', keyValue)
+    .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeatable', keyValue)
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
     .addHelpText('after', examples)
@@ -52,11 +52,7 @@ async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise
   if (json === true) printJson({ data: shown, next_cursor: null })
   else if (quiet === true) for (const { runtime_id } of shown) print(runtime_id)
   else if (shown.length === 0)
-    say(
-      found.length === 0
-        ? 'No runtimes. Make one: holt create'
-        : 'No runtimes that have not ended; --all shows those that have.',
-    )
+    say(found.length === 0 ? 'No runtimes. Make one: holt create' : 'No active runtimes; --all shows the ended ones.')
   else {
     printTable(shown, [
       ['RUNTIME', (runtime) => runtime.runtime_id],

@@ -12,23 +12,23 @@ import { printInspection, summaryOf } from './policy.ts'
 
 const examples = `
 Examples:
-  holt net log mine -f --denied       what it tries to reach and may not, as it happens
-  holt net test mine api.example.com  would this be let through, and by which rule? exits 1 where not
-  holt net suggest mine               what would have to be allowed, as options
-  holt net set mine --include npm     from now on; connections that are no longer allowed are cut
-  holt net set mine --none            nothing at all any more`
+  holt net log mine -f --denied       denied connections, as they happen
+  holt net test mine api.example.com  is it allowed, and by which rule? exits 1 if not
+  holt net suggest mine               the missing rules, as options
+  holt net set mine --include npm     replaces the policy; connections that are no longer allowed are cut
+  holt net set mine --none            no network`
 
 /** Adds `holt net`, which manages the network access of one runtime. */
 export function addNet(program: Command): void {
   const group = program
     .command('net')
-    .description('what a runtime may reach, and what it tried to')
+    .description('the network of a runtime: its policy and its log')
     .addHelpText('after', examples)
   const runtime = (name: string, description: string) =>
     group.command(name).description(description).argument('<runtime>', 'id, beginning of an id, or name')
 
   act(
-    runtime('get', 'show what it may reach').option('--json', 'print it as JSON'),
+    runtime('get', 'show its network policy').option('--json', 'print it as JSON'),
     async (text: string, { json }: { json?: boolean }) => {
       const network = await (await findRuntime(connect(), text)).network.get()
       if (json === true) printJson(network)
@@ -37,20 +37,20 @@ export function addNet(program: Command): void {
       return 0
     },
   )
-  const set = runtime('set', 'replace what it may reach; it acts at once').argument('[policy]', 'a stored policy')
-  act(
-    addPolicyOptions(set).option('--none', 'nothing at all').option('--json', 'print its network as JSON'),
-    setNetwork,
+  const set = runtime('set', 'replace its network policy; the change acts at once').argument(
+    '[policy]',
+    'a stored policy',
   )
+  act(addPolicyOptions(set).option('--none', 'no network').option('--json', 'print its network as JSON'), setNetwork)
   act(
-    addLogOptions(runtime('log', 'show what it tried to reach, and what was decided'), 'the runtime has ended')
-      .option('--denied', 'only what was denied')
-      .option('--cursor <cursor>', 'only what came after this item', Number)
+    addLogOptions(runtime('log', 'show its network log: each connection and the decision'), 'the runtime has ended')
+      .option('--denied', 'only denied connections')
+      .option('--cursor <cursor>', 'only items after this one', Number)
       .option('--json', 'print the items, one JSON object per line'),
     showLog,
   )
   act(
-    runtime('test', 'ask whether a connection would be let through, and by which rule')
+    runtime('test', 'test whether a connection is allowed, and by which rule')
       .argument('<host[:port]>', 'a host, with another port than 443')
       .option('--method <method>', 'the method of a request')
       .option('--path <path>', 'the path of a request')
@@ -58,7 +58,7 @@ export function addNet(program: Command): void {
     testNetwork,
   )
   act(
-    runtime('suggest', 'the policy that what was denied would have needed').option('--json', 'print it as JSON'),
+    runtime('suggest', 'suggest a policy that allows the denied connections').option('--json', 'print it as JSON'),
     async (text: string, { json }: { json?: boolean }) => {
       const suggested = await (await findRuntime(connect(), text)).network.suggest()
       if (json === true) printJson(suggested)
@@ -75,7 +75,7 @@ async function setNetwork(
 ): Promise<number> {
   const written = policyOf(options)
   const ways = [policy !== undefined, written !== null, options.none === true].filter((way) => way).length
-  if (ways !== 1) throw new UsageError('Say one of: a stored policy, --allow and --include, or --none')
+  if (ways !== 1) throw new UsageError('Give one of: a stored policy, --allow and --include, or --none')
   const network = await (await findRuntime(connect(), text)).network.set(policy ?? written)
   if (options.json === true) printJson(network)
   else say(network.policy === null ? 'Nothing can be reached.' : `It may reach ${summaryOf(network.policy)}`)

@@ -7,13 +7,13 @@ import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb.ts'
 
 const examples = `
-What runs inside stands still until it goes on, with all it had; memory, processors and sockets go back to this machine. The next command, file or visit
-resumes it, unless it was made with --no-auto-resume.
+Programs inside stop until the resume, and keep their whole state. Memory, processors and sockets are released. The next command, file or visit
+resumes the runtime, unless it was made with --no-auto-resume.
 
 Examples:
   holt pause mine
   holt pause $(holt ls -q --state running)
-  holt set mine --idle-timeout 10m      pauses by itself when nobody has used it for so long`
+  holt set mine --idle-timeout 10m      pauses by itself after this time without use`
 
 /** Adds `holt pause`. */
 export function addPause(program: Command): void {

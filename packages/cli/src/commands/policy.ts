@@ -13,15 +13,12 @@ Examples:
   holt policy create build --include npm --include github
   holt policy create agent --include anthropic --allow api.example.com --allow db.example.com:5432
   holt policy get agent --json > agent.json      then edit it, and
-  holt policy set agent -f agent.json            every runtime that has it follows at once
+  holt policy set agent -f agent.json            it acts at once in every runtime that has it
   holt run --network build -- npm install`
 
 /** Adds `holt policy`, which manages the stored network policies. */
 export function addPolicy(program: Command): void {
-  const group = program
-    .command('policy')
-    .description('what runtimes may reach, stored under a name')
-    .addHelpText('after', examples)
+  const group = program.command('policy').description('manage stored network policies').addHelpText('after', examples)
   const create = addPolicyOptions(group.command('create').description('store a policy').argument('<name>', 'its name'))
   act(withFile(create), async (name: string, options: FileOptions) => {
     const body: PolicyBodyInput = await policyFrom(options.file, options)
@@ -30,7 +27,7 @@ export function addPolicy(program: Command): void {
   const set = addPolicyOptions(
     group
       .command('set')
-      .description('replace a policy; runtimes that have it follow at once')
+      .description('replace a policy; it acts at once in runtimes that have it')
       .argument('<policy>', 'name or id'),
   )
   act(withFile(set), async (policy: string, options: FileOptions) =>
@@ -76,7 +73,7 @@ function addReaders(group: Command): void {
   })
   const get = group
     .command('get')
-    .description('show a policy, and what of it the gateway can see')
+    .description('show a policy, and how far the gateway can check it')
     .argument('<policy>', 'name or id')
     .option('--json', 'print the policy as a file for `holt policy set -f`')
   act(get, async (policy: string, { json }: { json?: boolean }) => {
@@ -85,7 +82,7 @@ function addReaders(group: Command): void {
     else printInspection(inspection)
     return 0
   })
-  const presets = group.command('presets').description('the groups of hosts that a policy may include')
+  const presets = group.command('presets').description('list the presets: groups of hosts for --include')
   presets.option('-q, --quiet', 'only the names').option('--json', 'print them as JSON')
   act(presets, async ({ quiet, json }: ListOptions) => {
     const all = await connect().policies.presets()

@@ -26,12 +26,12 @@ interface PortOptions {
 
 const examples = `
 Examples:
-  holt port mine                      what listens in the runtime
-  curl "$(holt port mine 3000)"       for curl and browsers; the address has a token in it, for 24 hours
-  holt port mine 3000 --path          an address that Node, Python and all else opens too
-  holt port mine 3000 --wait 30       waits until something listens; fails when nothing does
-  holt port mine 3000 --public        anyone who knows the address gets in; --private ends that
-  holt port mine 3000 --rotate        earlier tokens open nothing any more, and what is open is cut
+  holt port mine                      list the ports with a listener
+  curl "$(holt port mine 3000)"       for curl and browsers; the address has a token that is valid for 24 hours
+  holt port mine 3000 --path          an address for all programs, such as Node and Python
+  holt port mine 3000 --wait 30       waits for a listener; fails if there is none
+  holt port mine 3000 --public        everyone who knows the address has access; --private ends that
+  holt port mine 3000 --rotate        revokes earlier tokens, and cuts open connections
   holt port mine --forward 8080:3000  127.0.0.1:8080 is port 3000 of the runtime, for any TCP, until Ctrl-C`
 
 /** Adds `holt port`, which gives access to programs that listen in a runtime. */
@@ -40,16 +40,16 @@ export function addPort(program: Command): void {
     .command('port')
     .description('reach a server in a runtime: print its address, or forward a port of this machine')
     .argument('<runtime>', 'id, beginning of an id, or name')
-    .argument('[port]', 'the port inside (default: list those that something listens on)', portArgument)
-    .option('--public', 'let anyone in who knows the address, without a token')
-    .option('--private', 'let nobody in without a token, as it is at first')
-    .option('--rotate', 'make earlier tokens worthless and cut what is open')
-    .option('--wait <duration>', 'wait until something listens', seconds)
+    .argument('[port]', 'the port inside (default: list the ports with a listener)', portArgument)
+    .option('--public', 'give access without a token to everyone who knows the address')
+    .option('--private', 'require a token (the default)')
+    .option('--rotate', 'revoke earlier tokens and cut open connections')
+    .option('--wait <duration>', 'wait until the port has a listener', seconds)
     .option('--expires <duration>', 'how long the token is valid (default: 24 hours)', seconds)
     .option('--open', 'open the address in the browser of this machine')
     .option('--path', 'print the address below that of the service, for programs that do not resolve *.localhost')
     .option('--forward <[local:]port>', 'listen on 127.0.0.1:LOCAL and carry its connections to the port', forwarding)
-    .option('-q, --quiet', 'only the numbers of the ports that are listed')
+    .option('-q, --quiet', 'only the port numbers')
     .option('--json', 'print the port as JSON')
     .addHelpText('after', examples)
   act(command, reachPort)

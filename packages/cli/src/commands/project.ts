@@ -25,7 +25,7 @@ interface Quoted {
 export function addProject(program: Command): void {
   const group = program
     .command('project')
-    .description('the projects of this installation (needs a key with the scope operator)')
+    .description('manage the projects of this installation (needs a key with the scope operator)')
     .addHelpText('after', examples)
 
   const create = group
@@ -62,7 +62,7 @@ export function addProject(program: Command): void {
 
   const get = group
     .command('get')
-    .description('show a project, what it may have and what it has')
+    .description('show a project, its quotas and its usage')
     .argument('<project>', 'name or id')
     .option('--json', 'print the project as JSON')
   act(get, async (project: string, { json }: { json?: boolean }) => {
@@ -72,14 +72,14 @@ export function addProject(program: Command): void {
 
   const set = group
     .command('set')
-    .description('change what a project may have, or its name')
+    .description('change the quotas or the name of a project')
     .argument('<project>', 'name or id')
     .option(quotaFlag, quotaHelp, quota)
-    .option('--name <name>', 'its name from now on')
+    .option('--name <name>', 'its new name')
     .option('--json', 'print the project as JSON')
   act(set, async (project: string, { quota: quotas = {}, name, json }: Quoted & { name?: string }) => {
     if (name === undefined && Object.keys(quotas).length === 0)
-      throw new UsageError(`Say what to change: --name, or --quota with ${quotaNames.join(', ')}`)
+      throw new UsageError(`Give a change: --name, or --quota with ${quotaNames.join(', ')}`)
     const change = name === undefined ? { quotas } : { quotas, name }
     show(await connect().projects.update(project, change), json)
     return 0

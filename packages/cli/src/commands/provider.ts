@@ -33,7 +33,9 @@ interface SetOptions {
 export function addProvider(program: Command): void {
   const group = program
     .command('provider')
-    .description('where the values of secrets come from: OAuth, tokens of this service, one value for several')
+    .description(
+      'manage identity providers, which make the values of secrets: OAuth, tokens of this service, or one shared value',
+    )
     .addHelpText('after', examples)
   const set = group
     .command('set')
@@ -44,16 +46,16 @@ export function addProvider(program: Command): void {
     .addOption(
       new Option('--type <type>', 'what it is').choices(['static', 'oauth2', 'workload']).makeOptionMandatory(),
     )
-    .option('--token-url <url>', 'oauth2: where access tokens are asked for')
-    .option('--client-id <id>', 'oauth2: who asks')
-    .option('--scope <scope>', 'oauth2: a scope of the token; repeat', collected)
-    .option('--audience <audience>', 'oauth2 and workload: who the token is for')
+    .option('--token-url <url>', 'oauth2: the token endpoint')
+    .option('--client-id <id>', 'oauth2: the client id')
+    .option('--scope <scope>', 'oauth2: a scope of the token; repeatable', collected)
+    .option('--audience <audience>', 'oauth2 and workload: the audience of the token')
+    .addOption(new Option('--authentication <how>', 'oauth2: how the client secret is sent').choices(['basic', 'body']))
+    .option('--ttl <duration>', 'workload: the lifetime of a token, 60 to 600', seconds)
     .addOption(
-      new Option('--authentication <how>', 'oauth2: where the client secret stands').choices(['basic', 'body']),
+      new Option('--algorithm <name>', 'workload: the signature algorithm').choices(['RS256', 'ES256', 'EdDSA']),
     )
-    .option('--ttl <duration>', 'workload: how long a token lives, 60 to 600', seconds)
-    .addOption(new Option('--algorithm <name>', 'workload: how it is signed').choices(['RS256', 'ES256', 'EdDSA']))
-    .option('--from-env <variable>', 'take the value or the client secret from a variable here')
+    .option('--from-env <variable>', 'read the value or the client secret from this environment variable')
     .option('--json', 'print the provider as JSON')
   act(set, setProvider)
 
@@ -102,7 +104,8 @@ async function settingsOf(name: string, options: SetOptions): Promise<ReplacePro
   const { type, audience, fromEnv } = options
   if (type === 'static') return { type, value: await readSecret(`value of ${name}`, fromEnv) }
   if (type === 'workload') {
-    if (audience === undefined) throw new UsageError('A workload provider needs --audience: who its tokens are for.')
+    if (audience === undefined)
+      throw new UsageError('A workload provider needs --audience: the audience of its tokens.')
     return { type, audience, ...dropUndefined({ ttl_secs: options.ttl, algorithm: options.algorithm }) }
   }
   const { tokenUrl, clientId, scope: scopes, authentication } = options

@@ -7,7 +7,7 @@ import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb.ts'
 
 const examples = `
-It goes on where it stood, under the same id, and its time begins anew.
+The runtime continues under the same id, and its deadline starts again.
 
 Examples:
   holt resume mine
@@ -17,7 +17,7 @@ Examples:
 export function addResume(program: Command): void {
   const command = program
     .command('resume')
-    .description('resume paused runtimes where they stood')
+    .description('resume paused runtimes')
     .argument('<runtime...>', 'ids, beginnings of ids, or names')
     .option('--json', 'print the runtimes as JSON')
     .addHelpText('after', examples)

@@ -10,9 +10,9 @@ import { act, UsageError } from '../verb.ts'
 const examples = `
 Examples:
   holt rm mine
-  holt rm -f mine             succeeds where it is gone already
-  holt rm -f $(holt ls -q)    succeeds where there are none
-  holt rm --all               every runtime of the project; asks before`
+  holt rm -f mine             succeeds if it is already gone
+  holt rm -f $(holt ls -q)    succeeds if there are none
+  holt rm --all               every runtime of the project; asks first`
 
 interface RmOptions {
   readonly force?: boolean
@@ -26,7 +26,7 @@ export function addRm(program: Command): void {
     .command('rm')
     .description('delete runtimes')
     .argument('[runtime...]', 'ids, beginnings of ids, or names')
-    .option('-f, --force', 'do not ask, and do not fail for a runtime that is not there')
+    .option('-f, --force', 'do not ask, and do not fail for a missing runtime')
     .option('--all', 'every runtime of the project')
     .option('--json', 'print the deleted runtimes as JSON')
     .addHelpText('after', examples)
@@ -58,7 +58,7 @@ async function removeRuntimes(named: string[], options: RmOptions): Promise<numb
  */
 async function allOf(holt: Holt, force: boolean): Promise<readonly string[]> {
   if (!force && !isInteractive())
-    throw new UsageError('--all asks before it deletes, and stdin is no terminal. Without one: holt rm --all -f')
+    throw new UsageError('--all asks before it deletes, but stdin is not a terminal. Use: holt rm --all -f')
   const ids = (await liveRuntimes(holt)).map(({ runtime_id }) => runtime_id)
   if (force || ids.length === 0) return ids
   const { confirm } = await import('@clack/prompts')

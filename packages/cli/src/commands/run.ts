@@ -51,8 +51,8 @@ export function addRun(program: Command, passThrough: boolean): void {
     .option('--no-rm', 'keep the runtime afterwards')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
-    .option('--ulimit <name=soft[:hard]>', 'a resource limit, as ulimit(1) has them; repeat', ulimit)
-    .option('--timeout <duration>', 'kill the command after so long: 90, 30m, 2h; 0: never', seconds, 0)
+    .option('--ulimit <name=soft[:hard]>', 'a resource limit, as of ulimit(1); repeatable', ulimit)
+    .option('--timeout <duration>', 'kill the command after this time: 90, 30m, 2h; 0: never', seconds, 0)
     .option('--json', "print the command's result as JSON instead of its output")
     .addHelpText('after', examples)
     .passThroughOptions(passThrough)
@@ -101,8 +101,7 @@ function deadlineOf(options: RunOptions): Pick<CreateRuntimeInput, 'timeout_secs
   const { rm, timeout, runtimeTimeout, ...others } = options
   const fields = deadlineFields({ ...others, ...(runtimeTimeout === undefined ? {} : { timeout: runtimeTimeout }) })
   if (!rm) return fields
-  if (Object.keys(fields).length > 0)
-    throw new UsageError('The deadline of a runtime is for one that is kept: add --no-rm')
+  if (Object.keys(fields).length > 0) throw new UsageError('A deadline needs a runtime that is kept: add --no-rm')
   return { timeout_secs: timeout > 0 ? Math.ceil(timeout) + runtimeMarginSecs : null, on_timeout: 'terminate' }
 }
 

@@ -20,7 +20,7 @@ Examples:
   holt run --include anthropic --secret anthropic -- sh -c 'echo $ANTHROPIC_API_KEY'    (a placeholder)`
 
 /** The risk of a short value, and the remedy. */
-const shortWarning = `Warning: the value has fewer than ${minRedactedSecretLength} characters, so the gateway does not mask it where a host sends it back. Use a longer one if you can.`
+const shortWarning = `Warning: the value has fewer than ${minRedactedSecretLength} characters, so the gateway does not mask it if a host sends it back. Use a longer value if you can.`
 
 interface SetOptions {
   readonly host?: string[]
@@ -39,19 +39,22 @@ interface SetOptions {
 export function addSecret(program: Command): void {
   const group = program
     .command('secret')
-    .description('values that runtimes can use and never see')
+    .description('manage secrets: values that runtimes use and never see')
     .addHelpText('after', examples)
   const set = group
     .command('set')
     .description(
       'store a secret, or a new version of it; the value comes from stdin, a prompt or --from-env, never from an argument',
     )
-    .argument('<name>', 'anthropic, openai and google need nothing else')
-    .option('--host <host>', 'a host that it is for, or *.name; repeat', collected)
-    .option('--header <header>', 'the header that it goes into (default: authorization)')
-    .option('--format <format>', 'what the header is (default: "Bearer {value}", or "{value}" with another header)')
-    .option('--from-env <variable>', 'take the value from a variable here')
-    .option('--provider <provider>', 'take it from an identity provider whenever it is needed')
+    .argument('<name>', 'anthropic, openai and google need no other option')
+    .option('--host <host>', 'a host that it is sent to, or *.host; repeatable', collected)
+    .option('--header <header>', 'the header that carries it (default: authorization)')
+    .option(
+      '--format <format>',
+      'the content of the header (default: "Bearer {value}", or "{value}" with another header)',
+    )
+    .option('--from-env <variable>', 'read the value from this environment variable')
+    .option('--provider <provider>', 'get it from an identity provider on each use')
     .option('--env', 'put the real value into runtimes, where everything inside can read it')
     .option('--env-name <variable>', 'the variable in runtimes (default: the name in capitals)')
     .option('--json', 'print the secret as JSON')
@@ -85,7 +88,7 @@ export function addSecret(program: Command): void {
     { thing: 'secret', description: 'delete secrets; it acts at once', how: 'names or ids' },
     (holt, text) => holt.secrets.delete(text),
   )
-  const rotate = group.command('rotate-key').description('encrypt everything secret anew under a new key (scope admin)')
+  const rotate = group.command('rotate-key').description('encrypt all secrets again under a new key (scope admin)')
   act(rotate, async () => {
     say(`Encrypted ${await connect().secrets.rotateKey()} values anew`)
     return 0
@@ -106,6 +109,6 @@ async function setSecret(name: string, options: SetOptions): Promise<number> {
 }
 
 function placeOf(secret: { env: boolean; env_name: string; hosts: readonly string[]; header: string | null }): string {
-  if (secret.env) return `runtimes that ask for it have the value itself in ${secret.env_name}`
+  if (secret.env) return `runtimes that request it have the value itself in ${secret.env_name}`
   return `put into ${secret.header} for ${secret.hosts.join(', ')}; runtimes have a placeholder in ${secret.env_name}`
 }

@@ -21,7 +21,7 @@ Examples:
 export function addSession(program: Command): void {
   const group = program
     .command('session')
-    .description('shells whose directory and variables carry over from command to command')
+    .description('manage sessions: shells that keep their directory and variables between commands')
     .addHelpText('after', examples)
   const list = group
     .command('ls')
@@ -51,7 +51,7 @@ export function addSession(program: Command): void {
   const end = addRemoveOptions(
     group
       .command('rm')
-      .description('end sessions, and kill what their commands have left running')
+      .description('end sessions, and kill the processes that their commands left running')
       .argument('<runtime>', 'id, beginning of an id, or name'),
     'session',
     'names of sessions',

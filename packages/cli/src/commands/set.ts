@@ -15,11 +15,11 @@ interface SetOptions extends DeadlineOptions {
 }
 
 const examples = `
-A timeout counts from now; that of a paused runtime counts from when it is resumed.
+A timeout counts from now. For a paused runtime, it counts from the resume.
 
 Examples:
   holt set mine --timeout 2h                       two hours from now
-  holt set mine --timeout none --idle-timeout 10m  as long as somebody uses it
+  holt set mine --timeout none --idle-timeout 10m  as long as it is used
   holt set mine --on-timeout terminate
   holt set mine -m team=search --drop-metadata ticket`
 
@@ -27,11 +27,11 @@ Examples:
 export function addSet(program: Command): void {
   const command = program
     .command('set')
-    .description('change how long a runtime runs, and its labels')
+    .description('change the deadline and the labels of a runtime')
     .argument('<runtime>', 'id, beginning of an id, or name')
   addDeadlineOptions(command, { of: 'set' })
-    .option('-m, --metadata <KEY=VALUE>', 'set a label; repeat', keyValue)
-    .option('--drop-metadata <KEY>', 'take a label away; repeat', collected)
+    .option('-m, --metadata <KEY=VALUE>', 'set a label; repeatable', keyValue)
+    .option('--drop-metadata <KEY>', 'remove a label; repeatable', collected)
     .option('--json', 'print the runtime as JSON')
     .addHelpText('after', examples)
   act(command, setRuntime)
@@ -40,7 +40,7 @@ export function addSet(program: Command): void {
 async function setRuntime(text: string, options: SetOptions): Promise<number> {
   const deadline = deadlineFields(options)
   if (Object.keys(deadline).length === 0 && options.metadata === undefined && options.dropMetadata === undefined)
-    throw new UsageError('Say what to change: --timeout, --on-timeout, --idle-timeout, --auto-resume or --metadata')
+    throw new UsageError('Give a change: --timeout, --on-timeout, --idle-timeout, --auto-resume or --metadata')
   const runtime = await findRuntime(connect(), text)
   await runtime.update({ ...deadline, ...labels(runtime, options) })
   if (options.json === true) printJson(runtime)

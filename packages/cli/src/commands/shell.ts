@@ -20,7 +20,7 @@ Examples:
   holt shell mine
   holt shell mine --user root
   holt shell mine -- python
-  holt shell mine --attach cm4f…     (what you left with Ctrl-P Ctrl-Q; see holt ps)`
+  holt shell mine --attach cm4f…     (return to a command that you left with Ctrl-P Ctrl-Q; see holt ps)`
 
 /** The login shell of the command's user, which the guest has set as SHELL. */
 const loginShell = ['/bin/sh', '-c', `exec "$\{SHELL:-/bin/sh}" -l`]
@@ -32,7 +32,7 @@ export function addShell(program: Command): void {
     .description('open a terminal in a runtime')
     .argument('<runtime>', 'id, beginning of an id, or name')
     .argument('[argv...]', "a command and its arguments, after -- (default: the user's login shell)")
-    .option('--attach <command>', 'come back to a command that has a terminal: its id, or the beginning of it')
+    .option('--attach <command>', 'return to a command that has a terminal: its id, or the beginning of it')
     .option('-u, --user <user>', "user name, uid or uid:gid (default: the template's)")
     .option('-w, --cwd <path>', "working directory (default: the template's)")
   addEnvironmentOptions(command)
@@ -41,8 +41,7 @@ export function addShell(program: Command): void {
 }
 
 async function openShell(text: string, argv: string[], options: ShellOptions): Promise<number> {
-  if (!isInteractive())
-    throw new UsageError(`stdin is no terminal. Without one, use: holt exec ${shellWord(text)} -- COMMAND`)
+  if (!isInteractive()) throw new UsageError(`stdin is not a terminal. Use: holt exec ${shellWord(text)} -- COMMAND`)
   const { attach, user, cwd, ...rest } = options
   if (attach !== undefined) return attachTo(text, attach, { takeover: false, watch: false })
   const runtime = await findRuntime(connect(), text)

@@ -12,12 +12,12 @@ import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb.ts'
 
 const examples = `
-A snapshot of kind \`memory\` is everything: a runtime of it goes on in the middle of what ran. One of kind \`filesystem\` is the files alone: a runtime of it boots, in any
-class and of any size that they fit in. No value of a secret is in either.
+A snapshot of kind \`memory\` has processes, memory and files: a runtime of it continues from that state. One of kind \`filesystem\` has the files only: a runtime of it boots, in any
+class and any size that the files fit in. Neither contains the value of a secret.
 
 Examples:
   holt snapshot create mine -n before
-  holt create --snapshot before            as often as you like
+  holt create --snapshot before            can be repeated
   id=$(holt snapshot create mine --kind filesystem)
   holt template build -t web --from-snapshot $id --start-cmd 'python app.py'
   holt snapshot ls --of mine
@@ -27,14 +27,14 @@ Examples:
 export function addSnapshot(program: Command): void {
   const group = program
     .command('snapshot')
-    .description('what runtimes were at a moment, to make others from')
+    .description('manage snapshots, from which runtimes and templates are made')
     .addHelpText('after', examples)
   const create = group
     .command('create')
-    .description('take a snapshot of a runtime, which goes on, and print its id')
+    .description('take a snapshot of a runtime and print its id; the runtime continues')
     .argument('<runtime>', 'id, beginning of an id, or name')
     .option('-n, --name <name>', 'a name, unique among the snapshots')
-    .addOption(kindOption('what it holds (default: memory, in the class container filesystem)'))
+    .addOption(kindOption('its content (default: memory; in the class container, filesystem)'))
     .option('--json', 'print the snapshot as JSON')
   act(create, takeSnapshot)
   addReaders(group)

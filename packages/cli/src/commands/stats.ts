@@ -27,7 +27,7 @@ interface Line {
 }
 
 const examples = `
-CPU is in vCPUs, on average since the reading before; the processes of a runtime that stands still are not counted.
+CPU is in vCPUs, the average since the last reading. Processes of a paused or frozen runtime are not counted.
 
 Examples:
   holt stats
@@ -38,10 +38,10 @@ Examples:
 export function addStats(program: Command): void {
   const command = program
     .command('stats')
-    .description('show what runtimes take: processor, memory, disk, processes, network')
-    .argument('[runtime...]', 'id, beginning of an id, or name; default: all that run')
-    .option('-f, --follow', 'go on until Ctrl-C')
-    .option('-i, --interval <seconds>', 'time between readings that are followed', seconds, 2)
+    .description('show the usage of runtimes: processor, memory, disk, processes, network')
+    .argument('[runtime...]', 'id, beginning of an id, or name (default: all running ones)')
+    .option('-f, --follow', 'continue until Ctrl-C')
+    .option('-i, --interval <seconds>', 'the time between readings', seconds, 2)
     .option('--json', 'print the list as JSON; with --follow one line for each reading')
     .addHelpText('after', examples)
   act(command, async (names: string[], { follow = false, interval, json = false }: StatsOptions) => {

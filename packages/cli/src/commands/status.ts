@@ -16,8 +16,11 @@ Examples:
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
-    .description('show whether the service runs and is ready; exits 1 when it is not')
-    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .description('show whether the service runs and is ready; exits 1 if not')
+    .option(
+      '--state-dir <path>',
+      'the state directory of the installation (default: HOLT_STATE_DIR, else /var/lib/holt)',
+    )
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples)
   act(command, async (options: { stateDir?: string; json?: boolean }) => {

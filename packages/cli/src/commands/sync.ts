@@ -14,8 +14,8 @@ import { ignoring } from '../sync/ignore-rules.ts'
 import { act, UsageError } from '../verb.ts'
 
 const examples = `
-One way: what is new or changed here by size, time and mode goes there; what is only there stays unless --delete is given. A file .holtignore at the
-top of DIR says what takes no part, in the words of .gitignore.
+Sync goes one way: files that are new or changed here (size, time or mode) are sent. Files that are only there stay unless --delete is given. A file .holtignore at the
+top of DIR excludes files, with the patterns of .gitignore.
 
 Examples:
   holt sync ./project mine:/workspace/project
@@ -37,20 +37,20 @@ interface Options {
 export function addSync(program: Command): void {
   const command = program
     .command('sync')
-    .description('make a directory of a runtime what one here is')
-    .argument('<directory>', 'a directory here')
+    .description('make a directory of a runtime equal to a local one')
+    .argument('<directory>', 'a local directory')
     .argument('<location>', 'RUNTIME:/PATH')
-    .option('-w, --watch', 'go on, sending what changes here, until Ctrl-C')
-    .option('--delete', 'remove what is not here')
-    .option('--exclude <pattern>', 'leave out, here and there; as in .gitignore; repeat', collect, [])
-    .option('--gitignore', 'leave out what .gitignore files say, and .git')
+    .option('-w, --watch', 'continue to send local changes, until Ctrl-C')
+    .option('--delete', 'remove files that are not here')
+    .option('--exclude <pattern>', 'a pattern to exclude on both sides, as in .gitignore; repeatable', collect, [])
+    .option('--gitignore', 'exclude the files that .gitignore files name, and .git')
     .option('--checksum', 'compare the content of files of the same size, not their times')
-    .option('-n, --dry-run', 'only say what would be done')
-    .option('-u, --user <user>', "who owns what is made (default: the template's user)")
-    .option('--json', 'print what was done as JSON; with --watch an object per line')
+    .option('-n, --dry-run', 'only print the actions')
+    .option('-u, --user <user>', "the owner of new files (default: the template's user)")
+    .option('--json', 'print the result as JSON; with --watch, one object per line')
     .addHelpText('after', examples)
   act(command, async (directory: string, locationText: string, options: Options) => {
-    if (options.watch === true && options.dryRun === true) throw new UsageError('--watch and --dry-run: one of both')
+    if (options.watch === true && options.dryRun === true) throw new UsageError('Give one of --watch and --dry-run')
     const { runtime: name, path } = parseRemote(locationText)
     const runtime = await findRuntime(connect(), name)
     const job = { runtime, from: resolve(directory), to: path.replace(/(?<=.)\/+$/, ''), options }

@@ -10,7 +10,7 @@ Examples:
   holt template build -t web .                                    from ./Dockerfile
   holt template build -t web . --start-cmd 'python app.py' --ready-cmd 'curl -fs localhost:5000'
   holt template build -t tools --from-image debian:13 --run 'apt-get update && apt-get install -y jq'
-  holt template check .                                           what a build would follow, ignore and refuse
+  holt template check .                                           the lines that a build follows, ignores and refuses
   holt template ls
   holt template logs web                                          the log of its newest build
   holt run -t web -- sh -c 'curl -s localhost:5000'`
@@ -19,7 +19,7 @@ Examples:
 export function addTemplate(program: Command): void {
   const group = program
     .command('template')
-    .description('the images that runtimes are made from, and builds of your own')
+    .description('manage templates, from which runtimes are made, and builds')
     .addHelpText('after', examples)
   addTemplateBuild(group)
   addTemplateCheck(group)

@@ -5,26 +5,26 @@ import { act } from '../verb.ts'
 const examples = {
   export: `
 Examples:
-  holt export store.jsonl          while the service runs, or when it does not
-  holt export --force store.jsonl  where there is such a file already
+  holt export store.jsonl          whether the service runs or not
+  holt export --force store.jsonl  overwrites the file
   holt export - | zstd > store.jsonl.zst`,
   import: `
-What is missing in the state directory (images, checkpoints) is told. Webhooks send nothing until they are enabled, since the store may be a copy.
+The command lists files that are missing in the state directory (images, checkpoints). Webhooks stay disabled until you enable them, because the store may be a copy.
 
 Examples:
   holt import store.jsonl
-  holt import --keep-webhooks store.jsonl   where the store that it was made of is used no more
+  holt import --keep-webhooks store.jsonl   if the original store is no longer used
   HOLT_DATABASE_URL=postgres://holt@db.example.com/holt holt import store.jsonl`,
 } as const
 
 const words = {
   export: 'write all rows of the service to a file of this machine (-: stdout)',
-  import: 'fill the empty store of a service that does not run from such a file (-: stdin)',
+  import: 'fill the empty store of a stopped service from such a file (-: stdin)',
 } as const
 
 const options = {
-  export: ['--force', 'overwrite a file that is there'],
-  import: ['--keep-webhooks', 'let webhooks go on sending'],
+  export: ['--force', 'overwrite an existing file'],
+  import: ['--keep-webhooks', 'keep webhooks enabled'],
 } as const
 
 /**
@@ -47,7 +47,10 @@ function addTransfer(program: Command, verb: 'export' | 'import'): void {
     .description(words[verb])
     .argument('<file>')
     .option(flag, what)
-    .option('--state-dir <path>', 'of which installation (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .option(
+      '--state-dir <path>',
+      'the state directory of the installation (default: HOLT_STATE_DIR, else /var/lib/holt)',
+    )
     .addHelpText('after', examples[verb])
   act(command, async (file: string, given: { stateDir?: string; force?: boolean; keepWebhooks?: boolean }) => {
     if (given.stateDir !== undefined) process.env.HOLT_STATE_DIR = given.stateDir

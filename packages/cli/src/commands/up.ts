@@ -47,11 +47,11 @@ const askTimeoutMs = 5_000
 export function addUp(program: Command): void {
   const command = program
     .command('up')
-    .description('start the service on this machine and wait until it is ready; does nothing when it is')
-    .option('-p, --port <port>', 'where it listens on the loopback (default: HOLT_PORT, else 4658)', port)
-    .option('--state-dir <path>', 'where it keeps everything (default: HOLT_STATE_DIR, else /var/lib/holt)')
+    .description('start the service on this machine and wait until it is ready; does nothing if it already is')
+    .option('-p, --port <port>', 'its port on the loopback address (default: HOLT_PORT, else 4658)', port)
+    .option('--state-dir <path>', 'its state directory (default: HOLT_STATE_DIR, else /var/lib/holt)')
     .addOption(isolationOption())
-    .option('--json', 'print where it is and whether it is ready as JSON')
+    .option('--json', 'print its address and readiness as JSON')
     .addHelpText('after', examples)
   act(command, up)
 }
@@ -90,7 +90,9 @@ async function up(options: UpOptions): Promise<number> {
   })
   if (readiness === null) {
     const holt = ourCommand()
-    say(`holt: left; Holt goes on making the base template. See how far: ${holt} status. End it: ${holt} down`)
+    say(
+      `holt: stopped waiting. Holt continues to make the base template. Show its progress: ${holt} status. End it: ${holt} down`,
+    )
     return interruptedExitCode
   }
   const url = readCredentialsFile()?.url ?? ''
@@ -122,11 +124,14 @@ async function changedSinceLastStart(env: NodeJS.ProcessEnv): Promise<readonly C
 async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
   const unit = await findUnit()
   say('')
-  say('It runs with other settings than those here:')
+  say('It runs with other settings than those of this shell:')
   for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} there, ${shown(here)} here`)
-  if (unit === null) say(`To apply those here: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
+  if (unit === null)
+    say(`To apply the settings of this shell: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
   else
-    say(`To apply those here, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes go on)`)
+    say(
+      `To apply the settings of this shell, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes go on)`,
+    )
 }
 
 /**
@@ -139,11 +144,11 @@ function tellChangedSince(changed: readonly ChangedSetting[], unit: string | nul
   for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} then, ${shown(here)} now`)
   if (unit === null)
     say(
-      `To go back to those of then, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`,
+      `To go back to the settings of the last start, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`,
     )
   else
     say(
-      `Those of then are the settings of its unit. To go back: ${ourCommand()} down && systemctl start ${unit} (runtimes go on)`,
+      `The settings of the last start are those of its unit. To go back: ${ourCommand()} down && systemctl start ${unit} (runtimes go on)`,
     )
 }
 

@@ -8,7 +8,7 @@ import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
 
 const examples = `
-It goes on until Ctrl-C, or until the directory is gone. A line for each change: what happened, and to what.
+The command runs until Ctrl-C, or until the directory is removed. It prints a line for each change: the kind of change and the path.
 
 Examples:
   holt watch mine:/workspace
@@ -19,9 +19,9 @@ Examples:
 export function addWatch(program: Command): void {
   const command = program
     .command('watch')
-    .description('tell what changes in a directory of a runtime')
+    .description('print changes in a directory of a runtime')
     .argument('<location>', 'RUNTIME:/PATH of a directory')
-    .option('--no-recursive', 'only what is directly in it')
+    .option('--no-recursive', 'only its direct entries')
     .option('--json', 'print the items, one JSON object per line')
     .addHelpText('after', examples)
   act(command, async (text: string, { recursive, json = false }: { recursive: boolean; json?: boolean }) => {
@@ -45,7 +45,7 @@ const words: Readonly<Record<Extract<WatchItem, { path: string }>['type'], strin
 
 function tell(item: WatchItem, path: string): void {
   if (item.type === 'start') say(`holt: watching ${printable(path)}`)
-  else if (item.type === 'overflow') say('holt: changes were lost; look at everything anew')
+  else if (item.type === 'overflow') say('holt: changes were lost; read the directory again')
   else if (item.type === 'end') say(`holt: ${endings[item.reason ?? 'closed']}`)
   else if (item.type === 'moved')
     print(
@@ -60,7 +60,7 @@ function nameOf(path: string, base64: string | undefined, { directory }: { direc
 }
 
 const endings = {
-  removed: 'the directory is gone',
-  too_many_directories: 'there are too many directories to watch: choose a smaller tree, or --no-recursive',
+  removed: 'the directory was removed',
+  too_many_directories: 'there are too many directories to watch: choose a smaller tree, or use --no-recursive',
   closed: 'the watch has ended',
 } as const

@@ -13,20 +13,20 @@ import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
 
 const examples = `
-Messages are signed as Standard Webhooks has it: verify them with a library from https://www.standardwebhooks.com.
+Messages are signed as in Standard Webhooks. Verify them with a library from https://www.standardwebhooks.com.
 
 Examples:
   holt webhook create https://hooks.example.com/holt --type 'runtime.*' --type build.ready
-  holt webhook test wh4f…                  sends one message now, and says what came of it
-  holt webhook deliveries wh4f… --failed   what never arrived
+  holt webhook test wh4f…                  sends one message now, and prints the result
+  holt webhook deliveries wh4f… --failed   failed deliveries
   holt webhook redeliver wh4f… wd9a…
-  holt webhook set wh4f… --enable          go on where it stopped`
+  holt webhook set wh4f… --enable          continues where it stopped`
 
 /** Adds `holt webhook`, which manages the destinations of events. */
 export function addWebhook(program: Command): void {
   const group = program
     .command('webhook')
-    .description('addresses that events are sent to')
+    .description('manage webhooks, to which events are sent')
     .addHelpText('after', examples)
   addMakers(group)
   addReaders(group)
@@ -47,40 +47,41 @@ interface SetOptions extends MakeOptions {
 
 function addMakers(group: Command): void {
   const types = () =>
-    new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeat').argParser(
+    new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeatable').argParser(
       collected,
     )
   const create = group
     .command('create')
-    .description('send what happens from now on, and print the secret, which is shown this once')
+    .description('send new events to a URL, and print the secret, which is shown only once')
     .argument('<url>', 'an https address')
     .addOption(types())
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'a name or note of its purpose')
     .option('--json', 'print the webhook as JSON')
   act(create, async (url: string, { type, description, json }: MakeOptions) => {
     const webhook = await connect().webhooks.create({ url, ...dropUndefined({ types: type, description }) })
     if (json === true) printJson(webhook)
     else {
-      say(`Made ${webhook.webhook_id}. Its secret is shown this once:`)
+      say(`Made ${webhook.webhook_id}. Its secret is shown only once:`)
       print(webhook.secret)
     }
     return 0
   })
   const set = group
     .command('set')
-    .description('change a webhook, disable it, or let it go on')
+    .description('change, disable or enable a webhook')
     .argument('<webhook>', 'its id')
     .option('--url <url>', 'another address')
     .addOption(types())
-    .option('--description <text>', 'what it is for')
-    .option('--enable', 'go on where it stopped')
-    .option('--disable', 'send nothing more')
+    .option('--description <text>', 'a name or note of its purpose')
+    .option('--enable', 'continue where it stopped')
+    .option('--disable', 'stop sending')
     .option('--json', 'print the webhook as JSON')
   act(set, async (id: string, { type, url, description, enable, disable, json }: SetOptions) => {
-    if (enable === true && disable === true) throw new UsageError('Say --enable or --disable')
+    if (enable === true && disable === true) throw new UsageError('Give one of --enable and --disable')
     const state = enable === true ? 'active' : disable === true ? 'disabled' : undefined
     const change = dropUndefined({ url, types: type, description, state } as const)
-    if (Object.keys(change).length === 0) throw new UsageError('Say what to change')
+    if (Object.keys(change).length === 0)
+      throw new UsageError('Give a change: --url, --type, --description, --enable or --disable')
     const webhook = await connect().webhooks.update(id, change)
     if (json === true) printJson(webhook)
     else say(`${webhook.webhook_id} is ${webhook.state}: ${typesOf(webhook)} to ${webhook.url}`)
@@ -93,13 +94,13 @@ function addMakers(group: Command): void {
     .command('rotate')
     .description('make a new secret and print it; messages have both signatures for a while')
     .argument('<webhook>', 'its id')
-    .option('--overlap <time>', 'for how long: 90, 30m, 2h, none (default: 1d)', seconds)
+    .option('--overlap <time>', 'how long both signatures are sent: 90, 30m, 2h, none (default: 1d)', seconds)
     .option('--json', 'print the webhook as JSON')
   act(rotate, async (id: string, { overlap, json }: { overlap?: number; json?: boolean }) => {
     const webhook = await connect().webhooks.rotateSecret(id, dropUndefined({ overlap_secs: overlap }))
     if (json === true) printJson(webhook)
     else {
-      say(`The new secret is shown this once; the old one signs until ${webhook.previous_secret_until}:`)
+      say(`The new secret is shown only once. The old one signs until ${webhook.previous_secret_until}:`)
       print(webhook.secret)
     }
     return 0
@@ -144,14 +145,15 @@ function addReaders(group: Command): void {
   })
   const deliveries = group
     .command('deliveries')
-    .description('list what was sent to a webhook, newest first')
+    .description('list deliveries to a webhook, newest first')
     .argument('<webhook>', 'its id')
-    .option('--failed', 'only what never arrived')
-    .option('--retrying', 'only what is tried again')
+    .option('--failed', 'only failed deliveries')
+    .option('--retrying', 'only deliveries that are retried')
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
   act(deliveries, async (id: string, options: ListOptions & { failed?: boolean; retrying?: boolean }) => {
-    if (options.failed === true && options.retrying === true) throw new UsageError('Say --failed or --retrying')
+    if (options.failed === true && options.retrying === true)
+      throw new UsageError('Give one of --failed and --retrying')
     const state = options.failed === true ? 'failed' : options.retrying === true ? 'retrying' : undefined
     const found = await connect()
       .webhooks.deliveries(id, { limit: 100, ...dropUndefined({ state } as const) })
@@ -167,7 +169,7 @@ function addReaders(group: Command): void {
 function addSenders(group: Command): void {
   const test = group
     .command('test')
-    .description('send a message of the type webhook.test now; exits 1 where it does not arrive')
+    .description('send a message of the type webhook.test now; exits 1 if it does not arrive')
     .argument('<webhook>', 'its id')
     .option('--json', 'print the delivery as JSON')
   act(test, async (id: string, { json }: { json?: boolean }) => {
@@ -178,7 +180,7 @@ function addSenders(group: Command): void {
   })
   const redeliver = group
     .command('redeliver')
-    .description('send what was sent once more')
+    .description('send deliveries again')
     .argument('<webhook>', 'its id')
     .argument('<delivery...>', 'ids of deliveries')
   act(redeliver, (id: string, deliveries: string[]) =>

@@ -15,7 +15,7 @@ Examples:
 export function addWhoami(program: Command): void {
   const command = program
     .command('whoami')
-    .description('show which key is used, its project, what that may have and what it has')
+    .description('show the key in use, its project, and the quotas and usage of the project')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples)
   act(command, async ({ json }: { json?: boolean }) => {

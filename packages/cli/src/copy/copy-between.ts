@@ -42,7 +42,7 @@ async function copyAcross(job: {
   }
   if (!recursive)
     throw new HoltError('is_directory', `${source} is a directory`, {
-      hint: 'Copy it with everything in it: holt cp -r',
+      hint: 'Copy the whole directory: holt cp -r',
     })
   const here = await mkdtemp(join(tmpdir(), 'holt-cp-'))
   try {

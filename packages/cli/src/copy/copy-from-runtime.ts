@@ -30,7 +30,7 @@ export async function copyFromRuntime(
   if (info.type === 'directory') {
     if (!recursive)
       throw new HoltError('is_directory', `${source.path} is a directory`, {
-        hint: 'Copy it with everything in it: holt cp -r',
+        hint: 'Copy the whole directory: holt cp -r',
       })
     const to = resolve(arrival(destination.path, nameOf(info)))
     return showTransfer(`Copying ${nameOf(info)}`, (onProgress) =>
@@ -53,7 +53,7 @@ export async function copyFromRuntime(
 function nameOf({ path }: FileInfo): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   if (name === '' || name === '.' || name === '..' || name !== basename(name))
-    throw new HoltError('invalid_path', 'Say under which name it is to arrive')
+    throw new HoltError('invalid_path', 'Give the name of the copy')
   return name
 }
 

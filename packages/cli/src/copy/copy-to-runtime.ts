@@ -24,7 +24,7 @@ export async function copyToRuntime(
   const { recursive = false, overwrite = false, user } = options
   const owner = user === undefined ? {} : { user }
   if (source.type === 'stream') {
-    if (destination.path.endsWith('/')) throw new UsageError('What comes from - needs a file name at the destination')
+    if (destination.path.endsWith('/')) throw new UsageError('A copy from - needs a file name at the destination')
     return files.write(destination.path, process.stdin, { overwrite, ...owner })
   }
   const from = resolve(source.path)
@@ -33,7 +33,7 @@ export async function copyToRuntime(
   if (found.isDirectory()) {
     if (!recursive)
       throw new HoltError('is_directory', `${source.path} is a directory`, {
-        hint: 'Copy it with everything in it: holt cp -r',
+        hint: 'Copy the whole directory: holt cp -r',
       })
     return showTransfer(`Copying ${basename(from)}`, (onProgress) =>
       files.upload(from, to, { overwrite, onProgress, ...owner }),

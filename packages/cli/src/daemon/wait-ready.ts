@@ -26,7 +26,7 @@ export interface WaitOptions {
 /** Waits until runtimes can be made, and shows the progress of the base template meanwhile. */
 export async function waitReady(options: WaitOptions): Promise<Readiness> {
   const { signal } = options
-  const progress = new Progress('Making the base template, which takes a minute or two, the first time only:')
+  const progress = new Progress('Making the base template. This takes a minute or two, and happens only once:')
   try {
     const readiness = await askUntilReady(options, progress)
     progress.end('The base template is ready')
@@ -65,7 +65,7 @@ function showTemplates(templates: readonly TemplateData[] | null, since: number,
       'unavailable',
       `The template ${failed.name} cannot be made: ${failed.state_reason?.message ?? 'no reason is known'}`,
       {
-        hint: 'The service tries again by itself from time to time, and at once after holt down and holt up. What this machine lacks: holt doctor',
+        hint: 'Check this machine: holt doctor. The service retries from time to time, and at once after holt down and holt up.',
       },
     )
   }

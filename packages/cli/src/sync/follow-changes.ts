@@ -34,7 +34,7 @@ export async function followChanges(
   }
   const onFailure = (error: Error) => {
     state.everyMs = pollMs
-    say(`holt: the system does not tell of changes (${error.message}): looking every ${pollMs / 1000} s`)
+    say(`holt: the system cannot report changes (${error.message}), so the files are checked every ${pollMs / 1000} s`)
   }
   const watcher = startWatching(directory, onTouch, onFailure)
   try {

@@ -96,7 +96,7 @@ function insteadOfValue([verb, runtime = '']: readonly string[], value: string):
 }
 
 const valueElsewhere =
-  'A value is no argument, as the process list and the history of the shell would show it: pipe it to stdin, or name a variable with --from-env'
+  'A value cannot be an argument: the process list and the shell history would show it. Pipe it to stdin, or name a variable with --from-env'
 
 function insteadOfFewer([verb = '', runtime]: readonly string[]): string | undefined {
   if (verb === 'ps' && runtime === undefined) return didYouMean('ls, which lists the runtimes')

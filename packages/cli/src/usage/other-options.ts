@@ -37,7 +37,7 @@ export const insteadOfOption: Readonly<Record<string, string>> = {
   '--interactive': noTerminal,
   '--tty': noTerminal,
   '--rm': 'holt run deletes its runtime by itself; --no-rm keeps it. Delete one: holt rm RUNTIME',
-  '--restart': 'A runtime is not started again by itself. What ends it: --timeout, --on-timeout, --idle-timeout',
+  '--restart': 'A runtime is not restarted by itself. Options that end it: --timeout, --on-timeout, --idle-timeout',
 }
 
 /** The advice for an option of one verb. */
@@ -49,9 +49,9 @@ export const insteadOfOptionOf: Readonly<Record<string, Readonly<Record<string, 
     '-i': 'A new runtime has no terminal yet: holt shell RUNTIME',
   },
   events: { '--tail': newest, '--lines': newest },
-  audit: { '--tail': newest, '--lines': newest, '-f': 'What comes: holt events -f' },
-  stats: { '--no-stream': 'holt stats shows them once; with -f it goes on: leave --no-stream out' },
-  cp: { '-a': 'A copy with -r keeps modes and times anyway', '-f': 'To replace what is there: --overwrite' },
+  audit: { '--tail': newest, '--lines': newest, '-f': 'Follow new events: holt events -f' },
+  stats: { '--no-stream': 'holt stats shows them once, and continuously with -f: leave --no-stream out' },
+  cp: { '-a': 'A copy with -r keeps modes and times anyway', '-f': 'To replace the destination: --overwrite' },
   logs: { '--limit': lastLines, '--lines': lastLines },
   exec: { '--detach': 'Start it and leave it: -d, --background' },
   fork: {

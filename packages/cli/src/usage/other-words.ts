@@ -57,9 +57,9 @@ const files = 'List files: holt exec RUNTIME -- ls -la /DIR. Copy them: holt cp 
 
 /** The advice for a verb that Holt has under no other name. */
 export const insteadOf: Readonly<Record<string, string>> = {
-  login: 'There is no login: set HOLT_URL and HOLT_API_KEY. Which key is in use: holt whoami',
-  logout: 'There is no login: unset HOLT_API_KEY. Which key is in use: holt whoami',
-  auth: 'There is no login: set HOLT_URL and HOLT_API_KEY. Which key is in use: holt whoami',
+  login: 'There is no login: set HOLT_URL and HOLT_API_KEY. Show the key in use: holt whoami',
+  logout: 'There is no login: unset HOLT_API_KEY. Show the key in use: holt whoami',
+  auth: 'There is no login: set HOLT_URL and HOLT_API_KEY. Show the key in use: holt whoami',
   cat: 'Print a file of a runtime: holt cp RUNTIME:/FILE -',
   mkdir: 'Run it inside: holt exec RUNTIME -- mkdir -p /DIR',
   file: files,
@@ -76,16 +76,15 @@ export const insteadOf: Readonly<Record<string, string>> = {
   machine: noNoun,
   upload: 'Copy it in: holt cp -r FILE RUNTIME:/PATH',
   download: 'Copy it out: holt cp -r RUNTIME:/PATH FILE',
-  diff: 'What changes from now on: holt watch RUNTIME:/DIR',
+  diff: 'Watch changes: holt watch RUNTIME:/DIR',
   tag: 'A build has the tag of its name: holt template build -t NAME:TAG',
   edit: 'Edit it in a terminal: holt shell RUNTIME',
-  prune: 'Ended runtimes need no room. Delete those that go on: holt rm --all',
+  prune: 'Ended runtimes need no room. Delete the others: holt rm --all',
   rename: 'A runtime keeps the name of its start: holt create -n NAME',
-  restart:
-    'Runtimes go on where they were: holt pause RUNTIME, then holt resume RUNTIME. For a fresh start: holt create',
+  restart: 'Stop and continue a runtime: holt pause RUNTIME, then holt resume RUNTIME. For a new one: holt create',
   wait: 'holt exec and holt run wait for their command. For a server inside: holt port RUNTIME PORT --wait 30',
   open: 'Open a port in the browser: holt port RUNTIME PORT --open',
-  config: 'Settings are variables of the environment: holt --help. What the service runs with: holt status',
+  config: 'Settings are environment variables: holt --help. Show those of the service: holt status',
   volume: 'There are no volumes: holt cp copies, holt sync follows changes, and holt snapshot create keeps the disk',
 }
 
@@ -124,8 +123,8 @@ export const insteadInGroup: Readonly<Record<string, string>> = {
   'snapshot fork': 'Make a runtime of it: holt create --snapshot SNAPSHOT',
   'snapshot save': 'Take it: holt snapshot create RUNTIME -n NAME',
   'snapshot take': 'Take it: holt snapshot create RUNTIME -n NAME',
-  'net allow': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
-  'net deny': 'Say all that is allowed, as this replaces it: holt net set RUNTIME --allow HOST --allow HOST',
-  'secret get': 'Values are never shown. Which secrets there are: holt secret ls',
-  'secret show': 'Values are never shown. Which secrets there are: holt secret ls',
+  'net allow': 'This replaces the policy, so give all rules: holt net set RUNTIME --allow HOST --allow HOST',
+  'net deny': 'This replaces the policy, so give all rules: holt net set RUNTIME --allow HOST --allow HOST',
+  'secret get': 'Values are never shown. List the secrets: holt secret ls',
+  'secret show': 'Values are never shown. List the secrets: holt secret ls',
 }

@@ -81,7 +81,7 @@ test('run says that the service does not answer, long before it gives up', async
   service.faults.push({ route: 'createRuntime', type: 'hang' })
   const child = startHolt(['run', '--', 'true'], { service })
   for await (const text of child.stderr.setEncoding('utf8')) {
-    expect(text).toBe(`holt: no answer from Holt at ${service.url} yet; what it does: holt status\n`)
+    expect(text).toBe(`holt: no answer from Holt at ${service.url} yet; check it: holt status\n`)
     break
   }
   child.kill()

@@ -140,7 +140,7 @@ describe('webhook', () => {
     )
     expect((await run(['webhook', 'get', id])).stdout).toContain('https://hooks.example.com')
     expect((await run(['webhook', 'set', id, '--disable'])).stderr).toContain('disabled')
-    expect((await run(['webhook', 'set', id])).stderr).toContain('Say what to change')
+    expect((await run(['webhook', 'set', id])).stderr).toContain('Give a change: ')
     expect((await run(['webhook', 'rotate', id, '--overlap', '2h'])).stdout).toBe('whsec_bmV3\n')
     expect(service.calls.at(-1)?.body).toEqual({ overlap_secs: 7200 })
     expect((await run(['webhook', 'rm', id])).code).toBe(0)

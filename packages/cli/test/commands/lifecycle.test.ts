@@ -77,7 +77,10 @@ describe('set', () => {
   })
 
   test('of nothing is wrong usage', async () => {
-    expect(await run('set', 'mine')).toMatchObject({ code: 2, stderr: expect.stringContaining('Say what to change') })
+    expect(await run('set', 'mine')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Give a change: '),
+    })
   })
 })
 

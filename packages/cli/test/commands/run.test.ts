@@ -122,7 +122,7 @@ describe('run', () => {
     const ended = await runHolt(args, { service })
     expect(ended.code).toBe(127)
     if (hint === null) expect(ended.stderr).not.toContain('sh -c')
-    else expect(ended.stderr).toContain(`hint: It has spaces. A line for a shell is run with: ${hint} '...'`)
+    else expect(ended.stderr).toContain(`hint: It has spaces. To run a shell line: ${hint} '...'`)
   })
 
   test.each([['-t'], ['-it']])('exec %s needs a terminal here, and starts nothing without one', async (flags) => {

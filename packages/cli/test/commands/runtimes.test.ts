@@ -75,7 +75,7 @@ test('a variable that is passed on and is not set here is told', async () => {
   const env = { HOLT_URL: service.url, HOLT_API_KEY: service.key, HERE: '1' }
   const { code, stderr } = await runHolt(['create', '-e', 'MISSING', '-e', 'HERE', '-e', 'EMPTY='], { env })
   expect(code).toBe(0)
-  expect(stderr.match(/^warning: .*$/gm)).toEqual(['warning: MISSING is not set here, and is not passed on'])
+  expect(stderr.match(/^warning: .*$/gm)).toEqual(['warning: MISSING is not set here, so it is left out'])
   expect(service.calls.find(({ route }) => route === 'createRuntime')?.body).toMatchObject({
     env: { HERE: '1', EMPTY: '' },
   })
@@ -352,7 +352,7 @@ describe('stats', () => {
 
 test('keys are made, listed and revoked', async () => {
   const made = await runHolt(['key', 'create', 'ci', '--scope', 'runtime:read', 'template:read'], { service })
-  expect(made).toMatchObject({ code: 0, stdout: 'holt_secret\n', stderr: expect.stringContaining('shown this once') })
+  expect(made).toMatchObject({ code: 0, stdout: 'holt_secret\n', stderr: expect.stringContaining('shown only once') })
   const [keyId = ''] = service.keys.keys()
   expect(service.keys.get(keyId)).toMatchObject({ scopes: ['runtime:read', 'template:read'] })
   expect((await runHolt(['key', 'ls'], { service })).stdout).toContain('runtime:read,template:read')
@@ -369,7 +369,7 @@ test('keys are named by their names, where only one has it', async () => {
   const removed = await runHolt(['key', 'rm', 'ci', 'twice', 'nobody'], { service })
   expect(removed.code).toBe(1)
   expect(removed.stderr).toContain(`Revoked ci (${ci})\n`)
-  expect(removed.stderr).toMatch(/error: 2 keys are named twice; say the id of one: ky\w+, ky\w+\n/)
+  expect(removed.stderr).toMatch(/error: 2 keys are named twice\. Give the id of one: ky\w+, ky\w+\n/)
   expect(removed.stderr).toContain('error: No key of the project is named nobody\nhint: List the keys: holt key ls\n')
   expect([...service.keys.values()].map(({ name }) => name)).toEqual(['viewer', 'twice', 'twice'])
 })
@@ -394,14 +394,14 @@ test('projects are made with quotas, shown, changed and deleted, and keys made f
   expect(await runHolt(['project', 'set', 'team', '--quota', 'apples=3'], { service })).toMatchObject({ code: 2 })
   const unsaid = await runHolt(['project', 'set', 'team'], { service })
   expect(unsaid).toMatchObject({ code: 2, stdout: '' })
-  expect(unsaid.stderr).toMatch(/Say what to change: --name, or --quota with runtimes, .*request_burst/)
+  expect(unsaid.stderr).toMatch(/Give a change: --name, or --quota with runtimes, .*request_burst/)
   expect(await runHolt(['project', 'set', 'team', '--quota', 'runtimes=8GiB'], { service })).toMatchObject({ code: 2 })
   await runHolt(['key', 'create', 'ci', '--project', 'team', '--expires', '2030-01-01'], { service })
   const listed = await runHolt(['key', 'ls', '--project', 'team', '--json'], { service })
   const [key] = JSON.parse(listed.stdout).data
   expect(key).toMatchObject({ name: 'ci', expires_at: '2030-01-01T00:00:00.000Z' })
   const rotated = await runHolt(['key', 'rotate', key.key_id, '--overlap', 'none'], { service })
-  expect(rotated).toMatchObject({ stdout: 'holt_another\n', stderr: expect.stringContaining('does not work any more') })
+  expect(rotated).toMatchObject({ stdout: 'holt_another\n', stderr: expect.stringContaining('no longer works') })
   expect(await runHolt(['project', 'rm', 'team'], { service })).toMatchObject({ code: 0 })
   expect(service.projects.size).toBe(0)
 })

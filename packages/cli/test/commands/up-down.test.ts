@@ -36,7 +36,7 @@ async function pidOf(): Promise<number> {
 test('up starts the service, shows how far the template is, and says what to type next', async () => {
   const ended = await holt(['up'])
   expect(ended).toMatchObject({ code: 0, stdout: '' })
-  expect(ended.stderr).toMatch(/^Making the base template, which takes a minute or two/m)
+  expect(ended.stderr).toMatch(/^Making the base template\. This takes a minute or two/m)
   expect(ended.stderr).toMatch(/^ 33 % {2}install packages$/m)
   expect(ended.stderr).toMatch(/^100 % {2}The base template is ready$/m)
   expect(ended.stderr).toContain(`✓ Holt is ready at http://127.0.0.1:${port}`)
@@ -62,7 +62,7 @@ test('up beside a service with other settings says which, and what applies them'
   expect(again.stderr).toContain(
     '  HOLT_POOL_MAX: 10 there, not set here\n  HOLT_ISOLATION: not set there, container here\n',
   )
-  expect(again.stderr).toMatch(/To apply those here: \S+ down && \S+ up/)
+  expect(again.stderr).toMatch(/To apply the settings of this shell: \S+ down && \S+ up/)
   const { stdout } = await holt(['up', '--json'], { FAKE_CHANGED: JSON.stringify({ changed }) })
   expect(JSON.parse(stdout).changed_settings).toEqual(changed)
 })
@@ -146,7 +146,7 @@ test('Ctrl-C leaves a start, and says what goes on', async () => {
   const { code, stderr } = await endOf(child)
   expect(code).toBe(130)
   expect(stderr).toMatch(
-    /^holt: left; Holt goes on making the base template\. See how far: \S+ status\. End it: \S+ down$/m,
+    /^holt: stopped waiting\. Holt continues to make the base template\. Show its progress: \S+ status\. End it: \S+ down$/m,
   )
   expect(stderr).not.toContain('error')
   expect(await startTimeOf(await pidOf())).not.toBeNull()
@@ -168,7 +168,7 @@ test('Ctrl-C at a terminal ends the bar and leaves the start', async () => {
     if (!isDrawn && screen.includes('━━━')) child.stdin.write(`${JSON.stringify({ type: '\u0003' })}\n`)
   })
   await once(child, 'close')
-  expect(screen).toContain('holt: left; Holt goes on')
+  expect(screen).toContain('holt: stopped waiting. Holt continues')
   expect(screen).toContain('ended 130')
 })
 
@@ -258,7 +258,7 @@ test('down --all also removes what the installation made', async () => {
   expect(await holt(['down', '--all', '--json'])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('"purged": true'),
-    stderr: expect.stringContaining('its runtimes are removed'),
+    stderr: expect.stringContaining('its runtimes and all its kernel objects are removed'),
   })
   expect(existsSync(join(env.HOLT_STATE_DIR ?? '', 'purged'))).toBe(true)
 })

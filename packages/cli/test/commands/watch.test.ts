@@ -36,7 +36,7 @@ test('holt watch tells each change on a line, until the end', async () => {
   expect(await runHolt(['watch', 'mine:/w'], { service })).toEqual({
     code: 0,
     stdout: 'created     /w/d/\nmoved       /w/a\\u001b[2J -> /w/b\nmoved       /w/a\\xff -> /w/a\\xfe\n',
-    stderr: 'holt: watching /w\nholt: changes were lost; look at everything anew\nholt: the directory is gone\n',
+    stderr: 'holt: watching /w\nholt: changes were lost; read the directory again\nholt: the directory was removed\n',
   })
 })
 

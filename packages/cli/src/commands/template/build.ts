@@ -10,8 +10,8 @@ import { print, printJson, say } from '../../output/print.ts'
 import { act } from '../../verb.ts'
 
 const examples = `
-DIR (default: .) is what COPY and ADD read, without what its .dockerignore leaves out; where the Dockerfile reads nothing, nothing is sent. The
-template of that name stays as it is until the build is ready. Ctrl-C cancels the build.
+COPY and ADD read DIR (default: .), without the files that its .dockerignore excludes. If the Dockerfile reads no files, nothing is sent. The
+present template of that name stays in use until the build is ready. Ctrl-C cancels the build.
 
 Examples:
   holt template build -t web .
@@ -33,7 +33,7 @@ export function addShowOptions(command: Command): Command {
   return command
     .option('-d, --detach', 'do not wait: print the id of the build')
     .addOption(
-      new Option('--progress <kind>', 'how it is shown (default: live on a terminal, plain elsewhere)').choices([
+      new Option('--progress <kind>', 'the form of progress (default: live on a terminal, else plain)').choices([
         ...progressKinds,
       ]),
     )
@@ -62,7 +62,7 @@ async function buildTemplate(directory: string, options: BuildOptions & ShowOpti
     build = await holt.builds.create(body)
   } catch (error) {
     if (!stop.signal.aborted) throw error
-    say('holt: interrupted before the build began')
+    say('holt: interrupted before the build started')
     return interruptedExitCode
   }
   // Awaited here, because the signals are held back until this function returns.

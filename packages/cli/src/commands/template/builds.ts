@@ -48,7 +48,7 @@ export function addBuildReaders(group: Command): void {
   })
   const cancel = group
     .command('cancel')
-    .description('stop a build and remove what it made')
+    .description('cancel a build and remove its results')
     .argument('<build>', "a build's id, or a template for its newest build")
     .option('--json', 'print the build as JSON')
     .addHelpText('after', cancelExamples)

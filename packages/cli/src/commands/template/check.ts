@@ -11,7 +11,7 @@ import { printable } from '../../output/visible.ts'
 import { act } from '../../verb.ts'
 
 const examples = `
-Nothing is built. It exits with 1 where something is refused.
+Nothing is built. It exits with 1 if a line is refused.
 
 Examples:
   holt template check .
@@ -29,11 +29,11 @@ interface CheckOptions {
 export function addTemplateCheck(group: Command): void {
   const command = group
     .command('check')
-    .description('say of each line of a Dockerfile whether a build follows, ignores or refuses it')
-    .argument('[directory]', 'where the Dockerfile is', '.')
+    .description('show for each line of a Dockerfile whether a build follows, ignores or refuses it')
+    .argument('[directory]', 'the directory of the Dockerfile', '.')
     .option('-f, --file <file>', 'the Dockerfile (default: DIR/Dockerfile); -: stdin')
     .option('--target <stage>', 'the stage to stop at')
-    .option('--build-arg <NAME=VALUE>', 'the value of an ARG; repeat', environmentVariable)
+    .option('--build-arg <NAME=VALUE>', 'the value of an ARG; repeatable', environmentVariable)
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', examples)
   act(command, async (directory: string, options: CheckOptions) => {

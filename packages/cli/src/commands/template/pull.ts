@@ -5,8 +5,8 @@ import { act } from '../../verb.ts'
 import { addShowOptions, type ShowOptions, showBuild } from './build.ts'
 
 const examples = `
-An agent template is also built when a runtime of it is first asked for. Which there are: holt template ls --kind agent
-The version of its program comes with Holt; a pull after an update builds the template anew.
+An agent template is also built when a runtime of it is first requested. To list agent templates: holt template ls --kind agent
+Holt sets the version of its program. After an update of Holt, a pull builds the template again.
 
 Examples:
   holt template pull claude-code
@@ -18,7 +18,7 @@ export function addTemplatePull(group: Command): void {
     .command('pull')
     .description('build an agent template: claude-code, codex, gemini-cli or opencode')
     .argument('<template>', 'its name')
-    .option('--no-cache', 'use nothing of earlier builds')
+    .option('--no-cache', 'do not use results of earlier builds')
   act(
     addShowOptions(command).addHelpText('after', examples),
     async (template: string, options: ShowOptions & { readonly cache: boolean }) => {

@@ -20,7 +20,7 @@ Examples:
   holt template get web:v2 --json`
 
 const removeExamples = `
-Runtimes that were made from it go on. Its tag \`latest\` is meant where none is given.
+Runtimes that were made from it continue. Without a tag, \`latest\` is deleted.
 
 Examples:
   holt template rm web
@@ -30,8 +30,8 @@ Examples:
 export function addTemplateReaders(group: Command): void {
   const list = group
     .command('ls')
-    .description('list templates, without those whose builds have all failed: holt template builds')
-    .option('-a, --all', 'those whose builds have all failed, too')
+    .description('list templates; those without a successful build need --all')
+    .option('-a, --all', 'include templates without a successful build')
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom']))
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the list as JSON')
