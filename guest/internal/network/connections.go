@@ -31,8 +31,8 @@ const (
 
 // forward makes the stack call connect for every new connection.
 func (r *running) forward() {
-	// connectionsMax limits the connections in flight. The forwarder must not drop any, so that the
-	// excess is refused.
+	// connectionsMax limits the connections in flight, and refuses the excess. The forwarder has no
+	// limit of its own, because it would drop the excess in silence.
 	forwarder := tcp.NewForwarder(r.stack, bufferBytes, math.MaxInt, r.connect)
 	r.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, func(id stack.TransportEndpointID, packet *stack.PacketBuffer) bool {
 		if head := header.TCP(packet.TransportHeader().Slice()); head.Flags().Intersects(header.TCPFlagSyn) {

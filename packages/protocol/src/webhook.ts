@@ -47,7 +47,7 @@ export const RotateWebhookSecret = z
       .min(0)
       .max(7 * 86_400)
       .default(86_400)
-      .describe('How long messages are signed with the secret of before as well.'),
+      .describe('The seconds for which messages are also signed with the previous secret.'),
   })
   .meta({ id: 'RotateWebhookSecret' })
 export type RotateWebhookSecretInput = z.input<typeof RotateWebhookSecret>
@@ -73,7 +73,7 @@ export const Webhook = z
       .describe('Everything up to this event has been sent, is tried again, or was not asked for.'),
     retrying: z.number().int().describe('How many deliveries wait to be tried again.'),
     failing_since: Timestamp.nullable().describe('Since when nothing has arrived.'),
-    previous_secret_until: Timestamp.nullable().describe('Until when the secret of before a rotation signs as well.'),
+    previous_secret_until: Timestamp.nullable().describe('The time until which the secret before a rotation also signs.'),
     created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
   })

@@ -1,8 +1,8 @@
 import { SecretMatcher } from './secret-matcher.ts'
 
 /**
- * The minimum length of a line of a secret that is redacted by itself. A shorter line may be any
- * text.
+ * The minimum length of a line of a secret that is redacted by itself. A shorter line could occur
+ * by chance in any output.
  */
 const MIN_PART_LENGTH = 8
 

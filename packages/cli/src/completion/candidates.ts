@@ -21,7 +21,7 @@ const namesOfFiles: readonly string[] = ['source', 'destination', 'directory']
 
 const nothing: Completion = { candidates: [], files: false }
 
-/** Completes the last of the words that follow the program's name, which may be empty. */
+/** Completes the last of `words`, the words after the program's name. The last one may be empty. */
 export async function complete(program: Command, words: readonly string[], sources: Sources): Promise<Completion> {
   const current = words.at(-1) ?? ''
   const position = readWords(program, words.slice(0, -1))

@@ -212,7 +212,10 @@ export class MemoryGuard {
     }
   }
 
-  /** Ends a runtime for want of memory, unless it is spared. Both happen under its lock. */
+  /**
+   * Ends a runtime that is out of memory, unless `isSpared` resolves to true. The check and the end
+   * happen under the runtime's lock.
+   */
   async #endUnless(runtime: Runtime, isSpared: () => Promise<boolean>): Promise<void> {
     await this.#host.locks.run(runtime.paths.id, async () => {
       if (!this.#lives(runtime) || (await isSpared())) return

@@ -21,7 +21,10 @@ const Spec = z.object({
 const Record = z.object({
   format: z.literal(1),
   installationId: z.string(),
-  /** `/proc/sys/kernel/random/boot_id`: processes and mounts of another boot are gone. */
+  /**
+   * The host's boot id (`/proc/sys/kernel/random/boot_id`) when the runtime started. After another
+   * boot, its processes and mounts no longer exist.
+   */
   bootId: z.string(),
   /** SHA-256 of the guest binary that the runtime was made with. */
   guest: z.string(),

@@ -19,7 +19,7 @@ const stretchMs = 5
  */
 const sliceBytes = 2048
 
-/** Removes the values from a stream. */
+/** Masks the values of secrets in a stream. */
 export interface Masking {
   /** The number of bytes held back. */
   readonly held: number
