@@ -111,6 +111,14 @@ export class Holt {
   async ready(options: CallOptions = {}): Promise<Readiness> {
     return this.#transport.call('readiness', { ...options, accepted: [503] })
   }
+
+  /**
+   * Returns the metrics of the service in the text format of Prometheus. Needs a key with the scope
+   * `operator`.
+   */
+  async metrics(options: CallOptions = {}): Promise<string> {
+    return (await this.#transport.open('metrics', options)).text()
+  }
 }
 
 function isAddress(url: string): boolean {

@@ -188,6 +188,10 @@ describe('service', () => {
     })
   })
 
+  test('answers its metrics as text', async () => {
+    expect(await holt.metrics()).toContain('holt_')
+  })
+
   test('makes, lists and revokes keys', async () => {
     const key = await holt.keys.create({ name: 'ci', scopes: ['runtime:read'] })
     expect(key.key).toBe('holt_secret')

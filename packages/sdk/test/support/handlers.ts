@@ -156,7 +156,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     }
   },
   metrics: ({ response }) => {
-    response.end()
+    response.end('# TYPE holt_runtimes gauge\nholt_runtimes{state="running"} 0\n')
     return undefined
   },
   openapi: () => ({ status: 200, json: {} }),
