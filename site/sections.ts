@@ -32,6 +32,7 @@ export const sections: readonly Section[] = [
     pages: [
       'reference/cli.md',
       'packages/sdk/README.md',
+      'python/README.md',
       'reference/api.md',
       'reference/api-*.md',
       'reference/schemas.md',
