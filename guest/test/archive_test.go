@@ -78,7 +78,7 @@ func TestArchiveReplacesOrMergesOnlyWhenTold(t *testing.T) {
 	g.refuses(409, "already_exists", "at", "PUT", put(""), body)
 	g.refuses(400, "invalid_request", "cannot be combined", "PUT", put("merge=1&overwrite=1&"), body)
 	g.refuses(400, "invalid_request", "cannot be combined", "PUT", put("user=root&keep_owners=1&"), body)
-	g.refuses(400, "invalid_archive", "before its end", "PUT", put("merge=1&"), body[:len(body)-1024])
+	g.refuses(400, "invalid_archive", "too early", "PUT", put("merge=1&"), body[:len(body)-1024])
 	g.refuses(400, "not_a_directory", "d", "PUT", "/v1/files/archive?merge=1&"+query(g.path("at/d/f")), body)
 	if g.read(g.path("at/d/f")) != "old" {
 		t.Fatal("a refused archive changed something")
