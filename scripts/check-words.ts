@@ -47,7 +47,7 @@ for (const file of globSync([...pages, ...sources], { cwd: root, exclude }).toSo
 }
 
 if (isLowering) {
-  const lowered = Object.entries(counts).filter(([file]) => Object.keys(bounds).length === 0 || file in bounds)
+  const lowered = Object.entries(counts).filter(([file]) => file in bounds)
   const entries = lowered.map(([file, count]) => [file, Math.min(count, bounds[file] ?? count)])
   writeFileSync(boundsFile, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
 }

@@ -18,7 +18,6 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
     "holt.keys.create({ name, project: '$1', scopes: ['admin'] }) makes one.",
   ],
   [/\bIdempotency-Key\b/g, 'idempotencyKey'],
-  [/\bRetry-After says/, 'retryAfterSecs of this error says'],
   [/\bthe seconds in Retry-After\b/, 'the retryAfterSecs of this error'],
   [/\bthe request_id\b/, 'the requestId of this error'],
   [/^Use a method named in the Allow header\.$/, olderService],

@@ -54,8 +54,8 @@ test.each([
   ['List the templates: GET /v1/agents/template.', 'List the templates: holt.templates.list().'],
   ['List the builds: GET /v1/agents/template/build.', 'List the builds: holt.builds.list().'],
   [
-    'Build it first, or name another one: GET /v1/agents/template lists them.',
-    'Build it first, or name another one: holt.templates.list() lists them.',
+    'Build it first, or name another template: GET /v1/agents/template lists them.',
+    'Build it first, or name another template: holt.templates.list() lists them.',
   ],
   [
     'Resume the runtime: POST .../resume. With auto_resume, any request resumes it.',

@@ -5,13 +5,19 @@ import { version } from './foundation/config/version.ts'
 const usage = `holtd: the Holt service
 
   holtd [serve]          run the service
-  holtd doctor [--json]  check this machine; what is missing is a line that begins with FIX:
+  holtd doctor [--json]  check this machine; a line that begins with FIX: has the command that repairs a fault
   holtd halt             end the processes of all runtimes, before the machine goes down; the service must not run
   holtd purge            remove every runtime and kernel object of the installation
   holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
   holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
-  holtd settings         print which settings here are others than those of the daemon that runs, or of the last one, as JSON
+  holtd settings         print the settings that differ from those of the running or the last daemon, as JSON
   holtd version          print the version
+
+Examples:
+  holtd doctor
+  HOLT_STATE_DIR=/srv/holt HOLT_PORT=5000 holtd
+  holtd export - | zstd > store.jsonl.zst
+  holtd import store.jsonl
 
 Settings come from the environment: HOLT_STATE_DIR HOLT_HOST HOLT_PORT HOLT_ALLOW_REMOTE HOLT_PORT_DOMAIN HOLT_ISOLATION
 HOLT_BASE_IMAGE HOLT_DEBIAN_MIRROR HOLT_DEBIAN_SECURITY_MIRROR HOLT_RUN_DIR HOLT_LOG_LEVEL HOLT_CLOUD HOLT_REGION HOLT_RUNSC HOLT_GVISOR_PLATFORM HOLT_GUEST
@@ -120,7 +126,7 @@ async function purge(config: ServerConfig): Promise<number> {
 async function exportTo(config: ServerConfig, file: string, force: boolean): Promise<number> {
   await (await import('./daemon/transfer.ts')).exportTo(config, file, { force })
   process.stderr.write(
-    'what is secret is sealed in it: keep master-keys.json of the state directory, but not beside it; images and checkpoints are files there too\n',
+    'Secrets in the file are sealed. Keep a copy of master-keys.json of the state directory, but not beside the file. Copy images/ and checkpoints/ of the state directory too.\n',
   )
   return 0
 }

@@ -83,10 +83,10 @@ const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Build it with POST \S+\.$/, 'Build it: holt template build'],
   [/: GET \/v1\/agents\/template lists them\.$/, ': holt template ls'],
   [
-    /^GET \/v1\/agents\/snapshot\?kind=filesystem lists those that there are\.$/,
+    /^GET \/v1\/agents\/snapshot\?kind=filesystem lists filesystem snapshots\.$/,
     'List the snapshots: holt snapshot ls',
   ],
-  [/^Set its state to active first\.$/, 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
+  [/^First set the state of the webhook to active\.$/, 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
   [/^Read the command by its id: GET \S+\.$/, 'Show its result: holt ps RUNTIME'],
   [/with from_template\.$/, 'with --from-template.'],
   [/^Set recursive /, 'Use -r '],

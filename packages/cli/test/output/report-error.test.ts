@@ -118,17 +118,17 @@ describe('a hint is what can be typed', () => {
 
   test.each([
     [
-      'Build it first, or name another one: GET /v1/agents/template lists them.',
-      'Build it first, or name another one: holt template ls',
+      'Build it first, or name another template: GET /v1/agents/template lists them.',
+      'Build it first, or name another template: holt template ls',
     ],
-    ['GET /v1/agents/snapshot?kind=filesystem lists those that there are.', 'List the snapshots: holt snapshot ls'],
+    ['GET /v1/agents/snapshot?kind=filesystem lists filesystem snapshots.', 'List the snapshots: holt snapshot ls'],
     ['Build it with POST /v1/agents/template/build.', 'Build it: holt template build'],
     ['Try again when GET /v1/agents/template says ready.', 'Try again when holt template ls says ready.'],
-    ['Set its state to active first.', 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
+    ['First set the state of the webhook to active.', 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
     ['Read the command by its id: GET .../commands/{command_id}.', 'Show its result: holt ps RUNTIME'],
     [
-      'Use another project for what is to be renamed or deleted: POST /v1/agents/project makes one.',
-      'Use another project for what is to be renamed or deleted: holt project create NAME',
+      'Use another project that can be renamed or deleted: POST /v1/agents/project makes one.',
+      'Use another project that can be renamed or deleted: holt project create NAME',
     ],
     [
       'Delete them with a key of the project first: POST /v1/agents/key with the project team and the scope admin makes one.',
@@ -139,16 +139,16 @@ describe('a hint is what can be typed', () => {
   })
 
   test('with the things that it speaks of', () => {
-    const hint = 'Give them another policy, or delete them first: they are in details.runtime_ids.'
+    const hint = 'First give these runtimes another policy, or delete them: details.runtime_ids.'
     expect(told(answered('in_use', 'Runtimes have it.', { hint, details: { runtime_ids: ['rt1', 'rt2'] } }))).toContain(
-      'hint: Give them another policy, or delete them first: rt1, rt2.\n',
+      'hint: First give these runtimes another policy, or delete them: rt1, rt2.\n',
     )
   })
 
   test('and the one of this error where it says more than that of its code', () => {
-    expect(told(answered('quota_exceeded', 'No.', { hint: 'Wait until some have ended, or cancel some.' }))).toContain(
-      'hint: Wait until some have ended, or cancel some.\n',
-    )
+    expect(
+      told(answered('quota_exceeded', 'No.', { hint: 'Wait until some builds have ended, or cancel some.' })),
+    ).toContain('hint: Wait until some builds have ended, or cancel some.\n')
     expect(told(answered('runtime_terminated', 'No.', { hint: 'Send it again with details.x.' }))).toContain(
       'hint: Create a new runtime: holt create\n',
     )

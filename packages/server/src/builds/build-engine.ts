@@ -63,7 +63,7 @@ function holdingImages(
   }
 }
 
-/** The engine's own, with the step at which one is there. */
+/** Returns the engine's checkpoints, with a failpoint after each take. */
 function steppedCheckpoints(checkpoints: Checkpoints): Checkpoints {
   return {
     take: async (...given) => {

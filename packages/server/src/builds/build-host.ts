@@ -115,7 +115,7 @@ async function findBase(service: Service, build: BuildUnderWay, reference: strin
     if (!(error instanceof HoltError)) throw error
     const missing = error.code === 'template_not_found'
     throw new BuildError('image_not_found', error.message, {
-      hint: missing ? 'Build it first, or name another one: GET /v1/agents/template lists them.' : error.hint,
+      hint: missing ? 'Build it first, or name another template: GET /v1/agents/template lists them.' : error.hint,
       cause: error,
     })
   }
@@ -139,7 +139,7 @@ async function findFiles(
     })
   } catch (error) {
     if (!(error instanceof HoltError)) throw error
-    const hint = 'GET /v1/agents/snapshot?kind=filesystem lists those that there are.'
+    const hint = 'GET /v1/agents/snapshot?kind=filesystem lists filesystem snapshots.'
     throw new BuildError('image_not_found', error.message, { hint, cause: error })
   }
 }

@@ -108,7 +108,10 @@ export class BuildReporter implements BuildReport {
   #later(write: () => Promise<void>): void {
     this.#writing = this.#writing.then(write).catch((error: unknown) => {
       // The end of the build writes all of it once more.
-      this.#service.log.warn({ err: error, build_id: this.#told.buildId }, 'how a build goes could not be written')
+      this.#service.log.warn(
+        { err: error, build_id: this.#told.buildId },
+        'the progress of a build could not be written',
+      )
     })
   }
 

@@ -154,10 +154,13 @@ export async function releaseResources(
       if (end.status === 'rejected')
         log.error(
           { err: end.reason, build_id: buildId },
-          'what a build made could not be removed; the next start tries again',
+          'the results of a build could not be removed; the next start tries again',
         )
   } catch (error) {
-    log.error({ err: error, build_id: buildId }, 'what a build made could not be looked up; the next start tries again')
+    log.error(
+      { err: error, build_id: buildId },
+      'the results of a build could not be looked up; the next start tries again',
+    )
   }
 }
 

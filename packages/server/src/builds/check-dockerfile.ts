@@ -21,15 +21,15 @@ export async function checkDockerfile(
   if (waiting.ofProject >= maxWaiting.ofProject)
     throw limitReached(
       'rate_limited',
-      `${maxWaiting.ofProject} Dockerfiles of this project wait to be checked already.`,
+      `${maxWaiting.ofProject} Dockerfiles of this project already wait to be checked.`,
       {
         limit: maxWaiting.ofProject,
         retry_after_secs: 1,
-        hint: 'Wait until some have been answered.',
+        hint: 'Wait until some checks have been answered.',
       },
     )
   if (waiting.ofAll >= maxWaiting.ofAll)
-    throw new HoltError('capacity_exhausted', 'Too many Dockerfiles wait to be checked already.', {
+    throw new HoltError('capacity_exhausted', 'Too many Dockerfiles already wait to be checked.', {
       details: { retry_after_secs: 1 },
     })
   try {

@@ -78,7 +78,7 @@ async function removeCheckpoints(
       .remove(checkpointId, async () => engine.ability('checkpoints')?.remove(checkpointId))
       .catch((error: unknown) => {
         // One that resists keeps nothing else from being removed.
-        log.warn({ err: error, checkpoint_id: checkpointId }, 'a checkpoint that nobody needs could not be removed')
+        log.warn({ err: error, checkpoint_id: checkpointId }, 'an unreferenced checkpoint could not be removed')
       })
   }
 }

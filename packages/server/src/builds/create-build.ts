@@ -77,13 +77,13 @@ async function rowOf(db: Queries, projectId: string, buildId: string | undefined
 function requireRoom({ builds }: Service, projectId: string): void {
   const { ofProject, ofAll } = builds.waiting(projectId)
   if (ofProject >= maxWaiting.ofProject)
-    throw limitReached('quota_exceeded', `${maxWaiting.ofProject} builds of this project wait already.`, {
+    throw limitReached('quota_exceeded', `${maxWaiting.ofProject} builds of this project already wait.`, {
       limit: maxWaiting.ofProject,
       retry_after_secs: 10,
-      hint: 'Wait until some have ended, or cancel some.',
+      hint: 'Wait until some builds have ended, or cancel some.',
     })
   if (ofAll >= maxWaiting.ofAll)
-    throw new HoltError('capacity_exhausted', 'Too many builds wait already.', { details: { retry_after_secs: 10 } })
+    throw new HoltError('capacity_exhausted', 'Too many builds already wait.', { details: { retry_after_secs: 10 } })
 }
 
 function enqueue(
@@ -162,8 +162,8 @@ async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<Templat
     .where('name', '=', name)
     .execute()
   if (kind === 'custom' && (await isProvided(changes, name)))
-    throw new HoltError('name_taken', `${name} is a template that Holt itself provides.`, {
-      hint: 'Choose another name; build on top of it with from_template.',
+    throw new HoltError('name_taken', `${name} is a template that Holt provides.`, {
+      hint: 'Choose another name, and build on this template with from_template.',
     })
   const row = named.find((one) => one.tag === tag)
   if (row === undefined) return insertTemplate(changes, wanted)
@@ -241,7 +241,7 @@ async function requireRoomForTemplate(changes: Queries, projectId: string): Prom
   if (Number(count) < maxTemplates) return
   throw limitReached('quota_exceeded', `A project has at most ${maxTemplates} templates.`, {
     limit: maxTemplates,
-    hint: 'Delete what is not needed.',
+    hint: 'Delete unused ones.',
   })
 }
 

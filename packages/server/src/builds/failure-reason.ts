@@ -14,7 +14,7 @@ export const interrupted: FailureReason = {
   code: 'internal',
   step: null,
   message: 'The service stopped during this build.',
-  hint: 'Start it again: what was cached of it is used.',
+  hint: 'Start the build again. It reuses cached steps.',
   details: {},
 }
 
@@ -44,7 +44,7 @@ export function reasonOf(error: unknown): FailureReason {
         : 'The service failed.',
     hint: known
       ? 'Free space on the disk of the service.'
-      : 'Try again; if it stays, the log of the service has the reason.',
+      : 'Try again. If the error repeats, read the log of the service.',
     details: {},
   }
 }

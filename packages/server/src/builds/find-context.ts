@@ -18,7 +18,7 @@ export async function findContext(
     : undefined
   if (row === undefined)
     throw idNotFound('context_not_found', contextId, {
-      hint: 'Upload it again: a context that no build uses is kept for a day.',
+      hint: 'Upload the context again. An unused context is kept for a day.',
     })
   return row
 }

@@ -67,7 +67,7 @@ export async function prepareBuild(service: Service, projectId: string, request:
   return { request, size, policy, policyKey: policy === null ? 'none' : keyOf(policy) }
 }
 
-/** Refuses what no build can be made upon: memory has no files of its own. */
+/** Refuses a memory snapshot as the base of a build. Only a filesystem snapshot has an image. */
 async function requireFiles({ store }: Service, projectId: string, reference: string): Promise<void> {
   const snapshot = await findSnapshot(store.db, { projectId, reference })
   if (snapshot.kind === 'memory')

@@ -73,7 +73,7 @@ export async function imageToUse(service: Service, row: TemplateRow): Promise<st
   if (service.agents.isToBeRenewed(row)) {
     await pullAgentTemplate(service, row, pull).catch((error: unknown) => {
       // The present image works. The next start of the service tries again.
-      service.log.warn({ err: error, template: row.name }, 'an agent template could not be built anew')
+      service.log.warn({ err: error, template: row.name }, 'an agent template could not be built again')
     })
   }
   return requireReady(service, row)

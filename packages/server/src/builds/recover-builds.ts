@@ -24,8 +24,8 @@ export async function failInterrupted({ store, now }: Service, buildId: string |
 }
 
 /**
- * Takes away what builds that are over have left on the host: runtimes, checkpoints, files. Each
- * thing that resists is in the log, and tried again at the next start.
+ * Removes the remains of ended builds from the host: runtimes, checkpoints, files. Failures are
+ * logged, and retried at the next start.
  */
 export async function clearResidue(service: Service): Promise<void> {
   const { store, log, builds } = service
@@ -45,7 +45,7 @@ export async function clearResidue(service: Service): Promise<void> {
     const mounts = await store.db.selectFrom('build_mounts').select('file').execute()
     await removeOthers(builds.paths.mounts, await inMounts, new Set(mounts.map(({ file }) => file)))
   } catch (error) {
-    log.error({ err: error }, 'what builds of an earlier process left could not be cleared away')
+    log.error({ err: error }, 'the remains of builds of an earlier process could not be removed')
   }
 }
 

@@ -53,7 +53,7 @@ export async function requireContextRoom(
     {
       limit,
       used: needed,
-      hint: 'Leave out what the build does not need (.dockerignore), or wait until builds have ended.',
+      hint: 'Exclude unneeded files (.dockerignore), or wait until builds have ended.',
     },
   )
 }

@@ -16,10 +16,10 @@ import type { Service } from '../service.ts'
 import { RoomAccount } from '../tenancy/limits/project-room.ts'
 import { contextKeptMs, removeExcess, requireContextRoom } from './remove-contexts.ts'
 
-/** The most that a context may have, packed and unpacked. */
+/** The maximum size of a context in bytes, packed and unpacked. */
 const maxBytes = 4 * 2 ** 30
 
-/** Disk that contexts leave to what runs. */
+/** The disk space in bytes that contexts leave to running runtimes. */
 const diskReserveBytes = 2 * 2 ** 30
 
 interface Upload {
@@ -108,7 +108,7 @@ async function receive(
   let sizeBytes = 0
   let fileBytes = 0
   const watchdog = new AbortController()
-  const late = () => watchdog.abort(new HoltError('timeout', `Nothing came for ${quietMs / 1000} seconds.`))
+  const late = () => watchdog.abort(new HoltError('timeout', `No byte arrived for ${quietMs / 1000} seconds.`))
   let timer = setTimeout(late, quietMs)
   const free = roomBelow(path)
   free.catch(() => undefined) // Whoever asks for it sees the failure.
@@ -198,8 +198,8 @@ function meaningOf(error: unknown): unknown {
 }
 
 function tooLarge(): HoltError {
-  return new HoltError('too_large', `A build context may have ${maxBytes / 2 ** 30} GiB at the most.`, {
-    hint: 'Leave out what the build does not need: .dockerignore.',
+  return new HoltError('too_large', `A build context may have at most ${maxBytes / 2 ** 30} GiB.`, {
+    hint: 'Exclude unneeded files: .dockerignore.',
   })
 }
 

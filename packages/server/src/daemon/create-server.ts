@@ -158,16 +158,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const projectId = await ensureDefaultProject(store, service.now())
   await failInterrupted(service).catch((err: unknown) => {
     // The builds keep their state until the next start. The service is usable without this.
-    options.log.error({ err }, 'the builds that an earlier process left could not be ended')
+    options.log.error({ err }, 'the builds of an earlier process could not be ended')
   })
   await failUnwritten(service).catch((err: unknown) => {
     // They are shown as being written until the next start, and can be deleted.
-    options.log.error({ err }, 'the snapshots that an earlier process left could not be ended')
+    options.log.error({ err }, 'the snapshots of an earlier process could not be ended')
   })
   await markMissing(service).catch((err: unknown) => {
     // The rows keep their state until the next start. A client that uses a missing thing gets an
     // error.
-    options.log.error({ err }, 'what is missing in the state directory could not be looked for')
+    options.log.error({ err }, 'the state directory could not be searched for missing files')
   })
   await ensureAgentTemplates(service, systemProjectId)
   const following = await beginFollowing(service)
@@ -330,7 +330,7 @@ async function beginFollowing(service: Service): Promise<{ readonly ended: Promi
   const { promise: listed, resolve } = Promise.withResolvers<void>()
   const ended = followEngine(service, resolve)
   const timer = setTimeout(() => {
-    service.log.warn({}, 'the engine has not listed its runtimes yet; the service starts without')
+    service.log.warn({}, 'the engine has not listed its runtimes yet; the service starts without the list')
     resolve()
   }, reconcileTimeoutMs)
   await listed

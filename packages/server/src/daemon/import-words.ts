@@ -13,17 +13,17 @@ export function wordsOf(
     countOf(missing.templates, 'template'),
     countOf(missing.runtimes, 'paused runtime'),
   ].filter((words) => words !== null)
-  const lines = [`took in ${rows} rows of schema ${schema}`]
+  const lines = [`imported ${rows} rows of schema ${schema}`]
   if (lacking.length > 0) {
     lines.push(
       `missing in ${stateDir}: the files of ${lacking.join(', ')}`,
-      'Copy images/ and checkpoints/ of the state directory that the rows come from before the service starts; it says of each snapshot and template what it lacks.',
+      'Copy images/ and checkpoints/ from the original state directory before the service starts. The service lists the missing files of each snapshot and template.',
     )
   }
   if (disabledWebhooks > 0) {
     lines.push(
-      `disabled: ${countOf(disabledWebhooks, 'webhook')}, so that nobody outside hears of what may be a copy`,
-      'Where this installation is the one that is to send: holt webhook set ID --enable (or import with --keep-webhooks).',
+      `disabled: ${countOf(disabledWebhooks, 'webhook')}, because this store may be a copy`,
+      'If this installation must send them: holt webhook set ID --enable (or import with --keep-webhooks).',
     )
   }
   return `${lines.join('\n')}\n`

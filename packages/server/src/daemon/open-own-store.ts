@@ -54,7 +54,10 @@ export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Pr
     if (countOf(belongings) === 0 && id !== null) await requireFiles(store.db, { place, stateDir, adoptStore, log })
     if (countOf(belongings) > 0 && !knows) {
       if (!adoptStore) throw refusal('is not the one of this state directory: it', { place, stateDir, belongings })
-      log.warn(countsOf(belongings), 'HOLT_ADOPT_STORE: what the store does not know of the state directory is removed')
+      log.warn(
+        countsOf(belongings),
+        'HOLT_ADOPT_STORE: files that are not in the store are removed from the state directory',
+      )
     }
     await bind({ store, stateDir, id, noted: knows ? noted : null })
     return store
@@ -88,13 +91,13 @@ async function requireFiles(
   const nothing = { images: new Set<string>(), checkpoints: new Set<string>() }
   const counts = countMissing(await findMissing(db, nothing))
   if (Object.values(counts).every((count) => count === 0)) return
-  if (adoptStore) return log.warn(counts, 'HOLT_ADOPT_STORE: the store is taken without the files of what it knows')
+  if (adoptStore) return log.warn(counts, 'HOLT_ADOPT_STORE: the store is used without its missing files')
   const { snapshots, templates, runtimes } = counts
   throw new ForeignStore(
     [
-      `the store ${nameOf(place)} knows ${snapshots} snapshots, ${templates} templates and ${runtimes} paused runtimes, and ${stateDir} has none of their files`,
-      'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together, mount or copy what is missing (images/ and checkpoints/), or import a dump of its rows (`holtd import FILE`).',
-      'Or go on without: HOLT_ADOPT_STORE=1 for one start takes this store, and says of each what it lacks.',
+      `the store ${nameOf(place)} lists ${snapshots} snapshots, ${templates} templates and ${runtimes} paused runtimes, and ${stateDir} has none of their files`,
+      'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to a matching pair, mount or copy the missing images/ and checkpoints/, or import a dump of its rows (`holtd import FILE`).',
+      'Or continue without these files: HOLT_ADOPT_STORE=1 for one start uses this store, and lists the missing files.',
     ].join('\n'),
   )
 }
@@ -155,10 +158,10 @@ function refusal(
   const { checkpoints, images, files } = countsOf(belongings)
   return new ForeignStore(
     [
-      `the store ${nameOf(place)} ${why} does not know what is in ${stateDir}: ${checkpoints} checkpoints, ${images} images, ${files} files of builds`,
-      'A service over it would remove all of that. Nothing of it was changed, and runtimes go on as they are.',
-      'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together, or fill an empty store (`holtd import FILE`).',
-      'Or begin anew: HOLT_ADOPT_STORE=1 for one start takes this store, and removes what it does not know.',
+      `the store ${nameOf(place)} ${why} does not list files of ${stateDir}: ${checkpoints} checkpoints, ${images} images, ${files} files of builds`,
+      'A service over this store would remove them. Nothing was changed, and runtimes continue.',
+      'Either set HOLT_STATE_DIR and HOLT_DATABASE_URL to a matching pair, or fill an empty store (`holtd import FILE`).',
+      'Or start over: HOLT_ADOPT_STORE=1 for one start uses this store, and removes the files that it does not list.',
     ].join('\n'),
   )
 }

@@ -54,7 +54,7 @@ export async function requireOwnStore(config: Pick<ServerConfig, 'stateDir' | 'd
     await store.close()
   }
   throw new Error(
-    `the store is not the one of ${config.stateDir}, and nothing was removed: set HOLT_STATE_DIR and HOLT_DATABASE_URL to those that belong together`,
+    `the store is not the one of ${config.stateDir}, so nothing was removed: set HOLT_STATE_DIR and HOLT_DATABASE_URL to a matching pair`,
   )
 }
 

@@ -35,7 +35,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   endAtSurprise(log)
 
   for (const warning of settingWarnings(process.env)) log.warn({}, warning)
-  if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails where it says')
+  if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails at the given points')
   await requireGuest(config)
   const installationId = await openInstallation(config.stateDir)
   const unit = await ownUnit()
@@ -83,9 +83,9 @@ export async function explainedStart(
 async function sweep(log: Log): Promise<void> {
   try {
     const { removed, kept } = await sweepScratch()
-    if (removed.length > 0) log.info({ removed }, 'removed what builds that were killed have left')
-    if (kept.length > 0) log.warn({ kept }, 'could not remove what builds that were killed have left')
+    if (removed.length > 0) log.info({ removed }, 'removed the remains of killed builds')
+    if (kept.length > 0) log.warn({ kept }, 'could not remove the remains of killed builds')
   } catch (error) {
-    log.warn({ err: error }, 'could not look for what builds that were killed have left')
+    log.warn({ err: error }, 'could not search for the remains of killed builds')
   }
 }

@@ -23,7 +23,7 @@ export function findManager(env: NodeJS.ProcessEnv, log: Log): TellManager {
       await promisify(execFile)('systemd-notify', [`--pid=${process.pid}`, state], own)
     } catch (err) {
       // The manager detects that by itself, and restarts the service.
-      log.error({ err, state }, 'the service manager could not be told')
+      log.error({ err, state }, 'the service manager could not be notified')
     }
   }
 }

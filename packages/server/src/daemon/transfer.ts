@@ -22,7 +22,7 @@ const standard = '-'
  */
 export async function exportTo(config: ServerConfig, file: string, { force = false } = {}): Promise<void> {
   if (file !== standard && !force && existsSync(file))
-    throw new Error(`${file} is there already, and is kept: name another file, or say --force`)
+    throw new Error(`${file} exists already and was kept: name another file, or use --force`)
   const lines = Readable.from(exportStore(storePlace(config), Date.now()))
   if (file === standard) return pipeline(lines, process.stdout, { end: false })
   const temporary = `${file}.${randomBytes(8).toString('hex')}.part`

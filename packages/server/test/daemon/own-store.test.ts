@@ -47,7 +47,7 @@ describe.skipIf(onPostgres)('a store that does not know what is in the state dir
     const { server, id, belongings } = await endedServer()
     const { stateDir, engine } = server
     const aside = await moveStoreAway(server)
-    await expect(server.restart()).rejects.toThrow(/is empty, and does not know .*: \d checkpoints, 1 images/)
+    await expect(server.restart()).rejects.toThrow(/is empty, and does not list files of .*: \d checkpoints, 1 images/)
     expect((await readdir(stateDir)).filter((name) => storeFiles.includes(name))).toEqual([])
     expect(await belongingsOf(engine)).toEqual(belongings)
     await putStore(aside, stateDir)

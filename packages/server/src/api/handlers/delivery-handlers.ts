@@ -78,10 +78,14 @@ async function redeliver({ service, caller, params, newId }: Call<'redeliver'>):
     if (made !== undefined) return { row, delivery: made }
     const earlier = await findDelivery(changes, webhook, params.delivery_id)
     if (row.state !== 'active')
-      throw new HoltError('conflict', 'The webhook is disabled.', { hint: 'Set its state to active first.' })
+      throw new HoltError('conflict', 'The webhook is disabled.', {
+        hint: 'First set the state of the webhook to active.',
+      })
     const waiting = await retryingOf(changes, { projectId, webhookIds: [row.webhook_id] })
     if ((waiting.get(row.webhook_id) ?? 0) >= maxWaiting)
-      throw limitReached('quota_exceeded', `At most ${maxWaiting} deliveries of a webhook wait.`, { limit: maxWaiting })
+      throw limitReached('quota_exceeded', `A webhook has at most ${maxWaiting} waiting deliveries.`, {
+        limit: maxWaiting,
+      })
     const { seq: _, ...same } = earlier
     const again = {
       ...same,

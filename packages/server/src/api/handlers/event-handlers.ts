@@ -57,7 +57,7 @@ async function startOf({ store }: Service, projectId: string, cursor: number | '
   if (cursor < removed) {
     throw new HoltError('cursor_expired', 'The events after this cursor are no longer kept.', {
       details: { oldest_cursor: removed },
-      hint: `Begin with the oldest that is kept: leave the cursor out, or use ${removed}.`,
+      hint: `Leave the cursor out to begin with the oldest event that is kept, or use ${removed}.`,
     })
   }
   if (cursor > last) throw invalidField('/query/cursor', 'is past the end of the log')

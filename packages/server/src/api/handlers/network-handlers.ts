@@ -55,7 +55,7 @@ async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
   const { runtime_id } = await findAwake(service, ref, gone)
   const egress = service.networks.egressOf(runtime_id)
   if (egress === null) {
-    const detail = 'The runtime has no network policy: it has no network device, and reaches nothing.'
+    const detail = 'The runtime has no network policy, so it has no network device.'
     return { status: 200, json: { allowed: false, rule: 'no_policy', inspection: null, addresses: [], detail } }
   }
   const { host, port, method, path } = body

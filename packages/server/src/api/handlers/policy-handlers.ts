@@ -120,7 +120,7 @@ async function deletePolicy({ service, caller, params }: Call<'deletePolicy'>): 
       .execute()
     if (users.length > 0) {
       throw new HoltError('in_use', `Runtimes have the network policy ${name}.`, {
-        hint: 'Give them another policy, or delete them first: they are in details.runtime_ids.',
+        hint: 'First give these runtimes another policy, or delete them: details.runtime_ids.',
         details: { runtime_ids: users.map(({ runtime_id }) => runtime_id) },
       })
     }

@@ -117,7 +117,7 @@ async function deleteProvider({ service, caller, params }: Call<'deleteProvider'
       .execute()
     if (users.length > 0) {
       throw new HoltError('in_use', `Secrets take their value from the identity provider ${row.name}.`, {
-        hint: 'Give them a value or another provider, or delete them first: they are in details.secrets.',
+        hint: 'First give these secrets a value or another provider, or delete them: details.secrets.',
         details: { secrets: users.map(({ name }) => name) },
       })
     }

@@ -212,7 +212,7 @@ async function putValue(
 function refuseOtherPlace(current: SecretRow, { env, env_name }: ReplaceSecret): void {
   if ((env ?? current.inside === 1) === (current.inside === 1) && (env_name ?? current.env_name) === current.env_name)
     return
-  throw new HoltError('conflict', 'Whether a secret is inside runtimes, and its variable, cannot change.', {
+  throw new HoltError('conflict', 'The fields env and env_name of a secret cannot change.', {
     hint: 'Delete the secret and store it anew.',
   })
 }

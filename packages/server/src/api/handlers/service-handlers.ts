@@ -58,7 +58,7 @@ async function described({ engine, log }: Service): Promise<EngineFacts | null> 
 }
 
 function engineReasons(facts: EngineFacts | null): readonly string[] {
-  if (facts === null) return ['The engine does not answer, or tries whether it can start a runtime.']
+  if (facts === null) return ['The engine does not answer, or is testing whether it can start a runtime.']
   const classes = Object.entries(facts.isolation)
   if (classes.some(([, { available }]) => available)) return []
   const reasons = classes.map(([name, fact]) => (fact.available ? '' : ` ${name}: ${fact.reason}.`))

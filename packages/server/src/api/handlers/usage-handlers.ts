@@ -17,7 +17,7 @@ async function runtimeMetrics({ service, caller, params, query }: Call<'runtimeM
   const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
   if (!isAlive(row.state)) throw notRunning(row)
   if (engine.ability('usage') === null)
-    throw new HoltError('not_supported_here', 'This host does not account for what runtimes take.')
+    throw new HoltError('not_supported_here', 'This host does not measure the usage of runtimes.')
   const stepMs = query.step_secs * 1000
   const now = await usage.now(row.runtime_id)
   const json: RuntimeMetrics = {

@@ -107,7 +107,7 @@ function hasOneFraming({ headers }: IncomingMessage): boolean {
 
 function noRoute(method: string, allowed: readonly string[]): HoltError {
   if (allowed.length === 0) return new HoltError('route_not_found', 'There is no such route.')
-  return new HoltError('method_not_allowed', `This route does not take ${method}.`)
+  return new HoltError('method_not_allowed', `This route does not support ${method}.`)
 }
 
 const patterns: readonly { readonly methods: readonly string[]; readonly pattern: RegExp }[] = [
@@ -150,5 +150,5 @@ function brokenRequest({ code }: { code?: string }): HoltError {
 
 /** Refuses CONNECT, which is not a route. Nothing is tunnelled, with or without a key. */
 function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
-  answerOnSocket(socket, { error: new HoltError('method_not_allowed', 'This service does not take CONNECT.') })
+  answerOnSocket(socket, { error: new HoltError('method_not_allowed', 'This service does not support CONNECT.') })
 }

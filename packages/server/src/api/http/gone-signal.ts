@@ -22,7 +22,7 @@ export function goneSignal(
 
 function watch(service: Service, response: ServerResponse, credential: Credential | null): AbortSignal {
   const controller = new AbortController()
-  const end = () => controller.abort(service.closing.reason ?? new ClientGone('the client is gone'))
+  const end = () => controller.abort(service.closing.reason ?? new ClientGone('the client disconnected'))
   service.closing.addEventListener('abort', end)
   response.once('close', () => {
     service.closing.removeEventListener('abort', end)

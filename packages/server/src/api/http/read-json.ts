@@ -157,5 +157,5 @@ function brokeOff(): HoltError {
 }
 
 function tooLarge(): HoltError {
-  return new HoltError('too_large', `A JSON body may have ${maxJsonBytes} bytes at the most.`)
+  return new HoltError('too_large', `A JSON body may have at most ${maxJsonBytes} bytes.`)
 }

@@ -61,7 +61,7 @@ export function registerRoutes(app: FastifyInstance, service: Service, handlers:
         inFlight.enter(caller.projectId, end)
       },
       handler: async (request, reply) => {
-        if (reply.raw.destroyed) throw new ClientGone('the client is gone')
+        if (reply.raw.destroyed) throw new ClientGone('the client disconnected')
         const end = ends.get(request) ?? new RequestEnd(reply.raw)
         using _work = end.work()
         const caller = callers.get(request)

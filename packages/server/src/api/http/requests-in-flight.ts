@@ -19,7 +19,7 @@ export class RequestsInFlight {
     if (before >= this.#most)
       throw limitReached(
         'rate_limited',
-        `The project has ${this.#most} requests and streams under way, which is the most.`,
+        `The project has ${this.#most} requests and streams under way, which is the limit.`,
         { limit: this.#most },
       )
     this.#byProject.set(projectId, before + 1)

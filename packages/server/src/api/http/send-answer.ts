@@ -58,7 +58,7 @@ function watched(
   service: Service,
   { reply, caller, body }: { reply: FastifyReply; caller: Caller | null; body: Readable },
 ): Readable {
-  body.on('error', (error) => service.log.debug({ err: error }, 'a stream broke off'))
+  body.on('error', (error) => service.log.debug({ err: error }, 'a stream was interrupted'))
   reply.raw.once('close', () => body.destroy())
   if (caller !== null)
     service.streams.add(caller, reply.raw, (reason) => {

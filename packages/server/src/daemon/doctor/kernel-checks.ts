@@ -66,10 +66,10 @@ export function checkFeatures(
   return [
     filesystem('ext4', (fix) => mustFix('ext4', 'the kernel cannot mount the disks of runtimes', fix)),
     filesystem('erofs', (fix) => warn('erofs', 'the class container cannot mount its images', fix)),
-    filesystem('overlay', (fix) => warn('overlay', 'the class container cannot lay a disk over an image', fix)),
+    filesystem('overlay', (fix) => warn('overlay', 'the class container cannot mount a disk over an image', fix)),
     hasLoopDevices
       ? ok('loop', 'there are loop devices')
-      : mustFix('loop', 'there are no loop devices; in a container they have to be passed in', 'modprobe loop'),
+      : mustFix('loop', 'there are no loop devices; a container needs them passed in', 'modprobe loop'),
     hasTun
       ? ok('tun', 'there is /dev/net/tun')
       : warn('tun', 'runtimes of the class container have no network', 'modprobe tun'),
@@ -91,8 +91,8 @@ export function checkCgroups({ controllers, readOnly, undelegated }: CgroupFacts
     const fix = `mkdir -p /etc/default/grub.d && echo '${line}' > /etc/default/grub.d/cgroup-${name}.cfg && update-grub && reboot`
     checks.push(mustFix(`cgroup ${name}`, 'runtimes could not be limited', fix))
   }
-  if (!controllers.has('freezer')) checks.push(warn('cgroup freezer', 'runtimes that wait cannot be frozen'))
-  if (!controllers.has('cpuacct')) checks.push(warn('cgroup cpuacct', 'what runtimes take cannot be told'))
+  if (!controllers.has('freezer')) checks.push(warn('cgroup freezer', 'idle runtimes cannot be frozen'))
+  if (!controllers.has('cpuacct')) checks.push(warn('cgroup cpuacct', 'the usage of runtimes cannot be measured'))
   for (const point of readOnly)
     checks.push(mustFix('cgroup mount', `${point} cannot be written`, `mount -o remount,rw ${point}`))
   const wanted = undelegated.filter((name) => name !== 'cpuacct' && name !== 'freezer')
@@ -126,11 +126,11 @@ export function checkLimits({ openFiles, threads, mapsPerProcess, inotifyInstanc
  * holds secrets. A program to which the kernel pipes a dump ignores the limit (core(5)).
  */
 export function checkCores(corePattern: string): Check {
-  if (!corePattern.startsWith('|')) return ok('core dumps', 'the limit of the service holds: there are none')
+  if (!corePattern.startsWith('|')) return ok('core dumps', 'core dumps are off by the limit of the service')
   const program = corePattern.slice(1).trim().split(' ', 1)[0]
   return warn(
     'core dumps',
-    `${program} is given the memory of what crashes, with the secrets in it: the kernel holds no limit against a program`,
+    `${program} receives the memory of crashed programs, including secrets: the kernel applies no limit to a pipe`,
     'sysctl -w kernel.core_pattern=core',
   )
 }

@@ -41,7 +41,7 @@ export async function readLeftovers({
 export function checkLeftovers({ emptyCgroups, deadLoops }: LeftoverFacts): readonly Check[] {
   const checks: Check[] = []
   if (emptyCgroups.length > 0) {
-    const message = `${emptyCgroups.length} cgroups of other installations, which do not run, have no processes; if those are gone`
+    const message = `${emptyCgroups.length} cgroups of stopped installations have no processes. If those installations were removed, delete the cgroups`
     checks.push(warn('leftover cgroups', message, `find ${emptyCgroups.join(' ')} -depth -type d -exec rmdir {} +`))
   }
   if (deadLoops.length > 0)

@@ -43,7 +43,7 @@ export async function checkBaseTools({ baseImage, stateDir }: ServerConfig): Pro
   const message = `${tool} makes the base template`
   const made = (await readIfThere(join(stateDir, 'credentials.json'))) !== null
   return made
-    ? warn(tool, `${message}, if it has to be made again`, `apt-get install ${tool}`)
+    ? warn(tool, `${message}, if it must be made again`, `apt-get install ${tool}`)
     : mustFix(tool, message, `apt-get install ${tool}`)
 }
 

@@ -44,28 +44,28 @@ function adviceOn({ code, message }: PostgresFailure, place: Place): Advice {
   switch (code) {
     case 'ECONNREFUSED':
     case 'ENOENT':
-      if (place.isLocal) return { say: 'nobody listens there', type: 'systemctl start postgresql' }
-      return { say: `nobody listens on port ${port} of ${host}: start it there, or correct the address` }
+      if (place.isLocal) return { say: 'no server listens there', type: 'systemctl start postgresql' }
+      return { say: `no server listens on port ${port} of ${host}: start PostgreSQL there, or correct the address` }
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return { say: `no address of ${host} is found: correct the name, or see to the name servers of this machine` }
+      return { say: `no address of ${host} is found: correct the name, or check the name servers of this machine` }
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'timeout':
-      return { say: `${host} is not reached: see to the network and the firewalls on the way` }
+      return { say: `${host} cannot be reached: check the network and the firewalls on the way` }
     case '28P01':
-      return { say: `correct the password of ${user} in HOLT_DATABASE_URL, or give ${user} that one` }
+      return { say: `correct the password of ${user} in HOLT_DATABASE_URL, or give ${user} that password` }
     case '28000':
-      return { say: `the server does not let ${user} in from here: see to its pg_hba.conf, and that the role is there` }
+      return { say: `the server does not let ${user} in from here: check its pg_hba.conf, and that the role exists` }
     case '3D000':
       return { say: `there is no database ${database}`, type: createDatabase(place) }
     case '42501':
-      return { say: `${user} may not do that: make it the owner of the database ${database}` }
+      return { say: `${user} lacks the right for it: make ${user} the owner of the database ${database}` }
     case '53300':
       return { say: 'all its connections are taken: raise max_connections, or end others' }
     case '57P03':
-      return { say: 'it starts, or ends, just now: look again in a moment' }
+      return { say: 'it is starting or stopping: check again in a moment' }
   }
   if (code === 'tls')
     return { say: `take sslmode out of HOLT_DATABASE_URL, or turn ssl on in the postgresql.conf of ${host}` }
@@ -73,7 +73,7 @@ function adviceOn({ code, message }: PostgresFailure, place: Place): Advice {
     return {
       say: `add sslrootcert=FILE with the authority of ${host} to HOLT_DATABASE_URL, or correct the certificate`,
     }
-  return { say: message.includes('password') ? `say the password of ${user} in HOLT_DATABASE_URL` : 'see to its log' }
+  return { say: message.includes('password') ? `add the password of ${user} to HOLT_DATABASE_URL` : 'check its log' }
 }
 
 /**

@@ -29,11 +29,11 @@ export function checkQuotas(config: Pick<ServerConfig, 'projectQuotas' | 'reserv
   ].filter((text) => text !== null)
   if (excesses.length > 0) {
     const limits = `cpu=${host.cpus},memory_mib=${memoryMiB},disk_mib=${diskMiB}`
-    const message = `a project alone may take more than runtimes of this host can have: ${excesses.join('; ')}`
-    return warn('quotas', `${message}; set no more in HOLT_PROJECT_QUOTAS than ${limits}`)
+    const message = `a single project may take more than this host can give to runtimes: ${excesses.join('; ')}`
+    return warn('quotas', `${message}; set at most ${limits} in HOLT_PROJECT_QUOTAS`)
   }
   const rest = unlimited.length === 0 ? '' : `; without a limit: ${unlimited.join(', ')}`
-  return ok('quotas', `no project alone may take more than the host has of what is limited${rest}`)
+  return ok('quotas', `no single project may take more than the host has, for all limited quotas${rest}`)
 }
 
 /**
@@ -44,7 +44,7 @@ export function checkDiskQuotas({
   hasLoopDevices,
 }: Pick<MachineFacts, 'filesystems' | 'hasLoopDevices'>): Check {
   if (!filesystems.has('ext4') || !hasLoopDevices)
-    return warn('disk quotas', 'disks of runtimes need ext4 and loop devices, which bound them')
+    return warn('disk quotas', 'disks of runtimes need ext4 and loop devices to have a fixed size')
   return ok('disk quotas', "each runtime's disk is an ext4 file system of its size, which bounds it")
 }
 

@@ -85,7 +85,7 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
     return [state, ...isolationChecks(isolation, await runnersBeside(config)), checkFallbacks(fallbacks)]
   } catch {
     const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`
-    return [mustFix('holtd', `process ${pid} runs and does not answer`, fix)]
+    return [mustFix('holtd', `process ${pid} runs but does not answer`, fix)]
   }
 }
 
@@ -139,7 +139,7 @@ async function askEngine(config: ServerConfig, guest: 'needed' | 'none'): Promis
 /** Returns the checks of the doctor's own engine, for use without a daemon. */
 function ownChecks(own: OwnEngine): readonly Check[] {
   if ('problem' in own)
-    return [mustFix('engine', `it cannot be opened: ${own.problem}; mend that, and look again`, null)]
+    return [mustFix('engine', `it cannot be opened: ${own.problem}. Repair that, and run the check again`, null)]
   const { gvisor, container } = own.isolation
   return isolationChecks({ gvisor: flat(gvisor), container: flat(container) }, runnersOf(own.isolation))
 }

@@ -106,7 +106,7 @@ export async function checkStateDir(stateDir: string): Promise<Check> {
   const owner = process.geteuid?.() ?? 0
   if (info === null) return ok('state directory', `${stateDir}, which the first start makes`)
   if (!info.isDirectory())
-    return mustFix('state directory', `${stateDir} is no directory`, 'export HOLT_STATE_DIR=/another')
+    return mustFix('state directory', `${stateDir} is not a directory`, 'export HOLT_STATE_DIR=/another')
   if (info.uid !== owner)
     return mustFix('state directory', `it belongs to the user ${info.uid}`, `chown ${owner} ${stateDir}`)
   if ((info.mode & 0o077) !== 0) return mustFix('state directory', 'others can enter it', `chmod 700 ${stateDir}`)
@@ -121,13 +121,13 @@ export async function checkMasterKeys(settings: Parameters<typeof storePlace>[0]
     // The check of the store reports the reason.
     const hasStore = await storeExists(storePlace(settings)).catch(() => null)
     if (hasStore === null)
-      return warn('master keys', 'they are not there, and the store does not say whether it has secrets')
+      return warn('master keys', 'they are missing, and it is unknown whether the store has secrets')
     if (!hasStore) return ok('master keys', 'the first start makes them')
-    return mustFix('master keys', 'they are not there: no secret can be opened', `cp BACKUP/master-keys.json ${path}`)
+    return mustFix('master keys', 'they are missing: no secret can be opened', `cp BACKUP/master-keys.json ${path}`)
   }
   if ((info.mode & 0o077) !== 0) return mustFix('master keys', 'others can read them', `chmod 600 ${path}`)
   const count = countKeys(await readFile(path, 'utf8').catch(() => ''))
-  if (count > 0) return ok('master keys', count === 1 ? 'one' : `${count}: a rotation has not come to its end`)
+  if (count > 0) return ok('master keys', count === 1 ? 'one' : `${count}: a rotation is not finished`)
   return mustFix('master keys', 'they cannot be read: no secret can be opened', `cp BACKUP/master-keys.json ${path}`)
 }
 

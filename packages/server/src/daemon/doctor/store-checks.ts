@@ -39,7 +39,7 @@ async function checkFile(path: string, stateDir: string): Promise<Check> {
     return checkVersion(version, 'whole')
   } catch (error) {
     // It is locked or being created, which is no reason to move it aside.
-    return warn('store', `${path} cannot be looked into: ${error instanceof Error ? error.message : 'unknown'}`)
+    return warn('store', `${path} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`)
   }
 }
 

@@ -13,7 +13,7 @@ export async function checkTimeSource(ask: () => Promise<string> = askSystemd): 
   const answer = await ask().catch(() => '') // There is no systemd.
   if (answer.trim() === 'yes') return [ok('time source', 'the clock follows a time server')]
   if (answer.trim() !== 'no') return []
-  const message = 'the clock follows no time server: deadlines and signatures are as wrong as it is'
+  const message = 'the clock follows no time server, so deadlines and signatures may be wrong'
   return [warn('time source', message, 'timedatectl set-ntp true')]
 }
 

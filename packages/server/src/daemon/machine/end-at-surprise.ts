@@ -10,6 +10,6 @@ export function endAtSurprise(log: Log): void {
     log.error({ err: error }, message)
     process.exit(1)
   }
-  process.on('uncaughtException', (error) => end(error, 'an exception that nobody caught'))
-  process.on('unhandledRejection', (error) => end(error, 'a rejection that nobody handled'))
+  process.on('uncaughtException', (error) => end(error, 'an uncaught exception'))
+  process.on('unhandledRejection', (error) => end(error, 'an unhandled rejection'))
 }

@@ -86,7 +86,7 @@ async function overwrite(path: string, text: string): Promise<void> {
 /** Returns the error for a daemon that cannot start on a full disk. It says what to do. */
 export function fullDisk(stateDir: string, cause: unknown): Error {
   const why = `the file system of ${stateDir} is full, or has no inode left`
-  return new Error(`${why}: make some room there first; runtimes go on meanwhile`, { cause })
+  return new Error(`${why}: free space there first. Runtimes continue meanwhile`, { cause })
 }
 
 /** Releases the lock of the state directory. */

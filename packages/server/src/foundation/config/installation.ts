@@ -38,7 +38,7 @@ function idIn(text: string): string {
   } catch {
     // With another id the service would not recognise its own runtimes.
     throw new Error(
-      'installation.json in the state directory is not readable; restore it from a backup, or write {"id":"ID"} where ID is the name of the directory below /run/holt',
+      'installation.json in the state directory is not readable: restore it from a backup, or write {"id":"ID"} where ID is the name of the directory below /run/holt',
     )
   }
 }

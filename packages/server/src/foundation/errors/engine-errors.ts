@@ -8,7 +8,7 @@ import { type ErrorCode, HoltError } from '@holt/protocol'
 const meanings: Readonly<
   Record<EngineErrorKind, { readonly code: ErrorCode; readonly message: string; readonly hint?: string }>
 > = {
-  conflict: { code: 'conflict', message: 'The runtime is being changed by something else.' },
+  conflict: { code: 'conflict', message: 'Another request is changing the runtime.' },
   not_found: { code: 'runtime_not_running', message: 'The runtime does not run.' },
   gone: { code: 'runtime_not_running', message: 'The runtime has ended.' },
   in_use: { code: 'in_use', message: 'It is in use.' },
@@ -16,13 +16,13 @@ const meanings: Readonly<
   not_supported: { code: 'not_supported_here', message: 'This host cannot do that.' },
   no_space: { code: 'disk_full', message: "The host's disk is full." },
   incompatible: { code: 'snapshot_incompatible', message: 'It was written by another engine or on another CPU.' },
-  damaged: { code: 'snapshot_damaged', message: 'Its files are not what was written.' },
+  damaged: { code: 'snapshot_damaged', message: 'Its files have changed since they were written.' },
   unavailable: { code: 'unavailable', message: "The runtime's guest does not answer." },
   failed: { code: 'unavailable', message: "The runtime's guest or its host failed." },
   wrong_answer: {
     code: 'unavailable',
-    message: "The runtime's guest answered wrongly.",
-    hint: 'A program inside may have taken its place: create a new runtime.',
+    message: "The runtime's guest sent an invalid answer.",
+    hint: 'Create a new runtime: a program inside may have replaced the guest.',
   },
 }
 

@@ -43,7 +43,7 @@ export class Collector {
       } while (this.#again)
     } catch (error) {
       // What is left now is found by the next run.
-      this.#log.error({ err: error }, 'what nobody needs any more could not be removed')
+      this.#log.error({ err: error }, 'unreferenced files could not be removed')
     } finally {
       this.#running = null
     }

@@ -20,7 +20,7 @@ export async function requireRoom(db: Queries, table: keyof typeof mostOf, proje
   if (Number(count) < mostOf[table]) return
   throw limitReached('quota_exceeded', `A project has at most ${mostOf[table]} ${table}.`, {
     limit: mostOf[table],
-    hint: 'Delete what is not needed.',
+    hint: 'Delete unused ones.',
   })
 }
 

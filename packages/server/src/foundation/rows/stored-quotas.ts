@@ -27,8 +27,8 @@ export function quotasOf(row: { readonly quotas_json: string }, defaults: Quotas
 
 /** Returns the error for a project with damaged quotas. */
 export function damagedQuotas(): HoltError {
-  return new HoltError('unavailable', "What is stored of the project's quotas is damaged.", {
-    hint: 'Have the operator set them anew, each that the project is to have.',
+  return new HoltError('unavailable', "The project's stored quotas are damaged.", {
+    hint: 'Ask the operator to set all quotas of the project again.',
   })
 }
 

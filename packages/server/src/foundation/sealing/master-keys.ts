@@ -134,7 +134,7 @@ export async function openMasterKeys(
   if (text !== null) return new MasterKeys(path, parse(text))
   if (await areNeeded())
     throw new Error(
-      'master-keys.json is not in the state directory, and no other keys open what is sealed in the store; restore it from a backup. If there is none: HOLT_ADOPT_STORE=1 for one start makes new keys, and secrets have to be set again.',
+      'master-keys.json is not in the state directory, and no other keys can unseal the values in the store. Restore it from a backup. Without a backup, HOLT_ADOPT_STORE=1 for one start makes new keys, and all secrets must be set again.',
     )
   const keys = [newKey(now)]
   await writeDurably(path, textOf(keys))
@@ -148,7 +148,7 @@ function parse(text: string): readonly MasterKey[] {
   } catch {
     // The file is not overwritten, because without it the secrets are lost. The error does not
     // repeat its content.
-    throw new Error('master-keys.json in the state directory is not readable; restore it from a backup')
+    throw new Error('master-keys.json in the state directory is not readable: restore it from a backup')
   }
   return file.keys.map(({ id, key, created_at }) => ({ id, key: Buffer.from(key, 'base64'), createdAt: created_at }))
 }

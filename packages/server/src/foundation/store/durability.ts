@@ -58,7 +58,7 @@ export class Durability {
     try {
       await this.#disk.sync()
     } catch (cause) {
-      this.#failure = new Error('the disk did not take what was written to the store', { cause })
+      this.#failure = new Error('the disk failed to store a change', { cause })
       this.#disk.onFailed(this.#failure)
       throw this.#failure
     }

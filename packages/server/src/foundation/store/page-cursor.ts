@@ -40,7 +40,7 @@ export function presentRows<Row, Item>(
     try {
       return [present(row)]
     } catch (err) {
-      log.error({ err, ...name(row) }, 'a row of the database cannot be read; the list goes without it')
+      log.error({ err, ...name(row) }, 'a row of the database cannot be read and was left out of the list')
       return []
     }
   })
@@ -65,7 +65,7 @@ export function pageOfRows<Row extends { readonly seq: number }, Item>(
 
 /** Returns the error for an invalid cursor. */
 export function wrongCursor(): HoltError {
-  return new HoltError('invalid_request', 'The cursor is not one that this list gave.', {
+  return new HoltError('invalid_request', 'The cursor does not belong to this list.', {
     details: { issues: [{ pointer: '/query/cursor', message: 'must be next_cursor of a page of this list' }] },
   })
 }

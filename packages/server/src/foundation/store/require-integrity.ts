@@ -24,8 +24,8 @@ export function requireIntegrity(path: string): void {
   throw new DamagedDatabase(
     [
       `the database ${path} is damaged: ${problem}`,
-      'Nothing was changed. Runtimes go on as they are; put the file aside with its -wal and -shm before anything else.',
-      'Then either restore a back-up (`holtd import FILE` into an empty store), or get out what can be read: `sqlite3 holt.db .recover | sqlite3 recovered.db`.',
+      'Nothing was changed, and runtimes continue. First move the file aside, with its -wal and -shm.',
+      'Then either restore a backup (`holtd import FILE` into an empty store), or recover the readable rows: `sqlite3 holt.db .recover | sqlite3 recovered.db`.',
     ].join('\n'),
   )
 }

@@ -11,7 +11,7 @@ import type { Duplex, Readable } from 'node:stream'
 export function passOn<Target extends Duplex>(
   body: Readable,
   target: Target,
-  brokenOff = new Error('the body broke off'),
+  brokenOff = new Error('the body was interrupted'),
 ): Target {
   const breakOff = () => {
     if (!body.readableEnded) target.destroy(body.errored ?? brokenOff)

@@ -14,7 +14,7 @@ import { ClientGone } from './client-gone.ts'
 const frameworkErrors: Readonly<Record<string, () => HoltError>> = {
   FST_ERR_BAD_URL: () => new HoltError('invalid_request', 'The path is not percent-encoded UTF-8.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    new HoltError('unsupported_media_type', 'The Content-Type is not one that this route takes.'),
+    new HoltError('unsupported_media_type', 'This route does not accept this Content-Type.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new HoltError('invalid_request', 'The Content-Length does not match the body.'),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new HoltError('too_large', 'The body is too large.'),
@@ -37,13 +37,13 @@ export function toHoltError(error: unknown, log: Log, requestId: string): HoltEr
   if (isDiskFailed(error)) {
     log.error({ err: error, request_id: requestId }, 'the database cannot be used: its disk fails or is read-only')
     return new HoltError('unavailable', 'The database of the service cannot be read or written.', {
-      hint: "Have the operator look at the disk of the service's state directory; the log of the service has the reason.",
+      hint: "Ask the operator to check the disk of the service's state directory. The log of the service has the reason.",
       cause: error,
     })
   }
   if (isUnstorableText(error))
     return new HoltError('invalid_request', 'Text of the request has a NUL character.', { cause: error })
-  if (isClientGone(error)) log.debug({ request_id: requestId }, 'the client is gone')
+  if (isClientGone(error)) log.debug({ request_id: requestId }, 'the client disconnected')
   else log.error({ err: error, request_id: requestId }, 'a request failed')
   return new HoltError('internal', 'The service failed.', { cause: error })
 }
@@ -88,7 +88,7 @@ export function sendError(
 ): FastifyReply {
   // An error of the body itself means that its connection broke.
   const isBroken = error === request.raw.errored && !(error instanceof HoltError)
-  const cause = isBroken ? new ClientGone('the client is gone', { cause: error }) : error
+  const cause = isBroken ? new ClientGone('the client disconnected', { cause: error }) : error
   const failure = toHoltError(cause, log, request.id)
   return reply
     .code(failure.status)

@@ -83,7 +83,7 @@ async function attach(
   requireHandshake(request.headers)
   const { params, query } = parseTarget(request.url ?? '')
   const left = new AbortController()
-  const leave = () => left.abort(new ClientGone('the client is gone'))
+  const leave = () => left.abort(new ClientGone('the client disconnected'))
   socket.once('close', leave)
   await pace.wait(caller.projectId, left.signal)
   await authenticate(service, authorizationOf(request.headers)) // The key may have ended meanwhile.

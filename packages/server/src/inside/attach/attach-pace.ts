@@ -36,7 +36,7 @@ export class AttachPace {
     const fullAt = Math.max(now, this.#fullAt.get(projectId) ?? now) + everyMs
     const waitMs = fullAt - now - burst * everyMs
     if (waitMs > maxWaitMs)
-      throw limitReached('rate_limited', 'The project attaches to commands too often.', {
+      throw limitReached('rate_limited', 'The project opens attachments too often.', {
         limit: burst,
         retry_after_secs: Math.ceil(waitMs / 1000),
       })

@@ -46,7 +46,7 @@ const refusedInputPauseMs = 50
  * Abort reasons, shared by all attachments: a new error costs more than the rest of a small frame.
  */
 const noLongerWrites = new Error('this attachment no longer writes')
-const clientIsGone = new Error('the client is gone')
+const clientIsGone = new Error('the client disconnected')
 
 /** A request of a writer other than input. */
 type Order = Extract<AttachClientFrame, { type: 'resize' | 'signal' }>

@@ -25,7 +25,7 @@ export function requireHandshake(headers: IncomingHttpHeaders): void {
   if (new Set(offered).size < offered.length || !offered.every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)))
     throw new HoltError('invalid_request', 'The Sec-WebSocket-Protocol header is not a list of different names.')
   if (offered.length > 0 && !offered.includes(attachProtocol))
-    throw new HoltError('invalid_request', `The subprotocol is ${attachProtocol}: name it, or none.`)
+    throw new HoltError('invalid_request', `The only subprotocol is ${attachProtocol}: name it, or none.`)
 }
 
 function subprotocolsOf(headers: IncomingHttpHeaders): readonly string[] {

@@ -9,7 +9,7 @@ import type { Comeback } from '../../runtimes/links/come-back.ts'
 const retellMs = 100
 
 /** The abort reason when the hold setting changes and the output is read again. */
-const otherWay = new Error('the output is read in another way from here on')
+const otherWay = new Error('the output is now read in another way')
 
 /** The parts that a pump needs. */
 export interface PumpParts {

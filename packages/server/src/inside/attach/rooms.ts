@@ -96,12 +96,13 @@ class Rooms {
     const name = `${runtime_id}/${command_id}`
     const room = this.#rooms.get(name) ?? new Room(this, { projectId, name })
     if ((this.#byProject.get(projectId) ?? 0) >= maxInProject)
-      throw limitReached('quota_exceeded', `The project has ${maxInProject} attachments, which is the most.`, {
+      throw limitReached('quota_exceeded', `The project has ${maxInProject} attachments, which is the limit.`, {
         limit: maxInProject,
       })
-    if (this.#members >= maxInAll) throw new HoltError('unavailable', 'The service has as many attachments as it can.')
+    if (this.#members >= maxInAll)
+      throw new HoltError('unavailable', 'The service has reached its limit of attachments.')
     if (room.size >= maxInRoom)
-      throw limitReached('quota_exceeded', `The command has ${maxInRoom} attachments, which is the most.`, {
+      throw limitReached('quota_exceeded', `The command has ${maxInRoom} attachments, which is the limit.`, {
         limit: maxInRoom,
       })
     return room

@@ -148,7 +148,7 @@ async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs
   } catch (err) {
     // The command has ended, and only details of its result are missing. An error would make the
     // client run it again.
-    call.service.log.warn({ err, command_id: request.id }, 'the guest does not tell the rest of a result')
+    call.service.log.warn({ err, command_id: request.id }, 'the guest does not send the rest of a result')
     return result
   }
 }

@@ -19,5 +19,5 @@ export function exactLength(body: Readable, length: number): Readable {
       done(left === 0 ? null : new EngineError('wrong_answer', 'the guest sent less than it announced'))
     },
   })
-  return passOn(body, mergePieces(counted), new EngineError('unavailable', 'the guest broke off'))
+  return passOn(body, mergePieces(counted), new EngineError('unavailable', 'the guest ended early'))
 }

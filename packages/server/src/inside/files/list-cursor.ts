@@ -8,7 +8,7 @@ export function cursorAfter(base: string, entry: Pick<GuestFile, 'path' | 'path_
   const path = entry.path_base64 === undefined ? Buffer.from(entry.path) : Buffer.from(entry.path_base64, 'base64')
   const prefix = Buffer.from(base === '/' ? '/' : `${base}/`)
   if (path.length <= prefix.length || !path.subarray(0, prefix.length).equals(prefix)) {
-    throw new EngineError('wrong_answer', 'the guest listed a path outside of what was asked for')
+    throw new EngineError('wrong_answer', 'the guest listed a path outside the requested one')
   }
   return path.subarray(prefix.length).toString('base64url')
 }

@@ -12,7 +12,7 @@ export function uploadBody(request: IncomingMessage, quietMs: number): Readable 
 }
 
 async function* chunks(request: IncomingMessage, quietMs: number): AsyncGenerator<Buffer> {
-  const onQuiet = () => request.destroy(new HoltError('timeout', `Nothing arrived for ${quietMs / 1000} seconds.`))
+  const onQuiet = () => request.destroy(new HoltError('timeout', `No byte arrived for ${quietMs / 1000} seconds.`))
   const timer = setTimeout(onQuiet, quietMs)
   try {
     // An early end of the loop must not destroy the request. That would detach it from its socket,
@@ -22,7 +22,7 @@ async function* chunks(request: IncomingMessage, quietMs: number): AsyncGenerato
       yield chunk
       timer.refresh()
     }
-    if (!request.complete) throw new HoltError('invalid_request', 'The upload broke off.')
+    if (!request.complete) throw new HoltError('invalid_request', 'The upload was interrupted.')
   } finally {
     clearTimeout(timer)
   }

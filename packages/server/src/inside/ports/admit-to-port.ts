@@ -78,13 +78,13 @@ async function findByAddress({ store }: Service, runtimeId: string): Promise<Run
 function refusal({ form, port }: PortTarget, { known, exists }: { known: boolean; exists: boolean }): HoltError {
   const hint = `Get a new link: holt port RUNTIME ${port}, or GET .../ports/${port} with an API key.`
   if (known && exists)
-    return new HoltError('unauthenticated', 'The token has expired, or it or its key was revoked.', { hint })
-  if (known) return new HoltError('runtime_not_found', 'There is no such runtime any more.')
+    return new HoltError('unauthenticated', 'The token has expired, or the token or its key was revoked.', { hint })
+  if (known) return new HoltError('runtime_not_found', 'The runtime no longer exists.')
   if (form !== 'host')
-    return new HoltError('unauthenticated', 'The port is private, and no valid key or token came.', { hint })
+    return new HoltError('unauthenticated', 'The port is private, and the request has no valid key or token.', { hint })
   return new HoltError(
     'runtime_not_found',
-    'There is no such runtime, or the port is private and no valid token came.',
+    'There is no such runtime, or the port is private and the request has no valid token.',
     { hint },
   )
 }

@@ -56,7 +56,7 @@ export async function enterPort(
   // A connection that is there ends by what is said over it: the last of that may still be on its
   // way when the client has closed.
   const giveUp = () => {
-    if (!connected) over.abort(new ClientGone('the client is gone'))
+    if (!connected) over.abort(new ClientGone('the client disconnected'))
   }
   client.once('close', giveUp)
   if (client.destroyed) giveUp()

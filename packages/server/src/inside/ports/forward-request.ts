@@ -110,7 +110,7 @@ export async function sendBack(
   { visit, request, response }: { visit: Visit; request: IncomingMessage; response: ServerResponse },
 ): Promise<void> {
   if (response.destroyed) return
-  if (answer.destroyed) throw failure(new Error('the program broke off its answer'))
+  if (answer.destroyed) throw failure(new Error('the program interrupted its answer'))
   const { statusCode = 0 } = answer
   if (statusCode < 200 || statusCode > 999) throw failure(new Error(`the program answered ${statusCode}`))
   closeAfterLongBody(request, response)
@@ -161,5 +161,5 @@ function failure(error: Error): Error {
   if (error instanceof HoltError) return error
   if ('rawPacket' in error && error.rawPacket instanceof Uint8Array && isHttp2Server(error.rawPacket))
     return http2Failure(error)
-  return new HoltError('port_failed', 'The program on the port gave no valid HTTP answer.', { cause: error })
+  return new HoltError('port_failed', 'The program on the port sent no valid HTTP answer.', { cause: error })
 }

@@ -56,5 +56,5 @@ export function http2Failure(cause: unknown): HoltError {
 
 /** Returns the error for a client that speaks HTTP/2 without TLS to the service. */
 export function http2Refusal(): HoltError {
-  return new HoltError('port_failed', 'HTTP/2 without TLS is not carried here.', { hint: http2Hint })
+  return new HoltError('port_failed', 'HTTP/2 without TLS is not supported here.', { hint: http2Hint })
 }

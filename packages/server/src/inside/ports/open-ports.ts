@@ -68,7 +68,7 @@ export class OpenPorts {
     if (this.#count(runtimeId) >= perRuntime)
       throw limitReached(
         'rate_limited',
-        `The runtime's ports have ${perRuntime} open connections, the most there may be.`,
+        `The runtime's ports have ${perRuntime} open connections, which is the limit.`,
         {
           limit: perRuntime,
         },
@@ -76,13 +76,13 @@ export class OpenPorts {
     if (this.#count(projectId) >= perProject)
       throw limitReached(
         'rate_limited',
-        `The project's ports have ${perProject} open connections, the most there may be.`,
+        `The project's ports have ${perProject} open connections, which is the limit.`,
         {
           limit: perProject,
         },
       )
     if (this.#entries.size >= total)
-      throw limitReached('rate_limited', `Ports have ${total} open connections, the most there may be.`, {
+      throw limitReached('rate_limited', `Ports have ${total} open connections, which is the limit.`, {
         limit: total,
       })
     const mine: Entry = { ...entry, stream: null, movedBytes: 0, movedAt: performance.now() }

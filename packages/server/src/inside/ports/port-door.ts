@@ -129,7 +129,7 @@ function sendFailure(
   },
 ): void {
   if (response.headersSent || response.destroyed) {
-    service.log.debug({ err: error, request_id: requestId }, 'an answer of a port broke off')
+    service.log.debug({ err: error, request_id: requestId }, 'an answer of a port was interrupted')
     response.destroy()
     return
   }

@@ -61,7 +61,7 @@ export function portTargetOf(request: IncomingMessage, domain: PortDomain): Port
 
 /** The answer for a request that can be read in two ways. */
 export function ambiguous(): HoltError {
-  return new HoltError('invalid_request', 'The request does not say clearly which host it is for.', {
+  return new HoltError('invalid_request', 'The host of the request is ambiguous.', {
     hint: 'Send one Host header, and a target that agrees with it.',
   })
 }

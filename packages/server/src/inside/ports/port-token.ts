@@ -25,8 +25,7 @@ export async function openPortSecret(stateDir: string, log: Log): Promise<Buffer
   const path = join(stateDir, 'port-secret')
   const existing = await readIfThere(path)
   if (existing !== null && /^[0-9a-f]{64}\n$/.test(existing)) return Buffer.from(existing.trim(), 'hex')
-  if (existing !== null)
-    log.warn({}, 'port-secret is damaged and made anew: earlier links to ports open nothing any more')
+  if (existing !== null) log.warn({}, 'port-secret is damaged and was replaced: earlier links to ports no longer work')
   const secret = randomBytes(32)
   await writeDurably(path, `${secret.toString('hex')}\n`)
   return secret

@@ -27,7 +27,7 @@ export class AgentTemplates {
   require(row: Pick<TemplateRow, 'kind' | 'name'>): AgentTemplate {
     const agent = this.of(row)
     if (agent !== null) return agent
-    throw new HoltError('unsupported_setting', `${row.name} is no template that Holt builds by itself.`, {
+    throw new HoltError('unsupported_setting', `${row.name} is not a template that Holt builds by itself.`, {
       hint: 'Build it with POST /v1/agents/template/build.',
     })
   }

@@ -100,7 +100,7 @@ export class SigningKeys {
     } catch (err) {
       // Verifiers find the new key as they do after 30 days. Signatures of the damaged one stay
       // valid.
-      log.error({ err, kid: row.kid }, 'a signing key cannot be opened; another one signs from now on')
+      log.error({ err, kid: row.kid }, 'a signing key cannot be unsealed; a new one signs from now on')
       return this.#make(algorithm)
     }
   }

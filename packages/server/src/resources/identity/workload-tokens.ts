@@ -51,7 +51,7 @@ export class WorkloadTokens {
     now: number,
   ): Promise<string> {
     const issuer = this.#parts.issuer()
-    if (issuer === '') throw new Error('the service does not listen yet, so it has no name to sign with')
+    if (issuer === '') throw new Error('the service does not listen yet, so it has no issuer name to sign with')
     const { key, kid } = await this.#parts.signingKeys.current(algorithm)
     const at = Math.floor(now / 1000)
     return new SignJWT({ project_id: projectId, runtime_id: runtimeId })

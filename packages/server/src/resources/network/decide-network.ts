@@ -66,7 +66,7 @@ export async function chooseNetwork(
       continue
     }
     if (variables.has(row.env_name))
-      refuse(invalidField(pointer, `needs the variable ${row.env_name}, which is set by something else as well`))
+      refuse(invalidField(pointer, `needs the variable ${row.env_name}, which is also set in another way`))
     variables.add(row.env_name)
     if (row.inside === 0 && isKnown) requireWay(row, policy?.body ?? null, { pointer, refuse })
     found.push(row)
@@ -168,12 +168,12 @@ function requireWay(
   const hosts = JSON.parse(secret.hosts_json) as string[]
   const named = hosts.join(', ')
   if (policy === null) {
-    refuse(invalidField(pointer, `is for ${named}, and without a network_policy nothing can be reached`))
+    refuse(invalidField(pointer, `is for ${named}, but without a network_policy the runtime reaches no host`))
     return
   }
   const { inspection } = contentOf(policy, [{ name: secret.name, hosts }])
   if (inspection.some(({ secrets }) => secrets.includes(secret.name))) return
-  refuse(invalidField(pointer, `is for ${named}, which the network policy does not allow over TLS`))
+  refuse(invalidField(pointer, `is for ${named}, but the network policy does not allow that over TLS`))
 }
 
 /**

@@ -48,5 +48,5 @@ async function readCertificates(path: string): Promise<string> {
     throw new ConfigError(`HOLT_EGRESS_CA_FILE: ${path} cannot be read (${error.code})`)
   })
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text
-  throw new ConfigError(`HOLT_EGRESS_CA_FILE: ${path} holds no certificate in PEM`)
+  throw new ConfigError(`HOLT_EGRESS_CA_FILE: ${path} contains no certificate in PEM`)
 }

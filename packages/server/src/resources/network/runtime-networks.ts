@@ -158,7 +158,7 @@ export class RuntimeNetworks {
       if (end.status === 'rejected')
         log.error(
           { err: end.reason, runtime_id: rows[index]?.runtime_id },
-          'a network could not be changed; it is closed',
+          'a network could not be changed, so it was closed',
         )
     }
   }

@@ -86,15 +86,16 @@ async function suggestion(
     const missing = [...(ports.size === 0 ? [guessedPort] : ports)]
       .sort((a, b) => a - b)
       .filter((port) => ruleHost === null || !isAllowed(rules, ruleHost, port))
-    if (reasons.has('non_public')) remark(host, 'is not public: only the operator of the service can allow that')
-    else if (ruleHost === null) remark(host, 'is no name that a rule can have')
+    if (reasons.has('non_public')) remark(host, 'is not public: only the operator of the service can allow it')
+    else if (ruleHost === null) remark(host, 'cannot be the name in a rule')
     else if (missing.length === 0) {
       if (reasons.has('request_denied')) remark(host, 'is allowed for other methods or paths only')
     } else if (add.length >= maxRules || add.length + current.allow.length >= maxPolicyRules)
-      remark(host, 'is one too many')
+      remark(host, 'exceeds the number of rules')
     else {
       if (ports.size === 0) remark(host, `was refused before a port was known: ${guessedPort} is a guess`)
-      if (hostForm(ruleHost) === 'network') remark(host, 'is an address: whoever has it later is allowed as well')
+      if (hostForm(ruleHost) === 'network')
+        remark(host, 'is an address: a later owner of the address is allowed as well')
       const preset = presetOf(host)
       if (preset !== null) remark(host, `is in the preset ${preset}`)
       add.push({ host: ruleHost, ports: missing.slice(0, maxRules) })

@@ -56,7 +56,7 @@ export async function finishRotation({ store, masterKeys, log }: Service): Promi
     return { resealed: rows.length - unopened.length, lost: unopened }
   })
   if (lost.length > 0)
-    log.error({ values: lost.slice(0, 20), count: lost.length }, 'sealed values open with no master key: set them anew')
+    log.error({ values: lost.slice(0, 20), count: lost.length }, 'no master key unseals some values: set them again')
   if (masterKeys.rotating) await masterKeys.dropOthers()
   return resealed
 }

@@ -26,7 +26,7 @@ export async function deleteTemplate(
   const row = await findTemplate(service, { projectId: caller.projectId, reference })
   const { project_id: projectId } = row
   if (row.kind === 'system')
-    throw new HoltError('conflict', `${row.name} is a system template, and stays.`, {
+    throw new HoltError('conflict', `${row.name} is a system template and cannot be deleted.`, {
       hint: 'Only templates that were built can be deleted.',
       details: { kind: row.kind },
     })

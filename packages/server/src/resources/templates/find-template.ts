@@ -75,9 +75,9 @@ function failed(row: TemplateRow): HoltError {
   if (row.kind === 'agent')
     return new HoltError('conflict', message, { hint: `Build it again: holt template pull ${row.name}`, details })
   if (row.kind !== 'system')
-    return new HoltError('conflict', message, { hint: 'Correct the reason and build it again.', details })
+    return new HoltError('conflict', message, { hint: 'Correct the cause and build the template again.', details })
   return new HoltError('unavailable', message, {
-    hint: 'Correct the reason: the service tries again by itself, and at once when it is started again.',
+    hint: 'Correct the cause. The service retries by itself, and at once after a restart.',
     details: { retry_after_secs: 60, ...details },
   })
 }

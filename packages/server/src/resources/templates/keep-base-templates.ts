@@ -34,12 +34,12 @@ async function repeat(
     const made = await makeBaseTemplates(service, work).catch((error) => {
       // The reason could not be stored either. A service without new templates still serves its
       // runtimes.
-      service.log.error({ err: error }, 'the base templates could not be made, nor their state be stored')
+      service.log.error({ err: error }, 'the base templates could not be made, and their state could not be stored')
       return false
     })
     onTried()
     if (made || service.closing.aborted) return
-    service.log.info({ wait_secs: waitMs / 1000 }, 'the base templates are tried again after a while')
+    service.log.info({ wait_secs: waitMs / 1000 }, 'the base templates are retried later')
     await pause(waitMs, service.closing)
     if (service.closing.aborted) return
   }

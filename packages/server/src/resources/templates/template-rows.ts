@@ -80,7 +80,7 @@ export async function updateTemplate(
       .where('revision', '=', row.revision)
       .returningAll()
       .executeTakeFirst()
-    if (changed === undefined) throw new Error(`the template ${row.name} was changed by something else`)
+    if (changed === undefined) throw new Error(`the template ${row.name} was changed by another request`)
     if (change.state !== undefined && change.state !== row.state) {
       await recordEvent(changes, {
         projectId: row.project_id,

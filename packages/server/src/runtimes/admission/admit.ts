@@ -14,7 +14,7 @@ export interface Admission {
   readonly diskFreeMiB: number
   /** Null: not known, and not a reason to refuse. */
   readonly freeMemoryMiB: number | null
-  /** The limits of all runtimes that have not ended, together. */
+  /** The sum of the memory limits of all runtimes that have not ended. */
   readonly promisedMiB: number
   /** Creates under way, whose memory is not yet taken. */
   readonly starting: number
@@ -44,11 +44,11 @@ export function admit(admission: Admission, refuse: Refuse = throwRefusal): void
     refuse(
       new HoltError(
         isBack ? 'capacity_exhausted' : 'unsupported_setting',
-        `The host can give a runtime ${usableMiB} MiB of memory at the most.`,
+        `The host can give a runtime ${usableMiB} MiB of memory at most.`,
         {
           hint: isBack
             ? 'Add memory to the host, or lower HOLT_RESERVE_MEMORY.'
-            : 'Ask for less memory, or take another template or snapshot.',
+            : 'Request less memory, or use another template or snapshot.',
           details: { available_mib: usableMiB },
         },
       ),
@@ -101,8 +101,8 @@ export function requirePossibleDisk(
   const most = Math.max(0, hostDiskMiB - reserve.diskMiB)
   if (diskMiB === undefined || diskMiB <= most) return
   refuse(
-    new HoltError('unsupported_setting', `The host can give a runtime ${most} MiB of disk at the most.`, {
-      hint: 'Ask for a smaller disk.',
+    new HoltError('unsupported_setting', `The host can give a runtime ${most} MiB of disk at most.`, {
+      hint: 'Request a smaller disk.',
       details: { available_mib: most },
     }),
   )
@@ -120,7 +120,7 @@ export function requireDisk(
   refuse(
     new HoltError(
       'disk_full',
-      `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${reserveMiB} MiB are kept for what runs.`,
+      `The host has ${Math.max(0, diskFreeMiB)} MiB of disk left; ${reserveMiB} MiB are reserved for running runtimes.`,
       { hint: "Free space on the disk of the service's state directory." },
     ),
   )

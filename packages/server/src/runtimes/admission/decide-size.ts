@@ -23,7 +23,7 @@ export function decideSize<Refused extends null>(
     refuse(
       new HoltError('disk_too_small', `The disk has ${disk} MiB; the ${what} needs ${source.diskMiB} MiB.`, {
         details: { required_mib: source.diskMiB },
-        hint: `Ask for a disk of ${source.diskMiB} MiB or more, or leave it out.`,
+        hint: `Request a disk of ${source.diskMiB} MiB or more, or leave disk out.`,
       }),
     )
   }

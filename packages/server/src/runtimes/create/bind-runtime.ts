@@ -71,7 +71,7 @@ export async function bindRuntime(
 function noteProblems({ log }: Service, { runtime_id: runtimeId }: BoundRow, { problems = [] }: GuestBound): void {
   const told = problems.filter((problem) => !problem.startsWith('clock: '))
   if (told.length > 0)
-    log.warn({ runtime_id: runtimeId, problems: told }, 'a guest could not apply all that it was told')
+    log.warn({ runtime_id: runtimeId, problems: told }, 'a guest could not apply all settings of its bind')
 }
 
 /**
@@ -80,5 +80,5 @@ function noteProblems({ log }: Service, { runtime_id: runtimeId }: BoundRow, { p
  */
 function notDistinct({ problems = [] }: GuestBound): HoltError {
   const told = problems.join('; ').slice(0, 1000)
-  return new HoltError('not_supported_here', `The runtime could not be told apart from the one it was made of: ${told}`)
+  return new HoltError('not_supported_here', `The runtime could not get an identity of its own: ${told}`)
 }

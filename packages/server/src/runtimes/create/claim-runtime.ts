@@ -69,7 +69,7 @@ async function handOver(service: Service, member: PoolMember, decided: Decided):
       await failpoint('claim.bound')
     })
   } catch (error) {
-    service.log.warn({ err: error, runtime_id: runtimeId }, 'a pooled runtime was of no use to a create')
+    service.log.warn({ err: error, runtime_id: runtimeId }, 'a create could not use a pooled runtime')
     service.pools.discard(member)
     return null
   }
@@ -103,7 +103,7 @@ async function failIfOver(
       failed = await failRuntime(service, row, observed?.ending ? reasonOf(observed.ending) : lost)
     }
   } catch (error) {
-    service.log.error({ err: error, runtime_id: runtimeId }, 'a runtime could not be looked at after it was claimed')
+    service.log.error({ err: error, runtime_id: runtimeId }, 'a runtime could not be examined after it was claimed')
   }
 }
 

@@ -36,7 +36,7 @@ export async function createRuntime(service: Service, creation: Creation): Promi
   for (let tries = 0; ; tries += 1) {
     const row = await make(service, creation)
     if (row !== null) return noted(service, row, startedAt)
-    if (tries >= maxTries) throw new HoltError('conflict', 'The template changes all the time.')
+    if (tries >= maxTries) throw new HoltError('conflict', 'The template changed during each try.')
   }
 }
 

@@ -14,7 +14,7 @@ export function requirePlace(
   ] as const) {
     if (asked === undefined || asked === served) continue
     refuse(
-      new HoltError('unsupported_setting', `This server serves the ${name} ${served} only.`, {
+      new HoltError('unsupported_setting', `This server serves only the ${name} ${served}.`, {
         details: { issues: [{ pointer: `/${name}`, message: `must be ${served}` }] },
       }),
     )

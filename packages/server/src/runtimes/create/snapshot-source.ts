@@ -79,8 +79,8 @@ function requireSameSize(row: SnapshotRow, { cpu, memory, isolation }: CreateRun
     .filter(({ asked, has }) => asked !== undefined && asked !== has)
     .map(({ pointer, has, unit }) => ({ pointer, message: `must be ${has}${unit}, as the memory snapshot has it` }))
   if (issues.length === 0) return
-  throw new HoltError('unsupported_setting', 'A memory snapshot has the size and the class that it was taken with.', {
-    hint: 'Leave them out. A filesystem snapshot boots in any class, with any cpu and memory.',
+  throw new HoltError('unsupported_setting', 'A memory snapshot fixes the size and the class of its runtimes.', {
+    hint: 'Leave these fields out. A filesystem snapshot boots in any class, with any cpu and memory.',
     details: { issues },
   })
 }

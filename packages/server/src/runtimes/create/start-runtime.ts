@@ -127,7 +127,7 @@ async function giveUp(
     // The row says `failed` and the engine still has it: the next reconciliation removes it.
     log.error(
       { err: removal, runtime_id: row.runtime_id },
-      'what is left of a runtime that did not start could not be removed',
+      'the remains of a runtime that did not start could not be removed',
     )
   }
   const reason: Reason = { code: failure.code, message: failure.message }
@@ -138,7 +138,7 @@ async function giveUp(
 }
 
 function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {
-  return new HoltError('unsupported_setting', `${memory_mib} MiB of memory are not enough to start this template.`, {
+  return new HoltError('unsupported_setting', `${memory_mib} MiB of memory are too little to start this template.`, {
     details: { issues: [{ pointer: '/memory', message: 'is too little to start the template' }] },
   })
 }

@@ -50,7 +50,7 @@ export async function dryRunFork(service: Service, ref: RuntimeRef, request: For
   }
 }
 
-/** Refuses one more child beside those that fit. */
+/** Refuses if there is no room for one more child beside `children` others. */
 function requireRoomBeside(
   { quotas, admission }: RequiredRoom,
   { children, refuse }: { children: number; refuse: Refuse },

@@ -69,12 +69,15 @@ async function write(service: Service, source: RuntimeRow, checkpointId: string)
     return await writeDown(service, source.runtime_id, { checkpointId, goOn: true }, signal)
   } catch (error) {
     const { log } = service
-    log.warn({ err: error, runtime_id: source.runtime_id }, 'a runtime could not be written down for a fork')
+    log.warn({ err: error, runtime_id: source.runtime_id }, 'a runtime could not be checkpointed for a fork')
     const ref = { projectId: source.project_id, runtimeId: source.runtime_id }
     const now = await findRuntime(service, ref)
     if (now.state !== 'running') throw notRunning(now)
     if (isTimeout(error))
-      throw new HoltError('timeout', `The runtime was not written down within ${writeTimeoutMs / 1000} seconds.`)
+      throw new HoltError(
+        'timeout',
+        `The checkpoint of the runtime was not written within ${writeTimeoutMs / 1000} seconds.`,
+      )
     throw error
   }
 }

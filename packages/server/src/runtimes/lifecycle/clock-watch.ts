@@ -65,7 +65,7 @@ export class ClockWatch {
     const watch = new ClockWatch(service, { offset: await keptOffset(service), deadlines: await deadlinesIn(db) })
     await watch.look().catch((err: unknown) => {
       // The service is of use without: the sweep looks again.
-      service.log.error({ err }, 'the deadlines could not be held against the clock')
+      service.log.error({ err }, 'the deadlines could not be compared with the clock')
     })
     return watch
   }
@@ -122,7 +122,7 @@ export class ClockWatch {
     return updated_at >= wall - sinceMs && updated_at <= this.#service.now()
   }
 
-  /** Null where the clocks could not be read at one moment. */
+  /** Reads both clocks. Returns null if they could not be read at the same moment. */
   #read(): Reading | null {
     const { now, hostClock } = this.#service
     const before = hostClock.uptime()

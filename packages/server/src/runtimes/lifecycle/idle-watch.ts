@@ -118,7 +118,7 @@ export class IdleWatch {
       seen.askAt = now + Math.max(seen.askPauseMs, Math.min((idle_timeout_secs ?? 0) * 100, askMs.max / 3))
     } catch (err) {
       // It may be about to end, or be written down: it is asked again.
-      log.debug({ err, runtime_id: id }, 'a guest does not say whether it is idle')
+      log.debug({ err, runtime_id: id }, 'a guest does not report whether it is idle')
     } finally {
       seen.asking = false
     }

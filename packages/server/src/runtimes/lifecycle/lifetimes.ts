@@ -94,10 +94,7 @@ export class Lifetimes {
   #begin(row: RuntimeRow, act: () => Promise<unknown>): void {
     const { runtime_id } = row
     this.#attempts.begin({ id: runtime_id, what: row.state }, act, (err) =>
-      this.#service.log.error(
-        { err, runtime_id, state: row.state },
-        'what is due to a runtime failed; it is tried again',
-      ),
+      this.#service.log.error({ err, runtime_id, state: row.state }, 'a due action on a runtime failed; it is retried'),
     )
   }
 }

@@ -17,7 +17,7 @@ import { writeDown, writeTimeoutMs } from './write-down.ts'
 export const pauseReasons = {
   requested: { code: 'requested', message: 'It was paused by a request.' },
   timeout: { code: 'timeout', message: 'Its timeout_secs had passed.' },
-  idle: { code: 'idle', message: 'Nobody had used it for its idle_timeout_secs.' },
+  idle: { code: 'idle', message: 'It was unused for its idle_timeout_secs.' },
 } as const satisfies Record<string, Reason>
 
 /**

@@ -11,7 +11,7 @@ const removeTimeoutMs = 60_000
 /** Why a runtime is paused whose resume the end of the service cut off. */
 export const interrupted = {
   code: 'interrupted',
-  message: 'The service stopped while it brought the runtime back.',
+  message: 'The service stopped while it resumed the runtime.',
 } as const
 
 /**

@@ -179,8 +179,8 @@ function closes(): HoltError {
 function meaningOf(error: unknown): HoltError {
   if (error instanceof HoltError) return error
   if (isTimeout(error))
-    return new HoltError('timeout', `The runtime did not come back within ${resumeTimeoutMs / 1000} seconds.`)
+    return new HoltError('timeout', `The runtime did not resume within ${resumeTimeoutMs / 1000} seconds.`)
   if (isEngineError(error) && ['no_space', 'incompatible', 'damaged'].includes(error.kind))
     return fromEngineError(error)
-  return new HoltError('unavailable', 'The host could not bring the runtime back.', { cause: error })
+  return new HoltError('unavailable', 'The host could not resume the runtime.', { cause: error })
 }

@@ -16,7 +16,7 @@ const answerTimeoutMs = 5_000
 /** Why a runtime is paused whose checkpoint cannot be restored as things are. */
 const unusable = {
   incompatible: { code: 'snapshot_incompatible', message: 'It was written by another engine or on another CPU.' },
-  damaged: { code: 'snapshot_damaged', message: 'Its files are not what was written.' },
+  damaged: { code: 'snapshot_damaged', message: 'Its files have changed since they were written.' },
 } as const satisfies Record<string, Reason>
 
 /**
@@ -68,7 +68,7 @@ export async function settlePausing(service: Service, ref: RuntimeRef): Promise<
   // It may be restored again by the engine, or on the host, that wrote it.
   if (usability !== undefined && usability.problem !== 'absent')
     return becomePaused(service, ref, unusable[usability.problem])
-  const message = 'The runtime ended while it was paused, and its checkpoint is not there.'
+  const message = 'The runtime ended while it was paused, and its checkpoint is missing.'
   await failRuntime(service, row, ending === null ? { code: 'lost', message } : reasonOf(ending))
   throw notRunning(await findRuntime(service, ref))
 }

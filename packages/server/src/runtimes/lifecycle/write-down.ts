@@ -94,14 +94,14 @@ function bringNetworkBack({ engine, log }: Service, runtimeId: string): void {
   engine
     .dial(runtimeId, signal)
     .then((link) => new GuestClient(link).info(signal))
-    .catch((err: unknown) => log.debug({ err, runtime_id: runtimeId }, 'a runtime is not back after it was written'))
+    .catch((err: unknown) => log.debug({ err, runtime_id: runtimeId }, 'a runtime did not resume after its checkpoint'))
 }
 
 /** A guest like that could not be told who it is when it comes back. */
 function madeBefore(): HoltError {
   return new HoltError(
     'conflict',
-    'The runtime was made by an earlier version of Holt: it cannot be paused, forked or written down with its memory.',
+    'The runtime was made by an earlier version of Holt: it cannot be paused, forked or saved with its memory.',
   )
 }
 

@@ -81,11 +81,11 @@ export class Pools {
       await adoptMembers(service, (member) => this.#pools.get(poolKey(member.shape))?.add(member) === true)
     } catch (error) {
       // What is left of that process is in its rows: the next start looks again.
-      log.error({ err: error }, 'the pooled runtimes of an earlier process could not be looked at')
+      log.error({ err: error }, 'the pooled runtimes of an earlier process could not be examined')
     }
     while (this.#limits.ceiling > 0 && !closing.aborted) {
       await this.#look().catch((error) => {
-        if (!closing.aborted) log.error({ err: error }, 'the pools could not be looked after')
+        if (!closing.aborted) log.error({ err: error }, 'the pools could not be maintained')
       })
       await pause(lookMs, closing)
     }

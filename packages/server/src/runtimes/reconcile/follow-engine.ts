@@ -158,7 +158,7 @@ async function reportUnknown({ store, log }: Service, observed: Observed): Promi
   if (seed === undefined && noted === undefined)
     log.warn(
       { runtime_id: observed.id, state: observed.state },
-      'the engine has a runtime that the database does not know; it is kept',
+      'the engine has a runtime that is not in the database; it is kept',
     )
 }
 

@@ -23,7 +23,7 @@ export async function markMissing(service: Service): Promise<void> {
   const counts = countMissing(missing)
   const [first] = [...missing.snapshots, ...missing.templates, ...missing.runtimes]
   if (first !== undefined)
-    service.log.warn({ ...counts, first: first.file }, 'files that rows name are not in the state directory')
+    service.log.warn({ ...counts, first: first.file }, 'files that the store names are not in the state directory')
 }
 
 /** Returns the content of the state directory, or null if the engine stores no files. */

@@ -46,12 +46,12 @@ export function requireWritten(row: SnapshotRow): void {
     })
   const reason = state_reason_json === null ? null : (JSON.parse(state_reason_json) as { message: string })
   if (lacksFiles(row))
-    throw new HoltError('conflict', `The snapshot ${shown} is not whole: ${reason?.message}`, {
-      hint: 'Put the file back and start the service again, or take another one.',
+    throw new HoltError('conflict', `The snapshot ${shown} is incomplete: ${reason?.message}`, {
+      hint: 'Restore the file and restart the service, or take another snapshot.',
       details,
     })
   throw new HoltError('conflict', `The snapshot ${shown} could not be written: ${reason?.message ?? 'it failed'}`, {
-    hint: 'Take another one.',
+    hint: 'Take another snapshot.',
     details,
   })
 }

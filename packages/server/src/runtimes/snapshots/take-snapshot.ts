@@ -90,7 +90,7 @@ async function insertOrFail(service: Service, row: ReturnType<typeof newRow>): P
   try {
     return await insertSnapshot(service, row)
   } catch (error) {
-    await failSnapshot(service, row, { code: 'unavailable', message: 'The service could not begin this snapshot.' })
+    await failSnapshot(service, row, { code: 'unavailable', message: 'The service could not start this snapshot.' })
     throw error
   }
 }

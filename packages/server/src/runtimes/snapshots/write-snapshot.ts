@@ -81,8 +81,7 @@ async function importFiles(
   return { imageDigest: digest, sizeBytes }
 }
 
-const stalled = () =>
-  new HoltError('timeout', `The runtime sent nothing of its files for ${stallTimeoutMs / 1000} seconds.`)
+const stalled = () => new HoltError('timeout', `The runtime sent no file data for ${stallTimeoutMs / 1000} seconds.`)
 
 /** Throws if the host lacks space for the files beside its reserve. */
 async function requireRoom({ engine, config }: Service, { runtime_id }: RuntimeRow): Promise<void> {

@@ -20,19 +20,15 @@ export async function requireCheckpoints({ engine, store }: Service, row: Runtim
       'not_supported_here',
       `A runtime of the class ${row.isolation} has no memory checkpoints here.`,
       {
-        hint: 'Use the class gvisor for it. A filesystem snapshot keeps the files of every class.',
+        hint: 'Use the class gvisor for memory checkpoints. A filesystem snapshot works in every class.',
         details: { isolation: row.isolation },
       },
     )
   const { secretsInside } = (await networkFacts(store.db, row.project_id, [row.runtime_id]))(row.runtime_id)
   if (secretsInside)
-    throw new HoltError(
-      'conflict',
-      'The runtime has the value of a secret inside, and its memory is not written down.',
-      {
-        hint: 'Use secrets without `env: true`: the gateway puts them in, and the runtime never has the value.',
-      },
-    )
+    throw new HoltError('conflict', 'The runtime has the value of a secret inside, so its memory cannot be saved.', {
+      hint: 'Use secrets without `env: true`: the gateway inserts them, and the runtime never has the value.',
+    })
 }
 
 /** Returns true if a runtime can be paused. */

@@ -6,7 +6,7 @@ import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
 import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 
-/** Why a runtime is in its state. */
+/** The reason for the state of a runtime. */
 export interface Reason {
   readonly code: string
   readonly message: string

@@ -12,7 +12,7 @@ export async function collectAfter(service: Service, row: RuntimeRow): Promise<v
     if (!(await isNeeded(service, row.image_digest))) service.collector.request()
   } catch (err) {
     const { log } = service
-    log.warn({ err, runtime_id: row.runtime_id }, 'it is not known whether the image of a runtime is needed any more')
+    log.warn({ err, runtime_id: row.runtime_id }, 'it is unknown whether the image of a runtime is still needed')
   }
 }
 

@@ -33,7 +33,7 @@ export function requireNoPause({ on_timeout, idle_timeout_secs }: DeadlineReques
   ]
   if (issues.length === 0) return
   throw new HoltError('unsupported_setting', 'This runtime cannot be paused.', {
-    hint: 'Only runtimes of the class gvisor can be, and no runtime that has the value of a secret inside.',
+    hint: 'Use the class gvisor, and no secret with `env: true`: only such runtimes can be paused.',
     details: { issues },
   })
 }

@@ -9,7 +9,7 @@ import { collectAfter } from './collect-after.ts'
 const removeTimeoutMs = 30_000
 
 const endings: Readonly<Record<Ending['reason'], string>> = {
-  out_of_memory: 'The runtime used more memory than it may have, and was ended.',
+  out_of_memory: 'The runtime exceeded its memory limit and was ended.',
   crashed: 'The runtime ended by itself.',
   host_restarted: 'The host was restarted.',
   start_failed: 'The runtime never ran.',
@@ -22,7 +22,7 @@ export const startInterrupted: Reason = {
 }
 
 /** Why a runtime has failed that the engine knows nothing of. */
-export const lost: Reason = { code: 'lost', message: 'The host does not have this runtime any more.' }
+export const lost: Reason = { code: 'lost', message: 'The host no longer has this runtime.' }
 
 /** A state reason for what the engine saw. The engine's own words are for the log. */
 export function reasonOf({ reason }: Ending): Reason {

@@ -54,7 +54,7 @@ export class UsageWatch {
       try {
         await this.look()
       } catch (err) {
-        log.warn({ err }, 'what runtimes take could not be read')
+        log.warn({ err }, 'the usage of runtimes could not be read')
       }
       await pause(metricsStepSecs * 1000, closing)
     }
@@ -91,7 +91,7 @@ export class UsageWatch {
       if (count % runtimesPerTurn === 0) await nextTurn()
     }
     const [first] = failed
-    if (first !== undefined) log.warn({ ...first, failed: failed.length }, 'what a runtime takes could not be read')
+    if (first !== undefined) log.warn({ ...first, failed: failed.length }, 'the usage of a runtime could not be read')
   }
 
   /** Returns the present use of a runtime, or null if it is not on its host. */
@@ -171,7 +171,7 @@ export class UsageWatch {
     } catch (err) {
       // The guest is busy, about to end, or of an earlier version. The other values are returned
       // without it.
-      log.debug({ err, runtime_id: runtimeId }, 'a guest does not say what runs')
+      log.debug({ err, runtime_id: runtimeId }, 'a guest does not report its processes')
       return null
     }
   }

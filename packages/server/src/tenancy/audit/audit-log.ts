@@ -164,11 +164,7 @@ export class AuditLog {
       if (!isUnstorable(error)) throw error
       const [entry] = entries
       if (entries.length > 1) for (const one of entries) await this.#writeBatch([one])
-      else
-        this.#log.error(
-          { err: error, audit_id: entry?.auditId },
-          'an audit entry was dropped: the store does not take it',
-        )
+      else this.#log.error({ err: error, audit_id: entry?.auditId }, 'an audit entry was dropped: the store refused it')
     }
   }
 }

@@ -28,7 +28,7 @@ export async function admitCaller(
   const { burst, remaining, resetSecs, allowed, retryAfterSecs } = counted
   tell({ 'ratelimit-limit': `${burst}`, 'ratelimit-remaining': `${remaining}`, 'ratelimit-reset': `${resetSecs}` })
   if (allowed) return caller
-  throw limitReached('rate_limited', 'The project sends more requests than it may.', {
+  throw limitReached('rate_limited', 'The project exceeds its request rate.', {
     limit: burst,
     retry_after_secs: retryAfterSecs,
     reset_secs: resetSecs,

@@ -60,7 +60,7 @@ async function findKey({ store, recentKeys, now, log }: Service, digest: string)
   if (!isValid(row, digest, now())) return row
   recentKeys.set(digest, row)
   if (recent === null && scopesOf(row) === null)
-    log.error({ key_id: row.key_id }, 'a key is damaged and opens nothing: revoke it, and make another one')
+    log.error({ key_id: row.key_id }, 'a key is damaged and refused: revoke it, and make a new one')
   return row
 }
 
@@ -100,7 +100,7 @@ function hasExpired(row: KeyRow, digest: string, now: number): boolean {
 function expired({ prefix, expires_at }: KeyRow): HoltError {
   const at = moment(expires_at ?? 0)
   return new HoltError('unauthenticated', `The API key ${prefix}... expired at ${at}.`, {
-    hint: 'Use another key: one that has expired stays so.',
+    hint: 'Use another key: an expired key cannot be renewed.',
     details: { expired_at: at },
   })
 }

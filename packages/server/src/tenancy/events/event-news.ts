@@ -1,7 +1,7 @@
 import { Watchers } from '../../foundation/async/watchers.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
 
-/** The projects into whose logs a transaction has written. */
+/** The projects of the events that a transaction has written. */
 const written = new WeakMap<Queries, Set<string>>()
 
 /** Notes that a transaction writes into a project's log. */

@@ -100,11 +100,12 @@ class Followers {
   /** Adds a stream. Throws if there are too many. */
   enter(service: Service, projectId: string): Follower {
     if ((this.#logs.get(projectId)?.streams ?? 0) >= maxOfProject)
-      throw limitReached('quota_exceeded', `${maxOfProject} streams read the log of the project, which is the most.`, {
+      throw limitReached('quota_exceeded', `${maxOfProject} streams read the log of the project, which is the limit.`, {
         limit: maxOfProject,
-        hint: 'Have one stream for several readers, or read pages from the cursor of the last one.',
+        hint: 'Share one stream between readers, or read pages from the last cursor.',
       })
-    if (this.#all >= maxOfAll) throw new HoltError('unavailable', 'As many streams read logs of events as can.')
+    if (this.#all >= maxOfAll)
+      throw new HoltError('unavailable', 'The service has reached its limit of streams that read event logs.')
     const log = this.#logs.get(projectId) ?? new FollowedLog(service, projectId)
     this.#logs.set(projectId, log)
     log.streams += 1

@@ -235,14 +235,14 @@ function mismatch(): HoltError {
  * Returns the error for a request for a stream. A stream shows progress, and only the end is kept.
  */
 function keptAsJson(): HoltError {
-  return new HoltError('idempotency_mismatch', 'The answer under this Idempotency-Key is JSON, and not a stream.', {
-    hint: 'Send the request again without asking for a stream, or use a new Idempotency-Key.',
+  return new HoltError('idempotency_mismatch', 'The answer under this Idempotency-Key is JSON, not a stream.', {
+    hint: 'Send the request again without a stream, or use a new Idempotency-Key.',
   })
 }
 
 /** Returns the error for an answer that is not kept. The request is still not done twice. */
 function notKept(): HoltError {
-  return new HoltError('conflict', 'The request with this Idempotency-Key was answered, and the answer is not kept.', {
-    hint: 'Look at what it has done; to have it done once more, send it with another key.',
+  return new HoltError('conflict', 'The request with this Idempotency-Key was answered, but the answer was not kept.', {
+    hint: 'Read the current state. To do the request again, send it with another key.',
   })
 }

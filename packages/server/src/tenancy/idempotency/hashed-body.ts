@@ -38,7 +38,7 @@ export function hashedBody(source: Readable, key: Uint8Array): HashedBody {
  */
 export async function isSameBody(hashed: HashedBody, fingerprint: string, quietMs: number): Promise<boolean> {
   let left = Number(fingerprint.split('.', 1)[0])
-  const onQuiet = () => hashed.body.destroy(new HoltError('timeout', `Nothing arrived for ${quietMs / 1000} seconds.`))
+  const onQuiet = () => hashed.body.destroy(new HoltError('timeout', `No byte arrived for ${quietMs / 1000} seconds.`))
   const timer = setTimeout(onQuiet, quietMs)
   try {
     for await (const chunk of hashed.body.iterator({ destroyOnReturn: false })) {

@@ -163,13 +163,9 @@ function full(
   { keyId, fullUntil }: { keyId: string | null; fullUntil: number },
 ): HoltError {
   const who = keyId === null ? 'project' : 'API key'
-  return limitReached(
-    'rate_limited',
-    `The ${who} has as many requests with an Idempotency-Key as are known of one day.`,
-    {
-      limit: limitOf({ keyId, maxRecords }),
-      retry_after_secs: Math.min(Math.ceil((fullUntil - now) / 1000), keptMs / 1000),
-      hint: 'Wait as long as Retry-After says, or send the request without an Idempotency-Key.',
-    },
-  )
+  return limitReached('rate_limited', `The ${who} has reached the daily limit of requests with an Idempotency-Key.`, {
+    limit: limitOf({ keyId, maxRecords }),
+    retry_after_secs: Math.min(Math.ceil((fullUntil - now) / 1000), keptMs / 1000),
+    hint: 'Wait for the seconds in Retry-After, or send the request without an Idempotency-Key.',
+  })
 }

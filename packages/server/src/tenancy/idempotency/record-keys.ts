@@ -67,7 +67,7 @@ async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<B
   } catch (err) {
     // Its master key is lost, or its row is damaged. A refusal of every request with a key would
     // not help.
-    log.error({ err }, 'the secret of the records of Idempotency-Key does not open, and is made anew')
+    log.error({ err }, 'the secret of the records of Idempotency-Key cannot be unsealed, and is replaced')
     return null
   }
 }

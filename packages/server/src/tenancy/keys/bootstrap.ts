@@ -67,10 +67,7 @@ export async function ensureAdminKey(
     return renamed.map(({ key_id }) => key_id)
   })
   if (former.length > 0)
-    log.warn(
-      { key_ids: former },
-      'this machine has a new key; the former ones open the service too: revoke those that nobody needs',
-    )
+    log.warn({ key_ids: former }, 'this machine has a new key; the former ones still work: revoke unused ones')
   return secret
 }
 

@@ -45,7 +45,7 @@ export async function createKey({ store, now }: Service, { keyId, request, calle
     if (Number(count) >= maxKeys)
       throw limitReached('quota_exceeded', `A project has at most ${maxKeys} keys.`, {
         limit: maxKeys,
-        hint: 'Revoke what is not needed.',
+        hint: 'Revoke unused keys.',
       })
     const inserted = await changes
       .insertInto('keys')
@@ -73,7 +73,7 @@ export async function createKey({ store, now }: Service, { keyId, request, calle
 /** Refuses scopes that the caller lacks. `admin` includes all scopes of its project. */
 function requireOwnScopes({ scopes: own }: Caller, wanted: readonly string[]): void {
   if (!wanted.includes('operator') || own.has('operator')) return
-  throw new HoltError('forbidden', 'Only a key with the scope operator makes another one.', {
+  throw new HoltError('forbidden', 'Only a key with the scope operator can make another such key.', {
     details: { scope: 'operator' },
   })
 }

@@ -31,7 +31,7 @@ export async function findKey(db: Queries, caller: Caller, keyId: string): Promi
 export async function findKeyToChange(db: Queries, caller: Caller, keyId: string): Promise<KeyRow> {
   const row = await findKey(db, caller, keyId)
   if (!hasScope(row, 'operator') || caller.scopes.has('operator')) return row
-  throw new HoltError('forbidden', 'Only a key with the scope operator changes one that has it.', {
+  throw new HoltError('forbidden', 'Only a key with the scope operator can change a key with that scope.', {
     details: { scope: 'operator' },
   })
 }
@@ -40,7 +40,7 @@ export async function findKeyToChange(db: Queries, caller: Caller, keyId: string
 export async function projectOfKeys(db: Queries, caller: Caller, named: string | undefined): Promise<string> {
   if (named === undefined) return caller.projectId
   if (!caller.scopes.has('operator'))
-    throw new HoltError('forbidden', 'Only a key with the scope operator names a project.', {
+    throw new HoltError('forbidden', 'Only a key with the scope operator can name a project.', {
       details: { scope: 'operator' },
     })
   return (await findProject(db, named)).project_id

@@ -24,7 +24,7 @@ export function presentKey(row: KeyRow, now: number): Key {
 
 /** Returns the error for a key with a damaged row. */
 export function damagedKey({ key_id }: KeyRow): HoltError {
-  return new HoltError('unavailable', `What is stored of the key ${key_id} is damaged.`, {
-    hint: 'Revoke it, and make another one.',
+  return new HoltError('unavailable', `The stored key ${key_id} is damaged.`, {
+    hint: 'Revoke it, and make a new key.',
   })
 }

@@ -52,5 +52,5 @@ async function requireAnother(db: Queries, { key, caller, at }: Revocation): Pro
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
   const others = await (scope === 'operator' ? valid : valid.where('project_id', '=', key.project_id)).execute()
   if (others.some((other) => hasScope(other, scope) && hasScope(other, 'admin'))) return
-  throw new HoltError('conflict', `This is the last key with the scope ${scope}.`, { hint: 'Make another one first.' })
+  throw new HoltError('conflict', `This is the last key with the scope ${scope}.`, { hint: 'First make another key.' })
 }

@@ -33,7 +33,7 @@ export async function rotateKey(
     const key = await findKeyToChange(changes, caller, keyId)
     if (scopesOf(key) === null) throw damagedKey(key)
     if (key.expires_at !== null && key.expires_at <= at)
-      throw new HoltError('conflict', 'The key has expired.', { hint: 'Make a new one.' })
+      throw new HoltError('conflict', 'The key has expired.', { hint: 'Make a new key.' })
     const again = key.rotation_id === rotationId
     const previous = again ? {} : { previous_digest: key.digest, previous_until: at + overlapMs }
     const rotated = await changes

@@ -36,5 +36,5 @@ export class BodyRoom {
 export function tooManyBodies(full: 'project' | 'service'): HoltError {
   return full === 'project'
     ? limitReached('rate_limited', 'The project sends too many large bodies at once.', { limit: maxBytesOfProject })
-    : new HoltError('unavailable', 'The service takes too many large bodies at once.')
+    : new HoltError('unavailable', 'The service receives too many large bodies at once.')
 }

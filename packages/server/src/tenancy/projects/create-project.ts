@@ -58,6 +58,6 @@ async function requireRoom(db: Queries): Promise<void> {
   if (Number(count) < maxProjects) return
   throw limitReached('quota_exceeded', `An installation has at most ${maxProjects} projects.`, {
     limit: maxProjects,
-    hint: 'Delete what is not needed.',
+    hint: 'Delete unused ones.',
   })
 }

@@ -18,7 +18,7 @@ export async function deleteProject(
   const at = now()
   const revoked = await store.change(async (changes) => {
     const { project_id: projectId, name } = await findProject(changes, reference)
-    if (name === defaultProject) throw staysDefault(`The project ${defaultProject} stays.`)
+    if (name === defaultProject) throw staysDefault(`The project ${defaultProject} cannot be deleted.`)
     await requireEmpty(changes, projectId, name)
     await forgetKept(changes, projectId)
     await changes
@@ -53,7 +53,7 @@ export async function deleteProject(
 /** Returns the error for a change of the default project, which the service knows by its name. */
 export function staysDefault(message: string): HoltError {
   return new HoltError('conflict', message, {
-    hint: 'Use another project for what is to be renamed or deleted: POST /v1/agents/project makes one.',
+    hint: 'Use another project that can be renamed or deleted: POST /v1/agents/project makes one.',
   })
 }
 

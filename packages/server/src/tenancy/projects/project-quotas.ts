@@ -38,7 +38,7 @@ export class ProjectQuotas {
     if (changed !== undefined) return changed
     const stored = row === undefined ? {} : storedQuotas(row)
     if (stored === null)
-      this.#log.error({ project_id: projectId }, 'the quotas of a project are damaged: set them anew')
+      this.#log.error({ project_id: projectId }, 'the quotas of a project are damaged: set them again')
     const quotas = { ...this.defaults, ...stored }
     this.#known.set(projectId, quotas)
     return quotas

@@ -52,6 +52,6 @@ export async function updateProject(
 
 async function requireRenaming(db: Queries, from: string, to: string): Promise<void> {
   if (from === defaultProject)
-    throw staysDefault(`The project ${defaultProject} keeps its name: the service knows it by that.`)
+    throw staysDefault(`The project ${defaultProject} cannot be renamed: the service finds it by its name.`)
   await requireFreeProjectName(db, to)
 }

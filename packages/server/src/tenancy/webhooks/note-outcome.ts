@@ -117,7 +117,7 @@ async function writeWebhook(changes: Queries, row: WebhookRow, { event, at, outc
 }
 
 function disablingReason({ status }: Outcome, failingSince: number | null, at: number) {
-  if (status === 410) return { code: 'gone', message: 'The receiver answered 410: it wants no more messages.' }
+  if (status === 410) return { code: 'gone', message: 'The receiver answered 410, so it wants no more messages.' }
   if (failingSince === null || at - failingSince < failingDays * dayMs) return null
   return { code: 'failing', message: `Nothing has arrived for ${failingDays} days.` }
 }

@@ -87,7 +87,7 @@ export class Receiver {
     const answer = await this.#answerTo(body, headers, signal)
     const response = await firstText(answer)
     const status = answer.statusCode ?? 0
-    const error = status >= 300 && status < 400 ? 'a redirect is not followed' : null
+    const error = status >= 300 && status < 400 ? 'redirects are not followed' : null
     return { status, error, response, retryAfterMs: retryAfterOf(answer.headers['retry-after']) }
   }
 
@@ -163,8 +163,8 @@ function retryAfterOf(header: string | undefined): number | null {
 
 const dialReasons: Readonly<Record<string, string>> = {
   non_public: 'the address is not public, and the operator has not allowed its network',
-  bad_request: 'this is no host',
-  name_not_found: 'there is no such name',
+  bad_request: 'this is not a host',
+  name_not_found: 'the name does not exist',
   resolver_failed: 'the name could not be resolved',
   upstream_refused: 'the connection was refused',
   upstream_timeout: 'the connection took too long',

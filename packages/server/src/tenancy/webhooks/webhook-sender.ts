@@ -106,7 +106,7 @@ export class WebhookSender {
       return true
     } catch (error) {
       if (stop.aborted) return false
-      log.warn({ err: error, webhook_id: this.#webhookId }, 'a webhook could not be looked after')
+      log.warn({ err: error, webhook_id: this.#webhookId }, 'a webhook could not be processed')
       await pause(failureMs, stop)
       return true
     }
@@ -132,7 +132,7 @@ export class WebhookSender {
     this.#toldDamage = types_json
     this.#service.log.warn(
       { webhook_id },
-      'the types of a webhook are damaged: it sends nothing new until they are set anew',
+      'the types of a webhook are damaged: it sends no new events until they are set again',
     )
   }
 

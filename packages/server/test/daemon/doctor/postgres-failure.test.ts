@@ -7,9 +7,14 @@ const local = 'postgres://holt:canary@127.0.0.1:5433/things'
 const remote = 'postgres://holt:canary@db.example.com/things'
 
 test.each([
-  ['ECONNREFUSED', local, 'systemctl start postgresql', 'nobody listens'],
+  ['ECONNREFUSED', local, 'systemctl start postgresql', 'no server listens'],
   ['ECONNREFUSED', remote, null, 'port 5432 of db.example.com'],
-  ['ENOENT', 'postgres://holt@localhost/things?host=/run/postgresql', 'systemctl start postgresql', 'nobody listens'],
+  [
+    'ENOENT',
+    'postgres://holt@localhost/things?host=/run/postgresql',
+    'systemctl start postgresql',
+    'no server listens',
+  ],
   ['ENOTFOUND', remote, null, 'no address of db.example.com'],
   ['timeout', remote, null, 'db.example.com is not reached'],
   ['EHOSTUNREACH', remote, null, 'not reached'],
@@ -23,7 +28,7 @@ test.each([
   ['tls', remote, null, 'sslmode'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', remote, null, 'sslrootcert'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', remote, null, 'sslrootcert'],
-  [null, remote, null, 'see to its log'],
+  [null, remote, null, 'check its log'],
 ])('of a database with %s at %s: %j is typed', (code, url, fix, words) => {
   const check = checkOfFailure({ code, message: 'that is wrong' }, url)
   expect(check).toMatchObject({ name: 'store', status: 'fix', fix, message: expect.stringContaining(words) })

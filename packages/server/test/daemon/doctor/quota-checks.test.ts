@@ -15,7 +15,7 @@ test.each([
   ['cpu=8,memory_mib=9000', /: 8 vCPUs of 4; 9000 MiB of memory of 7680;/],
 ])('of %s it is told that a project alone may take more than the host has', (setting, message) => {
   const told = check(setting)
-  expect(told.message).toContain('no more in HOLT_PROJECT_QUOTAS than cpu=4,memory_mib=7680,disk_mib=98976')
+  expect(told.message).toContain('at most cpu=4,memory_mib=7680,disk_mib=98976')
   expect(told).toMatchObject({
     name: 'quotas',
     status: 'warn',

@@ -21,8 +21,8 @@ async function run(statement: string) {
 }
 
 test.each([
-  ["Promise.reject(new TypeError('too late'))", 'a rejection that nobody handled', 'TypeError'],
-  ["setImmediate(() => { throw new RangeError('too late') })", 'an exception that nobody caught', 'RangeError'],
+  ["Promise.reject(new TypeError('too late'))", 'an unhandled rejection', 'TypeError'],
+  ["setImmediate(() => { throw new RangeError('too late') })", 'an uncaught exception', 'RangeError'],
 ])(
   '%s ends the process, and the last line of its log has the reason and where it was',
   async (statement, msg, type) => {

@@ -11,7 +11,7 @@ const webhooks = '/v1/agents/webhook'
 const secrets = '/v1/agents/secret'
 const providers = '/v1/agents/identity-provider'
 
-const left = 'a row of the database cannot be read; the list goes without it'
+const left = 'a row of the database cannot be read and was left out of the list'
 const said = ({ logged }: TestServer) => logged.map(({ message, facts }) => `${message} ${JSON.stringify(facts)}`)
 
 /** What is no JSON, and what is JSON and not what was written. */
@@ -27,7 +27,7 @@ test.each(damages)(
     const next = await server.restart()
     expect((await next.ask('GET', runtimes, { key: broken.key })).status).toBe(401)
     expect(said(next).join()).toContain(
-      `a key is damaged and opens nothing: revoke it, and make another one {"key_id":"${broken.key_id}"}`,
+      `a key is damaged and refused: revoke it, and make a new one {"key_id":"${broken.key_id}"}`,
     )
     const listed = await next.ask('GET', keys)
     const ids = listed.json.data.map(({ key_id }: { key_id: string }) => key_id)
@@ -145,7 +145,7 @@ test('a provider that is damaged, and values that open no more, keep nobody from
     const rotated = await next.ask('POST', '/v1/agents/secret-key/rotate')
     expect([rotated.status, rotated.json.resealed, again]).toEqual([200, 2, again])
   }
-  expect(said(next).join()).toContain('sealed values open with no master key')
+  expect(said(next).join()).toContain('no master key unseals some values')
   for (const list of [secrets, providers]) expect((await next.ask('DELETE', `${list}/broken`)).status).toBe(204)
   expect((await next.ask('POST', '/v1/agents/secret-key/rotate')).json.resealed).toBe(2)
 })

@@ -58,7 +58,7 @@ test('a row that is damaged stops neither the start, nor a list, nor what is don
   const listed = (await next.ask('GET', runtimes)).json.data
   expect(named(listed)).not.toContain('broken')
   expect(next.logged.map(({ message }) => message)).toContain(
-    'a row of the database cannot be read; the list goes without it',
+    'a row of the database cannot be read and was left out of the list',
   )
   await next.makeRuntime({ name: 'another' })
   expect((await next.ask('DELETE', `${runtimes}/${broken?.runtime_id}`)).status).toBe(204)

@@ -76,7 +76,7 @@ test.each(routes)(
       lie = { [name]: attack }
       const { status, json } = await ask('GET', path + url)
       expect([name, status, json.error?.code]).toEqual([name, 503, 'unavailable'])
-      expect(json.error.message).toBe("The runtime's guest answered wrongly.")
+      expect(json.error.message).toBe("The runtime's guest sent an invalid answer.")
       expect(JSON.stringify(json)).not.toContain('PWNED')
     }
   },

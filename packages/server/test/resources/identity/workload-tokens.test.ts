@@ -67,7 +67,7 @@ test.each([
   const token = await tokenOf(next, server.runtimeId)
   expect(decodeProtectedHeader(token).kid).not.toBe(before.kid)
   expect(next.logged.map(({ message }) => message)).toContain(
-    'a signing key cannot be opened; another one signs from now on',
+    'a signing key cannot be unsealed; a new one signs from now on',
   )
   await jwtVerify(token, createRemoteJWKSet(new URL(`${next.server.url}/.well-known/jwks.json`)))
 })

@@ -317,7 +317,7 @@ describe('after a restart', () => {
     expect(await second.waiting()).toEqual(pooled)
     for (const id of pooled) expect(await first.engine.inspect(id)).toMatchObject({ frozen: true })
     expect(pooled).toContain(await second.makeRuntime())
-    expect(second.logged.map(({ message }) => message).join()).not.toContain('does not know')
+    expect(second.logged.map(({ message }) => message).join()).not.toContain('is not in the database')
   })
 
   test('what was being made, what is somebody’s, and what has ended goes', async () => {

@@ -70,7 +70,9 @@ test('what has no files fails at the start with the name of the file, stays so, 
     json: { snapshot: (await idOf(bare, 'memory')) ?? '' },
   })
   expect([refused.status, refused.json.error.message]).toEqual([409, expect.stringContaining('checkpoints/')])
-  expect(bare.logged.map(({ message }) => message)).toContain('files that rows name are not in the state directory')
+  expect(bare.logged.map(({ message }) => message)).toContain(
+    'files that the store names are not in the state directory',
+  )
   const { json } = await bare.ask('GET', '/v1/agents/event?type=snapshot.failed')
   expect(json.data).toHaveLength(2)
   // A week later the rows are there, and not those of snapshots that were never written.

@@ -94,7 +94,7 @@ describe('after a restart', () => {
     await tamper(first.stateDir, 'DELETE FROM runtimes')
     const second = await startTestServer({ engine: first.engine }, first.stateDir)
     expect(await first.engine.inspect(id)).not.toBeNull()
-    expect(second.logged.map(({ message }) => message).join()).toContain('does not know')
+    expect(second.logged.map(({ message }) => message).join()).toContain('is not in the database')
   })
 
   test('one record that cannot be handled does not stop the start or the others', async () => {

@@ -66,6 +66,6 @@ test('of the addresses of a name only those are dialled that may be', async () =
 
 test.each([inner, name])('a redirect to %s is not followed', async (target) => {
   const { canary, host, post } = await setUp(() => [open], target)
-  expect(await post()).toMatchObject({ status: 307, error: 'a redirect is not followed' })
+  expect(await post()).toMatchObject({ status: 307, error: 'redirects are not followed' })
   expect([host.connections, canary.connections]).toEqual([1, 0])
 })

@@ -113,7 +113,7 @@ test('a test is sent at once, and says what came of it', async () => {
   ])
   receiver.answer = (_, response) => response.writeHead(302, { location: 'https://elsewhere.example.com' }).end()
   const second = (await server.ask('POST', `${own}/test`)).json
-  expect(second).toMatchObject({ state: 'failed', attempts: [{ status: 302, error: 'a redirect is not followed' }] })
+  expect(second).toMatchObject({ state: 'failed', attempts: [{ status: 302, error: 'redirects are not followed' }] })
   expect(receiver.received).toHaveLength(2)
   const { text } = await server.ask('GET', '/metrics')
   for (const result of ['delivered', 'refused'])

@@ -6,6 +6,6 @@ import { migrations } from './migrations.ts'
 export function refuseNewer(version: number): void {
   if (version <= migrations.length) return
   throw new Error(
-    `the database has schema ${version}; this holtd knows ${migrations.length}: it was written by a newer one`,
+    `the database has schema ${version}, and this holtd knows ${migrations.length}. Use the newer holtd that wrote it`,
   )
 }

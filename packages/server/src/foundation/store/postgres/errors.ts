@@ -76,7 +76,7 @@ export function isCollision(error: unknown): boolean {
 /** Returns the error of a request while the database cannot be reached. */
 export function unreachable(cause: unknown): HoltError {
   return new HoltError('unavailable', 'The database of the service cannot be reached.', {
-    hint: 'Try again; the service goes on by itself when its database is back.',
+    hint: 'Try again. The service continues by itself when its database is back.',
     cause,
   })
 }

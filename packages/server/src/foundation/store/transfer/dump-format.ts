@@ -77,7 +77,8 @@ export async function decodeDump(bytes: AsyncIterable<Uint8Array>): Promise<Deco
   const lines = splitLines(bytes)
   const first = await lines.next()
   const header = Header.safeParse(first.done === true ? null : parse(first.value.text))
-  if (first.done === true || !header.success) throw new Error(`this is no dump of a store: ${problemOf(header.error)}`)
+  if (first.done === true || !header.success)
+    throw new Error(`this is not a dump of a store: ${problemOf(header.error)}`)
   hash.update(`${first.value.text}\n`)
   return { header: header.data, lines: decodeLines(lines, hash) }
 }
@@ -99,9 +100,9 @@ async function* decodeLines(
     }
     if ('end' in line.data) {
       if (line.data.end.rows !== rows || line.data.end.sha256 !== hash.digest('hex'))
-        throw new Error('the dump is damaged: it is not what was written')
+        throw new Error('the dump is damaged: its checksum is wrong')
       if ((await lines.next()).done !== true)
-        throw new Error(`the dump is damaged: it goes on after its end, line ${number}`)
+        throw new Error(`the dump is damaged: it continues after its end, line ${number}`)
       return
     }
     hash.update(`${text}\n`)
@@ -113,7 +114,7 @@ async function* decodeLines(
 
 /** Returns the error for a dump without an end, as after an interrupted copy or on a full disk. */
 function cutOff(where: string, rows: number): Error {
-  return new Error(`the dump ends early, ${where}, after ${rows} rows: it was cut off, and nothing of it is kept`)
+  return new Error(`the dump ends early, ${where}, after ${rows} rows: it was cut off, and nothing was imported`)
 }
 
 /** A line of a text. Only the last one may lack its line break. */
@@ -128,7 +129,7 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Tex
   for await (const chunk of bytes) {
     const parts = `${rest}${decode(() => decoder.decode(chunk, { stream: true }))}`.split('\n')
     rest = parts.pop() ?? ''
-    if (rest.length > maxLineBytes) throw new Error('this is no dump of a store: a line has no end')
+    if (rest.length > maxLineBytes) throw new Error('this is not a dump of a store: a line has no end')
     yield* parts.map((text) => ({ text, isWhole: true }))
   }
   // The decoder is not flushed. A character that is cut off is in a line that is cut off.
@@ -139,7 +140,7 @@ function decode(run: () => string): string {
   try {
     return run()
   } catch {
-    throw new Error('this is no dump of a store: it is not UTF-8')
+    throw new Error('this is not a dump of a store: it is not UTF-8')
   }
 }
 

@@ -52,7 +52,7 @@ export async function writePostgres(url: string): Promise<StoreWriter> {
   try {
     if (!(await takeDatabase(session, 'import'))) throw new Error('another holtd uses this database')
     if ((await schemaVersion(session)) > 0)
-      throw new Error('there is a store in the database: an import is for an empty one')
+      throw new Error('the database already has a store: an import needs an empty one')
   } catch (error) {
     await session.close()
     throw error
@@ -79,7 +79,7 @@ export async function writePostgres(url: string): Promise<StoreWriter> {
     },
     finish: async () => {
       const { command } = await session.script(`${migrationScript(imported, migrations.length)}; COMMIT`)
-      if (command !== 'COMMIT') throw new Error('the database has not kept the import')
+      if (command !== 'COMMIT') throw new Error('the database did not keep the import')
       await session.close()
     },
     abort: () => session.close(),

@@ -39,14 +39,14 @@ export function readSqlite(path: string): StoreReader {
 
 /** Writes a new file next to its destination, and moves it there when it is complete. */
 export function writeSqlite(path: string): StoreWriter {
-  if (existsSync(path)) throw new Error(`there is a store at ${path}: an import is for an empty one`)
+  if (existsSync(path)) throw new Error(`there is already a store at ${path}: an import needs an empty one`)
   // SQLite would merge a leftover log of another store into the new one.
   const left = ['-wal', '-shm', '-journal'].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file))
-  if (left.length > 0) throw new Error(`${left.join(' and ')} belongs to a store that was moved away: move it there`)
+  if (left.length > 0) throw new Error(`${left.join(' and ')} belongs to a store that was moved away: move it too`)
   const temporary = `${path}.import`
   let file: SqliteFile | null = null
   const opened = () => {
-    if (file === null) throw new Error('the import has not begun')
+    if (file === null) throw new Error('the import has not started')
     return file
   }
   const discard = async () => {

@@ -164,7 +164,7 @@ const disabled = {
   state: 'disabled',
   state_reason_json: JSON.stringify({
     code: 'imported',
-    message: 'It was imported. Enable it where this installation is the one that is to send.',
+    message: 'It was imported. Enable it if this installation must send it.',
   }),
 } as const
 

@@ -118,7 +118,7 @@ test('a dump is taken in by the newest schema as the same rows, and by an empty 
   const dump = await textOf(sqliteIn(dir))
   const into = await takeIn(dump)
   expect(await textOf(into)).toBe(dump)
-  await expect(takeIn(dump, into)).rejects.toThrow('an import is for an empty one')
+  await expect(takeIn(dump, into)).rejects.toThrow('an import needs an empty one')
   expect(await textOf(into)).toBe(dump)
 })
 
@@ -142,8 +142,8 @@ test('a dump that is cut off, changed or goes on is refused, and leaves nothing'
   const changed = dump.replace('plain', 'pLain')
   const swapped = lines.toSpliced(2, 2, String(lines[3]), String(lines[2])).join('\n')
   for (const [wrong, message] of [
-    ['', 'no dump'],
-    ['{"format":"another"}\n', 'no dump'],
+    ['', 'not a dump'],
+    ['{"format":"another"}\n', 'not a dump'],
     [lines.slice(0, -2).join('\n'), `ends early, after line ${lines.length - 2}, after`],
     [dump.slice(0, -10), `ends early, in the middle of line ${lines.length - 1}, after`],
     [lines.toSpliced(3, 1, '{"table"').join('\n'), 'damaged in line 4: it is no JSON'],
@@ -152,7 +152,7 @@ test('a dump that is cut off, changed or goes on is refused, and leaves nothing'
     [changed, 'damaged'],
     [swapped, 'damaged'],
     [lines.toSpliced(4, 1).join('\n'), 'damaged'],
-    [`${dump}{"table":"projects","counter":1}\n`, 'goes on'],
+    [`${dump}{"table":"projects","counter":1}\n`, 'continues after its end'],
     [dump.replace('"table":"projects"', '"table":"sqlite_schema"'), /schema does not have/],
     [dump.replace(`"schema":${migrations.length}`, `"schema":${migrations.length + 1}`), 'newer'],
   ] as const) {
@@ -244,7 +244,7 @@ describe.skipIf(!hasPostgres())('with PostgreSQL', () => {
     // An export does not wait for the daemon, and an import is for an empty store.
     expect(await textOf(there)).not.toBe(dump)
     await store.close()
-    await expect(takeIn(dump, there)).rejects.toThrow('an import is for an empty one')
+    await expect(takeIn(dump, there)).rejects.toThrow('an import needs an empty one')
   })
 
   test.each(versions)('a database of schema %i opens with the newest one and keeps its rows', async (version) => {
