@@ -75,7 +75,7 @@ async function ask({ path }: TestRuntime, question: string, answers: Answers): P
   if (text.includes('PWNED')) answers.lies += 1
   if (answer.status < 400) return
   anyFailure({ ...answer, text })
-  if (text.includes('answered wrongly')) answers.refused[question] = (answers.refused[question] ?? 0) + 1
+  if (text.includes('sent an invalid answer')) answers.refused[question] = (answers.refused[question] ?? 0) + 1
 }
 
 /** Completes a command line as an operator does, with the guest's names. */

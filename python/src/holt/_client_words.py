@@ -15,8 +15,8 @@ _ours: list[tuple[str, str]] = [
         "Pass api_key, or set HOLT_API_KEY, to a key of that service.",
     ),
     (r"^Correct the fields named in details\.issues and send the request again\.$", "Correct what the message names."),
-    (r"^Resume it: POST \S+\.", "Resume it: runtime.resume()."),
-    (r"wait for it with GET \S+/ports/\S+\.$", "wait for it with runtime.ports.get(port, wait_secs=30)."),
+    (r"^Resume the runtime: POST \S+\.", "Resume the runtime: runtime.resume()."),
+    (r"GET \S+/ports/\S+ waits for it\.$", "runtime.ports.get(port, wait_secs=30) waits for it."),
     (r"holt port RUNTIME (\S+), or GET \S+ with an API key\.$", r"runtime.ports.url(\1)."),
     (r"^Read the command by its id: GET \S+\.$", "Read the command by its id: runtime.commands.get(command_id)."),
     (
@@ -24,14 +24,14 @@ _ours: list[tuple[str, str]] = [
         r'holt.keys.create(name=..., project="\1", scopes=["admin"]) makes one.',
     ),
     (r"\bIdempotency-Key\b", "idempotency_key"),
-    (r"\bRetry-After says", "retry_after_secs of this error says"),
+    (r"\bthe seconds in Retry-After\b", "the retry_after_secs of this error"),
     (r"\bthe request_id\b", "the request_id of this error"),
     (r"^Use a method named in the Allow header\.$", _older_service),
     (r"^See /docs or /openapi\.json for every route\.$", _older_service),
     (r"^Send application/json, or bytes where the route takes a file\.$", _older_service),
     (r"^Send one Host header, .*$", "Check url, and what a proxy on the way does to requests."),
     (
-        r"^Open it as a WebSocket \(RFC 6455\)\.$",
+        r"^Open this route as a WebSocket \(RFC 6455\)\.$",
         "Open it with command.attach(), or a port with runtime.ports.websocket_url(port).",
     ),
 ]

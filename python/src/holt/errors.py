@@ -135,7 +135,7 @@ class InvalidArchive(ApiError):
 
     default_code = "invalid_archive"
     default_status = 400
-    default_hint = "Make the archive again: the message names the entry that is wrong, and why."
+    default_hint = "Correct the entry that the message names, and make the archive again."
 
 
 class IsDirectory(ApiError):
@@ -143,7 +143,7 @@ class IsDirectory(ApiError):
 
     default_code = "is_directory"
     default_status = 400
-    default_hint = "Name a file, or set recursive."
+    default_hint = "Give the path of a file, or set recursive."
 
 
 class NotADirectory(ApiError):
@@ -151,7 +151,7 @@ class NotADirectory(ApiError):
 
     default_code = "not_a_directory"
     default_status = 400
-    default_hint = "Name a directory."
+    default_hint = "Give the path of a directory."
 
 
 class NotAFile(ApiError):
@@ -159,7 +159,7 @@ class NotAFile(ApiError):
 
     default_code = "not_a_file"
     default_status = 400
-    default_hint = "Name a regular file: FIFOs, sockets and devices are not opened."
+    default_hint = "Give the path of a regular file. FIFOs, sockets and devices cannot be opened."
 
 
 class SymlinkLoop(ApiError):
@@ -167,7 +167,7 @@ class SymlinkLoop(ApiError):
 
     default_code = "symlink_loop"
     default_status = 400
-    default_hint = "Follow the links with stat to find the loop."
+    default_hint = "Find the loop with stat on each link, and remove one of the links."
 
 
 class UnsupportedSetting(ApiError):
@@ -175,7 +175,7 @@ class UnsupportedSetting(ApiError):
 
     default_code = "unsupported_setting"
     default_status = 400
-    default_hint = "Leave the setting out, or use a value the message names."
+    default_hint = "Remove the setting, or use a value that the message names."
 
 
 class Unauthenticated(ApiError):
@@ -191,7 +191,7 @@ class Forbidden(ApiError):
 
     default_code = "forbidden"
     default_status = 403
-    default_hint = "Use a key that has the scope named in details.scope."
+    default_hint = "Use a key with the scope in details.scope."
 
 
 class PathPermissionDenied(ApiError):
@@ -200,8 +200,7 @@ class PathPermissionDenied(ApiError):
     default_code = "path_permission_denied"
     default_status = 403
     default_hint = (
-        "The file system refused it: check for a read-only mount or an immutable "
-        "file."
+        "Check whether the path is on a read-only mount or is an immutable file."
     )
 
 
@@ -322,7 +321,7 @@ class PathNotFound(ApiError):
 
     default_code = "path_not_found"
     default_status = 404
-    default_hint = "List the parent directory to see what is there."
+    default_hint = "Check the path: list its parent directory."
 
 
 class RouteNotFound(ApiError):
@@ -354,7 +353,7 @@ class DirectoryNotEmpty(ApiError):
 
     default_code = "directory_not_empty"
     default_status = 409
-    default_hint = "Set recursive to remove what is inside as well."
+    default_hint = "Set recursive to remove the directory with its entries."
 
 
 class RuntimePaused(ApiError):
@@ -362,7 +361,7 @@ class RuntimePaused(ApiError):
 
     default_code = "runtime_paused"
     default_status = 409
-    default_hint = "Resume it: POST .../resume. With auto_resume a request does that."
+    default_hint = "Resume the runtime: POST .../resume. With auto_resume, any request resumes it."
 
 
 class RuntimeNotRunning(ApiError):
@@ -370,7 +369,7 @@ class RuntimeNotRunning(ApiError):
 
     default_code = "runtime_not_running"
     default_status = 409
-    default_hint = "Read the runtime: its state and state_reason say why."
+    default_hint = "Read the runtime: state and state_reason give the cause."
 
 
 class NameTaken(ApiError):
@@ -378,7 +377,7 @@ class NameTaken(ApiError):
 
     default_code = "name_taken"
     default_status = 409
-    default_hint = "Choose another name, or delete what has it."
+    default_hint = "Choose another name, or delete the object that has this name."
 
 
 class InUse(ApiError):
@@ -386,7 +385,7 @@ class InUse(ApiError):
 
     default_code = "in_use"
     default_status = 409
-    default_hint = "Remove what uses it first."
+    default_hint = "First remove the objects that use it."
 
 
 class Conflict(ApiError):
@@ -402,7 +401,7 @@ class IdempotencyInProgress(ApiError):
 
     default_code = "idempotency_in_progress"
     default_status = 409
-    default_hint = "The first request with this key still runs: wait and send it again."
+    default_hint = "Wait until the first request with this key has ended, then send the request again."
 
 
 class RuntimeTerminated(ApiError):
@@ -418,7 +417,7 @@ class CursorExpired(ApiError):
 
     default_code = "cursor_expired"
     default_status = 410
-    default_hint = "Begin with the oldest that is kept: leave the cursor out."
+    default_hint = "Leave the cursor out to begin with the oldest entry that is kept."
 
 
 class TooLarge(ApiError):
@@ -426,7 +425,7 @@ class TooLarge(ApiError):
 
     default_code = "too_large"
     default_status = 413
-    default_hint = "Send less: the limit is in the message."
+    default_hint = "Send less. The message states the limit."
 
 
 class UnsupportedMediaType(ApiError):
@@ -442,7 +441,7 @@ class RangeNotSatisfiable(ApiError):
 
     default_code = "range_not_satisfiable"
     default_status = 416
-    default_hint = "Ask for a range inside the file: stat tells its size."
+    default_hint = "Request a range inside the file. stat returns its size."
 
 
 class DigestMismatch(ApiError):
@@ -451,8 +450,7 @@ class DigestMismatch(ApiError):
     default_code = "digest_mismatch"
     default_status = 422
     default_hint = (
-        "The bytes changed on their way, or the digest is of others: send both "
-        "again."
+        "Compute the digest again, and send the bytes again: one of both is wrong."
     )
 
 
@@ -461,7 +459,7 @@ class UpgradeRequired(ApiError):
 
     default_code = "upgrade_required"
     default_status = 426
-    default_hint = "Open it as a WebSocket (RFC 6455)."
+    default_hint = "Open this route as a WebSocket (RFC 6455)."
 
 
 class IdempotencyMismatch(ApiError):
@@ -477,7 +475,7 @@ class DiskTooSmall(ApiError):
 
     default_code = "disk_too_small"
     default_status = 422
-    default_hint = "Ask for a larger disk."
+    default_hint = "Request a larger disk."
 
 
 class StartCmdFailed(ApiError):
@@ -485,7 +483,7 @@ class StartCmdFailed(ApiError):
 
     default_code = "start_cmd_failed"
     default_status = 422
-    default_hint = "Correct the template's start_cmd: the message has what it wrote last."
+    default_hint = "Correct the template's start_cmd. The message has the end of its output."
 
 
 class ReadyCmdFailed(ApiError):
@@ -493,7 +491,7 @@ class ReadyCmdFailed(ApiError):
 
     default_code = "ready_cmd_failed"
     default_status = 422
-    default_hint = "Correct the template's ready_cmd: the message says why it cannot be run."
+    default_hint = "Correct the template's ready_cmd. The message says why it cannot run."
 
 
 class ReadyTimeout(ApiError):
@@ -501,7 +499,7 @@ class ReadyTimeout(ApiError):
 
     default_code = "ready_timeout"
     default_status = 422
-    default_hint = "Correct the template's start_cmd or ready_cmd, or allow it more time."
+    default_hint = "Correct the template's start_cmd or ready_cmd, or raise ready_timeout_secs."
 
 
 class OnRestoreFailed(ApiError):
@@ -509,7 +507,7 @@ class OnRestoreFailed(ApiError):
 
     default_code = "on_restore_failed"
     default_status = 422
-    default_hint = "Correct the template's on_restore: the message has what it wrote last."
+    default_hint = "Correct the template's on_restore. The message has the end of its output."
 
 
 class SnapshotIncompatible(ApiError):
@@ -518,8 +516,8 @@ class SnapshotIncompatible(ApiError):
     default_code = "snapshot_incompatible"
     default_status = 422
     default_hint = (
-        "A memory snapshot needs the engine and the CPU it was made with. A "
-        "filesystem snapshot boots everywhere."
+        "Use a filesystem snapshot, which boots everywhere. A memory snapshot needs "
+        "the engine and the CPU of its creation."
     )
 
 
@@ -528,7 +526,7 @@ class SnapshotDamaged(ApiError):
 
     default_code = "snapshot_damaged"
     default_status = 422
-    default_hint = "Its files are not what was written. Delete it, and look after the disk."
+    default_hint = "Delete the snapshot and check the disk: its files have changed since they were written."
 
 
 class RateLimited(ApiError):
@@ -536,7 +534,7 @@ class RateLimited(ApiError):
 
     default_code = "rate_limited"
     default_status = 429
-    default_hint = "Wait as long as Retry-After says."
+    default_hint = "Wait for the seconds in Retry-After, then try again."
 
 
 class QuotaExceeded(ApiError):
@@ -545,7 +543,7 @@ class QuotaExceeded(ApiError):
     default_code = "quota_exceeded"
     default_status = 429
     default_hint = (
-        "Delete what is not needed, or have the operator raise the quota named in "
+        "Delete unused objects, or ask the operator to raise the quota in "
         "details.quota."
     )
 
@@ -555,7 +553,7 @@ class Internal(ApiError):
 
     default_code = "internal"
     default_status = 500
-    default_hint = "Try again; if it stays, give the operator the request_id."
+    default_hint = "Try again. If the error repeats, give the operator the request_id."
 
 
 class NotSupportedHere(ApiError):
@@ -563,7 +561,7 @@ class NotSupportedHere(ApiError):
 
     default_code = "not_supported_here"
     default_status = 501
-    default_hint = "Run `holt doctor` on the host: it says what is missing and how to get it."
+    default_hint = "Run `holt doctor` on the host. It lists missing parts and how to install them."
 
 
 class PortNotListening(ApiError):
@@ -572,8 +570,8 @@ class PortNotListening(ApiError):
     default_code = "port_not_listening"
     default_status = 502
     default_hint = (
-        "Start the server inside the runtime; wait for it with GET "
-        ".../ports/{port}?wait_secs=."
+        "Start the server inside the runtime. GET .../ports/{port}?wait_secs= "
+        "waits for it."
     )
 
 
@@ -582,7 +580,7 @@ class PortFailed(ApiError):
 
     default_code = "port_failed"
     default_status = 502
-    default_hint = "Look at the program's output: it broke off, or does not speak HTTP."
+    default_hint = "Check the program's output. The program closed the connection, or does not speak HTTP."
 
 
 class Unavailable(ApiError):
@@ -598,7 +596,7 @@ class CapacityExhausted(ApiError):
 
     default_code = "capacity_exhausted"
     default_status = 503
-    default_hint = "Try again when a runtime has ended, or add capacity."
+    default_hint = "Try again after a runtime has ended, or add capacity."
 
 
 class Timeout(ApiError):
@@ -606,7 +604,7 @@ class Timeout(ApiError):
 
     default_code = "timeout"
     default_status = 504
-    default_hint = "Try again, or ask for less at once."
+    default_hint = "Try again, or request less at once."
 
 
 class DiskFull(ApiError):
