@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 root = Path(__file__).parent.parent
-sys.path.insert(0, str(root))
+sys.path[:0] = [str(root), str(root / "tests")]
 
 import hatch_build  # noqa: E402
 

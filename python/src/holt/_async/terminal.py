@@ -303,18 +303,27 @@ class AsyncTerminal:
         elif isinstance(frame, AttachEnd):
             await self.aclose()
         elif isinstance(frame, (TerminalDropped, TerminalResize, TerminalError, TerminalWriter)):
-            self._note(frame)
+            await self._note(frame)
             self._tell(frame)
 
-    def _note(self, event: TerminalDropped | TerminalResize | TerminalError | TerminalWriter) -> None:
+    async def _note(self, event: TerminalDropped | TerminalResize | TerminalError | TerminalWriter) -> None:
         if isinstance(event, TerminalDropped):
-            self._cursor = event.cursor
+            await self._skip_to(event.cursor)
         elif isinstance(event, TerminalResize):
             self.size = TerminalSize(cols=event.cols, rows=event.rows)
         elif isinstance(event, TerminalWriter):
             self.writing = self._wants_to_write = event.writing
         elif event.about == "input":
             self._refusal = error_class(event.code, 400)(event.message)
+
+    async def _skip_to(self, cursor: int) -> None:
+        """Counts lost output as taken, with the bytes before it. The window does not open otherwise."""
+        self._cursor = cursor
+        if self._output:
+            self._output[-1].cursor = cursor
+            return
+        self._taken = cursor
+        await self._tell_taken()
 
     async def _closed(self, socket: AsyncWebSocket, closed: Closed) -> None:
         await socket.aclose()

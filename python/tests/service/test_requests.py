@@ -1,0 +1,212 @@
+"""Requests: retries, idempotency keys, errors, streams that break, and reused connections."""
+
+from __future__ import annotations
+
+import pytest
+from holt import AsyncHolt, AsyncRuntime, HoltConnectionError, HoltError
+from holt.errors import Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Unavailable
+from holt._model import decode
+from holt.models import OutputData, RuntimeData
+
+from scripted import Answer, Request, events, refusal, scripted
+
+pytestmark = pytest.mark.anyio
+
+RUNTIME_ID = "rt" + "a" * 20
+POLICY = {
+    "policy_id": "np" + "a" * 20,
+    "name": "x",
+    "allow": [],
+    "include": [],
+    "allow_all_hosts": False,
+    "inspection": [],
+    "revision": 1,
+    "created_at": "2026-01-01T00:00:00.000Z",
+    "updated_at": "2026-01-01T00:00:00.000Z",
+}
+
+
+async def test_a_create_is_repeated_under_the_same_key() -> None:
+    def answer(request: Request, number: int) -> Answer:
+        if number == 0:
+            return refusal(429, "rate_limited", headers={"retry-after": "0"})
+        return refusal(503, "unavailable") if number == 1 else Answer(201, POLICY)
+
+    told: list[str] = []
+    with scripted(answer) as service:
+        async with AsyncHolt(service.url, "k", on_retry=lambda retry: told.append(retry.error.code)) as holt:
+            policy = await holt.policies.create("x")
+    assert policy.name == "x"
+    assert told == ["rate_limited", "unavailable"]
+    keys = {request.headers["idempotency-key"] for request in service.requests}
+    assert (len(service.requests), len(keys)) == (3, 1)
+    assert {request.headers["authorization"] for request in service.requests} == {"Bearer k"}
+
+
+async def test_two_creates_have_two_keys() -> None:
+    with scripted(lambda request, number: Answer(201, POLICY)) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            await holt.policies.create("x")
+            await holt.policies.create("x")
+    assert len({request.headers["idempotency-key"] for request in service.requests}) == 2
+
+
+async def test_what_a_wait_does_not_change_is_not_repeated() -> None:
+    with scripted(lambda request, number: refusal(429, "quota_exceeded", details={"quota": "cpu"})) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(QuotaExceeded) as caught:
+                await holt.runtimes.create()
+    assert len(service.requests) == 1
+    assert (caught.value.details, caught.value.request_id) == ({"quota": "cpu"}, "rq1")
+
+
+async def test_a_command_is_not_run_twice() -> None:
+    def answer(request: Request, number: int) -> Answer:
+        return Answer(body=b"x" * 100, is_cut=True)
+
+    with scripted(answer) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            runtime = given_runtime(holt)
+            with pytest.raises(HoltConnectionError) as caught:
+                await runtime.commands.run("true", on_cancel="leave")
+    assert caught.value.reason == "lost"
+    assert sum(request.method == "POST" for request in service.requests) == 1
+
+
+async def test_a_long_retry_after_is_an_error_for_the_caller() -> None:
+    with scripted(lambda request, number: refusal(429, "rate_limited", headers={"retry-after": "3600"})) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(RateLimited) as caught:
+                await holt.whoami()
+    assert (len(service.requests), caught.value.retry_after_secs) == (1, 3600)
+
+
+async def test_retries_end() -> None:
+    with scripted(lambda request, number: refusal(503, "unavailable")) as service:
+        async with AsyncHolt(service.url, "k", max_retries=2) as holt:
+            with pytest.raises(Unavailable):
+                await holt.whoami()
+    assert len(service.requests) == 3
+
+
+async def test_an_unknown_code_is_that_of_its_status() -> None:
+    with scripted(lambda request, number: refusal(409, "brand_new")) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(Conflict) as caught:
+                await holt.whoami()
+    assert (caught.value.code, caught.value.wire_code) == ("conflict", "brand_new")
+
+
+async def test_an_answer_of_a_proxy_is_an_error_of_its_status() -> None:
+    with scripted(lambda request, number: Answer(500, body=b"<html>")) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(Internal, match="answered 500: <html>"):
+                await holt.whoami()
+
+
+async def test_hints_name_calls_of_this_client() -> None:
+    hints = {
+        "Send a valid key as Authorization: Bearer KEY.": "Pass api_key, or set HOLT_API_KEY, to a key of that service.",
+        "List the runtimes: GET /v1/agents/runtime.": "List the runtimes: holt.runtimes.list().",
+        "List the builds: GET /v1/agents/template/build.": "List the builds: holt.builds.list().",
+    }
+    for hint, ours in hints.items():
+        with scripted(lambda request, number, hint=hint: refusal(404, "runtime_not_found", hint=hint)) as service:
+            async with AsyncHolt(service.url, "k") as holt:
+                with pytest.raises(RuntimeNotFound) as caught:
+                    await holt.whoami()
+        assert (caught.value.hint, caught.value.wire_hint) == (ours, hint)
+
+
+async def test_a_wrong_field_is_named_as_an_option_and_a_secret_is_not_repeated() -> None:
+    issues = [{"pointer": "/allow/0/host", "message": "must be a host"}, {"pointer": "/name", "message": "is bad"}]
+    message = "/allow/0/host must be a host; /name is bad"
+    wrong = refusal(400, "invalid_request", message=message, details={"issues": issues})
+    with scripted(lambda request, number: wrong) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(InvalidRequest) as caught:
+                await holt.policies.create("bad name", allow=[{"host": "!"}])
+    assert caught.value.message == "allow[0].host must be a host, got '!'; name is bad, got 'bad name'"
+
+
+async def test_a_service_that_is_not_there_is_refused() -> None:
+    with scripted(lambda request, number: Answer()) as service:
+        pass
+    async with AsyncHolt(service.url, "k", max_retries=1) as holt:
+        with pytest.raises(HoltConnectionError) as caught:
+            await holt.health()
+    assert (caught.value.reason, caught.value.code) == ("refused", "connection_refused")
+
+
+async def test_a_stream_that_breaks_goes_on_after_its_last_item() -> None:
+    command_id = "cm" + "a" * 20
+    start = {"type": "start", "cursor": 0, "command_id": command_id, "pid": 2}
+    items = [
+        {"type": "stdout", "cursor": 3, "data": "one", "encoding": "utf-8"},
+        {"type": "unheard_of", "cursor": 4},
+        {"type": "stdout", "cursor": 6, "data": "dHdv", "encoding": "base64"},
+        {"type": "exit", "cursor": 6, "exit_code": 0, "signal": None, "timed_out": False},
+        {"type": "end", "cursor": 6},
+    ]
+
+    def answer(request: Request, number: int) -> Answer:
+        if request.method == "POST":
+            text = events(start, items[0])
+            return Answer(body=text + b"data: {" + b" " * (len(text) + 10), is_cut=True)
+        assert request.path.endswith("output?cursor=3&follow=true")
+        return Answer(body=events(*items[1:]))
+
+    with scripted(answer) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            runtime = given_runtime(holt)
+            async with runtime.commands.stream("true") as stream:
+                found = [item async for item in stream]
+    assert [item.data for item in found if isinstance(item, OutputData)] == ["one", "dHdv"]
+    assert [item.type for item in found] == ["start", "stdout", "stdout", "exit", "end"]
+    assert [request.method for request in service.requests] == ["POST", "GET"]
+
+
+async def test_a_start_that_may_have_happened_is_not_repeated() -> None:
+    with scripted(lambda request, number: Answer(body=b" " * 100, is_cut=True)) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            runtime = given_runtime(holt)
+            with pytest.raises(HoltConnectionError, match="list the commands"):
+                await runtime.commands.run("true")
+    assert len(service.requests) == 1
+
+
+async def test_a_hundred_commands_use_one_connection() -> None:
+    items = events(
+        {"type": "start", "cursor": 0, "command_id": "cm" + "a" * 20, "pid": 2},
+        {"type": "exit", "cursor": 0, "exit_code": 0, "signal": None, "timed_out": False},
+        {"type": "end", "cursor": 0},
+    )
+
+    def answer(request: Request, number: int) -> Answer:
+        return Answer(body=items) if request.method == "POST" else Answer(json={"stdout_bytes": 0, "stderr_bytes": 0})
+
+    with scripted(answer) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            runtime = given_runtime(holt)
+            for _ in range(100):
+                await runtime.commands.run("true")
+    assert len(service.requests) == 200
+    assert len({request.connection for request in service.requests}) == 1
+
+
+async def test_a_health_check_sends_no_key() -> None:
+    with scripted(lambda request, number: Answer(json={"status": "ok"})) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            await holt.health()
+    assert "authorization" not in service.requests[0].headers
+
+
+async def test_a_wrong_address_is_refused_at_once() -> None:
+    with pytest.raises(HoltError, match="not an http address"):
+        AsyncHolt("ftp://example.com", "k")
+
+
+def given_runtime(holt: AsyncHolt) -> AsyncRuntime:
+    """Returns the handle of a runtime of which the scripted service was not asked."""
+    wire = {"runtime_id": RUNTIME_ID, "state": "running", "ports": []}
+    return AsyncRuntime(holt._transport, decode(RuntimeData, wire))
