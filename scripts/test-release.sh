@@ -35,7 +35,7 @@ make_system() {
 	*) sources=("$(debian_source "$1")") ;;
 	esac
 	[ -n "${sources[0]}" ] || sources=()
-	timeout 600 mmdebstrap --quiet --mode=root --variant=minbase --include=systemd-sysv \
+	timeout 600 mmdebstrap --quiet --mode=root --variant=minbase --include=apt,systemd-sysv \
 		"$1" "$work/$1" "${sources[@]}" >"$work/$1.log" 2>&1 || return
 	# The new system has the keys of its distribution in their usual place.
 	sed -i 's/ \[signed-by=[^]]*\]//' "$work/$1/etc/apt/sources.list"
@@ -67,10 +67,11 @@ inside() {
 		exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"' sh "$root" "$@"
 }
 
-# Lists the files of a system, without those that apt, dpkg, systemd and netbase make for themselves.
+# Lists the files of a system, without those that apt, dpkg, systemd and netbase make for themselves,
+# and without the empty directories that mark a merged /usr in Ubuntu.
 files_of() {
 	find "$work/$1" -mindepth 1 -printf '%P %y %m %l\n' | LC_ALL=C sort |
-		grep -vE '^(proc|dev|sys|var/(cache|log|lib/(apt|dpkg|systemd/deb-systemd-helper-[a-z]*))|run/systemd|etc/(resolv\.conf|hosts))(/| )'
+		grep -vE '^(proc|dev|sys|s?bin\.usr-is-merged|var/(cache|log|lib/(apt|dpkg|systemd/deb-systemd-helper-[a-z]*))|run/systemd|etc/(resolv\.conf|hosts))(/| )'
 }
 
 # One step, which passes or fails: step NAME COMMAND...
