@@ -6,8 +6,8 @@ import type { BuildCache, CachedState, CacheMount } from '@holt/builder'
 import { failpoint, type ImageDigest } from '@holt/engine'
 import { randomText } from '@holt/protocol'
 import { storedJson } from '../foundation/store/stored-json.ts'
-import type { Service } from '../service.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 
 /**
  * The most that one cache mount may keep. More is not kept: the next build begins with what was
@@ -16,7 +16,7 @@ import type { BuildUnderWay } from './build-under-way.ts'
 const maxMountBytes = 4 * 2 ** 30
 
 /** Opens the build cache of the project. Entries that a build uses are held until it has ended. */
-export function openCache(service: Service, build: BuildUnderWay): BuildCache {
+export function openCache(service: Builds, build: BuildUnderWay): BuildCache {
   return {
     get: (key) => get(service, build, key),
     put: (key, state) => put(service, build, { key, state }),
@@ -24,7 +24,7 @@ export function openCache(service: Service, build: BuildUnderWay): BuildCache {
   }
 }
 
-async function get({ store, holds, now }: Service, build: BuildUnderWay, key: string): Promise<CachedState | null> {
+async function get({ store, holds, now }: Builds, build: BuildUnderWay, key: string): Promise<CachedState | null> {
   return store.change(async (changes) => {
     const row = await changes
       .updateTable('build_cache')
@@ -52,7 +52,7 @@ async function get({ store, holds, now }: Service, build: BuildUnderWay, key: st
 }
 
 async function put(
-  { store, holds, now }: Service,
+  { store, holds, now }: Builds,
   { projectId, buildId }: BuildUnderWay,
   { key, state }: { key: string; state: CachedState },
 ): Promise<void> {
@@ -88,7 +88,7 @@ interface MountWanted {
   readonly signal: AbortSignal
 }
 
-async function openMount(service: Service, build: BuildUnderWay, wanted: MountWanted): Promise<CacheMount> {
+async function openMount(service: Builds, build: BuildUnderWay, wanted: MountWanted): Promise<CacheMount> {
   const { builds, holds } = service
   const { id, locked, signal } = wanted
   const unlock = locked ? await lockMount(service, `${build.projectId}\0${id}`, signal) : () => {}
@@ -124,7 +124,7 @@ async function* readMount(path: string): AsyncGenerator<Uint8Array> {
 }
 
 /** Waits until nobody else has the mount locked; answers what unlocks it. */
-async function lockMount({ builds }: Service, key: string, signal: AbortSignal): Promise<() => void> {
+async function lockMount({ builds }: Builds, key: string, signal: AbortSignal): Promise<() => void> {
   const { promise: locked, resolve: onLocked, reject } = Promise.withResolvers<() => void>()
   const onAbort = () => reject(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
@@ -142,11 +142,7 @@ async function lockMount({ builds }: Service, key: string, signal: AbortSignal):
   }
 }
 
-async function useMount(
-  { store, now }: Service,
-  { projectId }: BuildUnderWay,
-  mountId: string,
-): Promise<string | null> {
+async function useMount({ store, now }: Builds, { projectId }: BuildUnderWay, mountId: string): Promise<string | null> {
   const row = await store.db
     .updateTable('build_mounts')
     .set({ used_at: now() })
@@ -159,7 +155,7 @@ async function useMount(
 
 /** Writes the content beside the old one, and puts it in its place when it is complete. */
 async function writeMount(
-  { store, builds, holds, now }: Service,
+  { store, builds, holds, now }: Builds,
   { projectId, buildId, reporter, stop }: BuildUnderWay,
   { id, tar }: { id: string; tar: AsyncIterable<Uint8Array> },
 ): Promise<void> {

@@ -1,13 +1,13 @@
 import { type Checkpoints, type Engine, failpoint, type ImageDigest, type ImageStore } from '@holt/engine'
-import type { Service } from '../service.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 
 /**
  * The engine as a build sees it: each image that it writes is held for it from the first moment on.
  * `afterStop` says whether one that comes when the build was stopped is taken all the same.
  */
 export function buildEngine(
-  service: Service,
+  service: Builds,
   build: BuildUnderWay,
   { afterStop }: { afterStop: 'refused' | 'taken' },
 ): Engine {
@@ -36,7 +36,7 @@ export function buildEngine(
 
 function holdingImages(
   images: ImageStore,
-  { builds, holds }: Service,
+  { builds, holds }: Builds,
   { build: { buildId, stop }, afterStop }: { build: BuildUnderWay; afterStop: 'refused' | 'taken' },
 ): ImageStore {
   return {

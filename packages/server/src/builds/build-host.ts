@@ -6,12 +6,12 @@ import type { TemplateRow } from '../foundation/store/tables.ts'
 import { findTemplate, requireReady } from '../resources/templates/find-template.ts'
 import { findSnapshot, requireWritten } from '../runtimes/snapshots/find-snapshot.ts'
 import { snapshotSettingsOf } from '../runtimes/snapshots/snapshot-settings.ts'
-import type { Service } from '../service.ts'
 import { openCache } from './build-cache.ts'
 import { buildEngine } from './build-engine.ts'
 import { BuildNetwork } from './build-network.ts'
 import { noteCheckpoint, noteRuntime, releaseResource } from './build-resources.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 import { pulledImages } from './pulled-images.ts'
 
 /**
@@ -23,7 +23,7 @@ const mostOfStep = { cpu: 4, memoryMiB: 4096 }
 /**
  * Returns the parts of the service for one build. They are disposed of when the build has ended.
  */
-export async function makeBuildHost(service: Service, build: BuildUnderWay): Promise<BuildHost & AsyncDisposable> {
+export async function makeBuildHost(service: Builds, build: BuildUnderWay): Promise<BuildHost & AsyncDisposable> {
   const { engine, builds } = service
   const facts = await engine.describe()
   const workDir = builds.paths.workOf(build.buildId)
@@ -71,7 +71,7 @@ function isolationOf({ isolation: { gvisor } }: EngineFacts): 'gvisor' | 'contai
 }
 
 async function newRuntime(
-  service: Service,
+  service: Builds,
   build: BuildUnderWay,
   { network, stepSize }: { network: BuildNetwork; stepSize: { cpu: number; memoryMiB: number } },
 ): Promise<BuildRuntime> {
@@ -102,7 +102,7 @@ async function newRuntime(
 }
 
 /** A template to build upon, held for the build. */
-async function findBase(service: Service, build: BuildUnderWay, reference: string): Promise<TemplateBase> {
+async function findBase(service: Builds, build: BuildUnderWay, reference: string): Promise<TemplateBase> {
   const { projectId, buildId } = build
   try {
     return await service.store.change(async (changes) => {
@@ -123,7 +123,7 @@ async function findBase(service: Service, build: BuildUnderWay, reference: strin
 
 /** A filesystem snapshot to build upon, held for the build. */
 async function findFiles(
-  service: Service,
+  service: Builds,
   { projectId, buildId }: BuildUnderWay,
   reference: string,
 ): Promise<TemplateBase> {

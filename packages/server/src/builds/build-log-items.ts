@@ -1,6 +1,6 @@
 import type { BuildLogItem } from '@holt/protocol'
 import { News } from '../foundation/async/news.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 import { type BuildRef, findBuild } from './find-build.ts'
 import { isFinal } from './states.ts'
 
@@ -23,7 +23,7 @@ interface Reading {
  * the lines of one that runs just stop.
  */
 export async function* buildLogItems(
-  { store, builds }: Pick<Service, 'store' | 'builds'>,
+  { store, builds }: Pick<Builds, 'store' | 'builds'>,
   ref: BuildRef,
   { cursor, follow, gone }: Reading,
 ): AsyncGenerator<BuildLogItem> {

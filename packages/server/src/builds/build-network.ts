@@ -9,8 +9,8 @@ import {
 import type { GuestNetwork } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { guestSide } from '../resources/network/runtime-networks.ts'
-import type { Service } from '../service.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 
 /** The most different denials that a build's log names. */
 const maxTold = 200
@@ -27,13 +27,13 @@ const failures: ReadonlySet<string> = new Set<DenialReason>([
 
 /** The network of the runtimes of a build. Each runtime has a way out of its own. */
 export class BuildNetwork {
-  readonly #service: Service
+  readonly #service: Builds
   readonly #build: BuildUnderWay
   readonly #open = new Map<string, RuntimeEgress>()
   readonly #told = new Set<string>()
   readonly #ca = makeRuntimeCa('Holt build')
 
-  constructor(service: Service, build: BuildUnderWay) {
+  constructor(service: Builds, build: BuildUnderWay) {
     this.#service = service
     this.#build = build
     this.#ca.catch(() => {}) // Whoever opens a network sees the failure.

@@ -3,8 +3,8 @@ import { failpoint } from '@holt/engine'
 import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
 import { moment } from '../foundation/store/moment.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
-import type { Service } from '../service.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
+import type { Builds } from './builds.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { mayFollow } from './states.ts'
 
@@ -23,7 +23,7 @@ interface Told extends BuildRef {
  * throws, and makes nobody wait.
  */
 export class BuildReporter implements BuildReport {
-  readonly #service: Service
+  readonly #service: Builds
   readonly #told: Told
   #writing: Promise<void> = Promise.resolve()
   #steps: readonly BuildStepState[] = []
@@ -32,7 +32,7 @@ export class BuildReporter implements BuildReport {
   #timer: NodeJS.Timeout | null = null
   #hasEnded = false
 
-  constructor(service: Service, told: Told) {
+  constructor(service: Builds, told: Told) {
     this.#service = service
     this.#told = told
   }

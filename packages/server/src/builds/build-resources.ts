@@ -5,8 +5,8 @@ import { makeCheckpointId } from '../foundation/rows/checkpoint-id.ts'
 import { admit } from '../runtimes/admission/admit.ts'
 import type { Size } from '../runtimes/admission/decide-size.ts'
 import { promisedMiB } from '../runtimes/admission/promised.ts'
-import type { Service } from '../service.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
+import type { Builds } from './builds.ts'
 
 /** How often a build that waits for memory looks whether there is some. */
 const lookMs = 1000
@@ -37,7 +37,7 @@ export interface WantedRuntime extends Size {
  * project may have one more. A build waits for that, and fails where it could wait for ever, and
  * where for a minute its project's quotas are full of what is not built.
  */
-export async function noteRuntime(service: Service, wanted: WantedRuntime): Promise<string> {
+export async function noteRuntime(service: Builds, wanted: WantedRuntime): Promise<string> {
   const { signal, onWait } = wanted
   const id = makeId('runtime')
   let idleSince: number | null = null
@@ -59,7 +59,7 @@ export async function noteRuntime(service: Service, wanted: WantedRuntime): Prom
 }
 
 /** Returns true if a build waits for a quota that no other build of its project can free. */
-async function isIdle({ store }: Service, { projectId }: WantedRuntime, error: unknown): Promise<boolean> {
+async function isIdle({ store }: Builds, { projectId }: WantedRuntime, error: unknown): Promise<boolean> {
   if (!(error instanceof HoltError && error.code === 'quota_exceeded')) return false
   const building = await store.db
     .selectFrom('build_resources')
@@ -85,7 +85,7 @@ function whatIsMissing(error: unknown, { cpu, memoryMiB, diskMiB }: WantedRuntim
 }
 
 async function note(
-  service: Service,
+  service: Builds,
   id: string,
   { projectId, buildId, cpu, memoryMiB, diskMiB }: WantedRuntime,
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function note(
 }
 
 /** Notes an id for a checkpoint of a build before it exists. */
-export async function noteCheckpoint({ store }: Service, buildId: string): Promise<string> {
+export async function noteCheckpoint({ store }: Builds, buildId: string): Promise<string> {
   const id = makeCheckpointId()
   await store.db
     .insertInto('build_resources')
@@ -123,7 +123,7 @@ export async function noteCheckpoint({ store }: Service, buildId: string): Promi
 }
 
 /** Removes one thing that a build has made, and forgets it. */
-export async function releaseResource(service: Service, id: string, kind: 'runtime' | 'checkpoint'): Promise<void> {
+export async function releaseResource(service: Builds, id: string, kind: 'runtime' | 'checkpoint'): Promise<void> {
   await removeIt(service, id, kind)
   await failpoint('build.released')
   await service.store.db.deleteFrom('build_resources').where('resource_id', '=', id).execute()
@@ -135,7 +135,7 @@ export async function releaseResource(service: Service, id: string, kind: 'runti
  * for the next start. Never rejects.
  */
 export async function releaseResources(
-  service: Service,
+  service: Builds,
   buildId: string,
   { forget }: { forget: boolean },
 ): Promise<void> {
@@ -164,7 +164,7 @@ export async function releaseResources(
   }
 }
 
-async function removeIt({ engine }: Service, id: string, kind: 'runtime' | 'checkpoint'): Promise<void> {
+async function removeIt({ engine }: Builds, id: string, kind: 'runtime' | 'checkpoint'): Promise<void> {
   if (kind === 'runtime') await engine.remove(id, AbortSignal.timeout(removeTimeoutMs))
   else await engine.ability('checkpoints')?.remove(id)
 }

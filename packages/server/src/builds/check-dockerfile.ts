@@ -2,7 +2,7 @@ import { BuildError } from '@holt/builder'
 import { type CheckDockerfile, type DockerfileCheck, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import { limitReached } from '../foundation/errors/limit-reached.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 
 /** The most Dockerfiles that wait for a check. Each keeps its request in memory. */
 const maxWaiting = { ofProject: 16, ofAll: 128 }
@@ -13,7 +13,7 @@ const maxWaiting = { ofProject: 16, ofAll: 128 }
  * that takes too much time or memory to read.
  */
 export async function checkDockerfile(
-  { builds }: Service,
+  { builds }: Builds,
   { dockerfile, target, build_args: buildArgs }: z.output<typeof CheckDockerfile>,
   wanted: { readonly projectId: string; readonly signal: AbortSignal },
 ): Promise<DockerfileCheck> {

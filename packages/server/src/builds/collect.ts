@@ -5,13 +5,13 @@ import { checkpointOf } from '../foundation/rows/checkpoint-id.ts'
 import { lacksFiles } from '../foundation/rows/files-missing.ts'
 import { notEnded } from '../foundation/rows/not-ended.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 import { evictCache } from './evict-cache.ts'
 
 /**
  * Removes the images, checkpoints and files that nothing refers to. Evicts cache entries first.
  */
-export async function collect(service: Service): Promise<void> {
+export async function collect(service: Builds): Promise<void> {
   if (service.closing.aborted) return
   await evictCache(service)
   using collection = service.holds.beginCollection()
@@ -68,7 +68,7 @@ interface Unneeded {
 }
 
 async function removeCheckpoints(
-  { engine, log }: Service,
+  { engine, log }: Builds,
   checkpoints: readonly CheckpointInfo[],
   { used, collection }: Unneeded,
 ): Promise<void> {
@@ -84,7 +84,7 @@ async function removeCheckpoints(
 }
 
 async function removeImages(
-  { engine }: Service,
+  { engine }: Builds,
   images: readonly ImageInfo[],
   { used, collection }: Unneeded,
 ): Promise<void> {

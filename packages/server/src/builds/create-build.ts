@@ -7,11 +7,11 @@ import type { BuildRow } from '../foundation/store/build-tables.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { redactorOf } from '../resources/secrets/redact.ts'
-import type { Service } from '../service.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
 import { canonical } from '../tenancy/idempotency/canonical.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
 import { BuildReporter } from './build-reporter.ts'
+import type { Builds } from './builds.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
 import { failInterrupted } from './recover-builds.ts'
@@ -43,7 +43,7 @@ const fingerprintKey = randomBytes(32)
  * turn. A request that equals a build in flight is that build, and one under an id that has a row
  * is a repetition whose answer was lost.
  */
-export async function createBuild(service: Service, creation: BuildCreation): Promise<BuildRow> {
+export async function createBuild(service: Builds, creation: BuildCreation): Promise<BuildRow> {
   const { projectId, request, kind } = creation
   const prepared = await prepareBuild(service, projectId, request)
   const fingerprint = createHmac('sha256', fingerprintKey)
@@ -74,7 +74,7 @@ async function rowOf(db: Queries, projectId: string, buildId: string | undefined
   return buildId === undefined ? undefined : buildRow(db, { projectId, buildId })
 }
 
-function requireRoom({ builds }: Service, projectId: string): void {
+function requireRoom({ builds }: Builds, projectId: string): void {
   const { ofProject, ofAll } = builds.waiting(projectId)
   if (ofProject >= maxWaiting.ofProject)
     throw limitReached('quota_exceeded', `${maxWaiting.ofProject} builds of this project already wait.`, {
@@ -87,7 +87,7 @@ function requireRoom({ builds }: Service, projectId: string): void {
 }
 
 function enqueue(
-  service: Service,
+  service: Builds,
   {
     row,
     prepared,
@@ -103,7 +103,7 @@ function enqueue(
 }
 
 async function storeBuild(
-  service: Service,
+  service: Builds,
   changes: Queries,
   { creation, prepared }: { creation: BuildCreation; prepared: PreparedBuild },
 ): Promise<BuildRow> {

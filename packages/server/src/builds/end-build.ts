@@ -3,10 +3,10 @@ import type { BuildStatus } from '@holt/protocol'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
-import type { Service } from '../service.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 import type { FailureReason } from './failure-reason.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { isFinal } from './states.ts'
@@ -21,7 +21,7 @@ export interface OtherEnd {
  * Makes what a build has made its template's, in one transaction. From there on runtimes are made
  * of it; what they were made of before goes when nobody needs it any more.
  */
-export async function finishBuild(service: Service, build: BuildUnderWay, result: BuildResult): Promise<void> {
+export async function finishBuild(service: Builds, build: BuildUnderWay, result: BuildResult): Promise<void> {
   const { reporter, projectId, buildId, templateId } = build
   await reporter.flush()
   // Who reads the end has read all lines before it.
@@ -59,7 +59,7 @@ export async function finishBuild(service: Service, build: BuildUnderWay, result
  * Writes down that a build failed or was cancelled. A template that was ready stays; one that never
  * was says why, or goes when nobody wants it any more.
  */
-export async function endBuild(service: Service, build: BuildUnderWay, end: OtherEnd): Promise<void> {
+export async function endBuild(service: Builds, build: BuildUnderWay, end: OtherEnd): Promise<void> {
   const { reporter, templateId, buildId, prepared } = build
   if (end.reason !== null) {
     // The lines after the first quote what the log has already.

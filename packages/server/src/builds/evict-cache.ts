@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { Queries } from '../foundation/store/open-store.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 
 /** One thing that is kept so that a later build is quicker. */
 interface Kept {
@@ -18,7 +18,7 @@ interface Kept {
  * Forgets what was used longest ago until the rest fits into the cache's size. What a build uses
  * stays.
  */
-export async function evictCache(service: Service): Promise<void> {
+export async function evictCache(service: Builds): Promise<void> {
   const { store, config, builds, holds } = service
   const files = await store.change(async (changes) => {
     const kept = await listKept(changes)

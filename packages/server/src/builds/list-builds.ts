@@ -2,14 +2,14 @@ import type { Build, Page } from '@holt/protocol'
 import { readableBy } from '../foundation/rows/system-project.ts'
 import { pageOfRows, seqBefore } from '../foundation/store/page-cursor.ts'
 import type { Call } from '../foundation/wire/call.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 import { presentBuild } from './present-build.ts'
 
 /** The builds that a project reads, newest first. */
 export async function listBuilds(
-  { store, log }: Service,
+  { store, log }: Builds,
   projectId: string,
-  { limit, cursor, name, template_id }: Call<'listBuilds'>['query'],
+  { limit, cursor, name, template_id }: Call<'listBuilds', Builds>['query'],
 ): Promise<Page<Build>> {
   let query = store.db
     .selectFrom('builds')

@@ -6,7 +6,7 @@ import { findTemplate } from '../resources/templates/find-template.ts'
 import { admit, requirePossibleDisk } from '../runtimes/admission/admit.ts'
 import type { Size } from '../runtimes/admission/decide-size.ts'
 import { findSnapshot, requireWritten } from '../runtimes/snapshots/find-snapshot.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 import { findContext } from './find-context.ts'
 
 /**
@@ -39,7 +39,7 @@ const [{ cpu: defaultCpu, memoryMiB: defaultMemoryMiB, diskMiB: defaultDiskMiB }
  * Decides everything of a build that can be decided before it has its turn, and refuses what could
  * never be.
  */
-export async function prepareBuild(service: Service, projectId: string, request: CreateBuild): Promise<PreparedBuild> {
+export async function prepareBuild(service: Builds, projectId: string, request: CreateBuild): Promise<PreparedBuild> {
   const { engine, config, store } = service
   const facts = await engine.describe()
   if (!Object.values(facts.isolation).some(({ available }) => available))
@@ -68,7 +68,7 @@ export async function prepareBuild(service: Service, projectId: string, request:
 }
 
 /** Refuses a memory snapshot as the base of a build. Only a filesystem snapshot has an image. */
-async function requireFiles({ store }: Service, projectId: string, reference: string): Promise<void> {
+async function requireFiles({ store }: Builds, projectId: string, reference: string): Promise<void> {
   const snapshot = await findSnapshot(store.db, { projectId, reference })
   if (snapshot.kind === 'memory')
     throw new HoltError('unsupported_setting', 'A template can be built from a filesystem snapshot only.', {
@@ -78,7 +78,7 @@ async function requireFiles({ store }: Service, projectId: string, reference: st
   requireWritten(snapshot)
 }
 
-async function policyOf({ store }: Service, projectId: string, { network_policy }: CreateBuild) {
+async function policyOf({ store }: Builds, projectId: string, { network_policy }: CreateBuild) {
   if (network_policy === undefined) return publicInternet
   return network_policy === null ? null : (await choosePolicy(store.db, projectId, network_policy)).body
 }

@@ -3,7 +3,7 @@ import { templateName } from '../foundation/rows/template-name.ts'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { findTemplate, requireReady } from '../resources/templates/find-template.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 import { createBuild } from './create-build.ts'
 
 /** The settings of an agent template's build. */
@@ -17,7 +17,7 @@ export interface Pull {
  * Starts the build of an agent template, or returns the equal build that is in progress. All agent
  * templates use the base as their parent, so the base has to be ready.
  */
-export async function pullAgentTemplate(service: Service, row: TemplateRow, pull: Pull): Promise<BuildRow> {
+export async function pullAgentTemplate(service: Builds, row: TemplateRow, pull: Pull): Promise<BuildRow> {
   const agent = service.agents.require(row)
   const { project_id: projectId } = row
   await requireBase(service, projectId)
@@ -40,12 +40,12 @@ export async function pullAgentTemplate(service: Service, row: TemplateRow, pull
   })
 }
 
-async function requireBase(service: Service, projectId: string): Promise<void> {
+async function requireBase(service: Builds, projectId: string): Promise<void> {
   requireReady(service, await findTemplate(service, { projectId, reference: defaultTemplate }))
 }
 
 /** Returns the current image of a template. Unlike `imageToUse`, it starts no build. */
-export async function imageAsItIs(service: Service, row: TemplateRow): Promise<string> {
+export async function imageAsItIs(service: Builds, row: TemplateRow): Promise<string> {
   if (!isUnbuilt(service, row)) return requireReady(service, row)
   await requireBase(service, row.project_id)
   throw new HoltError('unavailable', `The template ${templateName(row)} is not built yet. A create starts its build.`, {
@@ -55,7 +55,7 @@ export async function imageAsItIs(service: Service, row: TemplateRow): Promise<s
 }
 
 /** Returns true for an agent template that its first create builds. */
-function isUnbuilt({ agents }: Service, row: TemplateRow): boolean {
+function isUnbuilt({ agents }: Builds, row: TemplateRow): boolean {
   return row.state === 'unbuilt' && agents.of(row) !== null
 }
 
@@ -64,7 +64,7 @@ function isUnbuilt({ agents }: Service, row: TemplateRow): boolean {
  * client tries again when it is ready. If an earlier version of the service made the image, it is
  * used, and a rebuild starts in the background.
  */
-export async function imageToUse(service: Service, row: TemplateRow): Promise<string> {
+export async function imageToUse(service: Builds, row: TemplateRow): Promise<string> {
   const pull = { buildId: makeId('build'), noCache: false }
   if (isUnbuilt(service, row)) {
     const { build_id } = await pullAgentTemplate(service, row, pull)

@@ -1,14 +1,14 @@
 import type { BuildSettings, PulledImageStore } from '@holt/builder'
 import { failpoint, type ImageDigest } from '@holt/engine'
 import { storedJson } from '../foundation/store/stored-json.ts'
-import type { Service } from '../service.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 
 /**
  * The container images that the project of a build has pulled. What it takes is held until it has
  * ended.
  */
-export function pulledImages({ store, holds, engine, now }: Service, build: BuildUnderWay): PulledImageStore {
+export function pulledImages({ store, holds, engine, now }: Builds, build: BuildUnderWay): PulledImageStore {
   const { projectId, buildId } = build
   return {
     get: async (key) => {

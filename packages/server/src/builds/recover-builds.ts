@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Service } from '../service.ts'
 import { releaseResources } from './build-resources.ts'
+import type { Builds } from './builds.ts'
 import { leaveTemplate, writeEnd } from './end-build.ts'
 import { interrupted } from './failure-reason.ts'
 
@@ -9,7 +9,7 @@ import { interrupted } from './failure-reason.ts'
  * Ends the builds that an earlier process left, or one that nobody carries out: what is needed to
  * go on was in its memory alone.
  */
-export async function failInterrupted({ store, now }: Service, buildId: string | null = null): Promise<void> {
+export async function failInterrupted({ store, now }: Builds, buildId: string | null = null): Promise<void> {
   await store.change(async (changes) => {
     const open = changes.selectFrom('builds').selectAll().where('ended_at', 'is', null)
     const left = await (buildId === null ? open : open.where('build_id', '=', buildId)).execute()
@@ -27,7 +27,7 @@ export async function failInterrupted({ store, now }: Service, buildId: string |
  * Removes the remains of ended builds from the host: runtimes, checkpoints, files. Failures are
  * logged, and retried at the next start.
  */
-export async function clearResidue(service: Service): Promise<void> {
+export async function clearResidue(service: Builds): Promise<void> {
   const { store, log, builds } = service
   // The present files are of earlier processes. Later ones are of this process, and may have no row
   // yet.

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { limitReached } from '../foundation/errors/limit-reached.ts'
 import type { BuildContextRow } from '../foundation/store/build-tables.ts'
 import { dayMs } from '../foundation/time/day.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 
 /** How long a context is kept that no build uses. */
 export const contextKeptMs = dayMs
@@ -11,7 +11,7 @@ export const contextKeptMs = dayMs
 const maxOfProject = 200
 
 /** Removes the contexts of every project that nobody has used for as long as they are kept. */
-export async function removeOldContexts(service: Service): Promise<void> {
+export async function removeOldContexts(service: Builds): Promise<void> {
   const { store, now } = service
   const old = store.db
     .selectFrom('build_contexts')
@@ -24,7 +24,7 @@ export async function removeOldContexts(service: Service): Promise<void> {
  * Removes the contexts of a project that are too many, or together too large. Those that builds
  * need count first.
  */
-export async function removeExcess(service: Service, projectId: string): Promise<void> {
+export async function removeExcess(service: Builds, projectId: string): Promise<void> {
   const rows = await contextsOf(service, projectId)
   const needed = rows.filter((row) => isNeeded(service, row))
   const others = rows.filter((row) => !needed.includes(row))
@@ -40,7 +40,7 @@ export async function removeExcess(service: Service, projectId: string): Promise
  * Refuses a context that would not fit beside those that the project's builds have or wait with.
  */
 export async function requireContextRoom(
-  service: Service,
+  service: Builds,
   { projectId, bytes }: { projectId: string; bytes: number },
 ): Promise<void> {
   const rows = await contextsOf(service, projectId)
@@ -59,7 +59,7 @@ export async function requireContextRoom(
 }
 
 /** The contexts of a project, those first that were used last. */
-async function contextsOf({ store }: Service, projectId: string): Promise<readonly BuildContextRow[]> {
+async function contextsOf({ store }: Builds, projectId: string): Promise<readonly BuildContextRow[]> {
   return store.db
     .selectFrom('build_contexts')
     .selectAll()
@@ -73,12 +73,12 @@ function bytesOf(rows: readonly BuildContextRow[]): number {
 }
 
 /** Returns true if a build uses the context, or waits with it. */
-function isNeeded({ builds, holds }: Service, { context_id }: BuildContextRow): boolean {
+function isNeeded({ builds, holds }: Builds, { context_id }: BuildContextRow): boolean {
   return holds.isHeld(context_id) || builds.needsContext(context_id)
 }
 
 /** A context that is needed, or that was used since it was looked at, stays. */
-async function remove(service: Service, rows: readonly BuildContextRow[]): Promise<void> {
+async function remove(service: Builds, rows: readonly BuildContextRow[]): Promise<void> {
   const { store, builds } = service
   for (const row of rows) {
     if (isNeeded(service, row)) continue

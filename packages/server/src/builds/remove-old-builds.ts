@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { dayMs } from '../foundation/time/day.ts'
-import type { Service } from '../service.ts'
+import type { Builds } from './builds.ts'
 import { removeOldContexts } from './remove-contexts.ts'
 
 /** How long a build that has ended can be looked at, and how many of a project. */
@@ -16,7 +16,7 @@ const maxLogBytes = 256 * 2 ** 20
  * Removes builds, logs and contexts of every project that are older than they are kept. What runs
  * is left alone.
  */
-export async function removeOldBuilds(service: Service): Promise<void> {
+export async function removeOldBuilds(service: Builds): Promise<void> {
   const { store, now } = service
   await store.db
     .deleteFrom('builds')

@@ -2,10 +2,10 @@ import type { BuildRequest, BuildResult } from '@holt/builder'
 import { BuildError } from '@holt/builder'
 import { failpoint } from '@holt/engine'
 import type { BuildStatus } from '@holt/protocol'
-import type { Service } from '../service.ts'
 import { makeBuildHost } from './build-host.ts'
 import { releaseResources } from './build-resources.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
+import type { Builds } from './builds.ts'
 import { endBuild, finishBuild } from './end-build.ts'
 import { reasonOf } from './failure-reason.ts'
 import { findContext } from './find-context.ts'
@@ -17,7 +17,7 @@ const graceMs = 1_000
  * Carries out a build that has its turn, and writes down what became of it. It never rejects. When
  * it resolves, nothing is left of it but what a row refers to, and images that it holds.
  */
-export async function runQueuedBuild(service: Service, build: BuildUnderWay): Promise<void> {
+export async function runQueuedBuild(service: Builds, build: BuildUnderWay): Promise<void> {
   const { log, builds } = service
   const { buildId } = build
   const begunAt = performance.now()
@@ -47,7 +47,7 @@ interface Work {
   isSettled: boolean
 }
 
-async function carryOut(service: Service, build: BuildUnderWay, work: Work): Promise<BuildResult> {
+async function carryOut(service: Builds, build: BuildUnderWay, work: Work): Promise<BuildResult> {
   const { signal } = build.stop
   signal.throwIfAborted()
   await failpoint('build.begun')
@@ -68,7 +68,7 @@ async function carryOut(service: Service, build: BuildUnderWay, work: Work): Pro
  * A build that was stopped has a moment to let go by itself; then its runtimes are taken from it,
  * which ends whatever it waits for.
  */
-async function orStopped(service: Service, { buildId, stop: { signal } }: BuildUnderWay, work: Promise<BuildResult>) {
+async function orStopped(service: Builds, { buildId, stop: { signal } }: BuildUnderWay, work: Promise<BuildResult>) {
   const { promise: forced, reject } = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | null = null
   const onStop = () => {
@@ -85,7 +85,7 @@ async function orStopped(service: Service, { buildId, stop: { signal } }: BuildU
   }
 }
 
-async function requestOf({ store, builds, holds, now }: Service, build: BuildUnderWay): Promise<BuildRequest> {
+async function requestOf({ store, builds, holds, now }: Builds, build: BuildUnderWay): Promise<BuildRequest> {
   const { projectId, buildId, prepared } = build
   const { request, size, policyKey } = prepared
   const { context_id, registry_auth } = request
@@ -130,7 +130,7 @@ function sourceOf({ prepared: { request } }: BuildUnderWay): BuildRequest['sourc
 }
 
 /** Writes down how a build ended that is not ready, and answers it. */
-async function endOtherwise(service: Service, build: BuildUnderWay, error: unknown): Promise<BuildStatus> {
+async function endOtherwise(service: Builds, build: BuildUnderWay, error: unknown): Promise<BuildStatus> {
   const { log } = service
   const { buildId, stop } = build
   const stopped = stop.signal.reason instanceof BuildStop ? stop.signal.reason.why : null

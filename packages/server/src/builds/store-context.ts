@@ -12,8 +12,8 @@ import { limitReached } from '../foundation/errors/limit-reached.ts'
 import type { BuildContextRow } from '../foundation/store/build-tables.ts'
 import { moment } from '../foundation/store/moment.ts'
 import { passOn } from '../foundation/wire/pass-on.ts'
-import type { Service } from '../service.ts'
 import { RoomAccount } from '../tenancy/limits/project-room.ts'
+import type { Builds } from './builds.ts'
 import { contextKeptMs, removeExcess, requireContextRoom } from './remove-contexts.ts'
 
 /** The maximum size of a context in bytes, packed and unpacked. */
@@ -31,7 +31,7 @@ interface Upload {
 }
 
 /** Stores a context as a plain tar file. The same bytes again are the context that is there. */
-export async function storeContext(service: Service, upload: Upload): Promise<BuildContextRow> {
+export async function storeContext(service: Builds, upload: Upload): Promise<BuildContextRow> {
   const { builds, store, now } = service
   const { projectId, contextId } = upload
   await mkdir(builds.paths.contexts, { recursive: true, mode: 0o700 })
@@ -86,7 +86,7 @@ export function presentContext({ context_id, sha256, size_bytes, entries, used_a
 
 /** A context of the project with the same bytes; it counts as used. */
 async function findSame(
-  { store, now }: Service,
+  { store, now }: Builds,
   { projectId, sha256 }: { projectId: string; sha256: string },
 ): Promise<BuildContextRow | null> {
   const row = await store.db

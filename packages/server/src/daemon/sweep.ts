@@ -1,10 +1,10 @@
+import type { Api } from '../api/api.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
 import { pause } from '../foundation/async/pause.ts'
 import { filesMissingPattern } from '../foundation/rows/files-missing.ts'
 import { dayMs } from '../foundation/time/day.ts'
 import type { ClockWatch } from '../runtimes/lifecycle/clock-watch.ts'
 import { Lifetimes } from '../runtimes/lifecycle/lifetimes.ts'
-import type { Service } from '../service.ts'
 import { OldAudit } from '../tenancy/audit/old-audit.ts'
 import { removeOldEvents } from '../tenancy/events/remove-old-events.ts'
 import { removeOldRecords } from '../tenancy/idempotency/kept-records.ts'
@@ -29,7 +29,7 @@ const keptMs = 7 * dayMs
 /**
  * Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs.
  */
-export async function sweepForever(service: Service, clock: ClockWatch): Promise<void> {
+export async function sweepForever(service: Api, clock: ClockWatch): Promise<void> {
   const lifetimes = new Lifetimes(service, clock)
   const oldAudit = new OldAudit(service)
   let auditIsLong = false
@@ -55,7 +55,7 @@ export async function sweepForever(service: Service, clock: ClockWatch): Promise
 }
 
 /** Removes rows of every project that are older than they are kept. */
-async function removeOldRows({ store, now, signingKeys }: Service): Promise<void> {
+async function removeOldRows({ store, now, signingKeys }: Api): Promise<void> {
   const at = now()
   await store.db
     .deleteFrom('runtimes')

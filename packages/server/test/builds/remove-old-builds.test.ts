@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import type { Builds } from '../../src/builds/builds.ts'
 import { removeOldBuilds } from '../../src/builds/remove-old-builds.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
-import type { Service } from '../../src/service.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 const day = 24 * 3600 * 1000
@@ -18,7 +18,7 @@ async function setUp() {
     needsContext: () => false,
     paths: { context: (id: string) => join('/nonexistent', id) },
   }
-  return { store, service: { store, now: () => now, builds } as unknown as Service }
+  return { store, service: { store, now: () => now, builds } as unknown as Builds }
 }
 
 async function addBuild(store: Store, { endedAt, logBytes = 0 }: { endedAt: number | null; logBytes?: number }) {

@@ -4,15 +4,16 @@ import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { encodeCursor, pageOfRows } from '../../foundation/store/page-cursor.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { findMeant } from '../../tenancy/audit/find-meant.ts'
 import { findEntries } from '../../tenancy/audit/read-audit.ts'
 import { findProject } from '../../tenancy/projects/find-project.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The route of the audit log. */
 export const auditHandlers = { listAudit } satisfies Partial<Handlers>
 
-async function listAudit({ service, caller, query, gone }: Call<'listAudit'>): Promise<Answer> {
+async function listAudit({ service, caller, query, gone }: Call<'listAudit', Api>): Promise<Answer> {
   const { project: reference = caller.projectId } = query
   if (reference !== caller.projectId && !caller.scopes.has('operator'))
     throw new HoltError('forbidden', 'This key lacks the scope operator.', { details: { scope: 'operator' } })

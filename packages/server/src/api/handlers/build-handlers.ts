@@ -8,11 +8,11 @@ import { presentBuild, presentStarted } from '../../builds/present-build.ts'
 import { pullAgentTemplate } from '../../builds/pull-agent-template.ts'
 import { presentContext, storeContext } from '../../builds/store-context.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
+import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
-import type { Service } from '../../service.ts'
 import { requireWriter } from '../../tenancy/projects/require-writer.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of builds. */
 export const buildHandlers = {
@@ -49,7 +49,7 @@ export const buildHandlers = {
   },
 } satisfies Partial<Handlers>
 
-async function readBuildLogs({ service, caller, params, query, gone }: Call<'readBuildLogs'>): Promise<Answer> {
+async function readBuildLogs({ service, caller, params, query, gone }: Call<'readBuildLogs', Api>): Promise<Answer> {
   const { project_id: projectId, build_id: buildId } = await findBuild(
     service.store.db,
     refOf(caller.projectId, params),
@@ -62,7 +62,7 @@ async function readBuildLogs({ service, caller, params, query, gone }: Call<'rea
 }
 
 /** A build as it is now: what is told of it and not yet written is written first. */
-async function show(service: Service, ref: BuildRef): Promise<Answer> {
+async function show(service: Api, ref: BuildRef): Promise<Answer> {
   await service.builds.get(ref.buildId)?.reporter.flush()
   return { status: 200, json: presentBuild(await findBuild(service.store.db, ref)) }
 }

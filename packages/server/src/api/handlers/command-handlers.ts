@@ -1,7 +1,7 @@
 import type { GuestItem, GuestProcess } from '@holt/engine'
 import { HoltError, type Id, isIdParam, isSet } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
-import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { findAttachable } from '../../inside/attach/find-attachable.ts'
 import { roomsOf } from '../../inside/attach/rooms.ts'
 import { decodeOutput } from '../../inside/commands/decode-output.ts'
@@ -11,6 +11,7 @@ import { presentCommand } from '../../inside/commands/present-command.ts'
 import { startCommand } from '../../inside/commands/start-command.ts'
 import { Comeback } from '../../runtimes/links/come-back.ts'
 import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /**
  * The time for an immediate answer of the guest, in milliseconds. A kill takes up to ten seconds.
@@ -32,12 +33,12 @@ export const commandHandlers = {
 } satisfies Partial<Handlers>
 
 type CommandCall =
-  | Call<'getCommand'>
-  | Call<'killCommand'>
-  | Call<'sendSignal'>
-  | Call<'resizeTerminal'>
-  | Call<'readOutput'>
-  | Call<'writeStdin'>
+  | Call<'getCommand', Api>
+  | Call<'killCommand', Api>
+  | Call<'sendSignal', Api>
+  | Call<'resizeTerminal', Api>
+  | Call<'readOutput', Api>
+  | Call<'writeStdin', Api>
 
 async function aboutCommand(
   call: CommandCall,
@@ -48,7 +49,7 @@ async function aboutCommand(
   return { status: 200, json: presentCommand(process, id) }
 }
 
-async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
+async function resizeTerminal(call: Call<'resizeTerminal', Api>): Promise<Answer> {
   const answer = await aboutCommand(call, ({ guest }, id, signal) => guest.resizeProcess(id, call.body, signal))
   roomsOf(call.service).tell(call.params, { type: 'resize', ...call.body })
   return answer
@@ -58,7 +59,7 @@ async function resizeTerminal(call: Call<'resizeTerminal'>): Promise<Answer> {
  * Handles an attachment that did not ask for an upgrade. The client gets the error of its request,
  * or else `upgrade_required`.
  */
-async function attachCommand({ service, caller, params, query, gone }: Call<'attachCommand'>): Promise<Answer> {
+async function attachCommand({ service, caller, params, query, gone }: Call<'attachCommand', Api>): Promise<Answer> {
   await findAttachable(service, { caller, params, query, gone })
   throw new HoltError('upgrade_required', 'An attachment is a WebSocket.')
 }
@@ -71,7 +72,7 @@ async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; i
   return { runtime, id: params.command_id }
 }
 
-async function listCommands({ service, caller, params, query, gone }: Call<'listCommands'>): Promise<Answer> {
+async function listCommands({ service, caller, params, query, gone }: Call<'listCommands', Api>): Promise<Answer> {
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
   const wanted = all.filter(
@@ -81,7 +82,7 @@ async function listCommands({ service, caller, params, query, gone }: Call<'list
   return { status: 200, json: pageOfGuest(wanted, { query, nameOf: ({ id }) => id, show }) }
 }
 
-async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
+async function readOutput(call: Call<'readOutput', Api>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const follow = isSet(call.query.follow)
   const { cursor } = call.query
@@ -92,7 +93,7 @@ async function readOutput(call: Call<'readOutput'>): Promise<Answer> {
 }
 
 function followAnswer(
-  { service, caller, params, gone: signal }: Call<'readOutput'>,
+  { service, caller, params, gone: signal }: Call<'readOutput', Api>,
   { guest }: OpenRuntime,
   followed: Pick<Followed, 'begun' | 'commandId' | 'cursor'>,
 ): AsyncIterable<GuestItem> {
@@ -100,7 +101,7 @@ function followAnswer(
   return followOutput({ ...followed, guest, hold: false, hasStart: false }, comeback, signal)
 }
 
-async function writeStdin(call: Call<'writeStdin'>): Promise<Answer> {
+async function writeStdin(call: Call<'writeStdin', Api>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const { data, encoding, eof, offset = null } = call.body
   const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')

@@ -6,9 +6,10 @@ import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { isTaken } from '../../tenancy/webhooks/note-outcome.ts'
 import { findWebhook, presentDelivery, retryingOf, type WebhookRef } from '../../tenancy/webhooks/webhook-rows.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The most waiting deliveries of a webhook at which one more is accepted. */
 const maxWaiting = 1000
@@ -17,7 +18,7 @@ const maxWaiting = 1000
 export const deliveryHandlers = { testWebhook, listDeliveries, redeliver } satisfies Partial<Handlers>
 
 /** Sends a test message once, also to a disabled webhook, and returns the result. */
-async function testWebhook({ service, caller, params, gone, newId }: Call<'testWebhook'>): Promise<Answer> {
+async function testWebhook({ service, caller, params, gone, newId }: Call<'testWebhook', Api>): Promise<Answer> {
   const row = await findWebhook(service.store.db, { projectId: caller.projectId, webhookId: params.webhook_id })
   const deliveryId = newId('delivery')
   const webhook = { projectId: caller.projectId, webhookId: row.webhook_id }
@@ -52,7 +53,7 @@ async function testWebhook({ service, caller, params, gone, newId }: Call<'testW
   return { status: 200, json: presentDelivery(stored) }
 }
 
-async function listDeliveries({ service, caller, params, query, gone }: Call<'listDeliveries'>): Promise<Answer> {
+async function listDeliveries({ service, caller, params, query, gone }: Call<'listDeliveries', Api>): Promise<Answer> {
   const { db } = service.store
   const { webhook_id } = await findWebhook(db, { projectId: caller.projectId, webhookId: params.webhook_id })
   let rows = db
@@ -67,7 +68,7 @@ async function listDeliveries({ service, caller, params, query, gone }: Call<'li
   return answerPage(pageOfRows(found, query.limit, { present: presentDelivery, log: service.log }))
 }
 
-async function redeliver({ service, caller, params, newId }: Call<'redeliver'>): Promise<Answer> {
+async function redeliver({ service, caller, params, newId }: Call<'redeliver', Api>): Promise<Answer> {
   const at = service.now()
   const deliveryId = newId('delivery')
   const { row, delivery } = await service.store.change(async (changes) => {

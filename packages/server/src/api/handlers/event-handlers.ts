@@ -2,17 +2,17 @@ import { type Event, type EventPage, HoltError, isSet, typesMatching } from '@ho
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
+import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
-import type { Service } from '../../service.ts'
 import { eventItems } from '../../tenancy/events/event-items.ts'
 import { type EventFilter, findAfter, findBefore, logPosition, presentEvent } from '../../tenancy/events/read-events.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of the event log. */
 export const eventHandlers = { listEvents, readRuntimeEvents } satisfies Partial<Handlers>
 
-async function listEvents(call: Call<'listEvents'>): Promise<Answer> {
+async function listEvents(call: Call<'listEvents', Api>): Promise<Answer> {
   const { service, caller, query, headers, gone } = call
   const { projectId } = caller
   const types = query.type === undefined ? undefined : typesMatching(query.type)
@@ -30,7 +30,7 @@ async function listEvents(call: Call<'listEvents'>): Promise<Answer> {
   return { status: 200, json: await readInTurn(service.store, { projectId, gone }, read) }
 }
 
-async function readRuntimeEvents(call: Call<'readRuntimeEvents'>): Promise<Answer> {
+async function readRuntimeEvents(call: Call<'readRuntimeEvents', Api>): Promise<Answer> {
   const { service, caller, params, query, gone } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   const { runtime_id: subjectId } = await findRuntime(service, ref)
@@ -45,7 +45,7 @@ async function readRuntimeEvents(call: Call<'readRuntimeEvents'>): Promise<Answe
 }
 
 /** Returns the cursor where reading begins. A cursor of 0 means the oldest kept event. */
-async function startOf({ store }: Service, projectId: string, cursor: number | 'latest'): Promise<number> {
+async function startOf({ store }: Api, projectId: string, cursor: number | 'latest'): Promise<number> {
   const { last, removed } = await logPosition(store.db, projectId)
   if (cursor === 'latest') {
     // A reported end must be durable. Otherwise other events could have the same cursors after a
@@ -68,7 +68,7 @@ async function startOf({ store }: Service, projectId: string, cursor: number | '
  * Returns a page after a cursor. `asked` is the client's value, from which the cursor was computed.
  */
 async function oldestFirst(
-  service: Service,
+  service: Api,
   filter: EventFilter,
   { cursor, asked, limit }: { cursor: number; asked: number | 'latest'; limit: number },
 ): Promise<EventPage> {
@@ -87,7 +87,7 @@ async function oldestFirst(
 }
 
 async function newestFirst(
-  { store }: Service,
+  { store }: Api,
   filter: EventFilter,
   { cursor, limit }: { cursor: number | 'latest'; limit: number },
 ): Promise<EventPage> {

@@ -1,5 +1,5 @@
 import type { GuestFile } from '@holt/engine'
-import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { changeMode, changeOwner, makeSymlink } from '../../inside/files/change-attributes.ts'
 import { exactLength } from '../../inside/files/exact-length.ts'
@@ -8,6 +8,7 @@ import { cursorAfter, pathInCursor } from '../../inside/files/list-cursor.ts'
 import { presentFile } from '../../inside/files/present-file.ts'
 import { searchFiles } from '../../inside/files/search-files.ts'
 import { abortUpload, getUpload, writeFile } from '../../inside/files/write-file.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of files. */
 export const fileHandlers = {
@@ -28,12 +29,12 @@ export const fileHandlers = {
   abortUpload,
 } satisfies Partial<Handlers>
 
-async function copyFile(call: Call<'copyFile'>): Promise<Answer> {
+async function copyFile(call: Call<'copyFile', Api>): Promise<Answer> {
   keepRoot(call.body)
   return transferred(call.body, await (await guestOf(call)).copy(call.body, within(call, treeTimeoutMs)))
 }
 
-async function moveFile(call: Call<'moveFile'>): Promise<Answer> {
+async function moveFile(call: Call<'moveFile', Api>): Promise<Answer> {
   keepRoot(call.body)
   return transferred(call.body, await (await guestOf(call)).move(call.body, within(call, treeTimeoutMs)))
 }
@@ -48,12 +49,12 @@ function transferred({ source, destination }: { source: string; destination: str
   return { status: 200, json: { success: true, source, destination, entry: presentFile(entry) } }
 }
 
-async function statFile(call: Call<'statFile'>): Promise<Answer> {
+async function statFile(call: Call<'statFile', Api>): Promise<Answer> {
   const file = await (await guestOf(call)).stat(call.query.path, within(call, answerTimeoutMs))
   return { status: 200, json: presentFile(file) }
 }
 
-async function listFiles(call: Call<'listFiles'>): Promise<Answer> {
+async function listFiles(call: Call<'listFiles', Api>): Promise<Answer> {
   const { path, depth, limit, cursor } = call.query
   const after = cursor === undefined ? null : pathInCursor(cursor)
   const { entries, more } = await (await guestOf(call)).list(
@@ -66,19 +67,19 @@ async function listFiles(call: Call<'listFiles'>): Promise<Answer> {
   return { status: 200, json: { data: shown.map(presentFile), next_cursor: next } }
 }
 
-async function makeDirectory(call: Call<'makeDirectory'>): Promise<Answer> {
+async function makeDirectory(call: Call<'makeDirectory', Api>): Promise<Answer> {
   const { path, parents, mode, user } = call.body
   const request = { path, parents, mode: mode?.padStart(4, '0') ?? null, user: user ?? null }
   const { created, file } = await (await guestOf(call)).makeDirectory(request, within(call, answerTimeoutMs))
   return { status: created ? 201 : 200, json: presentFile(file) }
 }
 
-async function removeFile(call: Call<'removeFile'>): Promise<Answer> {
+async function removeFile(call: Call<'removeFile', Api>): Promise<Answer> {
   await (await guestOf(call)).remove(call.body, within(call, treeTimeoutMs))
   return { status: 200, json: { success: true, path: call.body.path } }
 }
 
-async function replaceInFiles(call: Call<'replaceInFiles'>): Promise<Answer> {
+async function replaceInFiles(call: Call<'replaceInFiles', Api>): Promise<Answer> {
   const { glob, path, paths, expected_count, ...rest } = call.body
   const request = {
     ...rest,
@@ -96,7 +97,7 @@ const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 /** A date that HTTP can express: the year has four digits. */
 const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} /
 
-async function readFile(call: Call<'readFile'>): Promise<Answer> {
+async function readFile(call: Call<'readFile', Api>): Promise<Answer> {
   const range = call.headers.range ?? null
   const guest = await guestOf(call)
   // A range of another form is ignored (RFC 9110, 14.2).

@@ -1,4 +1,4 @@
-import type { Handlers } from '../../foundation/wire/call.ts'
+import type { Handlers } from '../api.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import { buildHandlers } from './build-handlers.ts'
 import { commandHandlers } from './command-handlers.ts'

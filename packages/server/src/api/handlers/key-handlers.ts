@@ -1,11 +1,12 @@
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { createKey } from '../../tenancy/keys/create-key.ts'
 import { findKey, projectOfKeys } from '../../tenancy/keys/find-key.ts'
 import { presentKey } from '../../tenancy/keys/present-key.ts'
 import { revokeKey } from '../../tenancy/keys/revoke-key.ts'
 import { rotateKey } from '../../tenancy/keys/rotate-key.ts'
 import { whoami } from '../../tenancy/keys/whoami.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of keys. */
 export const keyHandlers = {
@@ -31,7 +32,7 @@ export const keyHandlers = {
   whoami: async ({ service, caller }) => ({ status: 200, json: await whoami(service, caller) }),
 } satisfies Partial<Handlers>
 
-async function listKeys({ service, caller, query }: Call<'listKeys'>): Promise<Answer> {
+async function listKeys({ service, caller, query }: Call<'listKeys', Api>): Promise<Answer> {
   const { db } = service.store
   const rows = await db
     .selectFrom('keys')

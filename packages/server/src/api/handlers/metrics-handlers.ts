@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Handlers } from '../../foundation/wire/call.ts'
+import type { Handlers } from '../api.ts'
 
 /** The route of the metrics. */
 export const metricsHandlers = {

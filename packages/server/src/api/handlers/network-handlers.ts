@@ -3,7 +3,7 @@ import { isSet } from '@holt/protocol'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { currentPolicy, networkRow } from '../../resources/network/find-network.ts'
 import { contentOf } from '../../resources/network/find-policy.ts'
 import { logItems } from '../../resources/network/log-items.ts'
@@ -11,7 +11,7 @@ import { suggestPolicy } from '../../resources/network/suggest-policy.ts'
 import { heldSecrets, presentHeld } from '../../resources/secrets/held-secrets.ts'
 import { findAwake } from '../../runtimes/lifecycle/wake.ts'
 import { setRuntimeNetwork } from '../../runtimes/settings/set-network.ts'
-import type { Service } from '../../service.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The time for the resolution of a name, in milliseconds. */
 const testTimeoutMs = 20_000
@@ -49,7 +49,7 @@ export const networkHandlers = {
  * Returns the gateway's decision for a target. Resolves an allowed name, and sends nothing to the
  * host.
  */
-async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
+async function testNetwork(call: Call<'testNetwork', Api>): Promise<Answer> {
   const { service, caller, params, body, gone } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   const { runtime_id } = await findAwake(service, ref, gone)
@@ -73,7 +73,7 @@ async function testNetwork(call: Call<'testNetwork'>): Promise<Answer> {
   return { status: 200, json: { allowed, rule, inspection, addresses: [...addresses], detail } }
 }
 
-async function readNetworkLog({ service, caller, params, query, gone }: Call<'readNetworkLog'>): Promise<Answer> {
+async function readNetworkLog({ service, caller, params, query, gone }: Call<'readNetworkLog', Api>): Promise<Answer> {
   const ref = refOf(await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }))
   const follow = isSet(query.follow)
   const deniedOnly = isSet(query.denied)
@@ -87,7 +87,7 @@ function refOf(row: RuntimeRow): RuntimeRef {
   return { projectId: row.project_id, runtimeId: row.runtime_id }
 }
 
-async function present({ store }: Service, runtime: RuntimeRow): Promise<RuntimeNetwork> {
+async function present({ store }: Api, runtime: RuntimeRow): Promise<RuntimeNetwork> {
   const ref = refOf(runtime)
   const row = await networkRow(store.db, ref)
   const [policy, held] = await Promise.all([currentPolicy(store.db, row), heldSecrets(store.db, ref)])

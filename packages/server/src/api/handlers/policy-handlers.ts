@@ -5,9 +5,10 @@ import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.t
 import { endedStates } from '../../foundation/rows/states.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { bodyText, findPolicy, presentPolicy } from '../../resources/network/find-policy.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of stored policies. */
 export const policyHandlers = {
@@ -25,7 +26,7 @@ export const policyHandlers = {
   }),
 } satisfies Partial<Handlers>
 
-async function createPolicy({ service, caller, body, newId }: Call<'createPolicy'>): Promise<Answer> {
+async function createPolicy({ service, caller, body, newId }: Call<'createPolicy', Api>): Promise<Answer> {
   const { projectId } = caller
   const at = service.now()
   const policyId = newId('policy')
@@ -59,7 +60,7 @@ async function createPolicy({ service, caller, body, newId }: Call<'createPolicy
   return { status: 201, json: presentPolicy(row) }
 }
 
-async function listPolicies({ service, caller, query }: Call<'listPolicies'>): Promise<Answer> {
+async function listPolicies({ service, caller, query }: Call<'listPolicies', Api>): Promise<Answer> {
   const rows = await service.store.db
     .selectFrom('policies')
     .selectAll()
@@ -72,7 +73,7 @@ async function listPolicies({ service, caller, query }: Call<'listPolicies'>): P
 }
 
 /** Replaces a policy. When this returns, all its runtimes follow the new version. */
-async function replacePolicy(call: Call<'replacePolicy'>): Promise<Answer> {
+async function replacePolicy(call: Call<'replacePolicy', Api>): Promise<Answer> {
   const { service, caller, params } = call
   const { policy_id: policyId } = await findPolicy(service.store.db, caller.projectId, params.policy_id)
   try {
@@ -86,7 +87,7 @@ async function replacePolicy(call: Call<'replacePolicy'>): Promise<Answer> {
   }
 }
 
-function storeReplaced({ service, caller, body }: Call<'replacePolicy'>, policyId: string) {
+function storeReplaced({ service, caller, body }: Call<'replacePolicy', Api>, policyId: string) {
   const { projectId } = caller
   const at = service.now()
   return service.store.change(async (changes) => {
@@ -105,7 +106,7 @@ function storeReplaced({ service, caller, body }: Call<'replacePolicy'>, policyI
   })
 }
 
-async function deletePolicy({ service, caller, params }: Call<'deletePolicy'>): Promise<Answer> {
+async function deletePolicy({ service, caller, params }: Call<'deletePolicy', Api>): Promise<Answer> {
   const { projectId } = caller
   await service.store.change(async (changes) => {
     const { policy_id, name, revision } = await findPolicy(changes, projectId, params.policy_id)
@@ -135,7 +136,7 @@ async function deletePolicy({ service, caller, params }: Call<'deletePolicy'>): 
 }
 
 interface Told {
-  readonly caller: Call<'createPolicy'>['caller']
+  readonly caller: Call<'createPolicy', Api>['caller']
   readonly type: 'policy.created' | 'policy.replaced' | 'policy.deleted'
   readonly policyId: string
   readonly revision: number

@@ -2,10 +2,11 @@ import type { Port } from '@holt/protocol'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { dayMs } from '../../foundation/time/day.ts'
-import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { makePortToken } from '../../inside/ports/port-token.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import { changeSetting, type PortSetting, publicPorts, settingOf } from '../../runtimes/state/port-settings.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** Time for the guest to say what listens, beside what it was told to wait. */
 const answerTimeoutMs = 15_000
@@ -16,7 +17,7 @@ const defaultExpirySecs = dayMs / 1000
 /** The routes of ports. */
 export const portHandlers = { listPorts, getPort, updatePort, rotatePort } satisfies Partial<Handlers>
 
-async function listPorts(call: Call<'listPorts'>): Promise<Answer> {
+async function listPorts(call: Call<'listPorts', Api>): Promise<Answer> {
   const { service, caller, params } = call
   const { row, guest } = await openGuest(
     service,
@@ -30,21 +31,21 @@ async function listPorts(call: Call<'listPorts'>): Promise<Answer> {
   return { status: 200, json: { data } }
 }
 
-type PortCall = Call<'getPort'> | Call<'updatePort'> | Call<'rotatePort'>
+type PortCall = Call<'getPort', Api> | Call<'updatePort', Api> | Call<'rotatePort', Api>
 
-async function getPort(call: Call<'getPort'>): Promise<Answer> {
+async function getPort(call: Call<'getPort', Api>): Promise<Answer> {
   const { wait_secs, expires_in_secs } = call.query
   return present(call, { waitMs: Math.round(wait_secs * 1000), expiresInSecs: expires_in_secs })
 }
 
-async function updatePort(call: Call<'updatePort'>): Promise<Answer> {
+async function updatePort(call: Call<'updatePort', Api>): Promise<Answer> {
   const isPublic = call.body.public
   const row = await change(call, (setting) => ({ ...setting, public: isPublic }))
   if (!isPublic) call.service.ports.cut({ runtimeId: row.runtime_id, port: call.params.port, onlyPublic: true })
   return present(call)
 }
 
-async function rotatePort(call: Call<'rotatePort'>): Promise<Answer> {
+async function rotatePort(call: Call<'rotatePort', Api>): Promise<Answer> {
   const row = await change(call, (setting) => ({ ...setting, generation: setting.generation + 1 }))
   call.service.ports.cut({ runtimeId: row.runtime_id, port: call.params.port })
   return present(call)

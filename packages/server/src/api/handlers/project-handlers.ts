@@ -1,11 +1,11 @@
 import type { ProjectRow } from '../../foundation/store/tables.ts'
-import { type Answer, answerPage, type Handlers } from '../../foundation/wire/call.ts'
-import type { Service } from '../../service.ts'
+import { type Answer, answerPage } from '../../foundation/wire/call.ts'
 import { createProject } from '../../tenancy/projects/create-project.ts'
 import { deleteProject } from '../../tenancy/projects/delete-project.ts'
 import { findProject, presenterOf } from '../../tenancy/projects/find-project.ts'
 import { listProjects } from '../../tenancy/projects/list-projects.ts'
 import { updateProject } from '../../tenancy/projects/update-project.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of projects. */
 export const projectHandlers = {
@@ -25,7 +25,7 @@ export const projectHandlers = {
   },
 } satisfies Partial<Handlers>
 
-async function show(service: Service, status: number, row: ProjectRow): Promise<Answer> {
+async function show(service: Api, status: number, row: ProjectRow): Promise<Answer> {
   const present = await presenterOf(service, [row])
   return { status, json: present(row) }
 }

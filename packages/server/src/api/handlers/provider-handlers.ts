@@ -11,11 +11,11 @@ import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { discovery } from '../../resources/identity/discovery.ts'
 import { findProvider, providerPurpose, settingsOf } from '../../resources/identity/find-provider.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of identity providers, and those for verifiers of the service's own tokens. */
 export const identityHandlers = {
@@ -31,9 +31,9 @@ export const identityHandlers = {
   jsonWebKeys: async ({ service }) => ({ status: 200, json: { keys: await service.signingKeys.published() } }),
 } satisfies Partial<Handlers>
 
-type Caller = Call<'createProvider'>['caller']
+type Caller = Call<'createProvider', Api>['caller']
 
-async function createProvider({ service, caller, body, newId }: Call<'createProvider'>): Promise<Answer> {
+async function createProvider({ service, caller, body, newId }: Call<'createProvider', Api>): Promise<Answer> {
   const { projectId } = caller
   const providerId = newId('provider')
   const at = service.now()
@@ -68,7 +68,7 @@ async function createProvider({ service, caller, body, newId }: Call<'createProv
   return { status: 201, json: present(service, row) }
 }
 
-async function listProviders({ service, caller, query }: Call<'listProviders'>): Promise<Answer> {
+async function listProviders({ service, caller, query }: Call<'listProviders', Api>): Promise<Answer> {
   const rows = await service.store.db
     .selectFrom('providers')
     .selectAll()
@@ -80,7 +80,7 @@ async function listProviders({ service, caller, query }: Call<'listProviders'>):
   return answerPage(pageOfRows(rows, query.limit, { present: (row) => present(service, row), log: service.log }))
 }
 
-async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider'>): Promise<Answer> {
+async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider', Api>): Promise<Answer> {
   const { projectId } = caller
   const at = service.now()
   const row = await service.store.change(async (changes) => {
@@ -104,7 +104,7 @@ async function replaceProvider({ service, caller, params, body }: Call<'replaceP
   return { status: 200, json: present(service, row) }
 }
 
-async function deleteProvider({ service, caller, params }: Call<'deleteProvider'>): Promise<Answer> {
+async function deleteProvider({ service, caller, params }: Call<'deleteProvider', Api>): Promise<Answer> {
   const { projectId } = caller
   await service.store.change(async (changes) => {
     const row = await findProvider(changes, projectId, params.provider_id)
@@ -149,7 +149,7 @@ function publicPart(body: CreateProvider | ReplaceProvider): ProviderSettings {
 }
 
 async function putCredential(
-  { masterKeys }: Service,
+  { masterKeys }: Api,
   changes: Queries,
   { row, body }: { row: ProviderRow; body: CreateProvider | ReplaceProvider },
 ): Promise<void> {
@@ -159,7 +159,7 @@ async function putCredential(
   await putSealed(changes, masterKeys, { ...owner, value })
 }
 
-function present({ oauthTokens }: Service, row: ProviderRow): Provider {
+function present({ oauthTokens }: Api, row: ProviderRow): Provider {
   const failure = oauthTokens.lastError(row.provider_id)
   return {
     provider_id: row.provider_id as Provider['provider_id'],

@@ -1,7 +1,7 @@
 import { imageAsItIs, imageToUse } from '../../builds/pull-agent-template.ts'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import type { Handlers } from '../../foundation/wire/call.ts'
+import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { createRuntime } from '../../runtimes/create/create-runtime.ts'
 import { dryRunCreate } from '../../runtimes/create/dry-run-create.ts'
@@ -13,20 +13,20 @@ import { updateRuntime } from '../../runtimes/settings/update-runtime.ts'
 import { endRuntime } from '../../runtimes/state/end-runtime.ts'
 import { listRuntimes } from '../../runtimes/state/list-runtimes.ts'
 import { showRuntime } from '../../runtimes/state/present-runtime.ts'
+import type { Handlers } from '../api.ts'
 
 /** The routes of runtimes. */
 export const runtimeHandlers = {
   createRuntime: async ({ service, caller, body, newId }) => {
-    if (body.dry_run === true)
-      return {
-        status: 200,
-        json: await dryRunCreate(service, caller.projectId, { request: body, imageOf: imageAsItIs }),
-      }
+    if (body.dry_run === true) {
+      const imageOf = (template: TemplateRow) => imageAsItIs(service, template)
+      return { status: 200, json: await dryRunCreate(service, caller.projectId, { request: body, imageOf }) }
+    }
     const row = await createRuntime(service, {
       projectId: caller.projectId,
       runtimeId: newId('runtime'),
       request: body,
-      imageOf: imageToUse,
+      imageOf: (template) => imageToUse(service, template),
     })
     return { status: 201, json: await showRuntime(service, row) }
   },

@@ -13,13 +13,13 @@ import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { findProvider, settingsOf } from '../../resources/identity/find-provider.ts'
 import { findSecret, presentSecret, secretPurpose } from '../../resources/secrets/find-secret.ts'
 import { rotateSecretKey } from '../../resources/secrets/rotate-master-key.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The routes of secrets. */
 export const secretHandlers = {
@@ -34,9 +34,9 @@ export const secretHandlers = {
   rotateSecretKey,
 } satisfies Partial<Handlers>
 
-type Caller = Call<'createSecret'>['caller']
+type Caller = Call<'createSecret', Api>['caller']
 
-async function createSecret({ service, caller, body, newId }: Call<'createSecret'>): Promise<Answer> {
+async function createSecret({ service, caller, body, newId }: Call<'createSecret', Api>): Promise<Answer> {
   const secretId = newId('secret')
   const json = await service.store.change(async (changes) => {
     const earlier = await changes
@@ -53,7 +53,7 @@ async function createSecret({ service, caller, body, newId }: Call<'createSecret
 }
 
 async function store(
-  service: Service,
+  service: Api,
   changes: Queries,
   { caller, secretId, body }: { caller: Caller; secretId: string; body: CreateSecret },
 ): Promise<Secret> {
@@ -90,7 +90,7 @@ async function store(
   return present(changes, row)
 }
 
-async function listSecrets({ service, caller, query }: Call<'listSecrets'>): Promise<Answer> {
+async function listSecrets({ service, caller, query }: Call<'listSecrets', Api>): Promise<Answer> {
   const rows = await service.store.db
     .selectFrom('secrets')
     .leftJoin('providers', (join) =>
@@ -110,7 +110,7 @@ async function listSecrets({ service, caller, query }: Call<'listSecrets'>): Pro
 }
 
 /** Gives a secret a new version. When this returns, all its runtimes follow. */
-async function replaceSecret({ service, caller, params, body }: Call<'replaceSecret'>): Promise<Answer> {
+async function replaceSecret({ service, caller, params, body }: Call<'replaceSecret', Api>): Promise<Answer> {
   const { projectId } = caller
   const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
   const json = await following(service, { projectId, secretId: secret_id }, async (changes) => {
@@ -129,7 +129,7 @@ async function replaceSecret({ service, caller, params, body }: Call<'replaceSec
  * may still have been made, so this happens after failures too.
  */
 async function following<Result>(
-  { store, networks }: Service,
+  { store, networks }: Api,
   { projectId, secretId }: { projectId: string; secretId: string },
   change: (changes: Queries) => Promise<Result>,
 ): Promise<Result> {
@@ -141,7 +141,7 @@ async function following<Result>(
 }
 
 async function write(
-  service: Service,
+  service: Api,
   changes: Queries,
   { current, body }: { current: SecretRow; body: ReplaceSecret },
 ): Promise<SecretRow> {
@@ -173,7 +173,7 @@ async function write(
  * Deletes a secret. Its value is removed immediately. Its row stays while runtimes have its
  * placeholder.
  */
-async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): Promise<Answer> {
+async function deleteSecret({ service, caller, params }: Call<'deleteSecret', Api>): Promise<Answer> {
   const { projectId } = caller
   const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
   await following(service, { projectId, secretId: secret_id }, async (changes) => {
@@ -192,7 +192,7 @@ async function deleteSecret({ service, caller, params }: Call<'deleteSecret'>): 
 }
 
 async function putValue(
-  { masterKeys }: Service,
+  { masterKeys }: Api,
   changes: Queries,
   { row, value }: { row: SecretRow; value: string },
 ): Promise<void> {

@@ -2,8 +2,8 @@ import type { EngineFacts, IsolationFacts } from '@holt/engine'
 import { defaultTemplate, openApi, type Readiness } from '@holt/protocol'
 import { pause } from '../../foundation/async/pause.ts'
 import { version } from '../../foundation/config/version.ts'
-import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
-import type { Service } from '../../service.ts'
+import type { Answer, Call } from '../../foundation/wire/call.ts'
+import type { Api, Handlers } from '../api.ts'
 import { jsonHeaders } from '../http/send-answer.ts'
 
 const document = openApi(version)
@@ -23,7 +23,7 @@ export const serviceHandlers = {
   docs: async () => ({ status: 308, headers: { location: '/docs/' } }),
 } satisfies Partial<Handlers>
 
-async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
+async function readiness({ service }: Call<'readiness', Api>): Promise<Answer> {
   const facts = await described(service)
   const reasons = [...engineReasons(facts), ...(await templateReasons(service))]
   const json: Readiness = {
@@ -44,7 +44,7 @@ async function readiness({ service }: Call<'readiness'>): Promise<Answer> {
 const describeTimeoutMs = 3_000
 
 /** Returns the facts of the host, or null if they do not arrive in time. */
-async function described({ engine, log }: Service): Promise<EngineFacts | null> {
+async function described({ engine, log }: Api): Promise<EngineFacts | null> {
   const facts = engine.describe().catch((error) => {
     log.error({ err: error }, 'the engine cannot be described')
     return null
@@ -69,7 +69,7 @@ function engineReasons(facts: EngineFacts | null): readonly string[] {
  * Returns the reasons why templates are not ready. The default template must be ready, and no other
  * one may be in progress.
  */
-async function templateReasons({ store, templateProgress }: Service): Promise<readonly string[]> {
+async function templateReasons({ store, templateProgress }: Api): Promise<readonly string[]> {
   const rows = await store.db
     .selectFrom('templates')
     .select(['template_id', 'name', 'state', 'state_reason_json'])

@@ -2,9 +2,10 @@ import type { GuestSession } from '@holt/engine'
 import { type Id, isIdParam, type Session, SessionName } from '@holt/protocol'
 import { sessionNotFound } from '../../foundation/errors/not-found.ts'
 import { moment } from '../../foundation/store/moment.ts'
-import { type Answer, type Call, type Handlers, within } from '../../foundation/wire/call.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { pageOfGuest } from '../../inside/commands/list-page.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /**
  * The time for the guest to answer, in milliseconds. The end of a session takes up to ten seconds
@@ -15,13 +16,13 @@ const answerTimeoutMs = 60_000
 /** The routes of shell sessions. */
 export const sessionHandlers = { listSessions, endSession } satisfies Partial<Handlers>
 
-async function listSessions({ service, caller, params, query, gone }: Call<'listSessions'>): Promise<Answer> {
+async function listSessions({ service, caller, params, query, gone }: Call<'listSessions', Api>): Promise<Answer> {
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   const sessions = await guest.listSessions(within({ gone }, answerTimeoutMs))
   return { status: 200, json: pageOfGuest(sessions, { query, nameOf: ({ name }) => name, show: presentSession }) }
 }
 
-async function endSession({ service, caller, params, gone }: Call<'endSession'>): Promise<Answer> {
+async function endSession({ service, caller, params, gone }: Call<'endSession', Api>): Promise<Answer> {
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   if (!SessionName.safeParse(params.name).success) throw sessionNotFound(params.name)
   await guest.endSession(params.name, within({ gone }, answerTimeoutMs))

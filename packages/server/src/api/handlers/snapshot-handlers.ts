@@ -1,11 +1,11 @@
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import type { Handlers } from '../../foundation/wire/call.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { deleteSnapshot } from '../../runtimes/snapshots/delete-snapshot.ts'
 import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
 import { listSnapshots } from '../../runtimes/snapshots/list-snapshots.ts'
 import { presentSnapshot } from '../../runtimes/snapshots/present-snapshot.ts'
 import { takeSnapshot } from '../../runtimes/snapshots/take-snapshot.ts'
+import type { Handlers } from '../api.ts'
 
 /** The routes of snapshots. */
 export const snapshotHandlers = {

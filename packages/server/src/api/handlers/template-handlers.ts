@@ -1,8 +1,8 @@
-import type { Handlers } from '../../foundation/wire/call.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { deleteTemplate } from '../../resources/templates/delete-template.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
 import { listTemplates, presentTemplate } from '../../resources/templates/present-template.ts'
+import type { Handlers } from '../api.ts'
 
 /** The routes of templates. */
 export const templateHandlers = {

@@ -2,9 +2,10 @@ import { HoltError, type RuntimeMetrics, type RuntimeSample } from '@holt/protoc
 import { findRuntime, notRunning } from '../../foundation/rows/find-runtime.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import { moment } from '../../foundation/store/moment.ts'
-import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
+import type { Answer, Call } from '../../foundation/wire/call.ts'
 import type { UsageNow } from '../../runtimes/usage/usage-watch.ts'
 import type { RatedLook } from '../../runtimes/usage/window.ts'
+import type { Api, Handlers } from '../api.ts'
 
 /** The route of a runtime's resource use. */
 export const usageHandlers = { runtimeMetrics } satisfies Partial<Handlers>
@@ -12,7 +13,7 @@ export const usageHandlers = { runtimeMetrics } satisfies Partial<Handlers>
 const bytesPerMiB = 2 ** 20
 
 /** Returns the resource use of a runtime without waking it. */
-async function runtimeMetrics({ service, caller, params, query }: Call<'runtimeMetrics'>): Promise<Answer> {
+async function runtimeMetrics({ service, caller, params, query }: Call<'runtimeMetrics', Api>): Promise<Answer> {
   const { engine, usage } = service
   const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
   if (!isAlive(row.state)) throw notRunning(row)

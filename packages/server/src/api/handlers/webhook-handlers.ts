@@ -5,13 +5,13 @@ import { requireRoom } from '../../foundation/rows/named-rows.ts'
 import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
-import { type Answer, answerPage, type Call, type Handlers } from '../../foundation/wire/call.ts'
-import type { Service } from '../../service.ts'
+import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { logPosition } from '../../tenancy/events/read-events.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { rotateWebhookSecret } from '../../tenancy/webhooks/rotate-secret.ts'
 import { findWebhook, presentWebhook, retryingOf, webhookRow } from '../../tenancy/webhooks/webhook-rows.ts'
 import { currentSecret, putNewSecret } from '../../tenancy/webhooks/webhook-secrets.ts'
+import type { Api, Handlers } from '../api.ts'
 import { deliveryHandlers } from './delivery-handlers.ts'
 
 /** The routes of webhooks. */
@@ -28,7 +28,7 @@ export const webhookHandlers = {
   ...deliveryHandlers,
 } satisfies Partial<Handlers>
 
-async function createWebhook({ service, caller, body, newId }: Call<'createWebhook'>): Promise<Answer> {
+async function createWebhook({ service, caller, body, newId }: Call<'createWebhook', Api>): Promise<Answer> {
   requireSendable(service, body.url)
   const { projectId } = caller
   const webhookId = newId('webhook')
@@ -68,7 +68,7 @@ async function createWebhook({ service, caller, body, newId }: Call<'createWebho
   return { status: 201, json }
 }
 
-async function listWebhooks({ service, caller, query }: Call<'listWebhooks'>): Promise<Answer> {
+async function listWebhooks({ service, caller, query }: Call<'listWebhooks', Api>): Promise<Answer> {
   const { db } = service.store
   const rows = await db
     .selectFrom('webhooks')
@@ -84,7 +84,7 @@ async function listWebhooks({ service, caller, query }: Call<'listWebhooks'>): P
   return answerPage(pageOfRows(rows, query.limit, { present, log: service.log }))
 }
 
-async function updateWebhook({ service, caller, params, body }: Call<'updateWebhook'>): Promise<Answer> {
+async function updateWebhook({ service, caller, params, body }: Call<'updateWebhook', Api>): Promise<Answer> {
   if (body.url !== undefined) requireSendable(service, body.url)
   const { projectId } = caller
   const at = service.now()
@@ -121,7 +121,7 @@ function stateChange(state: Webhook['state']) {
   return { state, state_reason_json: JSON.stringify(reason) }
 }
 
-async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook'>): Promise<Answer> {
+async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook', Api>): Promise<Answer> {
   const { projectId } = caller
   const row = await service.store.change(async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
@@ -158,7 +158,7 @@ function hostOf(url: string): string {
  * Throws if no message could be sent to an address under the present settings. A name is checked at
  * each dial.
  */
-function requireSendable({ config }: Service, url: string): void {
+function requireSendable({ config }: Api, url: string): void {
   const { protocol, hostname, port } = new URL(url)
   const { allowedNetworks, overrides } = config.egress
   if (protocol !== 'https:' && allowedNetworks.length + overrides.length === 0)
@@ -182,7 +182,7 @@ function notSendable(what: string, { hint, message }: { hint: string; message: s
   return new HoltError('unsupported_setting', what, { hint, details: { issues: [{ pointer: '/url', message }] } })
 }
 
-async function show({ store }: Service, row: WebhookRow): Promise<Webhook> {
+async function show({ store }: Api, row: WebhookRow): Promise<Webhook> {
   const retrying = await retryingOf(store.db, { projectId: row.project_id, webhookIds: [row.webhook_id] })
   return presentWebhook(row, retrying.get(row.webhook_id) ?? 0)
 }

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import { mergePieces } from '@holt/streams'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Handlers } from '../../foundation/wire/call.ts'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wire/send-error.ts'
@@ -13,7 +12,7 @@ import { attachDoor } from '../../inside/attach/attach-door.ts'
 import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.ts'
 import { portDoor, portRequests } from '../../inside/ports/port-door.ts'
 import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
-import type { Service } from '../../service.ts'
+import type { Api, Handlers } from '../api.ts'
 import { serveSite, siteRoute } from '../docs/serve-site.ts'
 import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
 import { Connections, hadLastAnswer } from './connections.ts'
@@ -23,7 +22,7 @@ import { answersHead, registerRoutes } from './register-routes.ts'
  * Makes the HTTP application: every route of the table, and an error of the contract for every
  * other request.
  */
-export function createApp(service: Service, handlers: Handlers): FastifyInstance {
+export function createApp(service: Api, handlers: Handlers): FastifyInstance {
   const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
   const app = fastify({
     logger: false,
@@ -64,7 +63,7 @@ export function createApp(service: Service, handlers: Handlers): FastifyInstance
 }
 
 function makeHttpServer(
-  service: Service,
+  service: Api,
   { doors, answerByRoute }: { doors: readonly UpgradeDoor[]; answerByRoute: RequestListener },
 ): Server {
   const { limits, metrics, likelyProjects } = service
@@ -127,7 +126,7 @@ function methodsOf(target: string): readonly string[] {
  * Returns the listener for clients whose request is not HTTP/1.1, is too slow or has too large a
  * header.
  */
-function brokenRequests(service: Service): (error: ParseFailure, socket: Socket) => void {
+function brokenRequests(service: Api): (error: ParseFailure, socket: Socket) => void {
   const http2 = new WeakSet<Socket>()
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()

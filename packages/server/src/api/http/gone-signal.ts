@@ -1,18 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
-import type { Service } from '../../service.ts'
 import type { Credential } from '../../tenancy/auth/open-streams.ts'
+import type { Api } from '../api.ts'
 
 /**
  * Returns a function that makes the signal on its first call. The signal aborts when the client
  * leaves before the end of the response, its key becomes invalid, or the service closes.
  * `credential` is null if the route takes no key.
  */
-export function goneSignal(
-  service: Service,
-  response: ServerResponse,
-  credential: Credential | null,
-): () => AbortSignal {
+export function goneSignal(service: Api, response: ServerResponse, credential: Credential | null): () => AbortSignal {
   let signal: AbortSignal | null = null
   return () => {
     signal ??= watch(service, response, credential)
@@ -20,7 +16,7 @@ export function goneSignal(
   }
 }
 
-function watch(service: Service, response: ServerResponse, credential: Credential | null): AbortSignal {
+function watch(service: Api, response: ServerResponse, credential: Credential | null): AbortSignal {
   const controller = new AbortController()
   const end = () => controller.abort(service.closing.reason ?? new ClientGone('the client disconnected'))
   service.closing.addEventListener('abort', end)

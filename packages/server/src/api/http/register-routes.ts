@@ -6,14 +6,13 @@ import { actFor } from '../../foundation/request/acting.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { noteCaller } from '../../foundation/request/request-context.ts'
 import { noteSubject, type OpenEntry } from '../../foundation/rows/audit-entry.ts'
-import type { Answer, Call, Handlers } from '../../foundation/wire/call.ts'
+import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { invalidRequest } from '../../foundation/wire/field-issues.ts'
 import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
-import type { Service } from '../../service.ts'
 import { auditRequest } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
 import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
@@ -22,6 +21,7 @@ import { hashedBody } from '../../tenancy/idempotency/hashed-body.ts'
 import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
 import { BodyRoom } from '../../tenancy/limits/body-room.ts'
 import { KeptMemory } from '../../tenancy/limits/kept-memory.ts'
+import type { Api, Handlers } from '../api.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
 import { BodyTurns } from './body-turns.ts'
 import { recognise } from './connections.ts'
@@ -31,10 +31,10 @@ import { RequestsInFlight } from './requests-in-flight.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** A call before its types are narrowed to one route. */
-type AnyCall = Call<RouteName>
+type AnyCall = Call<RouteName, Api>
 
 /** Registers every route of the table with its handler. */
-export function registerRoutes(app: FastifyInstance, service: Service, handlers: Handlers): void {
+export function registerRoutes(app: FastifyInstance, service: Api, handlers: Handlers): void {
   const { limits } = service
   const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
   const bodies = new BodyRoom()
@@ -91,7 +91,7 @@ export function registerRoutes(app: FastifyInstance, service: Service, handlers:
   }
 }
 
-function callerOf(service: Service, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
+function callerOf(service: Api, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   const claim = { authorization: headers.authorization, peer: socket.remoteAddress }
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }
@@ -127,7 +127,7 @@ function onlyReads({ method, scope }: Route): boolean {
 }
 
 async function answerRequest(
-  service: Service,
+  service: Api,
   { name, route, handle, request, reply, memory }: Incoming,
 ): Promise<{ answer: Answer; replayed: boolean }> {
   const caller = callers.get(request) ?? null

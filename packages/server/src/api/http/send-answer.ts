@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
 import { acceptedFormat, writeItems } from '../../foundation/wire/stream-items.ts'
-import type { Service } from '../../service.ts'
 import type { KeptByRequest } from '../../tenancy/limits/kept-memory.ts'
+import type { Api } from '../api.ts'
 
 interface Outgoing {
   readonly request: FastifyRequest
@@ -25,7 +25,7 @@ export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' }
  * for their clients.
  */
 export function sendAnswer(
-  service: Service,
+  service: Api,
   { request, reply, answer, caller, isRepeatable, kept }: Outgoing,
 ): FastifyReply {
   if ('json' in answer || 'written' in answer) {
@@ -55,7 +55,7 @@ export function sendAnswer(
 
 /** Returns the body. It is cut when its key is revoked, and destroyed when its reader leaves. */
 function watched(
-  service: Service,
+  service: Api,
   { reply, caller, body }: { reply: FastifyReply; caller: Caller | null; body: Readable },
 ): Readable {
   body.on('error', (error) => service.log.debug({ err: error }, 'a stream was interrupted'))

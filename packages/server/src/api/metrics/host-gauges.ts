@@ -1,12 +1,12 @@
 import { Gauge, type Registry } from 'prom-client'
 import { version } from '../../foundation/config/version.ts'
 import { promisedMiB } from '../../runtimes/admission/promised.ts'
-import type { Service } from '../../service.ts'
+import type { Api } from '../api.ts'
 
 const bytesPerMiB = 2 ** 20
 
 /** Registers the resources of the host, the promised part and the used part. */
-export function registerHostGauges(registry: Registry, service: Service): void {
+export function registerHostGauges(registry: Registry, service: Api): void {
   const registers = [registry]
   new Gauge({
     name: 'holt_build_info',

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import type { Api } from '../api.ts'
 
 /** Registers the gauges of streams, connections and builds that are open or under way. */
-export function registerOpenGauges(registry: Registry, service: Service): void {
+export function registerOpenGauges(registry: Registry, service: Api): void {
   const registers = [registry]
   new Gauge({
     name: 'holt_streams_open',

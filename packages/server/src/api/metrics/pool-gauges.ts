@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import type { Api } from '../api.ts'
 
 /**
  * Registers the gauges of pools. Templates of several projects may share a name, and then share a
  * value.
  */
-export function registerPoolGauges(registry: Registry, service: Service): void {
+export function registerPoolGauges(registry: Registry, service: Api): void {
   new Gauge({
     name: 'holt_pool_members',
     help: 'Runtimes that wait in a pool, or that are being made for it.',

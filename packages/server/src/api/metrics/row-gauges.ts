@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Service } from '../../service.ts'
+import type { Api } from '../api.ts'
 
 /** Registers the gauges that count rows of the store. */
-export function registerRowGauges(registry: Registry, service: Service): void {
+export function registerRowGauges(registry: Registry, service: Api): void {
   const registers = [registry]
   new Gauge({
     name: 'holt_runtimes',

@@ -2,7 +2,7 @@ import { type Route, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type RequestContext, runFor } from '../../foundation/request/request-context.ts'
 import { clientLeft } from '../../foundation/wire/client-gone.ts'
-import type { Service } from '../../service.ts'
+import type { Api } from '../api.ts'
 
 /** The form of a client's request id. It is copied into logs and answers. */
 const soundId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -26,7 +26,7 @@ export function registeredPath(path: string): string {
  * Counts and traces every request, and logs its end at level `debug`. All work for a request knows
  * its id.
  */
-export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: Service): void {
+export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: Api): void {
   const answeredAt = new WeakMap<FastifyRequest, number>()
   app.addHook('onRequest', (request, reply, done) => {
     const route = paths.get(request.routeOptions.url ?? '') ?? 'none'

@@ -1,6 +1,6 @@
 import { HoltError, isIdParam, StateReason } from '@holt/protocol'
-import type { Service } from '../../service.ts'
 import { idNotFound } from '../errors/not-found.ts'
+import type { Foundation } from '../foundation.ts'
 import { compileOnce } from '../store/compile-once.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { isDeleted } from './states.ts'
@@ -27,7 +27,7 @@ const rowsOf = compileOnce((db, [projectId, runtimeId]) =>
 
 /** A project's runtime. One of another project is the same as none. */
 export async function findRuntime(
-  { store }: { readonly store: Pick<Service['store'], 'db'> },
+  { store }: { readonly store: Pick<Foundation['store'], 'db'> },
   { projectId, runtimeId }: RuntimeRef,
 ): Promise<RuntimeRow> {
   const [row] = isIdParam('runtime_id', runtimeId) ? await rowsOf(store.db, [projectId, runtimeId]) : []
@@ -36,7 +36,7 @@ export async function findRuntime(
 }
 
 /** A project's runtime that runs. One that is paused stays so. */
-export async function findRunning(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+export async function findRunning(service: Foundation, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state === 'running') return row
   throw notRunning(row)

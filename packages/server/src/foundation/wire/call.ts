@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { IdKind, Page, RouteName, routes } from '@holt/protocol'
 import type { z } from 'zod'
-import type { Service } from '../../service.ts'
 import type { Caller } from '../request/caller.ts'
 
 type RouteOf<Name extends RouteName> = (typeof routes)[Name]
@@ -17,8 +16,9 @@ type BodyOf<Name extends RouteName> = RouteOf<Name>['body'] extends { type: 'jso
 type CallerOf<Name extends RouteName> = RouteOf<Name>['scope'] extends null ? null : Caller
 
 /** A request of one route: authenticated, authorised and parsed. */
-export interface Call<Name extends RouteName> {
-  readonly service: Service
+export interface Call<Name extends RouteName, District> {
+  /** The handle of the district that answers the call. */
+  readonly service: District
   readonly caller: CallerOf<Name>
   readonly params: ParamsOf<Name>
   readonly query: QueryOf<Name>
@@ -79,12 +79,6 @@ export interface StreamItem {
 export function within({ gone }: { readonly gone: AbortSignal }, timeoutMs: number): AbortSignal {
   return AbortSignal.any([gone, AbortSignal.timeout(timeoutMs)])
 }
-
-/** The function that answers one route. */
-type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer>
-
-/** A handler for every route. A missing one is a type error. */
-export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
 /** Returns a page as an answer. */
 export function answerPage<Item>(page: Page<Item>): Answer {

@@ -8,11 +8,11 @@ import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
-import type { Service } from '../../service.ts'
 import { auditedParams } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
 import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
+import type { Inside } from '../inside.ts'
 import { AttachPace } from './attach-pace.ts'
 import { Attachment } from './attachment.ts'
 import { findAttachable } from './find-attachable.ts'
@@ -34,7 +34,7 @@ const maxFragments = 256
  * Returns the door to a command's terminal. It makes all checks of the route, and then speaks
  * WebSocket.
  */
-export function attachDoor(service: Service): UpgradeDoor {
+export function attachDoor(service: Inside): UpgradeDoor {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -59,7 +59,7 @@ interface Shared {
   readonly pace: AttachPace
 }
 
-async function open(service: Service, shared: Shared, upgrade: Upgrade): Promise<void> {
+async function open(service: Inside, shared: Shared, upgrade: Upgrade): Promise<void> {
   const { request, requestId, tell } = upgrade
   const claim = { authorization: authorizationOf(request.headers), peer: request.socket.remoteAddress }
   const caller = await admitCaller(service, claim, tell)
@@ -75,7 +75,7 @@ async function open(service: Service, shared: Shared, upgrade: Upgrade): Promise
 }
 
 async function attach(
-  service: Service,
+  service: Inside,
   { server, pace }: Shared,
   { request, socket, head, caller }: Upgrade & { readonly caller: Caller },
 ): Promise<void> {
@@ -105,7 +105,7 @@ async function attach(
  * entry of a client that disconnects earlier has no status.
  */
 function writeDown(
-  { audit }: Service,
+  { audit }: Inside,
   { request, requestId }: Upgrade,
   { projectId, keyId, keyName }: Caller,
 ): (status: number) => void {

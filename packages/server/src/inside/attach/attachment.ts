@@ -15,8 +15,8 @@ import type { Caller } from '../../foundation/request/caller.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { Comeback } from '../../runtimes/links/come-back.ts'
 import type { Gate } from '../../runtimes/links/gate.ts'
-import type { Service } from '../../service.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
+import type { Inside } from '../inside.ts'
 import { wantsToWrite } from './find-attachable.ts'
 import { Lane, sharedFlow } from './lane.ts'
 import { limitControlFrames } from './limit-control-frames.ts'
@@ -54,7 +54,7 @@ type Order = Extract<AttachClientFrame, { type: 'resize' | 'signal' }>
 /** The parts of an attachment. */
 export interface AttachmentParts {
   readonly ws: WebSocket
-  readonly service: Service
+  readonly service: Inside
   readonly ref: RuntimeRef
   readonly guest: GuestClient
   readonly commandId: string

@@ -4,8 +4,8 @@ import { idNotFound } from '../../foundation/errors/not-found.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { within } from '../../foundation/wire/call.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
-import type { Service } from '../../service.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
+import type { Inside } from '../inside.ts'
 
 /** The time for the guest to report a command, in milliseconds. */
 const answerTimeoutMs = 30_000
@@ -24,7 +24,7 @@ export function wantsToWrite({ write, takeover }: Pick<AttachQuery, 'write' | 't
 
 /** Returns a project's command after a check that it can be attached to as asked. */
 export async function findAttachable(
-  service: Service,
+  service: Inside,
   request: {
     caller: Caller
     params: { runtime_id: string; command_id: string }

@@ -1,6 +1,6 @@
 import { type AttachServerFrame, HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
-import type { Service } from '../../service.ts'
+import type { Inside } from '../inside.ts'
 
 /** The most attachments of one command, of one project, and of the service. */
 const maxInRoom = 64
@@ -131,10 +131,10 @@ class Rooms {
   }
 }
 
-const all = new WeakMap<Service, Rooms>()
+const all = new WeakMap<Inside, Rooms>()
 
 /** Returns the rooms of a service. */
-export function roomsOf(service: Service): Rooms {
+export function roomsOf(service: Inside): Rooms {
   const known = all.get(service) ?? new Rooms()
   all.set(service, known)
   return known

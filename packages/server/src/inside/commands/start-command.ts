@@ -6,6 +6,7 @@ import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
 import { Comeback } from '../../runtimes/links/come-back.ts'
 import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
+import type { Inside } from '../inside.ts'
 import { type Collected, collectResult } from './collect-result.ts'
 import { decodeOutput } from './decode-output.ts'
 import { followOutput } from './follow-output.ts'
@@ -23,7 +24,7 @@ const graceMs = 30_000
 /**
  * Starts a command. Returns at once, streams the output or waits for the end, as the request asks.
  */
-export async function startCommand(call: Call<'startCommand'>): Promise<Answer> {
+export async function startCommand(call: Call<'startCommand', Inside>): Promise<Answer> {
   const { service, caller, params, body } = call
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   const runtime = await openGuest(service, ref, { gone: call.gone })
@@ -48,7 +49,7 @@ export async function startCommand(call: Call<'startCommand'>): Promise<Answer> 
   return { status: 200, json: result, shorten: (maxBytes) => shortenResult(result, maxBytes) }
 }
 
-function modeOf({ body, headers }: Call<'startCommand'>): 'waited' | 'streamed' | 'background' {
+function modeOf({ body, headers }: Call<'startCommand', Inside>): 'waited' | 'streamed' | 'background' {
   if (body.background) return 'background'
   return acceptedFormat(headers.accept) === null ? 'waited' : 'streamed'
 }
@@ -119,7 +120,10 @@ interface Waiting {
   readonly timeoutMs: number
 }
 
-async function waitFor(call: Call<'startCommand'>, { runtime, request, timeoutMs }: Waiting): Promise<CommandResult> {
+async function waitFor(
+  call: Call<'startCommand', Inside>,
+  { runtime, request, timeoutMs }: Waiting,
+): Promise<CommandResult> {
   const { service, gone } = call
   using clock = timeoutMs === 0 ? null : new RunningTimeout(timeoutMs + graceMs)
   const signal = clock === null ? gone : AbortSignal.any([gone, clock.signal])

@@ -1,7 +1,7 @@
 import type { GuestClient } from '@holt/engine'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
-import type { Service } from '../../service.ts'
+import type { Inside } from '../inside.ts'
 
 /** The time for the guest to handle a file or a page of entries, in milliseconds. */
 export const answerTimeoutMs = 60_000
@@ -14,7 +14,7 @@ export const treeTimeoutMs = 60 * 60_000
 
 /** The parts of a call that locate the guest. */
 interface FileCall {
-  readonly service: Service
+  readonly service: Inside
   readonly caller: Caller
   readonly params: { readonly runtime_id: string }
   readonly operation: () => string | null

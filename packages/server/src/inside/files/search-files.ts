@@ -2,6 +2,7 @@ import type { GuestMatch, GuestSearchItem, SearchFindings } from '@holt/engine'
 import type { SearchItem, SearchMatch, SearchResult } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
+import type { Inside } from '../inside.ts'
 import { guestOf } from './guest-of.ts'
 
 /**
@@ -11,7 +12,7 @@ import { guestOf } from './guest-of.ts'
 const graceMs = 60_000
 
 /** Searches files. Streams or collects the matches, as the request asks. */
-export async function searchFiles(call: Call<'searchFiles'>): Promise<Answer> {
+export async function searchFiles(call: Call<'searchFiles', Inside>): Promise<Answer> {
   const { glob, type, content, timeout_secs, ...rest } = call.body
   const guest = await guestOf(call)
   const timeout_ms = Math.round(timeout_secs * 1000)

@@ -2,6 +2,7 @@ import type { GuestChange, GuestClient } from '@holt/engine'
 import { isSet } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { Comeback } from '../../runtimes/links/come-back.ts'
+import type { Inside } from '../inside.ts'
 import { guestOf } from './guest-of.ts'
 
 /** The watched directory, and the cursor of the last known change. Null: from now on. */
@@ -12,7 +13,7 @@ interface Watched {
 }
 
 /** Streams the changes of a directory, also across a pause of the runtime. */
-export async function watchFiles(call: Call<'watchFiles'>): Promise<Answer> {
+export async function watchFiles(call: Call<'watchFiles', Inside>): Promise<Answer> {
   const { service, caller, params, query, gone: signal } = call
   const watched: Watched = { path: query.path, recursive: isSet(query.recursive), cursor: query.cursor ?? null }
   const guest = await guestOf(call)

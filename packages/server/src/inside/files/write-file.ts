@@ -3,13 +3,14 @@ import type { GuestClient, GuestUpload, WritePart } from '@holt/engine'
 import { isSet } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
+import type { Inside } from '../inside.ts'
 import { announcedDigests } from './content-digest.ts'
 import { answerTimeoutMs, guestOf } from './guest-of.ts'
 import { presentFile } from './present-file.ts'
 import { uploadBody } from './upload-body.ts'
 
 /** Writes a file, or a part of one. */
-export async function writeFile(call: Call<'writeFile'>): Promise<Answer> {
+export async function writeFile(call: Call<'writeFile', Inside>): Promise<Answer> {
   const condition = call.headers['if-none-match']
   if (condition !== undefined && condition !== '*') throw invalidField('/header/If-None-Match', 'must be *')
   const { path, mode, user, upload_id, offset = 0 } = call.query
@@ -29,7 +30,7 @@ export async function writeFile(call: Call<'writeFile'>): Promise<Answer> {
 }
 
 async function writePart(
-  { query, gone }: Call<'writeFile'>,
+  { query, gone }: Call<'writeFile', Inside>,
   guest: GuestClient,
   part: Omit<WritePart, 'partial'>,
 ): Promise<Answer> {
@@ -48,14 +49,14 @@ function uploadOf(
 }
 
 /** Returns the progress of an upload in parts. */
-export async function getUpload(call: Call<'getUpload'>): Promise<Answer> {
+export async function getUpload(call: Call<'getUpload', Inside>): Promise<Answer> {
   const { path, upload_id } = call.query
   const upload = await (await guestOf(call)).uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
   return { status: 200, json: uploadOf(path, upload_id, upload) }
 }
 
 /** Removes the received bytes of an upload in parts. */
-export async function abortUpload(call: Call<'abortUpload'>): Promise<Answer> {
+export async function abortUpload(call: Call<'abortUpload', Inside>): Promise<Answer> {
   await (await guestOf(call)).abortUpload(call.query, within(call, answerTimeoutMs))
   return { status: 204 }
 }

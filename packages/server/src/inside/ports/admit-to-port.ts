@@ -2,11 +2,11 @@ import { HoltError } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { settingOf } from '../../runtimes/state/port-settings.ts'
-import type { Service } from '../../service.ts'
 import { type Claim, identify } from '../../tenancy/auth/admit-caller.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import { type Credential, credentialName } from '../../tenancy/auth/open-streams.ts'
 import { validCredentials } from '../../tenancy/auth/valid-credentials.ts'
+import type { Inside } from '../inside.ts'
 import type { PortCredentials } from './credentials.ts'
 import type { PortTarget } from './port-target.ts'
 import { type PortGrant, readPortToken } from './port-token.ts'
@@ -26,7 +26,7 @@ export interface Admission {
  * or because the port is public.
  */
 export async function admitToPort(
-  service: Service,
+  service: Inside,
   target: PortTarget,
   credentials: PortCredentials,
   peer: string | undefined,
@@ -45,7 +45,7 @@ export async function admitToPort(
   throw refusal(target, { known: grants.length > 0, exists: row !== undefined })
 }
 
-async function admitByKey(service: Service, { runtimeId }: PortTarget, claim: Claim): Promise<Admission> {
+async function admitByKey(service: Inside, { runtimeId }: PortTarget, claim: Claim): Promise<Admission> {
   const caller = await identify(service, claim)
   requireScope(caller, 'runtime:write')
   const row = await findRuntime(service, { projectId: caller.projectId, runtimeId })
@@ -55,7 +55,7 @@ async function admitByKey(service: Service, { runtimeId }: PortTarget, claim: Cl
 /**
  * A token is worth as much as the key that it was made with, in its generation, until it expires.
  */
-async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
+async function admitByGrant({ store, now }: Inside, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
   const expiresAt = grant.expiresAtSecs * 1000
   if (expiresAt <= now() || grant.generation !== settingOf(row, grant.port).generation) return null
   const valid = await validCredentials(store.db, [grant.keyId], now())
@@ -67,7 +67,7 @@ async function admitByGrant({ store, now }: Service, row: RuntimeRow, grant: Por
  * A runtime of whatever project: a token, or that its port is public, tells that one may know of
  * it, and nothing else is done with the row before.
  */
-async function findByAddress({ store }: Service, runtimeId: string): Promise<RuntimeRow | undefined> {
+async function findByAddress({ store }: Inside, runtimeId: string): Promise<RuntimeRow | undefined> {
   return store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', runtimeId).executeTakeFirst()
 }
 

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { PortStream } from '@holt/engine'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
-import type { Service } from '../../service.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
+import type { Inside } from '../inside.ts'
 import { type Admission, admitToPort } from './admit-to-port.ts'
 import { type PortCredentials, takeCredentials } from './credentials.ts'
 import type { PortPlace } from './open-ports.ts'
@@ -31,7 +31,7 @@ export interface Visit {
  * is ended from here, be it that the token was rotated, the key revoked, or nothing moved.
  */
 export async function enterPort(
-  service: Service,
+  service: Inside,
   {
     request,
     client,
@@ -87,7 +87,7 @@ function timeoutError(): DOMException {
 
 /** A decision that was made while connections of the port were cut is made again. */
 async function takePlace(
-  service: Service,
+  service: Inside,
   {
     target,
     credentials,

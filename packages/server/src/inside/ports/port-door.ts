@@ -6,7 +6,7 @@ import { clientLeft } from '../../foundation/wire/client-gone.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
-import type { Service } from '../../service.ts'
+import type { Inside } from '../inside.ts'
 import { portCookie } from './credentials.ts'
 import { enterPort, type Visit } from './enter-port.ts'
 import { upgradeOf } from './forward-headers.ts'
@@ -21,7 +21,7 @@ import { ambiguous, destinationOf } from './port-target.ts'
 export type PortRequests = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** Returns the handlers of requests for ports. */
-export function portRequests(service: Service): PortRequests {
+export function portRequests(service: Inside): PortRequests {
   return (request, response) => {
     const destination = destinationOf(request, service.config.portDomain)
     if (destination === 'api') return false
@@ -39,7 +39,7 @@ export function portRequests(service: Service): PortRequests {
 }
 
 /** The door for upgrades that are for ports. */
-export function portDoor(service: Service): UpgradeDoor {
+export function portDoor(service: Inside): UpgradeDoor {
   return {
     claims: (request) => upgradeOf(request) !== null && destinationOf(request, service.config.portDomain) === 'port',
     open: async (upgrade) => {
@@ -55,7 +55,7 @@ export function portDoor(service: Service): UpgradeDoor {
 }
 
 /** Answers the status that the client was given. */
-async function visitByUpgrade(service: Service, { request, socket, head }: Upgrade): Promise<number> {
+async function visitByUpgrade(service: Inside, { request, socket, head }: Upgrade): Promise<number> {
   const client = socket as Socket
   client.setTimeout(0)
   const visit = await enterPort(service, { request, client, cut: () => client.resetAndDestroy() })
@@ -71,7 +71,7 @@ async function visitByUpgrade(service: Service, { request, socket, head }: Upgra
   }
 }
 
-async function answer(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(service: Inside, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const cut = () => response.destroy()
   const visit = await enterPort(service, { request, client: response, cut })
   try {
@@ -83,7 +83,7 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
   }
 }
 
-function schemeOf({ config }: Service, { target }: Visit): string {
+function schemeOf({ config }: Inside, { target }: Visit): string {
   return target.form === 'host' ? (config.portDomain.front?.scheme ?? 'http') : 'http'
 }
 
@@ -93,7 +93,7 @@ function schemeOf({ config }: Service, { target }: Visit): string {
  * client that does not ask for a page, such as curl, is served at once.
  */
 function redirection(
-  service: Service,
+  service: Inside,
   visit: Visit,
   request: IncomingMessage,
 ): { status: number; headers: Record<string, string> } | null {
@@ -115,7 +115,7 @@ function redirection(
 }
 
 function sendFailure(
-  service: Service,
+  service: Inside,
   {
     request,
     response,

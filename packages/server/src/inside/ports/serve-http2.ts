@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream'
 import { type HoltError, makeId } from '@holt/protocol'
 import { runFor } from '../../foundation/request/request-context.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
-import type { Service } from '../../service.ts'
+import type { Inside } from '../inside.ts'
 import { enterPort } from './enter-port.ts'
 import { http2Refusal } from './http2-answer.ts'
 import { ambiguous, destinationOf } from './port-target.ts'
@@ -22,7 +22,7 @@ const sessionOptions = {
  * answer is always an error: the same one as over HTTP/1.1 where the client may not visit the port,
  * and else a refusal. `first` is what the client has sent so far.
  */
-export function serveHttp2(service: Service, { socket, first }: { socket: Socket; first: Uint8Array }): void {
+export function serveHttp2(service: Inside, { socket, first }: { socket: Socket; first: Uint8Array }): void {
   const { headersTimeoutMs, maxHeaderBytes } = service.limits
   const late = setTimeout(() => socket.destroy(), headersTimeoutMs)
   socket.once('close', () => clearTimeout(late))
@@ -70,7 +70,7 @@ function taken(socket: Socket, first: Uint8Array): Duplex {
 }
 
 function answer(
-  service: Service,
+  service: Inside,
   { stream, headers, socket }: { stream: ServerHttp2Stream; headers: IncomingHttpHeaders; socket: Socket },
 ): void {
   const requestId = makeId('request')
@@ -90,7 +90,7 @@ function answer(
 
 /** Rejects with why the request goes no further. */
 async function refuse(
-  service: Service,
+  service: Inside,
   { request, stream }: { request: IncomingMessage; stream: ServerHttp2Stream },
 ): Promise<never> {
   const destination = destinationOf(request, service.config.portDomain)

@@ -1,13 +1,13 @@
 import { makeId } from '@holt/protocol'
 import { defaultTag } from '../../foundation/rows/template-name.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 /**
  * Creates a row for each agent template that has none. Existing rows stay, except for the size of
  * an unbuilt template. Writes nothing if nothing changes, because a start has to succeed on a full
  * disk.
  */
-export async function ensureAgentTemplates({ store, now, agents }: Service, projectId: string): Promise<void> {
+export async function ensureAgentTemplates({ store, now, agents }: Resources, projectId: string): Promise<void> {
   const at = now()
   const known = await store.db
     .selectFrom('templates')

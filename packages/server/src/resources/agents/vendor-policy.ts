@@ -1,6 +1,6 @@
 import { PolicyBody, secretDefaults } from '@holt/protocol'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 /**
  * Returns the network policy of a runtime of an agent template whose create does not name one. It
@@ -8,7 +8,7 @@ import type { Service } from '../../service.ts'
  * name. Nothing else is allowed. Returns null without such a secret.
  */
 export function vendorPolicy(
-  { agents }: Pick<Service, 'agents'>,
+  { agents }: Pick<Resources, 'agents'>,
   template: TemplateRow,
   secrets: readonly string[],
 ): PolicyBody | null {

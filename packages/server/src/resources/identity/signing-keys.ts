@@ -5,7 +5,7 @@ import { findSealed, putSealed, removeSealed } from '../../foundation/sealing/se
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import type { SigningKeyRow } from '../../foundation/store/tables.ts'
 import { dayMs } from '../../foundation/time/day.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { generateKeyPair } from './key-pair.ts'
 
 /**
@@ -25,7 +25,7 @@ export interface SigningKey {
   readonly createdAt: number
 }
 
-type Parts = Pick<Service, 'store' | 'masterKeys' | 'now' | 'log'>
+type Parts = Pick<Resources, 'store' | 'masterKeys' | 'now' | 'log'>
 
 /**
  * The keys that sign the service's tokens. There is one for each requested algorithm. It is made on

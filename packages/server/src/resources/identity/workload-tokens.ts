@@ -1,7 +1,7 @@
 import type { ProviderSettings } from '@holt/protocol'
 import { randomText } from '@holt/protocol'
 import { SignJWT } from 'jose'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 type Workload = Extract<ProviderSettings, { type: 'workload' }>
 
@@ -22,10 +22,10 @@ export interface Subject {
 
 /** Signs short-lived tokens that state the runtime of a request (RFC 7519). */
 export class WorkloadTokens {
-  readonly #parts: Pick<Service, 'signingKeys' | 'issuer' | 'now'>
+  readonly #parts: Pick<Resources, 'signingKeys' | 'issuer' | 'now'>
   readonly #kept = new Map<string, { readonly token: string; readonly freshUntil: number }>()
 
-  constructor(parts: Pick<Service, 'signingKeys' | 'issuer' | 'now'>) {
+  constructor(parts: Pick<Resources, 'signingKeys' | 'issuer' | 'now'>) {
     this.#parts = parts
   }
 

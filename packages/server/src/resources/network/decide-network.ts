@@ -6,7 +6,7 @@ import { putSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../../foundation/store/tables.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { secretNotFound, secretOf } from '../secrets/find-secret.ts'
 import { storedRef } from './find-network.ts'
 import { bodyOf, bodyText, contentOf, findPolicy } from './find-policy.ts'
@@ -47,7 +47,7 @@ type WantedNetwork = Pick<CreateRuntime, 'secrets' | 'env'> & { readonly network
  * to its hosts, or two with the same variable.
  */
 export async function chooseNetwork(
-  { store }: Pick<Service, 'store'>,
+  { store }: Pick<Resources, 'store'>,
   projectId: string,
   { network_policy, secrets, env }: WantedNetwork,
   refuse: Refuse,
@@ -105,7 +105,7 @@ export async function choosePolicy(
 
 /** Stores a new runtime's network, in the transaction that stores the runtime. */
 export async function storeNetwork(
-  { masterKeys }: Service,
+  { masterKeys }: Resources,
   changes: Queries,
   { ref, network, at }: { ref: RuntimeRef; network: DecidedNetwork; at: number },
 ): Promise<void> {
@@ -148,7 +148,7 @@ export function newNetworkRow(
 
 /** Seals the key of a runtime's own authority. */
 export async function putCaKey(
-  { masterKeys }: Pick<Service, 'masterKeys'>,
+  { masterKeys }: Pick<Resources, 'masterKeys'>,
   changes: Queries,
   { ref, ca }: { ref: RuntimeRef; ca: RuntimeCa },
 ): Promise<void> {

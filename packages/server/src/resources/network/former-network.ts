@@ -2,7 +2,7 @@ import type { RuntimeCa, SyntheticAddress } from '@holt/egress'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { readSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { heldSecrets } from '../secrets/held-secrets.ts'
 import { knownAddresses } from './address-book.ts'
 import { caPurpose, type DecidedNetwork } from './decide-network.ts'
@@ -21,7 +21,7 @@ export interface FormerNetwork {
 }
 
 /** Returns the facts of a runtime's network that the programs inside know. */
-export async function formerNetwork(service: Service, ref: RuntimeRef): Promise<FormerNetwork> {
+export async function formerNetwork(service: Resources, ref: RuntimeRef): Promise<FormerNetwork> {
   const { db } = service.store
   const secrets = await heldSecrets(db, ref)
   await service.networks.flushAddresses()
@@ -38,7 +38,7 @@ export async function formerNetwork(service: Service, ref: RuntimeRef): Promise<
  * Returns a copy of a runtime's network for another one that continues its programs. It is equal in
  * everything.
  */
-export async function copyNetwork(service: Service, ref: RuntimeRef): Promise<DecidedNetwork> {
+export async function copyNetwork(service: Resources, ref: RuntimeRef): Promise<DecidedNetwork> {
   const rules = await copyRules(service.store.db, ref)
   const { ca, addresses } = await formerNetwork(service, ref)
   return { ...rules, ca, addresses }
@@ -57,7 +57,7 @@ export async function copyRules(db: Queries, ref: RuntimeRef): Promise<Pick<Deci
   }
 }
 
-async function authorityOf({ store, masterKeys }: Service, ref: RuntimeRef): Promise<RuntimeCa | null> {
+async function authorityOf({ store, masterKeys }: Resources, ref: RuntimeRef): Promise<RuntimeCa | null> {
   const { projectId, runtimeId: ownerId } = ref
   const row = await networkRow(store.db, ref)
   if (row === undefined) return null

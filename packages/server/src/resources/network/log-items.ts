@@ -2,7 +2,7 @@ import type { NetworkLogItem } from '@holt/protocol'
 import { News } from '../../foundation/async/news.ts'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 /** The decisions that are read at once. */
 const batch = 500
@@ -23,7 +23,7 @@ interface Reading {
  * runtime ends. Missing decisions are reported as `dropped`.
  */
 export async function* logItems(
-  service: Service,
+  service: Resources,
   ref: RuntimeRef,
   { cursor, follow, deniedOnly, gone }: Reading,
 ): AsyncGenerator<NetworkLogItem> {

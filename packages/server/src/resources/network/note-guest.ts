@@ -1,9 +1,13 @@
 import { HoltError } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 /** Records the presence or absence of the guest's network. */
-export async function noteGuest({ store }: Service, { projectId, runtimeId }: RuntimeRef, has: boolean): Promise<void> {
+export async function noteGuest(
+  { store }: Resources,
+  { projectId, runtimeId }: RuntimeRef,
+  has: boolean,
+): Promise<void> {
   await store.db
     .updateTable('runtime_networks')
     .set({ guest_has_it: has ? 1 : 0 })

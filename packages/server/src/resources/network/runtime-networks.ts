@@ -6,7 +6,7 @@ import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
 import { readSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { type HeldSecret, heldSecrets } from '../secrets/held-secrets.ts'
 import { secretValue } from '../secrets/secret-values.ts'
 import { type AddressBook, knownAddresses } from './address-book.ts'
@@ -37,14 +37,14 @@ interface Desired {
  * because nothing listens.
  */
 export class RuntimeNetworks {
-  readonly #service: () => Service
+  readonly #service: () => Resources
   readonly #gateway: EgressGateway
   readonly #addresses: AddressBook
   readonly #open = new Map<string, RuntimeEgress>()
   readonly #lock = new KeyedLock()
   readonly #changes = new KeyedLock()
 
-  constructor(service: () => Service, { gateway, addresses }: { gateway: EgressGateway; addresses: AddressBook }) {
+  constructor(service: () => Resources, { gateway, addresses }: { gateway: EgressGateway; addresses: AddressBook }) {
     this.#service = service
     this.#gateway = gateway
     this.#addresses = addresses

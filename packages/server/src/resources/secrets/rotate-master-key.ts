@@ -4,16 +4,16 @@ import { putSealed } from '../../foundation/sealing/sealed-values.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { SealedValueRow } from '../../foundation/store/tables.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Resources } from '../resources.ts'
 
 /** The master keys in rotation. A state directory has one service at a time. */
-const rotating = new WeakSet<Service['masterKeys']>()
+const rotating = new WeakSet<Resources['masterKeys']>()
 
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
  */
-async function rotateMasterKey(service: Service): Promise<number> {
+async function rotateMasterKey(service: Resources): Promise<number> {
   const { masterKeys } = service
   if (rotating.has(masterKeys)) throw new HoltError('conflict', 'The key is being rotated already.')
   rotating.add(masterKeys)
@@ -31,7 +31,7 @@ async function rotateMasterKey(service: Service): Promise<number> {
  * one of them. A value that opens with no key is lost already. It stays unchanged, the log names
  * its owner, and the rotation continues.
  */
-export async function finishRotation({ store, masterKeys, log }: Service): Promise<number> {
+export async function finishRotation({ store, masterKeys, log }: Resources): Promise<number> {
   const { resealed, lost } = await store.change(async (changes) => {
     const rows = await changes
       .selectFrom('sealed_values')
@@ -70,7 +70,7 @@ function opened(masterKeys: MasterKeys, row: SealedValueRow, owner: SealedFor): 
 }
 
 /** Handles a request to rotate the master key. */
-export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey'>): Promise<Answer> {
+export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey', Resources>): Promise<Answer> {
   const resealed = await rotateMasterKey(service)
   const at = service.now()
   await service.store.change((changes) =>

@@ -1,6 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { heldSecrets } from './held-secrets.ts'
 import { secretValue } from './secret-values.ts'
 
@@ -8,7 +8,7 @@ import { secretValue } from './secret-values.ts'
  * Returns the variables of a runtime's secrets. Each is a placeholder, or the value itself if it is
  * inside.
  */
-export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Readonly<Record<string, string>>> {
+export async function secretEnv(service: Resources, ref: RuntimeRef): Promise<Readonly<Record<string, string>>> {
   const env: Record<string, string> = {}
   for (const { secret_id, name, env_name, placeholder } of await heldSecrets(service.store.db, ref)) {
     env[env_name] = placeholder ?? (await valueInside(service, ref, { secret_id, name }))
@@ -17,12 +17,12 @@ export async function secretEnv(service: Service, ref: RuntimeRef): Promise<Read
 }
 
 /** Returns the values of those variables, which nobody outside may read. */
-export async function secretValues(service: Service, ref: RuntimeRef): Promise<readonly string[]> {
+export async function secretValues(service: Resources, ref: RuntimeRef): Promise<readonly string[]> {
   return Object.values(await secretEnv(service, ref))
 }
 
 async function valueInside(
-  service: Service,
+  service: Resources,
   ref: RuntimeRef,
   { secret_id, name }: { readonly secret_id: string; readonly name: string },
 ): Promise<string> {

@@ -1,9 +1,9 @@
 import { HoltError } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireWriter } from '../../tenancy/projects/require-writer.ts'
+import type { Resources } from '../resources.ts'
 import { findTemplate } from './find-template.ts'
 
 /** A template to delete, and the caller who asks for it. */
@@ -20,7 +20,7 @@ interface TemplateDeletion {
  * projects share it, so only operators may do that.
  */
 export async function deleteTemplate(
-  service: Service,
+  service: Resources,
   { reference, caller, stopBuilds }: TemplateDeletion,
 ): Promise<void> {
   const row = await findTemplate(service, { projectId: caller.projectId, reference })

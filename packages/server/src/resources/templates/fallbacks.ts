@@ -1,6 +1,6 @@
 import type { Fallback, RuntimeSpec } from '@holt/engine'
 import { templateName } from '../../foundation/rows/template-name.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 /** The most logged checkpoints. Beyond that only the metric counts. */
 const mostTold = 1000
@@ -11,10 +11,10 @@ const mostTold = 1000
  * log.
  */
 export class Fallbacks {
-  readonly #service: () => Pick<Service, 'store' | 'log' | 'metrics'>
+  readonly #service: () => Pick<Resources, 'store' | 'log' | 'metrics'>
   readonly #told = new Set<string>()
 
-  constructor(service: () => Pick<Service, 'store' | 'log' | 'metrics'>) {
+  constructor(service: () => Pick<Resources, 'store' | 'log' | 'metrics'>) {
     this.#service = service
   }
 

@@ -5,7 +5,7 @@ import { readableBy } from '../../foundation/rows/system-project.ts'
 import { defaultTag, templateName } from '../../foundation/rows/template-name.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 
 const byName = /^([a-z0-9][a-z0-9-]{0,62})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?$/
 
@@ -53,7 +53,7 @@ async function notFound(db: Queries, projectId: string, reference: string): Prom
  * Returns the image of a ready template. Throws `unavailable` for a template in progress, so that
  * the client waits.
  */
-export function requireReady({ templateProgress }: Pick<Service, 'templateProgress'>, row: TemplateRow): string {
+export function requireReady({ templateProgress }: Pick<Resources, 'templateProgress'>, row: TemplateRow): string {
   if (row.state === 'ready' && row.image_digest !== null) return row.image_digest
   if (row.state === 'failed') throw failed(row)
   const progress = templateProgress.get(row.template_id)

@@ -1,5 +1,5 @@
 import { pause } from '../../foundation/async/pause.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { type BaseWork, makeBaseTemplates } from './make-base-templates.ts'
 
 /** The first pause in milliseconds. A registry or mirror that restarts is back by then. */
@@ -19,14 +19,14 @@ export interface BaseTemplates {
  * Makes the base templates, and retries after a failure. The pause begins at a few seconds and
  * doubles, while the service runs.
  */
-export function keepBaseTemplates(service: Service, work: BaseWork, firstMs = firstWaitMs): BaseTemplates {
+export function keepBaseTemplates(service: Resources, work: BaseWork, firstMs = firstWaitMs): BaseTemplates {
   const { promise: tried, resolve } = Promise.withResolvers<void>()
   const ended = repeat(service, work, { firstMs, onTried: resolve }).finally(resolve)
   return { tried, ended }
 }
 
 async function repeat(
-  service: Service,
+  service: Resources,
   work: BaseWork,
   { firstMs, onTried }: { firstMs: number; onTried: () => void },
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { BuilderError } from '@holt/builder'
 import type { Checkpoints, ImageDigest, ImageStore } from '@holt/engine'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import type { BaseSource } from './base-source.ts'
 import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
 import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
@@ -33,7 +33,7 @@ export interface BaseWork {
  * true if the templates are made. If not, the log and the rows of the other templates have the
  * reason.
  */
-export async function makeBaseTemplates(service: Service, { projectId, source }: BaseWork): Promise<boolean> {
+export async function makeBaseTemplates(service: Resources, { projectId, source }: BaseWork): Promise<boolean> {
   const { log, engine } = service
   const images = engine.ability('images')
   if (images === null) throw new Error('this engine keeps no images')
@@ -64,7 +64,7 @@ export async function makeBaseTemplates(service: Service, { projectId, source }:
  * Removes the unfinished work of an earlier process. A failed template is tried again. A template
  * whose image is missing, for example after an import of rows alone, is not ready.
  */
-async function beginAnew(service: Service, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
+async function beginAnew(service: Resources, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
   const cleared = await removeUnfinished(service, row)
   const isLost = cleared.image_digest !== null && !(await images.has(cleared.image_digest as ImageDigest))
   return cleared.state === 'failed' || isLost
@@ -87,7 +87,10 @@ interface ImageWork {
   readonly images: ImageStore
 }
 
-async function ensureImage(service: Service, { rows, source, recipeDigest, images }: ImageWork): Promise<SharedImage> {
+async function ensureImage(
+  service: Resources,
+  { rows, source, recipeDigest, images }: ImageWork,
+): Promise<SharedImage> {
   for (const row of rows) {
     if (
       row.recipe_digest === recipeDigest &&
@@ -129,7 +132,7 @@ async function digestOf(source: BaseSource, images: ImageStore): Promise<string>
 
 /** Records the progress of these templates. */
 function tell(
-  { templateProgress }: Service,
+  { templateProgress }: Resources,
   rows: readonly TemplateRow[],
   { phase, done }: { phase: string; done: number },
 ): void {
@@ -152,7 +155,7 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, tell: (bytes: number)
 
 /** Gives one size its image and, if runtimes can be restored, its checkpoint. */
 async function makeReady(
-  service: Service,
+  service: Resources,
   { row, made, onBegin }: { row: TemplateRow; made: SharedImage; onBegin: () => void },
 ): Promise<void> {
   const sameImage = row.image_digest === made.image_digest
@@ -179,7 +182,7 @@ async function makeReady(
  * Takes the checkpoint of a template. If that fails, the template has none: its runtimes boot cold,
  * which is slower, and `has_checkpoint` is false.
  */
-async function withCheckpoint(service: Service, row: TemplateRow, checkpoints: Checkpoints): Promise<TemplateRow> {
+async function withCheckpoint(service: Resources, row: TemplateRow, checkpoints: Checkpoints): Promise<TemplateRow> {
   try {
     return await takeTemplateCheckpoint(service, row, checkpoints)
   } catch (error) {
@@ -203,13 +206,13 @@ function isWorthGoingOn(error: unknown): boolean {
   return !isEngineError(error) || (error.kind !== 'no_space' && error.kind !== 'not_found')
 }
 
-async function checkpointsHere({ engine }: Service): Promise<Checkpoints | null> {
+async function checkpointsHere({ engine }: Resources): Promise<Checkpoints | null> {
   const { gvisor } = (await engine.describe()).isolation
   return gvisor.available && gvisor.canCheckpoint ? engine.ability('checkpoints') : null
 }
 
 /** Marks the templates that are not ready as failed, with the reason. Ready ones stay unchanged. */
-async function markFailed(service: Service, projectId: string, error: unknown): Promise<void> {
+async function markFailed(service: Resources, projectId: string, error: unknown): Promise<void> {
   const message = reasonOf(error)
   for (const row of await readSystemTemplates(service, projectId)) {
     if (row.state === 'ready') continue

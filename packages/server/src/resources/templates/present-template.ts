@@ -4,7 +4,7 @@ import { readableBy } from '../../foundation/rows/system-project.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import type { TemplateProgress } from './template-progress.ts'
 
 /** Returns a stored template as the API shows it. */
@@ -43,7 +43,7 @@ export function presentTemplate(row: TemplateRow, progress: TemplateProgress): T
 
 /** Returns the templates that a project can read, its own and Holt's, newest first. */
 export async function listTemplates(
-  { store, templateProgress, log }: Service,
+  { store, templateProgress, log }: Resources,
   projectId: string,
   { limit, cursor, name, kind, state }: z.output<typeof ListTemplatesQuery>,
 ): Promise<Page<Template>> {

@@ -2,7 +2,7 @@ import { BuildError, onRestoreId, runCommand, startApplication, templateCommand,
 import type { GuestClient } from '@holt/engine'
 import { type ErrorCode, HoltError, makeId } from '@holt/protocol'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { redactorOf } from '../secrets/redact.ts'
 
 /**
@@ -46,7 +46,7 @@ export interface BoundRuntime {
  * runtime.
  */
 export async function startCommands(
-  { engine }: Pick<Service, 'engine'>,
+  { engine }: Pick<Resources, 'engine'>,
   { startCmd, readyCmd, onRestore }: TemplateCommands,
   { runtimeId, guest, signal, secretValues }: BoundRuntime,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { makeId } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
 import { checkpointOf } from '../../foundation/rows/checkpoint-id.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Resources } from '../resources.ts'
 import { updateTemplate } from './template-rows.ts'
 
 /**
@@ -17,7 +17,7 @@ const seedTimeoutMs = 120_000
  * are restored from it.
  */
 export async function takeTemplateCheckpoint(
-  service: Service,
+  service: Resources,
   template: TemplateRow,
   checkpoints: Checkpoints,
 ): Promise<TemplateRow> {
@@ -48,7 +48,7 @@ export async function takeTemplateCheckpoint(
 }
 
 /** Removes the leftovers of an unfinished checkpoint: its seed and its partial files. */
-export async function removeUnfinished(service: Service, template: TemplateRow): Promise<TemplateRow> {
+export async function removeUnfinished(service: Resources, template: TemplateRow): Promise<TemplateRow> {
   if (template.seed_id === null) return template
   const signal = AbortSignal.timeout(seedTimeoutMs)
   await service.engine.remove(template.seed_id, signal)

@@ -2,14 +2,14 @@ import { makeId, systemTemplateSizes } from '@holt/protocol'
 import type { Updateable } from 'kysely'
 import { defaultTag } from '../../foundation/rows/template-name.ts'
 import type { TemplateRow, TemplatesTable } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Resources } from '../resources.ts'
 
 /**
  * Makes a row for each system template that has none, and returns all of them, the smallest first.
  */
 export async function ensureSystemTemplates(
-  { store, now }: Service,
+  { store, now }: Resources,
   { projectId, source }: { projectId: string; source: string },
 ): Promise<readonly TemplateRow[]> {
   const at = now()
@@ -49,7 +49,7 @@ export async function ensureSystemTemplates(
 
 /** Returns the system templates of a project, the smallest first. */
 export async function readSystemTemplates(
-  { store }: Pick<Service, 'store'>,
+  { store }: Pick<Resources, 'store'>,
   projectId: string,
 ): Promise<readonly TemplateRow[]> {
   return store.db
@@ -66,7 +66,7 @@ export async function readSystemTemplates(
  * an event.
  */
 export async function updateTemplate(
-  service: Service,
+  service: Resources,
   row: TemplateRow,
   change: Updateable<TemplatesTable>,
 ): Promise<TemplateRow> {

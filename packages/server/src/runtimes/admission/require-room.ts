@@ -3,8 +3,8 @@ import { HoltError } from '@holt/protocol'
 import { attempt, type Refuse, throwRefusal } from '../../foundation/errors/refuse.ts'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
 import { type QuotaDemand, requireQuotas } from '../../tenancy/projects/require-quotas.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { type Admission, admit } from './admit.ts'
 import type { SizeOr } from './decide-size.ts'
 import { promisedMiB } from './promised.ts'
@@ -40,7 +40,7 @@ export interface RequiredRoom {
  * room for.
  */
 export async function requireRoom(
-  service: Service,
+  service: Runtimes,
   db: Queries,
   { wanted, host, refuse = throwRefusal }: { wanted: WantedRoom; host: HostFacts; refuse?: Refuse },
 ): Promise<RequiredRoom> {

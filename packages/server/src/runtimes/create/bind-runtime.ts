@@ -5,7 +5,7 @@ import { pidsMax } from '../../foundation/config/pids-max.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
 import { noDevice, noteGuest } from '../../resources/network/note-guest.ts'
 import { secretEnv } from '../../resources/secrets/secret-env.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** The parts of a bind that are not in the row. */
 interface Binding {
@@ -29,7 +29,7 @@ type BoundRow = Pick<
 
 /** Tells a runtime's guest who it is, and answers the way into it. */
 export async function bindRuntime(
-  service: Service,
+  service: Runtimes,
   row: BoundRow,
   { env, renew, machineId = null, signal }: Binding,
 ): Promise<GuestClient> {
@@ -68,7 +68,7 @@ export async function bindRuntime(
 }
 
 /** A kernel that lets nobody set its clock has the host's: that is none. */
-function noteProblems({ log }: Service, { runtime_id: runtimeId }: BoundRow, { problems = [] }: GuestBound): void {
+function noteProblems({ log }: Runtimes, { runtime_id: runtimeId }: BoundRow, { problems = [] }: GuestBound): void {
   const told = problems.filter((problem) => !problem.startsWith('clock: '))
   if (told.length > 0)
     log.warn({ runtime_id: runtimeId, problems: told }, 'a guest could not apply all settings of its bind')

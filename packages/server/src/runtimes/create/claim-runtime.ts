@@ -1,8 +1,8 @@
 import { failpoint, GuestClient } from '@holt/engine'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import type { PoolMember } from '../pools/pool-member.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { failRuntime, lost, reasonOf } from '../state/fail-runtime.ts'
 import { bindRuntime } from './bind-runtime.ts'
 import { mayReserve, type Reservation, reserveRuntime } from './reserve-runtime.ts'
@@ -28,7 +28,7 @@ interface Decided {
  * Everything that the create says is applied now. One that turns out to be of no use is let go of,
  * and the next is taken. Null where none is left: the runtime has to be made.
  */
-export async function claimRuntime(service: Service, decided: Decided): Promise<RuntimeRow | null> {
+export async function claimRuntime(service: Runtimes, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source, reservation } = decided
   const shape = shapeOfSource(source, { cpu: row.cpu, memoryMiB: row.memory_mib })
   // What cannot be reserved takes nobody out of a pool.
@@ -48,12 +48,12 @@ export async function claimRuntime(service: Service, decided: Decided): Promise<
  * Returns true if the disk of a member can become as large as the create wants. Not every host can
  * grow a disk in use.
  */
-function canHaveDisk({ engine }: Service, { has, wants }: { has: number; wants: number }): boolean {
+function canHaveDisk({ engine }: Runtimes, { has, wants }: { has: number; wants: number }): boolean {
   return wants === has || (wants > has && engine.ability('disks')?.canGrow === true)
 }
 
 /** Null where the member was of no use, or the source is another one by now. */
-async function handOver(service: Service, member: PoolMember, decided: Decided): Promise<RuntimeRow | null> {
+async function handOver(service: Runtimes, member: PoolMember, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source } = decided
   const { runtimeId } = member
   const isPlain = await needsOnlyBind(service, runtimeId, decided)
@@ -90,7 +90,7 @@ async function handOver(service: Service, member: PoolMember, decided: Decided):
  * any that runs.
  */
 async function failIfOver(
-  service: Service,
+  service: Runtimes,
   { runtime_id: runtimeId, project_id: projectId }: RuntimeRow,
 ): Promise<void> {
   try {
@@ -113,7 +113,7 @@ async function failIfOver(
  * a bound member and removes it. A network and commands need the row first.
  */
 async function needsOnlyBind(
-  { engine }: Service,
+  { engine }: Runtimes,
   runtimeId: string,
   { source: { commands }, reservation: { network } }: Decided,
 ): Promise<boolean> {
@@ -123,7 +123,7 @@ async function needsOnlyBind(
 
 /** Has a member go on, with the disk that the create wants. */
 async function wake(
-  { engine }: Service,
+  { engine }: Runtimes,
   { runtimeId, shape }: PoolMember,
   { diskMiB, signal }: { diskMiB: number; signal: AbortSignal },
 ): Promise<void> {
@@ -137,7 +137,7 @@ async function wake(
  * changed, is let go of.
  */
 async function own(
-  service: Service,
+  service: Runtimes,
   member: PoolMember,
   { row, reservation, running }: Decided & { readonly running: boolean },
 ): Promise<RuntimeRow | null> {

@@ -4,7 +4,7 @@ import { throwRefusal } from '../../foundation/errors/refuse.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { decideNetwork } from '../../resources/network/decide-network.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { claimRuntime } from './claim-runtime.ts'
 import type { ImageOf } from './find-source.ts'
 import { newRuntimeRow, type RowCreation } from './new-runtime-row.ts'
@@ -27,7 +27,7 @@ const maxTries = 5
  * it, answer it running. Until the row is written nothing exists; from then on the row says what
  * became of it.
  */
-export async function createRuntime(service: Service, creation: Creation): Promise<RuntimeRow> {
+export async function createRuntime(service: Runtimes, creation: Creation): Promise<RuntimeRow> {
   requirePlace(service, creation.request, throwRefusal)
   const earlier = await findEarlier(service, creation)
   if (earlier !== null) return earlier
@@ -44,7 +44,7 @@ export async function createRuntime(service: Service, creation: Creation): Promi
  * Decides all of a runtime, and takes one that waits in a pool or makes one. Null where its source
  * was changed in between, so that its image may be gone.
  */
-async function make(service: Service, creation: Creation): Promise<RuntimeRow | null> {
+async function make(service: Runtimes, creation: Creation): Promise<RuntimeRow | null> {
   const { projectId, request, imageOf } = creation
   const plan = await planRuntime(service, projectId, { request, imageOf, refuse: throwRefusal })
   const { source, size, deadline, host } = plan
@@ -58,7 +58,7 @@ async function make(service: Service, creation: Creation): Promise<RuntimeRow | 
   return reserved === null ? null : startRuntime(service, reserved, source)
 }
 
-function noted({ metrics }: Service, row: RuntimeRow, startedAt: number): RuntimeRow {
+function noted({ metrics }: Runtimes, row: RuntimeRow, startedAt: number): RuntimeRow {
   const { isolation, creation_id, snapshot_id } = row
   const source = creation_id !== null ? 'pool' : snapshot_id !== null ? 'snapshot' : 'template'
   metrics.runtimes.noteCreate({ isolation, source, seconds: (performance.now() - startedAt) / 1000 })
@@ -69,7 +69,7 @@ function noted({ metrics }: Service, row: RuntimeRow, startedAt: number): Runtim
  * The runtime of an earlier try under the same id, where that one came to its end and only the
  * answer was lost.
  */
-async function findEarlier({ store }: Service, { projectId, runtimeId }: Creation): Promise<RuntimeRow | null> {
+async function findEarlier({ store }: Runtimes, { projectId, runtimeId }: Creation): Promise<RuntimeRow | null> {
   const row = await store.db
     .selectFrom('runtimes')
     .selectAll()

@@ -2,8 +2,8 @@ import { EngineError } from '@holt/engine'
 import type { CreateRuntime, DryRun } from '@holt/protocol'
 import { fromEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { Refuse } from '../../foundation/errors/refuse.ts'
-import type { Service } from '../../service.ts'
 import { requireRoom } from '../admission/require-room.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { ImageOf } from './find-source.ts'
 import { planRuntime, type RuntimePlan } from './plan-runtime.ts'
 import { presentPlan, Refusals } from './present-dry-run.ts'
@@ -15,7 +15,7 @@ import { requirePlace } from './require-place.ts'
  * anew.
  */
 export async function dryRunCreate(
-  service: Service,
+  service: Runtimes,
   projectId: string,
   { request, imageOf }: { readonly request: CreateRuntime; readonly imageOf: ImageOf },
 ): Promise<DryRun> {
@@ -31,7 +31,7 @@ export async function dryRunCreate(
 }
 
 /** Refuses a memory snapshot that the engine will not restore, with the error of the engine. */
-async function requireUsable({ engine }: Service, { source }: RuntimePlan<null>, refuse: Refuse): Promise<void> {
+async function requireUsable({ engine }: Runtimes, { source }: RuntimePlan<null>, refuse: Refuse): Promise<void> {
   if (source === null || source.checkpointId === null || !source.restoreOnly) return
   const found = await engine.ability('checkpoints')?.usable(source.checkpointId, { restoreOnly: true })
   if (found === undefined || found.usable) return

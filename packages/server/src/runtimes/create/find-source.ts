@@ -6,7 +6,7 @@ import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
 import { commandsOf } from '../../resources/templates/start-command.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
 import { snapshotSource } from './snapshot-source.ts'
 
@@ -14,7 +14,7 @@ import { snapshotSource } from './snapshot-source.ts'
  * Returns the digest of a template's image. Throws while the template has none. Only builds know
  * how an unbuilt template gets one, and they are above runtimes.
  */
-export type ImageOf = (service: Service, template: TemplateRow) => Promise<string>
+export type ImageOf = (template: TemplateRow) => Promise<string>
 
 /** How a source is looked for. */
 export interface SourceSearch<Refused extends null> {
@@ -26,7 +26,7 @@ export interface SourceSearch<Refused extends null> {
 
 /** Finds what a create is made from. */
 export async function findSource<Refused extends null>(
-  service: Service,
+  service: Runtimes,
   projectId: string,
   search: SourceSearch<Refused>,
 ): Promise<FoundSource<Refused>> {
@@ -38,7 +38,7 @@ export async function findSource<Refused extends null>(
   const wanted = request.isolation ?? service.config.isolation ?? 'gvisor'
   const isolation = await attempt(refuse, () => requireIsolation(facts, wanted))
   if (template === null) return { source: template, isolation, defaultPolicy: null, former: null }
-  const imageDigest = await attempt(refuse, () => imageOf(service, template))
+  const imageDigest = await attempt(refuse, () => imageOf(template))
   const source: RuntimeSource = {
     templateId: template.template_id,
     templateName: templateName(template),

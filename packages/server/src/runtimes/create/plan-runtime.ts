@@ -2,10 +2,10 @@ import type { Isolation } from '@holt/engine'
 import { attempt } from '../../foundation/errors/refuse.ts'
 import { type ChosenNetwork, chooseNetwork } from '../../resources/network/decide-network.ts'
 import type { FormerNetwork } from '../../resources/network/former-network.ts'
-import type { Service } from '../../service.ts'
 import { requirePossibleDisk } from '../admission/admit.ts'
 import { decideSize, type SizeOr } from '../admission/decide-size.ts'
 import type { HostFacts } from '../admission/require-room.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { hasCheckpoints } from '../state/can-pause.ts'
 import { type DeadlineColumns, decideDeadline } from '../state/deadline.ts'
 import { findSource, type SourceSearch } from './find-source.ts'
@@ -31,7 +31,7 @@ export interface RuntimePlan<Refused extends null = never> {
  * `requireRoom`.
  */
 export async function planRuntime<Refused extends null>(
-  service: Service,
+  service: Runtimes,
   projectId: string,
   { request, imageOf, refuse }: Omit<SourceSearch<Refused>, 'facts'>,
 ): Promise<RuntimePlan<Refused>> {

@@ -2,9 +2,9 @@ import type { DryRun, DryRunProblem, HoltError } from '@holt/protocol'
 import type { Refuse } from '../../foundation/errors/refuse.ts'
 import type { ChosenNetwork } from '../../resources/network/decide-network.ts'
 import { contentOf } from '../../resources/network/find-policy.ts'
-import type { Service } from '../../service.ts'
 import { roomOf } from '../admission/admit.ts'
 import type { RequiredRoom } from '../admission/require-room.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { RuntimePlan } from './plan-runtime.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
@@ -24,7 +24,7 @@ interface ShownPlan extends Pick<RuntimePlan<null>, 'isolation' | 'size' | 'netw
 
 /** A plan and its room as the API shows them. */
 export function presentPlan(
-  { config: { cloud, region } }: Pick<Service, 'config'>,
+  { config: { cloud, region } }: Pick<Runtimes, 'config'>,
   { source, isolation, size, network, deadline }: ShownPlan,
   { quotas, admission }: RequiredRoom,
 ): Omit<DryRun, 'would_create' | 'problems'> {

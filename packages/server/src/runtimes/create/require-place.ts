@@ -1,10 +1,10 @@
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import type { Refuse } from '../../foundation/errors/refuse.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** Refuses a cloud or region that this server does not serve. */
 export function requirePlace(
-  { config }: Pick<Service, 'config'>,
+  { config }: Pick<Runtimes, 'config'>,
   { cloud, region }: Pick<CreateRuntime, 'cloud' | 'region'>,
   refuse: Refuse,
 ): void {

@@ -2,9 +2,9 @@ import type { RuntimeState } from '@holt/protocol'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
 import { type DecidedNetwork, storeNetwork } from '../../resources/network/decide-network.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { type HostFacts, requireRoom } from '../admission/require-room.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { isCurrent } from './runtime-source.ts'
 
 /** The facts of a reservation. */
@@ -23,7 +23,7 @@ export interface Reservation extends HostFacts {
  * `reserveRuntime` decides.
  */
 export async function mayReserve(
-  service: Service,
+  service: Runtimes,
   db: Queries,
   row: NewRuntimeRow,
   reservation: Reservation,
@@ -40,7 +40,7 @@ export async function mayReserve(
  * transaction. Null where its source is another one by now.
  */
 export async function reserveRuntime(
-  service: Service,
+  service: Runtimes,
   row: NewRuntimeRow,
   reservation: Reservation,
 ): Promise<RuntimeRow | null> {

@@ -7,7 +7,7 @@ import type { SnapshotRow } from '../../foundation/store/tables.ts'
 import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
 import type { FormerNetwork } from '../../resources/network/former-network.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { findSnapshot, requireWritten } from '../snapshots/find-snapshot.ts'
 import { type SnapshotSettings, snapshotSettingsOf } from '../snapshots/snapshot-settings.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
@@ -25,7 +25,7 @@ interface SnapshotCreate<Refused extends null> {
  * the snapshot's size. With files only, it boots in any class and size.
  */
 export async function snapshotSource<Refused extends null>(
-  service: Service,
+  service: Runtimes,
   projectId: string,
   { reference, request, facts, refuse }: SnapshotCreate<Refused>,
 ): Promise<FoundSource<Refused>> {
@@ -86,7 +86,7 @@ function requireSameSize(row: SnapshotRow, { cpu, memory, isolation }: CreateRun
 }
 
 /** Returns the default policy of the snapshot's template, if the template still exists. */
-async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: readonly string[]) {
+async function defaultPolicyOf(service: Runtimes, row: SnapshotRow, secrets: readonly string[]) {
   const template = await service.store.db
     .selectFrom('templates')
     .selectAll()
@@ -101,7 +101,7 @@ async function defaultPolicyOf(service: Service, row: SnapshotRow, secrets: read
  * Files may only contain the placeholders.
  */
 async function formerOf(
-  { store, masterKeys }: Service,
+  { store, masterKeys }: Runtimes,
   { kind, project_id: projectId, snapshot_id: ownerId }: SnapshotRow,
   { placeholders, addresses, caCertificate }: SnapshotSettings,
 ): Promise<FormerNetwork> {

@@ -7,7 +7,7 @@ import { isDeleted } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { secretValues } from '../../resources/secrets/secret-env.ts'
 import { isStartFailure, startCommands } from '../../resources/templates/start-command.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { changeState, type Reason } from '../state/change-state.ts'
 import { bindRuntime } from './bind-runtime.ts'
 import { isolationLack, type RuntimeSource } from './runtime-source.ts'
@@ -31,7 +31,7 @@ type StartedSource = Pick<RuntimeSource, 'env' | 'commands' | 'restoreOnly' | 'r
  * Starts the runtime of a `starting` row and tells its guest who it is. Afterwards the row is
  * `running`, or the engine has nothing of it and the row says why.
  */
-export async function startRuntime(service: Service, row: RuntimeRow, source: StartedSource): Promise<RuntimeRow> {
+export async function startRuntime(service: Runtimes, row: RuntimeRow, source: StartedSource): Promise<RuntimeRow> {
   try {
     return await service.starts.run(row.runtime_id, (stopped) => bringUp(service, row, source, stopped))
   } finally {
@@ -44,7 +44,7 @@ export async function startRuntime(service: Service, row: RuntimeRow, source: St
  * and is only bound.
  */
 export async function bringUp(
-  service: Service,
+  service: Runtimes,
   row: RuntimeRow,
   { env, commands, restoreOnly, renew }: StartedSource,
   stopped: AbortSignal,
@@ -71,7 +71,7 @@ export async function bringUp(
 }
 
 /** Null where somebody else has changed the row. */
-async function becomeRunning(service: Service, row: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow | null> {
+async function becomeRunning(service: Runtimes, row: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow | null> {
   try {
     return await changeState(service, row, { to: 'running' })
   } catch (error) {
@@ -106,7 +106,7 @@ function refOf(row: RuntimeRow): RuntimeRef {
  * client's error.
  */
 async function giveUp(
-  service: Service,
+  service: Runtimes,
   row: RuntimeRow,
   { error, stopped }: { error: unknown; stopped: AbortSignal },
 ): Promise<HoltError> {
@@ -147,7 +147,7 @@ function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {
  * Returns the error for a class that the host does not have any more, with the reason and the
  * remedy; null where it has it.
  */
-async function lostClass({ engine }: Service, { isolation }: RuntimeRow, error: unknown): Promise<HoltError | null> {
+async function lostClass({ engine }: Runtimes, { isolation }: RuntimeRow, error: unknown): Promise<HoltError | null> {
   if (!isEngineError(error) || error.kind !== 'not_supported') return null
   const facts = await engine.describe().catch(() => null) // The error that is there says enough.
   return facts === null ? null : isolationLack(facts, isolation)

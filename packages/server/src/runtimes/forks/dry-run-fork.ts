@@ -2,11 +2,11 @@ import type { ForkDryRun, ForkRuntime } from '@holt/protocol'
 import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
 import { findRunning, findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { copyRules } from '../../resources/network/former-network.ts'
-import type { Service } from '../../service.ts'
 import { requireQuota } from '../../tenancy/projects/require-quotas.ts'
 import { admit } from '../admission/admit.ts'
 import { type RequiredRoom, requireRoom } from '../admission/require-room.ts'
 import { presentPlan, Refusals } from '../create/present-dry-run.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { requireCheckpoints } from '../state/can-pause.ts'
 import { childDeadline } from './make-child.ts'
 
@@ -15,7 +15,7 @@ import { childDeadline } from './make-child.ts'
  * takes no checkpoint. The memory that the children begin with is unknown before a checkpoint and
  * is not counted.
  */
-export async function dryRunFork(service: Service, ref: RuntimeRef, request: ForkRuntime): Promise<ForkDryRun> {
+export async function dryRunFork(service: Runtimes, ref: RuntimeRef, request: ForkRuntime): Promise<ForkDryRun> {
   const parent = await findRuntime(service, ref)
   const { refuse, problems } = new Refusals()
   await attempt(refuse, () => findRunning(service, ref))

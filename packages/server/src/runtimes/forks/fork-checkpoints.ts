@@ -1,7 +1,7 @@
 import type { CheckpointInfo } from '@holt/engine'
 import { KeyedLock } from '../../foundation/async/keyed-lock.ts'
 import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { dropCheckpoint } from '../state/drop-checkpoint.ts'
 
 /** A checkpoint that forks share. */
@@ -26,12 +26,12 @@ type Write = (checkpointId: string) => Promise<CheckpointInfo>
  * gets a checkpoint that was begun before the fork was requested.
  */
 export class ForkCheckpoints {
-  readonly #service: () => Pick<Service, 'engine' | 'log' | 'holds'>
+  readonly #service: () => Pick<Runtimes, 'engine' | 'log' | 'holds'>
   readonly #writing = new KeyedLock()
   /** The checkpoints that are not yet being written, by runtime. */
   readonly #waiting = new Map<string, Shared>()
 
-  constructor(service: () => Pick<Service, 'engine' | 'log' | 'holds'>) {
+  constructor(service: () => Pick<Runtimes, 'engine' | 'log' | 'holds'>) {
     this.#service = service
   }
 

@@ -5,10 +5,10 @@ import { fromEngineError, isEngineError, isTimeout } from '../../foundation/erro
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { copyNetwork } from '../../resources/network/former-network.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import { writeDown, writeTimeoutMs } from '../lifecycle/write-down.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { requireCheckpoints } from '../state/can-pause.ts'
 import { showRuntime } from '../state/present-runtime.ts'
 import { childIds } from './child-ids.ts'
@@ -25,7 +25,7 @@ export interface ForkCreation extends RuntimeRef {
  * checkpoint. Returns the result for each child. Only this process holds the checkpoint, so the
  * collector removes it if the process dies. Forks that wait at the same time share it.
  */
-export async function forkRuntime(service: Service, creation: ForkCreation): Promise<Fork> {
+export async function forkRuntime(service: Runtimes, creation: ForkCreation): Promise<Fork> {
   const { firstId, request } = creation
   const ids = childIds(firstId, request.count)
   const earlier = await findEarlier(service, creation, ids)
@@ -58,12 +58,12 @@ export async function forkRuntime(service: Service, creation: ForkCreation): Pro
 }
 
 /** Rejects if not even one child may be made, so that the runtime need not stop for it. */
-async function requireRoomForOne(service: Service, source: RuntimeRow): Promise<void> {
+async function requireRoomForOne(service: Runtimes, source: RuntimeRow): Promise<void> {
   const { project_id: projectId, cpu, memory_mib, disk_mib } = source
   await requireQuotas(service, service.store.db, { projectId, adds: { runtimes: 1, cpu, memory_mib, disk_mib } })
 }
 
-async function write(service: Service, source: RuntimeRow, checkpointId: string): Promise<CheckpointInfo> {
+async function write(service: Runtimes, source: RuntimeRow, checkpointId: string): Promise<CheckpointInfo> {
   const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
   try {
     return await writeDown(service, source.runtime_id, { checkpointId, goOn: true }, signal)
@@ -83,7 +83,7 @@ async function write(service: Service, source: RuntimeRow, checkpointId: string)
 }
 
 /** Returns a child, or the error that prevented it. */
-async function child(service: Service, source: RuntimeRow, wanted: WantedChild): Promise<ForkResult> {
+async function child(service: Runtimes, source: RuntimeRow, wanted: WantedChild): Promise<ForkResult> {
   try {
     const row = await makeChild(service, source, wanted)
     return { runtime: await showRuntime(service, row), error: null }
@@ -109,7 +109,7 @@ function failed({ code, message, hint }: HoltError): ForkResult {
  * if there was none.
  */
 async function findEarlier(
-  service: Service,
+  service: Runtimes,
   { projectId, runtimeId }: ForkCreation,
   ids: readonly string[],
 ): Promise<Fork | null> {
@@ -132,7 +132,7 @@ async function findEarlier(
 }
 
 /** Records the fork's event. The children exist even if that fails, and each has its own events. */
-async function tellIfItCan(service: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
+async function tellIfItCan(service: Runtimes, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
   try {
     await failpoint('fork.made')
     await tell(service, source, results)
@@ -141,7 +141,7 @@ async function tellIfItCan(service: Service, source: RuntimeRow, results: readon
   }
 }
 
-async function tell({ store, now }: Service, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
+async function tell({ store, now }: Runtimes, source: RuntimeRow, results: readonly ForkResult[]): Promise<void> {
   const children = results.flatMap(({ runtime }) => (runtime === null ? [] : [runtime.runtime_id]))
   const event = {
     projectId: source.project_id,

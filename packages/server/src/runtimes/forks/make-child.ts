@@ -1,12 +1,12 @@
 import type { ForkRuntime } from '@holt/protocol'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { DecidedNetwork } from '../../resources/network/decide-network.ts'
-import type { Service } from '../../service.ts'
 import { newRuntimeRow } from '../create/new-runtime-row.ts'
 import { reserveRuntime } from '../create/reserve-runtime.ts'
 import { broughtBackMiB } from '../create/restores-under-way.ts'
 import type { RuntimeSource } from '../create/runtime-source.ts'
 import { startRuntime } from '../create/start-runtime.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { type DeadlineColumns, decideDeadline } from '../state/deadline.ts'
 import { sourceSettingsOf } from '../state/source-settings.ts'
 
@@ -25,7 +25,7 @@ export interface WantedChild {
  * parent's environment, network and secrets.
  */
 export async function makeChild(
-  service: Service,
+  service: Runtimes,
   parent: RuntimeRow,
   { id, checkpointId, checkpointBytes, request, network }: WantedChild,
 ): Promise<RuntimeRow> {

@@ -1,7 +1,7 @@
 import type { RuntimeState } from '@holt/protocol'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { changeState, type StateChange } from '../state/change-state.ts'
 
 /**
@@ -9,7 +9,7 @@ import { changeState, type StateChange } from '../state/change-state.ts'
  * where it is in that state no more.
  */
 export async function advance(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   { from, ...change }: StateChange & { readonly from: RuntimeState },
 ): Promise<RuntimeRow> {

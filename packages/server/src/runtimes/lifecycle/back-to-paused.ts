@@ -1,6 +1,6 @@
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 import { advance } from './advance.ts'
 
@@ -12,7 +12,7 @@ const removeTimeoutMs = 60_000
  * runtime in another state stays as it is, because a change that reported an error may have been
  * made. Returns the resulting row.
  */
-export async function backToPaused(service: Service, ref: RuntimeRef, reason: Reason): Promise<RuntimeRow> {
+export async function backToPaused(service: Runtimes, ref: RuntimeRef, reason: Reason): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state !== 'resuming') return row
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))

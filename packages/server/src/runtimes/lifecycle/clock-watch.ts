@@ -1,6 +1,6 @@
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /**
  * The wall clock is set by less than this all the time: that is its keeper's work, and moves no
@@ -24,7 +24,7 @@ interface Reading {
   readonly offset: number
 }
 
-type Parts = Pick<Service, 'store' | 'log' | 'now' | 'hostClock'>
+type Parts = Pick<Runtimes, 'store' | 'log' | 'now' | 'hostClock'>
 
 /**
  * Notices when the wall clock is set, and moves the deadlines of runtimes with it: a runtime lives

@@ -1,11 +1,11 @@
 import { notEnded } from '../../foundation/rows/not-ended.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /**
  * Forgets the ways into runtimes that have ended: who asks for one a moment after its end has made
  * it anew.
  */
-export async function forgetEnded({ links, store }: Service): Promise<void> {
+export async function forgetEnded({ links, store }: Runtimes): Promise<void> {
   // Read first: a runtime that is made meanwhile is not among them.
   const { known } = links
   const rows = await store.db.selectFrom('runtimes').select('runtime_id').where(notEnded).execute()

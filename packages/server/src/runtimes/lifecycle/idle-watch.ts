@@ -1,5 +1,5 @@
 import { GuestClient } from '@holt/engine'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
 
 /**
@@ -46,13 +46,13 @@ interface Seen {
  * counts as idle before the next look.
  */
 export class IdleWatch {
-  readonly #service: Service
+  readonly #service: Runtimes
   readonly #seen = new Map<string, Seen>()
   #lookedAt: number
   /** True if the last look was the first one after a gap. */
   #wasBlind = false
 
-  constructor(service: Service) {
+  constructor(service: Runtimes) {
     this.#service = service
     this.#lookedAt = service.monotonic()
   }

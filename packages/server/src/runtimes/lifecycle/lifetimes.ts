@@ -1,5 +1,5 @@
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { endRuntime } from '../state/end-runtime.ts'
 import { failRuntime, startInterrupted } from '../state/fail-runtime.ts'
 import { Attempts } from './attempts.ts'
@@ -26,13 +26,13 @@ const looksPerForgetting = 60
  * idle is paused, what was left half-done is done.
  */
 export class Lifetimes {
-  readonly #service: Service
+  readonly #service: Runtimes
   readonly #clock: ClockWatch
   readonly #idle: IdleWatch
   readonly #attempts: Attempts
   #looks = 0
 
-  constructor(service: Service, clock: ClockWatch) {
+  constructor(service: Runtimes, clock: ClockWatch) {
     this.#service = service
     this.#clock = clock
     this.#idle = new IdleWatch(service)

@@ -5,8 +5,8 @@ import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isAlive, isDeleted } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { requireCheckpoints } from '../state/can-pause.ts'
 import { changeState, type Reason } from '../state/change-state.ts'
 import { finished } from './recover-pause.ts'
@@ -27,7 +27,7 @@ export const pauseReasons = {
  * says no; one that ends meanwhile needs none.
  */
 export async function pauseRuntime(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   reason: Reason,
   still: ((row: RuntimeRow) => boolean) | null = null,
@@ -45,7 +45,7 @@ interface Wanted {
   readonly still: ((row: RuntimeRow) => boolean) | null
 }
 
-function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
+function pauseOnce(service: Runtimes, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
   return service.transitions.run(ref.runtimeId, 'pause', async (stopped) => {
     const checkpointId = makeCheckpointId()
     const row = await begin(service, ref, { reason, still, checkpointId })
@@ -68,7 +68,7 @@ function pauseOnce(service: Service, ref: RuntimeRef, { reason, still }: Wanted)
  * no pause.
  */
 async function begin(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   { reason, still, checkpointId }: Wanted & { readonly checkpointId: string },
 ): Promise<RuntimeRow> {
@@ -93,7 +93,7 @@ async function begin(
 }
 
 async function write(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   { checkpointId, stopped }: { checkpointId: string; stopped: AbortSignal },
 ): Promise<RuntimeRow> {

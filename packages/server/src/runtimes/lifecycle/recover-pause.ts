@@ -1,7 +1,7 @@
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { backToPaused } from './back-to-paused.ts'
 import { settlePausing } from './settle-pausing.ts'
 
@@ -20,7 +20,7 @@ export const interrupted = {
  * asks for a pause or a resume of such a runtime does this first (`finished`).
  */
 export async function recoverPause(
-  service: Service,
+  service: Runtimes,
   { project_id: projectId, runtime_id: runtimeId }: RuntimeRow,
 ): Promise<void> {
   const ref: RuntimeRef = { projectId, runtimeId }
@@ -40,7 +40,7 @@ export async function recoverPause(
  * A runtime's row after what was cut off is finished. Within a transition alone, when nobody else
  * works on one.
  */
-export async function finished(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+export async function finished(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state === 'pausing') return settlePausing(service, ref)
   if (row.state === 'resuming') return backToPaused(service, ref, interrupted)

@@ -7,13 +7,13 @@ import type { Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { secretValues } from '../../resources/secrets/secret-env.ts'
 import { startCommands } from '../../resources/templates/start-command.ts'
-import type { Service } from '../../service.ts'
 import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import { admit } from '../admission/admit.ts'
 import { promisedMiB } from '../admission/promised.ts'
 import { bindRuntime } from '../create/bind-runtime.ts'
 import { broughtBackMiB } from '../create/restores-under-way.ts'
 import { specOf } from '../create/start-runtime.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 import { expiresAt } from '../state/deadline.ts'
 import { dropCheckpoint } from '../state/drop-checkpoint.ts'
@@ -34,7 +34,7 @@ const removeTimeoutMs = 60_000
  * paused, says why, and nothing of it is lost. An `on_restore` that fails keeps nobody out: the
  * runtime runs, and its reason says so.
  */
-export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+export async function resumeRuntime(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const now = await findRuntime(service, ref)
   if (now.state === 'running') return now
   return service.transitions.run(ref.runtimeId, 'resume', async (stopped) => {
@@ -55,7 +55,7 @@ export async function resumeRuntime(service: Service, ref: RuntimeRef): Promise<
   })
 }
 
-async function bringBack(service: Service, resuming: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow> {
+async function bringBack(service: Runtimes, resuming: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow> {
   const { pause_checkpoint_id: checkpointId } = resuming
   const ref = refOf(resuming)
   try {
@@ -77,7 +77,7 @@ async function bringBack(service: Service, resuming: RuntimeRow, stopped: AbortS
 }
 
 /** A paused runtime has no memory: it is admitted as a new one is. */
-async function admission(service: Service, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
+async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
   const { engine, freeMemoryMiB, starts, restores, transitions, config } = service
   const { runtime_id, project_id: projectId, cpu, memory_mib } = row
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
@@ -107,7 +107,7 @@ async function admission(service: Service, row: RuntimeRow): Promise<(changes: Q
  * for once.
  */
 async function writtenMiB(
-  { engine, restores }: Service,
+  { engine, restores }: Runtimes,
   { pause_checkpoint_id, memory_mib }: RuntimeRow,
 ): Promise<number> {
   const id = pause_checkpoint_id ?? ''
@@ -117,7 +117,7 @@ async function writtenMiB(
 }
 
 /** Brings the runtime back, and answers what there is to say of it; null for nothing. */
-async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal): Promise<Reason | null> {
+async function restore(service: Runtimes, row: RuntimeRow, stopped: AbortSignal): Promise<Reason | null> {
   const { engine, networks } = service
   const { runtime_id: runtimeId, project_id: projectId, pause_checkpoint_id: checkpointId } = row
   const signal = AbortSignal.any([stopped, service.closing, AbortSignal.timeout(resumeTimeoutMs)])
@@ -143,7 +143,7 @@ async function restore(service: Service, row: RuntimeRow, stopped: AbortSignal):
   }
 }
 
-async function becomeRunning(service: Service, ref: RuntimeRef, reason: Reason | null): Promise<RuntimeRow> {
+async function becomeRunning(service: Runtimes, ref: RuntimeRef, reason: Reason | null): Promise<RuntimeRow> {
   const { timeout_secs } = await findRuntime(service, ref)
   return advance(service, ref, {
     from: 'resuming',
@@ -158,7 +158,7 @@ async function becomeRunning(service: Service, ref: RuntimeRef, reason: Reason |
  * `running` nevertheless has come back.
  */
 async function giveUp(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   { error, stopped }: { error: unknown; stopped: AbortSignal },
 ): Promise<RuntimeRow> {

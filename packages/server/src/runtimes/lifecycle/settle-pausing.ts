@@ -1,7 +1,7 @@
 import { failpoint, GuestClient } from '@holt/engine'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 import { dropCheckpoint } from '../state/drop-checkpoint.ts'
 import { failRuntime, reasonOf } from '../state/fail-runtime.ts'
@@ -24,7 +24,7 @@ const unusable = {
  * the machine. Without a reason it has that of its pause.
  */
 export async function becomePaused(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   reason: Reason | null = null,
 ): Promise<RuntimeRow> {
@@ -39,7 +39,7 @@ export async function becomePaused(
 /**
  * Prepares for a row that says `paused`: requests resume the runtime, and its way out is closed.
  */
-async function isAway({ links, networks }: Service, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
+async function isAway({ links, networks }: Runtimes, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
   links.gate(ref.runtimeId).setAway()
   await networks.sync(ref)
   return row
@@ -51,7 +51,7 @@ async function isAway({ links, networks }: Service, ref: RuntimeRef, row: Runtim
  * whether or not this host can restore that, and has failed where there is neither. Answers the row
  * as it is then.
  */
-export async function settlePausing(service: Service, ref: RuntimeRef): Promise<RuntimeRow> {
+export async function settlePausing(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state === 'paused') return isAway(service, ref, row)
   if (row.state !== 'pausing') throw notRunning(row)
@@ -74,13 +74,13 @@ export async function settlePausing(service: Service, ref: RuntimeRef): Promise<
 }
 
 /** A crash may have come before the pause thawed it, and whoever is frozen answers nobody. */
-async function thaw({ links }: Service, runtimeId: string): Promise<void> {
+async function thaw({ links }: Runtimes, runtimeId: string): Promise<void> {
   const gate = links.gate(runtimeId)
   gate.noteFrozen()
   await gate.thaw()
 }
 
-async function answers({ engine }: Service, runtimeId: string): Promise<boolean> {
+async function answers({ engine }: Runtimes, runtimeId: string): Promise<boolean> {
   const signal = AbortSignal.timeout(answerTimeoutMs)
   try {
     await new GuestClient(await engine.dial(runtimeId, signal)).info(signal)
@@ -90,7 +90,7 @@ async function answers({ engine }: Service, runtimeId: string): Promise<boolean>
   }
 }
 
-async function goOn(service: Service, ref: RuntimeRef, checkpointId: string): Promise<RuntimeRow> {
+async function goOn(service: Runtimes, ref: RuntimeRef, checkpointId: string): Promise<RuntimeRow> {
   const row = await advance(service, ref, { from: 'pausing', to: 'running', set: { pause_checkpoint_id: null } })
   await service.networks.sync(ref)
   void dropCheckpoint(service, checkpointId)

@@ -2,7 +2,7 @@ import { Waiters } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { recoverPause } from './recover-pause.ts'
 import { resumeRuntime } from './resume-runtime.ts'
 
@@ -11,7 +11,7 @@ import { resumeRuntime } from './resume-runtime.ts'
  * its way out or back is waited for. Throws `runtime_paused` where it may not, and what it is where
  * it has ended or never ran. Whoever is `gone` waits no longer; what was begun goes on.
  */
-export async function findAwake(service: Service, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
+export async function findAwake(service: Runtimes, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
     if (row.state === 'running') return row
@@ -30,7 +30,7 @@ export async function findAwake(service: Service, ref: RuntimeRef, gone: AbortSi
 }
 
 /** Brings a runtime back for a request over a link from before its pause. */
-export async function wakeById(service: Service, runtimeId: string): Promise<void> {
+export async function wakeById(service: Runtimes, runtimeId: string): Promise<void> {
   const { project_id: projectId } = await service.store.db
     .selectFrom('runtimes')
     .select('project_id')

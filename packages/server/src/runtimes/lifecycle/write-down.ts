@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CheckpointInfo, failpoint, GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** How often what lingers is waited for while requests go on. */
 const maxTries = 3
@@ -41,7 +41,7 @@ export interface WriteDown {
  * runtime are reset.
  */
 export async function writeDown(
-  service: Service,
+  service: Runtimes,
   runtimeId: string,
   what: WriteDown,
   signal: AbortSignal,
@@ -61,7 +61,7 @@ export async function writeDown(
 }
 
 async function take(
-  service: Service,
+  service: Runtimes,
   runtimeId: string,
   { what, guest, signal }: { what: WriteDown; guest: GuestClient; signal: AbortSignal },
 ): Promise<{ readonly info: Promise<CheckpointInfo> }> {
@@ -89,7 +89,7 @@ async function take(
  * The guest sets its network up again at the first request on its new connection: what runs inside
  * need not wait for a client's.
  */
-function bringNetworkBack({ engine, log }: Service, runtimeId: string): void {
+function bringNetworkBack({ engine, log }: Runtimes, runtimeId: string): void {
   const signal = AbortSignal.timeout(guestTimeoutMs)
   engine
     .dial(runtimeId, signal)

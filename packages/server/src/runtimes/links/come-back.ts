@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBreak } from '../../foundation/errors/engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { Gate } from './gate.ts'
 
 /**
@@ -15,7 +15,7 @@ const breakPauseMs = 50
  * asks again when this has resolved.
  */
 export class Comeback {
-  readonly #service: Service
+  readonly #service: Runtimes
   readonly #ref: RuntimeRef
   readonly #signal: AbortSignal
   readonly #clock: { stop(): void; go(): void } | undefined
@@ -24,7 +24,7 @@ export class Comeback {
 
   /** `clock` is stopped while the runtime is absent. */
   constructor(
-    service: Service,
+    service: Runtimes,
     { ref, signal, clock }: { ref: RuntimeRef; signal: AbortSignal; clock?: { stop(): void; go(): void } },
   ) {
     this.#service = service

@@ -3,8 +3,8 @@ import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { within } from '../../foundation/wire/call.ts'
-import type { Service } from '../../service.ts'
 import { findAwake } from '../lifecycle/wake.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /**
  * A guest that runs answers at once; one that is written down meanwhile, or brought back, takes as
@@ -28,7 +28,7 @@ interface Opener {
 
 /** Opens the way into a project's runtime, which comes back for that where it is paused. */
 export async function openGuest(
-  service: Service,
+  service: Runtimes,
   ref: RuntimeRef,
   { gone, operation = () => null }: Opener,
 ): Promise<OpenRuntime> {

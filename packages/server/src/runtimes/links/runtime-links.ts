@@ -1,6 +1,6 @@
 import { type GuestClient as Client, GuestClient, type GuestLink } from '@holt/engine'
-import type { Service } from '../../service.ts'
 import { wakeById } from '../lifecycle/wake.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { Gate } from './gate.ts'
 
 /**
@@ -25,10 +25,10 @@ export interface Activity {
  * is known.
  */
 export class RuntimeLinks {
-  readonly #service: () => Service
+  readonly #service: () => Runtimes
   readonly #gates = new Map<string, Gate>()
 
-  constructor(service: () => Service) {
+  constructor(service: () => Runtimes) {
     this.#service = service
   }
 

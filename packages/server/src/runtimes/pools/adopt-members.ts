@@ -1,6 +1,6 @@
 import { Turns } from '../../foundation/async/turns.ts'
 import type { PoolMemberRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { type PoolMember, removeMember, settle } from './pool-member.ts'
 import { shapeOfMember } from './pool-shape.ts'
 
@@ -18,13 +18,13 @@ const adoptTimeoutMs = 15_000
  * are nobody's. The others go: half-made ones, and those that were being handed over when that
  * process ended. `keep` says whether a member is still wanted, and owns it where it is.
  */
-export async function adoptMembers(service: Service, keep: (member: PoolMember) => boolean): Promise<void> {
+export async function adoptMembers(service: Runtimes, keep: (member: PoolMember) => boolean): Promise<void> {
   const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()
   const turns = new Turns(atOnce)
   await Promise.all(rows.map((row) => turns.run(() => adoptOne(service, row, keep))))
 }
 
-async function adoptOne(service: Service, row: PoolMemberRow, keep: (member: PoolMember) => boolean): Promise<void> {
+async function adoptOne(service: Runtimes, row: PoolMemberRow, keep: (member: PoolMember) => boolean): Promise<void> {
   const { log, closing } = service
   const { runtime_id: runtimeId, created_at: madeAt } = row
   if (closing.aborted) return
@@ -39,7 +39,7 @@ async function adoptOne(service: Service, row: PoolMemberRow, keep: (member: Poo
 }
 
 /** Returns true if a member runs and its guest has no owner. The member is frozen again then. */
-async function isWaiting(service: Service, runtimeId: string): Promise<boolean> {
+async function isWaiting(service: Runtimes, runtimeId: string): Promise<boolean> {
   const { engine, log, closing } = service
   if ((await engine.inspect(runtimeId))?.state !== 'running') return false
   try {

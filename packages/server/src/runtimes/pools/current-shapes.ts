@@ -1,6 +1,6 @@
 import { defaultTemplate } from '@holt/protocol'
 import { defaultTag, templateName } from '../../foundation/rows/template-name.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { type PoolKey, type PoolShape, poolKey, shapeOfTemplate } from './pool-shape.ts'
 
 /** The present shape of the members of a pool. */
@@ -15,7 +15,7 @@ export interface CurrentShape {
  * Returns the shapes that pools can have now: of every ready template, in every class of the host.
  */
 export async function currentShapes(
-  service: Pick<Service, 'engine' | 'store' | 'config'>,
+  service: Pick<Runtimes, 'engine' | 'store' | 'config'>,
 ): Promise<ReadonlyMap<PoolKey, CurrentShape>> {
   const { isolation: classes } = await service.engine.describe()
   const templates = await service.store.db.selectFrom('templates').selectAll().where('state', '=', 'ready').execute()

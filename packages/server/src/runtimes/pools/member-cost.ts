@@ -1,4 +1,4 @@
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { PoolShape } from './pool-shape.ts'
 
 /**
@@ -8,7 +8,10 @@ import type { PoolShape } from './pool-shape.ts'
 const baseMiB = 40
 
 /** Returns the estimated host memory of a member of this shape, in MiB. */
-export async function memberCostMiB({ engine }: Pick<Service, 'engine'>, { checkpointId }: PoolShape): Promise<number> {
+export async function memberCostMiB(
+  { engine }: Pick<Runtimes, 'engine'>,
+  { checkpointId }: PoolShape,
+): Promise<number> {
   if (checkpointId === null) return baseMiB
   const known = (await engine.ability('checkpoints')?.list()) ?? []
   const sizeBytes = known.find((checkpoint) => checkpoint.checkpointId === checkpointId)?.sizeBytes ?? 0

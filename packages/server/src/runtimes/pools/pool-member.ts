@@ -3,7 +3,7 @@ import { runCommand, templateCommand } from '@holt/builder'
 import { failpoint, GuestClient } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { PoolShape } from './pool-shape.ts'
 
 /** A command that does nothing ends in some milliseconds. */
@@ -29,7 +29,7 @@ export interface PoolMember {
  * Makes a runtime that waits. Its row is there before it is, so that the next start finds what a
  * crash has left. Whatever a claim would do and that no client has a say in is done already.
  */
-export async function makeMember(service: Service, shape: PoolShape, signal: AbortSignal): Promise<PoolMember> {
+export async function makeMember(service: Runtimes, shape: PoolShape, signal: AbortSignal): Promise<PoolMember> {
   const runtimeId = makeId('runtime')
   const member = { runtimeId, shape, madeAt: service.now(), machineId: randomBytes(16).toString('hex') }
   try {
@@ -86,7 +86,7 @@ async function prepare(
  * Has a member stand still when its guest is there and nobody's. Rejects where it is somebody's, or
  * does not answer.
  */
-export async function settle({ engine }: Service, runtimeId: string, signal: AbortSignal): Promise<void> {
+export async function settle({ engine }: Runtimes, runtimeId: string, signal: AbortSignal): Promise<void> {
   const guest = new GuestClient(await engine.dial(runtimeId, signal))
   const info = await guest.info(signal)
   if (info.runtime_id !== null) throw new Error(`the pooled runtime ${runtimeId} is bound as ${info.runtime_id}`)
@@ -94,7 +94,7 @@ export async function settle({ engine }: Service, runtimeId: string, signal: Abo
 }
 
 /** Takes a member away, and then its row. Gone is success. */
-export async function removeMember({ engine, store }: Service, runtimeId: string): Promise<void> {
+export async function removeMember({ engine, store }: Runtimes, runtimeId: string): Promise<void> {
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await failpoint('pool.removed')
   await store.change((changes) => changes.deleteFrom('pool_members').where('runtime_id', '=', runtimeId).execute(), {
@@ -102,7 +102,7 @@ export async function removeMember({ engine, store }: Service, runtimeId: string
   })
 }
 
-async function storeMember({ store }: Service, { runtimeId, shape, madeAt }: PoolMember): Promise<void> {
+async function storeMember({ store }: Runtimes, { runtimeId, shape, madeAt }: PoolMember): Promise<void> {
   const row = {
     runtime_id: runtimeId,
     template_id: shape.templateId,

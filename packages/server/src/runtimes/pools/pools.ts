@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { pause } from '../../foundation/async/pause.ts'
 import { Turns } from '../../foundation/async/turns.ts'
 import type { PoolLimits } from '../../foundation/config/config.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { adoptMembers } from './adopt-members.ts'
 import { currentShapes } from './current-shapes.ts'
 import { type HostRoom, hasRoom, isTight, lessMemory } from './host-room.ts'
@@ -42,7 +42,7 @@ const wakingPerCpu = 2
  * ceiling, and the host's memory has the last word.
  */
 export class Pools {
-  readonly #service: () => Service
+  readonly #service: () => Runtimes
   readonly #limits: PoolLimits
   readonly #pools = new Map<PoolKey, Pool>()
   /** Whose turn it is to wake, and be told who it is. */
@@ -58,7 +58,7 @@ export class Pools {
   #making = 0
   #makingMax = 1
 
-  constructor(service: () => Service, { floor, ceiling }: PoolLimits) {
+  constructor(service: () => Runtimes, { floor, ceiling }: PoolLimits) {
     this.#service = service
     this.#limits = { floor: Math.min(floor, ceiling), ceiling }
   }

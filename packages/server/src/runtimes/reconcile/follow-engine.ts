@@ -3,8 +3,8 @@ import { pause } from '../../foundation/async/pause.ts'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recoverPause } from '../lifecycle/recover-pause.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 import { failRuntime, lost, reasonOf, startInterrupted } from '../state/fail-runtime.ts'
 import { MemoryKills } from './memory-kills.ts'
@@ -20,7 +20,7 @@ const removeTimeoutMs = 30_000
  * as long as the service runs. `onListed` is called after each complete comparison. One record that
  * cannot be handled is logged and does not stop the others.
  */
-export async function followEngine(service: Service, onListed: () => void): Promise<void> {
+export async function followEngine(service: Runtimes, onListed: () => void): Promise<void> {
   const memoryKills = new MemoryKills(service)
   while (!service.closing.aborted) {
     try {
@@ -32,7 +32,7 @@ export async function followEngine(service: Service, onListed: () => void): Prom
   }
 }
 
-async function followOnce(service: Service, memoryKills: MemoryKills, onListed: () => void): Promise<void> {
+async function followOnce(service: Runtimes, memoryKills: MemoryKills, onListed: () => void): Promise<void> {
   const seen = new Map<string, Observed>()
   let listed = false
   for await (const observation of service.engine.observe(service.closing)) {
@@ -67,7 +67,7 @@ function isTheSame(before: Observed | undefined, { frozen, state, memoryKills }:
   return before.frozen !== frozen || before.memoryKills.count !== memoryKills.count
 }
 
-async function reconcile(service: Service, seen: ReadonlyMap<string, Observed>): Promise<void> {
+async function reconcile(service: Runtimes, seen: ReadonlyMap<string, Observed>): Promise<void> {
   const live = await service.store.db.selectFrom('runtimes').select(['runtime_id']).where(notEnded).execute()
   for (const id of new Set([...seen.keys(), ...live.map(({ runtime_id }) => runtime_id)])) {
     await guarded(service, id, () => compareOne(service, id))
@@ -75,7 +75,7 @@ async function reconcile(service: Service, seen: ReadonlyMap<string, Observed>):
 }
 
 /** Brings one runtime's row and the engine together. */
-async function compareOne(service: Service, id: string): Promise<void> {
+async function compareOne(service: Runtimes, id: string): Promise<void> {
   // Asked first: a claim makes what waits in a pool a project's at any moment, and never the other
   // way.
   const pooled = await isPooled(service, id)
@@ -104,7 +104,7 @@ async function compareOne(service: Service, id: string): Promise<void> {
 }
 
 /** Fails a runtime. A runtime that changed meanwhile is compared again. */
-async function fail(service: Service, row: RuntimeRow, reason: Reason): Promise<void> {
+async function fail(service: Runtimes, row: RuntimeRow, reason: Reason): Promise<void> {
   if (!(await failRuntime(service, row, reason))) await compareOne(service, row.runtime_id)
 }
 
@@ -112,7 +112,7 @@ async function fail(service: Service, row: RuntimeRow, reason: Reason): Promise<
  * Goes on with a pause or a resume that was cut off. It may take long, and nobody waits; where it
  * fails the sweep tries again.
  */
-function recoverBeside(service: Service, row: RuntimeRow): void {
+function recoverBeside(service: Runtimes, row: RuntimeRow): void {
   void guarded(service, row.runtime_id, () => recoverPause(service, row))
 }
 
@@ -120,18 +120,18 @@ function recoverBeside(service: Service, row: RuntimeRow): void {
  * Compares a runtime again after the current action on it, because an observation during the action
  * may be its end. Nobody waits for that.
  */
-function compareAfterChange(service: Service, id: string): void {
+function compareAfterChange(service: Runtimes, id: string): void {
   void Promise.all([service.starts.settled(id), service.transitions.settled(id)]).then(() =>
     guarded(service, id, () => compareOne(service, id)),
   )
 }
 
 /** The row of a runtime of any project: the engine knows no projects. */
-async function anyRow({ store }: Service, id: string): Promise<RuntimeRow | null> {
+async function anyRow({ store }: Runtimes, id: string): Promise<RuntimeRow | null> {
   return (await store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', id).executeTakeFirst()) ?? null
 }
 
-async function isPooled({ store }: Service, id: string): Promise<boolean> {
+async function isPooled({ store }: Runtimes, id: string): Promise<boolean> {
   const row = await store.db
     .selectFrom('pool_members')
     .select('runtime_id')
@@ -144,7 +144,7 @@ async function isPooled({ store }: Service, id: string): Promise<boolean> {
  * A runtime that no row knows is not touched: the database may be older than it is. A template's
  * seed is its builder's, and what a build notes is the build's.
  */
-async function reportUnknown({ store, log }: Service, observed: Observed): Promise<void> {
+async function reportUnknown({ store, log }: Runtimes, observed: Observed): Promise<void> {
   const seed = await store.db
     .selectFrom('templates')
     .select('template_id')
@@ -162,7 +162,7 @@ async function reportUnknown({ store, log }: Service, observed: Observed): Promi
     )
 }
 
-async function guarded({ log }: Service, id: string, work: () => Promise<void>): Promise<void> {
+async function guarded({ log }: Runtimes, id: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Engine } from '@holt/engine'
 import { filesMissing, filesMissingPattern } from '../../foundation/rows/files-missing.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { updateTemplate } from '../../resources/templates/template-rows.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { markLacking, markWhole } from '../snapshots/snapshot-rows.ts'
 import { countMissing, findMissing, missingFileOf, type Present } from './find-missing.ts'
 
@@ -12,7 +12,7 @@ import { countMissing, findMissing, missingFileOf, type Present } from './find-m
  * such a file while the service runs. A paused runtime keeps its state, and its resume returns the
  * error.
  */
-export async function markMissing(service: Service): Promise<void> {
+export async function markMissing(service: Runtimes): Promise<void> {
   const present = await presentIn(service.engine)
   if (present === null) return
   const { db } = service.store
@@ -45,7 +45,7 @@ async function presentIn(engine: Engine): Promise<Present | null> {
  * Marks a template whose file is missing. An agent template is built again on demand. For others,
  * only their author can do that.
  */
-async function lose(service: Service, row: TemplateRow, file: string): Promise<void> {
+async function lose(service: Runtimes, row: TemplateRow, file: string): Promise<void> {
   const change =
     service.agents.of(row) === null
       ? ({ state: 'failed', state_reason_json: JSON.stringify(filesMissing(file)) } as const)
@@ -53,7 +53,7 @@ async function lose(service: Service, row: TemplateRow, file: string): Promise<v
   await updateTemplate(service, row, change)
 }
 
-async function markReturned(service: Service, present: Present): Promise<void> {
+async function markReturned(service: Runtimes, present: Present): Promise<void> {
   const { db } = service.store
   const snapshots = await db
     .selectFrom('snapshots')

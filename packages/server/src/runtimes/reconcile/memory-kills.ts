@@ -1,6 +1,6 @@
 import type { MemoryKills as Kills, Observed } from '@holt/engine'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /**
  * The least time between two events of a runtime, in milliseconds: a program can cause kills
@@ -23,10 +23,10 @@ interface Pending {
  * builds belong to no project, so their kills are only counted.
  */
 export class MemoryKills {
-  readonly #service: Service
+  readonly #service: Runtimes
   readonly #pending = new Map<string, Pending>()
 
-  constructor(service: Service) {
+  constructor(service: Runtimes) {
     this.#service = service
   }
 

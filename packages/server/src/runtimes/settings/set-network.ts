@@ -6,10 +6,10 @@ import { within } from '../../foundation/wire/call.ts'
 import { type ChosenPolicy, choosePolicy, newNetworkRow, putCaKey } from '../../resources/network/decide-network.ts'
 import { networkRow } from '../../resources/network/find-network.ts'
 import { noDevice, noteGuest } from '../../resources/network/note-guest.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { findAwake } from '../lifecycle/wake.ts'
 import { openGuest } from '../links/open-guest.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** The time for the guest to create or remove its device, in milliseconds. */
 const guestTimeoutMs = 30_000
@@ -28,7 +28,7 @@ export interface NetworkChange {
  * gateway, which enforces it. Last, the guest gets or loses its device if necessary. A repeated
  * change completes an interrupted one.
  */
-export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, change: NetworkChange): Promise<void> {
+export async function setRuntimeNetwork(service: Runtimes, ref: RuntimeRef, change: NetworkChange): Promise<void> {
   await findAwake(service, ref, change.gone)
   const { wanted } = change
   const policy = wanted === null ? null : await choosePolicy(service.store.db, ref.projectId, wanted)
@@ -47,7 +47,7 @@ export async function setRuntimeNetwork(service: Service, ref: RuntimeRef, chang
 }
 
 async function storeChange(
-  service: Service,
+  service: Runtimes,
   { ref, policy, by }: { ref: RuntimeRef; policy: ChosenPolicy | null; by: string },
 ): Promise<void> {
   const { projectId, runtimeId } = ref
@@ -80,7 +80,7 @@ async function storeChange(
 }
 
 /** Creates or removes the guest's device if its state is not the desired one. */
-async function tellGuest(service: Service, ref: RuntimeRef, call: Pick<NetworkChange, 'gone'>): Promise<void> {
+async function tellGuest(service: Runtimes, ref: RuntimeRef, call: Pick<NetworkChange, 'gone'>): Promise<void> {
   const row = await networkRow(service.store.db, ref)
   if (row === undefined) return
   const wanted = row.policy_id !== null || row.inline_json !== null

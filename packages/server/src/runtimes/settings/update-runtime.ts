@@ -2,7 +2,7 @@ import type { UpdateRuntime } from '@holt/protocol'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { canPause } from '../state/can-pause.ts'
 import { changeSettings, type SettingsChange } from '../state/change-settings.ts'
 import { expiresAt, requireNoPause } from '../state/deadline.ts'
@@ -11,7 +11,7 @@ import { expiresAt, requireNoPause } from '../state/deadline.ts'
  * Changes a runtime's labels or deadline. A deadline counts from now, and that of a paused runtime
  * from its resume.
  */
-export async function updateRuntime(service: Service, ref: RuntimeRef, change: UpdateRuntime): Promise<RuntimeRow> {
+export async function updateRuntime(service: Runtimes, ref: RuntimeRef, change: UpdateRuntime): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (!isAlive(row.state)) throw notRunning(row)
   // Asked before the transaction, because the engine answers it. The class of a runtime and its

@@ -2,7 +2,7 @@ import type { TemplateBase } from '@holt/builder'
 import { readableBy } from '../../foundation/rows/system-project.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { FormerNetwork } from '../../resources/network/former-network.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { sourceSettingsOf } from '../state/source-settings.ts'
 import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.ts'
 
@@ -11,7 +11,7 @@ import { type SnapshotSettings, snapshotSettingsOf } from './snapshot-settings.t
  * programs know.
  */
 export async function captureSettings(
-  service: Service,
+  service: Runtimes,
   row: RuntimeRow,
   { ca, placeholders, addresses }: FormerNetwork,
 ): Promise<SnapshotSettings> {
@@ -35,7 +35,7 @@ export async function captureSettings(
  * replaced, they come from the runtime.
  */
 async function buildSettings(
-  { store }: Service,
+  { store }: Runtimes,
   row: RuntimeRow,
   env: Readonly<Record<string, string>>,
 ): Promise<TemplateBase['settings']> {

@@ -1,6 +1,6 @@
 import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { findSnapshot } from './find-snapshot.ts'
 
 /**
@@ -8,7 +8,7 @@ import { findSnapshot } from './find-snapshot.ts'
  * removed when nothing uses them.
  */
 export async function deleteSnapshot(
-  service: Service,
+  service: Runtimes,
   { projectId, reference, by }: { projectId: string; reference: string; by: string },
 ): Promise<void> {
   const { store, now, collector } = service

@@ -1,11 +1,11 @@
 import type { ListSnapshotsQuery, Page, Snapshot } from '@holt/protocol'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { presentSnapshot } from './present-snapshot.ts'
 
 /** Returns a project's snapshots, newest first. */
 export async function listSnapshots(
-  { store, log }: Service,
+  { store, log }: Runtimes,
   projectId: string,
   { limit, cursor, name, kind, state, runtime_id }: ListSnapshotsQuery,
 ): Promise<Page<Snapshot>> {

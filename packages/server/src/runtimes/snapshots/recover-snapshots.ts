@@ -1,4 +1,4 @@
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { failSnapshot } from './snapshot-rows.ts'
 
 /** The failure of a snapshot whose process died. */
@@ -8,7 +8,7 @@ const interrupted = { code: 'interrupted', message: 'The service stopped while i
  * Ends the snapshots that an earlier process was writing. Their files have no owner then, and the
  * collector removes them.
  */
-export async function failUnwritten(service: Service): Promise<void> {
+export async function failUnwritten(service: Runtimes): Promise<void> {
   const rows = await service.store.db.selectFrom('snapshots').selectAll().where('state', '=', 'writing').execute()
   for (const row of rows) await failSnapshot(service, row, interrupted)
 }

@@ -3,14 +3,14 @@ import type { Insertable } from 'kysely'
 import { requireRoom } from '../../foundation/rows/named-rows.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { SnapshotRow, Tables } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
+import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 
 /** Inserts the row of a snapshot before any of its files exist. */
 export async function insertSnapshot(
-  service: Service,
+  service: Runtimes,
   row: Insertable<Tables['snapshots']> & { readonly state: 'writing' },
 ): Promise<SnapshotRow> {
   return service.store.change(async (changes) => {
@@ -29,7 +29,7 @@ export async function insertSnapshot(
  * if it exceeds its project's quota.
  */
 export async function finishSnapshot(
-  service: Service,
+  service: Runtimes,
   changes: Queries,
   row: SnapshotRow,
   facts: Pick<SnapshotRow, 'image_digest' | 'size_bytes' | 'settings_json'>,
@@ -43,7 +43,7 @@ export async function finishSnapshot(
 
 /** Marks a snapshot as failed, with the reason. A deleted or a ready one stays unchanged. */
 export async function failSnapshot(
-  { store, now }: Service,
+  { store, now }: Runtimes,
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
   reason: Reason,
 ): Promise<void> {
@@ -51,12 +51,12 @@ export async function failSnapshot(
 }
 
 /** Marks a snapshot as incomplete, with the reason. */
-export async function markLacking({ store, now }: Service, row: SnapshotRow, reason: Reason): Promise<void> {
+export async function markLacking({ store, now }: Runtimes, row: SnapshotRow, reason: Reason): Promise<void> {
   await store.change((changes) => leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }))
 }
 
 /** Marks an incomplete snapshot as ready again, unless another one has its name now. */
-export async function markWhole({ store, now }: Service, row: SnapshotRow): Promise<void> {
+export async function markWhole({ store, now }: Runtimes, row: SnapshotRow): Promise<void> {
   await store.change(async (changes) => {
     if ((await namesake(changes, row)) !== undefined) return
     const facts = { state: 'ready', state_reason_json: null } as const

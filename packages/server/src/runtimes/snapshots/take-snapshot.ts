@@ -7,8 +7,8 @@ import { putSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { RuntimeRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
 import { type FormerNetwork, formerNetwork } from '../../resources/network/former-network.ts'
-import type { Service } from '../../service.ts'
 import { writeTimeoutMs } from '../lifecycle/write-down.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { hasCheckpoints, requireCheckpoints } from '../state/can-pause.ts'
 import type { Reason } from '../state/change-state.ts'
 import { captureSettings } from './capture-settings.ts'
@@ -26,7 +26,7 @@ export interface SnapshotCreation extends RuntimeRef {
  * and is `ready` when all of them are durable. The snapshot is completed even if the client
  * disconnects. A repeated request with the same id returns its result.
  */
-export async function takeSnapshot(service: Service, creation: SnapshotCreation): Promise<SnapshotRow> {
+export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation): Promise<SnapshotRow> {
   const earlier = await findEarlier(service, creation)
   if (earlier !== null) return earlier
   const runtime = await findRunning(service, creation)
@@ -63,7 +63,7 @@ export async function takeSnapshot(service: Service, creation: SnapshotCreation)
  * Returns the snapshot of an earlier request with the same id, whose answer was lost. Throws its
  * error if it failed.
  */
-async function findEarlier(service: Service, creation: SnapshotCreation): Promise<SnapshotRow | null> {
+async function findEarlier(service: Runtimes, creation: SnapshotCreation): Promise<SnapshotRow | null> {
   const row = await snapshotRow(service, creation)
   if (row === undefined || row.state === 'ready') return row ?? null
   const { code, message } = failureOf(row)
@@ -71,7 +71,7 @@ async function findEarlier(service: Service, creation: SnapshotCreation): Promis
 }
 
 function snapshotRow(
-  { store }: Service,
+  { store }: Runtimes,
   { projectId, snapshotId }: SnapshotCreation,
 ): Promise<SnapshotRow | undefined> {
   return store.db
@@ -86,7 +86,7 @@ function snapshotRow(
  * Inserts the row. If that fails, marks a row that may exist as failed, because nobody would write
  * its snapshot.
  */
-async function insertOrFail(service: Service, row: ReturnType<typeof newRow>): Promise<SnapshotRow> {
+async function insertOrFail(service: Runtimes, row: ReturnType<typeof newRow>): Promise<SnapshotRow> {
   try {
     return await insertSnapshot(service, row)
   } catch (error) {
@@ -104,7 +104,7 @@ function failureOf({ state_reason_json }: SnapshotRow): { code: ErrorCode; messa
 }
 
 function newRow(
-  { now }: Service,
+  { now }: Runtimes,
   { creation, runtime, kind }: { creation: SnapshotCreation; runtime: RuntimeRow; kind: SnapshotKind },
 ) {
   const { snapshotId, projectId, request } = creation
@@ -139,7 +139,7 @@ interface Writing {
  * Marks the written snapshot as ready, in one transaction with everything that its runtimes need.
  */
 async function publish(
-  service: Service,
+  service: Runtimes,
   { row, runtime, written, before }: Writing & { written: Written; before: FormerNetwork },
 ): Promise<SnapshotRow> {
   const { projectId, runtimeId } = { projectId: row.project_id, runtimeId: row.runtime_id }
@@ -168,7 +168,7 @@ async function publish(
 /**
  * Marks a snapshot as failed, requests the collection of its files, and returns the client's error.
  */
-async function giveUp(service: Service, { row, runtime, error }: Writing & { error: unknown }): Promise<HoltError> {
+async function giveUp(service: Runtimes, { row, runtime, error }: Writing & { error: unknown }): Promise<HoltError> {
   const { log, holds, collector } = service
   const failure = await meaningOf(service, runtime, error)
   log.warn({ err: error, snapshot_id: row.snapshot_id, runtime_id: row.runtime_id }, 'a snapshot could not be written')
@@ -183,7 +183,11 @@ async function giveUp(service: Service, { row, runtime, error }: Writing & { err
   return failure
 }
 
-async function meaningOf(service: Service, { project_id, runtime_id }: RuntimeRow, error: unknown): Promise<HoltError> {
+async function meaningOf(
+  service: Runtimes,
+  { project_id, runtime_id }: RuntimeRow,
+  error: unknown,
+): Promise<HoltError> {
   const ref = { projectId: project_id, runtimeId: runtime_id }
   const now = await findRuntime(service, ref).catch(() => null)
   if (now !== null && now.state !== 'running') return notRunning(now)

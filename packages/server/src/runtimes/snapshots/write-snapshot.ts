@@ -3,9 +3,9 @@ import { HoltError } from '@holt/protocol'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { findRunning } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow, SnapshotRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { requireDisk } from '../admission/admit.ts'
 import { writeDown } from '../lifecycle/write-down.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { StallWatch } from './stall-watch.ts'
 
 /** The largest image, for any disk size. */
@@ -28,7 +28,7 @@ export interface Written {
 
 /** Writes the memory or the files of a runtime, by the snapshot's kind. The runtime continues. */
 export async function writeSnapshot(
-  service: Service,
+  service: Runtimes,
   { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },
   signal: AbortSignal,
 ): Promise<Written> {
@@ -40,7 +40,7 @@ export async function writeSnapshot(
 
 /** Reads the files of a running runtime into an image. The image is held for the snapshot. */
 async function writeFiles(
-  service: Service,
+  service: Runtimes,
   work: { row: SnapshotRow; runtime: RuntimeRow },
   signal: AbortSignal,
 ): Promise<Written> {
@@ -62,7 +62,7 @@ async function writeFiles(
  * waits for it, with a time limit.
  */
 async function importFiles(
-  { engine, links, holds }: Service,
+  { engine, links, holds }: Runtimes,
   { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },
   signal: AbortSignal,
 ): Promise<Written> {
@@ -84,7 +84,7 @@ async function importFiles(
 const stalled = () => new HoltError('timeout', `The runtime sent no file data for ${stallTimeoutMs / 1000} seconds.`)
 
 /** Throws if the host lacks space for the files beside its reserve. */
-async function requireRoom({ engine, config }: Service, { runtime_id }: RuntimeRow): Promise<void> {
+async function requireRoom({ engine, config }: Runtimes, { runtime_id }: RuntimeRow): Promise<void> {
   const { diskFreeMiB } = await engine.describe()
   const used = (await engine.ability('disks')?.usedBytes(runtime_id)) ?? 0
   requireDisk(diskFreeMiB - Math.ceil(used / 2 ** 20), config.reserve)

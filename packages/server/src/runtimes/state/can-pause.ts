@@ -2,7 +2,7 @@ import type { EngineFacts, Isolation } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { networkFacts } from '../../resources/network/find-network.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** Returns true if this host can take checkpoints of runtimes of a class. */
 export function hasCheckpoints(facts: EngineFacts, isolation: Isolation): boolean {
@@ -14,7 +14,7 @@ export function hasCheckpoints(facts: EngineFacts, isolation: Isolation): boolea
  * Refuses what writes the memory of a runtime down, where that cannot be or must not: memory at
  * rest would hold the value of a secret in the clear.
  */
-export async function requireCheckpoints({ engine, store }: Service, row: RuntimeRow): Promise<void> {
+export async function requireCheckpoints({ engine, store }: Runtimes, row: RuntimeRow): Promise<void> {
   if (!hasCheckpoints(await engine.describe(), row.isolation))
     throw new HoltError(
       'not_supported_here',
@@ -32,7 +32,7 @@ export async function requireCheckpoints({ engine, store }: Service, row: Runtim
 }
 
 /** Returns true if a runtime can be paused. */
-export async function canPause(service: Service, row: RuntimeRow): Promise<boolean> {
+export async function canPause(service: Runtimes, row: RuntimeRow): Promise<boolean> {
   try {
     await requireCheckpoints(service, row)
     return true

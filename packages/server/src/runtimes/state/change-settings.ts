@@ -3,8 +3,8 @@ import type { Updateable } from 'kysely'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** The columns of a runtime that a request changes, and the event that reports it. */
 export interface SettingsChange {
@@ -19,7 +19,7 @@ export interface SettingsChange {
  * `runtime_not_found`, an error that says why the runtime is not alive, or the error of `decide`.
  */
 export async function changeSettings(
-  { store, now }: Service,
+  { store, now }: Runtimes,
   ref: RuntimeRef,
   decide: (row: RuntimeRow, at: number) => SettingsChange,
 ): Promise<RuntimeRow> {

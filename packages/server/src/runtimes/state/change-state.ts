@@ -3,8 +3,8 @@ import type { Updateable } from 'kysely'
 import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /** The reason for the state of a runtime. */
 export interface Reason {
@@ -28,7 +28,7 @@ export interface StateChange {
  * reads it again.
  */
 export async function changeState(
-  service: Service,
+  service: Runtimes,
   row: RuntimeRow,
   { to, reason = null, set = {}, require = async () => {} }: StateChange,
 ): Promise<RuntimeRow | null> {

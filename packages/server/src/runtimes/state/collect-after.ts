@@ -1,13 +1,13 @@
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /**
  * Asks for a collection where a runtime that is over was the last that its image was kept for, but
  * for what builds have: the collector finds that. Where it cannot be known, the next sweep
  * collects: this never rejects.
  */
-export async function collectAfter(service: Service, row: RuntimeRow): Promise<void> {
+export async function collectAfter(service: Runtimes, row: RuntimeRow): Promise<void> {
   try {
     if (!(await isNeeded(service, row.image_digest))) service.collector.request()
   } catch (err) {
@@ -17,7 +17,7 @@ export async function collectAfter(service: Service, row: RuntimeRow): Promise<v
 }
 
 /** Returns true if a template, a snapshot or another runtime has the image. */
-async function isNeeded({ store: { db } }: Service, digest: string): Promise<boolean> {
+async function isNeeded({ store: { db } }: Runtimes, digest: string): Promise<boolean> {
   const having = [
     db.selectFrom('templates').select('image_digest').where('image_digest', '=', digest).limit(1),
     db.selectFrom('snapshots').select('image_digest').where('image_digest', '=', digest).limit(1),

@@ -1,11 +1,11 @@
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 
 /**
  * Removes a checkpoint that no row refers to any more. One that resists is the collector's: this
  * never rejects.
  */
 export async function dropCheckpoint(
-  { engine, log }: Pick<Service, 'engine' | 'log'>,
+  { engine, log }: Pick<Runtimes, 'engine' | 'log'>,
   checkpointId: string,
 ): Promise<void> {
   try {

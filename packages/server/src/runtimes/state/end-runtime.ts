@@ -2,7 +2,7 @@ import { failpoint } from '@holt/engine'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { changeState, type Reason } from './change-state.ts'
 import { collectAfter } from './collect-after.ts'
 import { dropCheckpoint } from './drop-checkpoint.ts'
@@ -24,7 +24,7 @@ export interface End {
  * Ends a runtime for good and answers when the engine has nothing of it. One that has ended is left
  * as it is.
  */
-export async function endRuntime(service: Service, ref: RuntimeRef, end: End | null = null): Promise<void> {
+export async function endRuntime(service: Runtimes, ref: RuntimeRef, end: End | null = null): Promise<void> {
   const row = await beginEnd(service, ref, end)
   if (row.state !== 'terminating') return
   await failpoint('delete.terminating')
@@ -43,7 +43,7 @@ export async function endRuntime(service: Service, ref: RuntimeRef, end: End | n
 }
 
 /** The row as `terminating`, ended already, or as it was where it should not end any more. */
-async function beginEnd(service: Service, ref: RuntimeRef, end: End | null): Promise<RuntimeRow> {
+async function beginEnd(service: Runtimes, ref: RuntimeRef, end: End | null): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
     if (hasEnded(row.state) || row.state === 'terminating') return row
@@ -53,7 +53,7 @@ async function beginEnd(service: Service, ref: RuntimeRef, end: End | null): Pro
   }
 }
 
-async function finishEnd(service: Service, ref: RuntimeRef): Promise<void> {
+async function finishEnd(service: Runtimes, ref: RuntimeRef): Promise<void> {
   for (;;) {
     const row = await findRuntime(service, ref)
     if (hasEnded(row.state) || (await changeState(service, row, { to: 'terminated' })) !== null) return

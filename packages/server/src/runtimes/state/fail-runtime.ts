@@ -1,7 +1,7 @@
 import type { Ending } from '@holt/engine'
 import { refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { changeState, type Reason } from './change-state.ts'
 import { collectAfter } from './collect-after.ts'
 
@@ -34,7 +34,7 @@ export function reasonOf({ reason }: Ending): Reason {
  * it was when that was seen: where it has changed since, nothing is done, for what was seen may be
  * the doing of a pause. Answers whether it has failed.
  */
-export async function failRuntime(service: Service, row: RuntimeRow, reason: Reason): Promise<boolean> {
+export async function failRuntime(service: Runtimes, row: RuntimeRow, reason: Reason): Promise<boolean> {
   if ((await changeState(service, row, { to: 'failed', reason })) === null) return false
   const ref = refOf(row)
   service.log.warn({ runtime_id: ref.runtimeId, reason }, 'a runtime failed')

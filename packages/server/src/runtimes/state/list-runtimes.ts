@@ -6,7 +6,7 @@ import { pageOfRows } from '../../foundation/store/page-cursor.ts'
 import { type Finding, findPage } from '../../foundation/store/page-in-steps.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { networkFacts } from '../../resources/network/find-network.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { presentRuntime } from './present-runtime.ts'
 
 /**
@@ -14,7 +14,7 @@ import { presentRuntime } from './present-runtime.ts'
  * read.
  */
 export async function listRuntimes(
-  { store, config, log }: Service,
+  { store, config, log }: Runtimes,
   { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
   { list, keepAnswer }: { readonly list: ListRuntimesQuery; readonly keepAnswer: (bytes: number) => void },
 ): Promise<Page<Runtime>> {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { changeSettings } from './change-settings.ts'
 
 /** The most ports of a runtime that were ever rotated or made public. */
@@ -33,7 +33,7 @@ export function publicPorts(row: Pick<RuntimeRow, 'ports_json'>): readonly numbe
 
 /** Changes the settings of a port. Returns the changed runtime. */
 export async function changeSetting(
-  service: Service,
+  service: Runtimes,
   { ref, port }: { ref: RuntimeRef; port: number },
   change: (setting: PortSetting) => PortSetting,
 ): Promise<RuntimeRow> {

@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../foundation/config/config.ts'
 import { moment, momentOrNull } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { type NetworkFacts, networkFacts } from '../../resources/network/find-network.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { publicPorts } from './port-settings.ts'
 
 /** A stored runtime as the API shows it. */
@@ -45,7 +45,7 @@ export function presentRuntime(
 }
 
 /** A stored runtime as the API shows it, with what is stored of its network. */
-export async function showRuntime({ store, config }: Service, row: RuntimeRow): Promise<Runtime> {
+export async function showRuntime({ store, config }: Runtimes, row: RuntimeRow): Promise<Runtime> {
   const factsOf = await networkFacts(store.db, row.project_id, [row.runtime_id])
   return presentRuntime(row, config, factsOf(row.runtime_id))
 }

@@ -3,7 +3,7 @@ import { GuestClient, type RuntimeUsage } from '@holt/engine'
 import { metricsKeptSecs, metricsStepSecs } from '@holt/protocol'
 import { pause } from '../../foundation/async/pause.ts'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
-import type { Service } from '../../service.ts'
+import type { Runtimes } from '../runtimes.ts'
 import { type Look, SampleRing } from './sample-ring.ts'
 import { type RatedLook, rateOf, windowOf } from './window.ts'
 
@@ -40,10 +40,10 @@ export interface UsageNow extends RatedLook {
  * the process ends. A frozen runtime uses nothing new and is not measured.
  */
 export class UsageWatch {
-  readonly #service: () => Service
+  readonly #service: () => Runtimes
   readonly #watched = new Map<string, Watched>()
 
-  constructor(service: () => Service) {
+  constructor(service: () => Runtimes) {
     this.#service = service
   }
 

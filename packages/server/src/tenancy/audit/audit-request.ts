@@ -3,7 +3,7 @@ import { ownText } from '@holt/streams'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { OpenEntry } from '../../foundation/rows/audit-entry.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { auditKindOf } from './audited-route.ts'
 
 /** The most characters of a path parameter that are kept. Ids and names are shorter. */
@@ -21,7 +21,7 @@ interface Audited {
  * Begins the audit entry of a request, which ends when its response closes. Returns null if the
  * route only reads.
  */
-export function auditRequest({ audit }: Service, { name, route, caller, request, reply }: Audited): OpenEntry | null {
+export function auditRequest({ audit }: Tenancy, { name, route, caller, request, reply }: Audited): OpenEntry | null {
   const kind = auditKindOf(route)
   if (kind === null) return null
   const { projectId, keyId, keyName } = caller

@@ -1,7 +1,7 @@
 import { type AuditEntry, keptAudit } from '@holt/protocol'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { dayMs } from '../../foundation/time/day.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 
 /** The rows that are removed and counted at once, so that nobody waits for long. */
 const stepRows = 2000
@@ -16,7 +16,7 @@ interface Surplus {
 
 /** Removes audit entries that are too old, and those of each project and kind above the limit. */
 export class OldAudit {
-  readonly #service: Pick<Service, 'store' | 'now'>
+  readonly #service: Pick<Tenancy, 'store' | 'now'>
   readonly #kept: typeof keptAudit
   readonly #countedRows: number
   /** A count in progress: its bounds and the result so far. */
@@ -27,7 +27,7 @@ export class OldAudit {
    */
   #surplus: readonly Surplus[] | null = null
 
-  constructor(service: Pick<Service, 'store' | 'now'>, kept: typeof keptAudit = keptAudit, counted = countedRows) {
+  constructor(service: Pick<Tenancy, 'store' | 'now'>, kept: typeof keptAudit = keptAudit, counted = countedRows) {
     this.#service = service
     this.#kept = kept
     this.#countedRows = counted

@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { authenticate } from './authenticate.ts'
 
 /** The parts of a request that identify the sender. */
@@ -18,7 +18,7 @@ export interface Claim {
  * `rate_limited` after too many requests.
  */
 export async function admitCaller(
-  service: Service,
+  service: Tenancy,
   { authorization, peer }: Claim,
   tell: (headers: Record<string, string>) => void = () => {},
 ): Promise<Caller> {
@@ -36,7 +36,7 @@ export async function admitCaller(
 }
 
 /** Finds the caller of a request. Counts wrong keys and writes them to the audit log. */
-export async function identify(service: Service, { authorization, peer }: Claim): Promise<Caller> {
+export async function identify(service: Tenancy, { authorization, peer }: Claim): Promise<Caller> {
   try {
     return await authenticate(service, authorization)
   } catch (error) {

@@ -4,7 +4,7 @@ import { type Caller, hasScopeOf } from '../../foundation/request/caller.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { scopesOf } from './key-scopes.ts'
 import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
 
@@ -18,7 +18,7 @@ const lastUsedStepMs = 60_000
  * gets the same error as an unknown one. Only a client that sends the whole secret of an expired
  * key learns that it has expired.
  */
-export async function authenticate(service: Service, header: string | undefined): Promise<Caller> {
+export async function authenticate(service: Tenancy, header: string | undefined): Promise<Caller> {
   const secret = sentSecret(header)
   if (secret === null) throw new HoltError('unauthenticated', 'The request has no API key.')
   const digest = digestOf(secret)
@@ -47,7 +47,7 @@ export function requireScope(caller: Caller, scope: Scope | 'any'): void {
 }
 
 /** Returns the key that has or had a secret, valid or not. Returns null if there is none. */
-async function findKey({ store, recentKeys, now, log }: Service, digest: string): Promise<KeyRow | null> {
+async function findKey({ store, recentKeys, now, log }: Tenancy, digest: string): Promise<KeyRow | null> {
   const recent = recentKeys.get(digest)
   const row =
     recent ??
@@ -75,7 +75,7 @@ function isSame(stored: string, digest: string): boolean {
 }
 
 /** Notes the last use of a key. No caller waits for it, and a power loss may lose it. */
-function noteUse({ store, recentKeys, now, log }: Service, digest: string, key: KeyRow): void {
+function noteUse({ store, recentKeys, now, log }: Tenancy, digest: string, key: KeyRow): void {
   const at = now()
   if (key.last_used_at !== null && at - key.last_used_at < lastUsedStepMs) return
   recentKeys.set(digest, { ...key, last_used_at: at })

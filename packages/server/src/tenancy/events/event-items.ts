@@ -1,7 +1,7 @@
 import type { EventItem } from '@holt/protocol'
 import { News } from '../../foundation/async/news.ts'
 import { giveTurn } from '../../foundation/store/read-in-turn.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { type Follower, followLog } from './followers.ts'
 import { type EventFilter, presentEvent } from './read-events.ts'
 
@@ -23,13 +23,13 @@ interface Reading {
  * removed before they were read are reported as `dropped`. Throws immediately if too many streams
  * read the log.
  */
-export function eventItems(service: Service, filter: EventFilter, reading: Reading): AsyncGenerator<EventItem> {
+export function eventItems(service: Tenancy, filter: EventFilter, reading: Reading): AsyncGenerator<EventItem> {
   const follower = followLog(service, filter.projectId, reading.gone)
   return items(service, filter, { ...reading, follower })
 }
 
 async function* items(
-  { eventNews }: Service,
+  { eventNews }: Tenancy,
   filter: EventFilter,
   { cursor, follow, gone, isOver = async () => false, follower }: Reading & { readonly follower: Follower },
 ): AsyncGenerator<EventItem> {

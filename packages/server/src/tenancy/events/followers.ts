@@ -2,7 +2,7 @@ import { HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { EventRow } from '../../foundation/store/event-tables.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { type EventFilter, eventsAfter, isOf, logPosition, reachAfter } from './read-events.ts'
 
 /** The most streams of one project's log, and of all logs. */
@@ -25,13 +25,13 @@ interface LogPart {
 
 /** A log for all its streams. The streams at its end share one read of new events. */
 class FollowedLog {
-  readonly #service: Service
+  readonly #service: Tenancy
   readonly #projectId: string
   readonly #news: Disposable
   readonly #underWay = new Map<number, Promise<LogPart>>()
   streams = 0
 
-  constructor(service: Service, projectId: string) {
+  constructor(service: Tenancy, projectId: string) {
     this.#service = service
     this.#projectId = projectId
     // A reader that is notified does not join a read that began earlier.
@@ -98,7 +98,7 @@ class Followers {
   #all = 0
 
   /** Adds a stream. Throws if there are too many. */
-  enter(service: Service, projectId: string): Follower {
+  enter(service: Tenancy, projectId: string): Follower {
     if ((this.#logs.get(projectId)?.streams ?? 0) >= maxOfProject)
       throw limitReached('quota_exceeded', `${maxOfProject} streams read the log of the project, which is the limit.`, {
         limit: maxOfProject,
@@ -124,10 +124,10 @@ class Followers {
   }
 }
 
-const all = new WeakMap<Service, Followers>()
+const all = new WeakMap<Tenancy, Followers>()
 
 /** Adds a stream of a project's log, until it ends or its client disconnects. */
-export function followLog(service: Service, projectId: string, gone: AbortSignal): Follower {
+export function followLog(service: Tenancy, projectId: string, gone: AbortSignal): Follower {
   const followers = all.get(service) ?? new Followers()
   all.set(service, followers)
   const follower = followers.enter(service, projectId)

@@ -1,6 +1,6 @@
 import { keptEvents } from '@holt/protocol'
 import { dayMs } from '../../foundation/time/day.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { inLog } from './read-events.ts'
 
 /** The number of events of a log that one step removes. */
@@ -14,7 +14,7 @@ const usualStep = 5000
  * writes faster than one step in each call grows without bound.
  */
 export async function removeOldEvents(
-  { store, now }: Pick<Service, 'store' | 'now'>,
+  { store, now }: Pick<Tenancy, 'store' | 'now'>,
   kept: { days: number; ofProject: number } = keptEvents,
   stepEvents = usualStep,
 ): Promise<boolean> {

@@ -7,7 +7,7 @@ import { maxKeptAnswerBytes } from '../../foundation/rows/kept-answers.ts'
 import { readInTurn } from '../../foundation/store/read-in-turn.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { canonical } from './canonical.ts'
 import { type HashedBody, isSameBody } from './hashed-body.ts'
 import type { RecordKeys } from './record-keys.ts'
@@ -62,7 +62,7 @@ export interface RequestIds {
  * Records wait for no disk: a record is durable before the changes of its request. An answer that a
  * power loss deletes is made again.
  */
-export async function answerOnce(service: Service, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
+export async function answerOnce(service: Tenancy, once: Once): Promise<{ answer: Answer; replayed: boolean }> {
   requireKey(once.key)
   const ref = { projectId: once.caller.projectId, key: once.key }
   const fingerprint = fingerprintOf(once)
@@ -121,7 +121,7 @@ interface Answering {
  * the results of the first.
  */
 async function answerAndKeep(
-  service: Service,
+  service: Tenancy,
   ref: RecordRef,
   { once, record, fingerprint }: Answering,
 ): Promise<Answer> {
@@ -172,7 +172,7 @@ function keptText(json: unknown, shorten?: Shorten): string | null {
  * same ids and finds the results.
  */
 async function keepIfItCan(
-  { log }: Service,
+  { log }: Tenancy,
   answer: Answer,
   keep: (status: number, json: unknown, shorten?: Shorten) => Promise<void>,
 ): Promise<void> {
@@ -193,7 +193,7 @@ async function keepIfItCan(
  * results.
  */
 function mayHaveHappened(
-  { closing }: Service,
+  { closing }: Tenancy,
   { error, hasOperated }: { error: unknown; hasOperated: boolean },
 ): boolean {
   if (closing.aborted || (hasOperated && !isRefusal(error))) return true
@@ -210,7 +210,7 @@ function isRefusal(error: unknown): error is HoltError {
  * Returns a kept answer. Reads in turn, because an answer may have a MiB, and a client can request
  * it a thousand times at once.
  */
-function replay(service: Service, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
+function replay(service: Tenancy, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
   return readInTurn(service.store, { projectId: `${ref.projectId} replays` }, async () => {
     const body = await readKept(service, ref)
     once.keepAnswer(Math.floor((body?.length ?? 0) / 2))

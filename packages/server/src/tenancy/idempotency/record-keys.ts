@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { recordsPurpose } from '../../foundation/rows/kept-answers.ts'
 import { findSealed, putSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 
 const owner = { purpose: recordsPurpose, projectId: null, ownerId: recordsPurpose }
 
@@ -13,7 +13,7 @@ export interface RecordKeys {
   readonly answer: Uint8Array
 }
 
-type Parts = Pick<Service, 'store' | 'masterKeys' | 'log'>
+type Parts = Pick<Tenancy, 'store' | 'masterKeys' | 'log'>
 
 /** The secret from which all keys are derived. It does not change while a service runs. */
 const rootOf = new WeakMap<Store, Promise<Buffer>>()

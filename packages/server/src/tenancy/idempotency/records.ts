@@ -1,6 +1,6 @@
 import { randomText } from '@holt/protocol'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
 import { countRecord, noteRefused, recountRecords, requireRoom, uncountRecord } from './kept-records.ts'
 
@@ -39,7 +39,7 @@ export interface KeptAnswer {
 
 /** Returns the record of a request, if there is one. */
 export async function findRecord(
-  { store }: Pick<Service, 'store'>,
+  { store }: Pick<Tenancy, 'store'>,
   { projectId, key }: RecordRef,
 ): Promise<IdempotencyRecord | undefined> {
   return store.db
@@ -52,7 +52,7 @@ export async function findRecord(
 
 /** Returns the kept answer of a request. */
 export async function readKept(
-  { store }: Pick<Service, 'store'>,
+  { store }: Pick<Tenancy, 'store'>,
   { projectId, key }: RecordRef,
 ): Promise<string | null> {
   const row = await store.db
@@ -69,7 +69,7 @@ export async function readKept(
  * of the last day that were not refused. An API key may have half of them.
  */
 export async function openRecord(
-  { store, now }: Pick<Service, 'store' | 'now'>,
+  { store, now }: Pick<Tenancy, 'store' | 'now'>,
   { projectId, key }: RecordRef,
   { fingerprint, keyId, maxRecords }: NewRequest,
 ): Promise<IdempotencyRecord> {
@@ -96,7 +96,7 @@ export async function openRecord(
  * `maxBytes`.
  */
 export async function closeRecord(
-  { store }: Pick<Service, 'store'>,
+  { store }: Pick<Tenancy, 'store'>,
   { projectId, key }: RecordRef,
   answered: KeptAnswer,
   maxBytes: number = maxKeptBytesOfProject,
@@ -122,7 +122,7 @@ export async function closeRecord(
 }
 
 /** Removes the record of a request without effect. */
-export async function dropRecord({ store }: Pick<Service, 'store'>, { projectId, key }: RecordRef): Promise<void> {
+export async function dropRecord({ store }: Pick<Tenancy, 'store'>, { projectId, key }: RecordRef): Promise<void> {
   const change = (changes: Queries) =>
     changes
       .deleteFrom('idempotency')

@@ -4,9 +4,9 @@ import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
-import type { Service } from '../../service.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { projectOfKeys } from './find-key.ts'
 
 /** The id and the settings of a new key, and the caller. */
@@ -26,7 +26,7 @@ export interface SecretKey {
 const maxKeys = 1000
 
 /** Makes a key. An operator may make it for another project. */
-export async function createKey({ store, now }: Service, { keyId, request, caller }: KeyCreation): Promise<SecretKey> {
+export async function createKey({ store, now }: Tenancy, { keyId, request, caller }: KeyCreation): Promise<SecretKey> {
   requireOwnScopes(caller, request.scopes)
   const at = now()
   const expiresAt = request.expires_at === null ? null : Date.parse(request.expires_at)

@@ -2,14 +2,14 @@ import { HoltError, type Scope } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { findKeyToChange } from './find-key.ts'
 
 /** Revokes a key, and immediately ends its open streams. */
 export async function revokeKey(
-  { store, recentKeys, likelyProjects, streams, now }: Service,
+  { store, recentKeys, likelyProjects, streams, now }: Tenancy,
   { keyId, caller }: { keyId: string; caller: Caller },
 ): Promise<void> {
   const at = now()

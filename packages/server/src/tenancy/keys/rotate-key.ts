@@ -1,10 +1,10 @@
 import { HoltError } from '@holt/protocol'
 import { readCredentials, writeCredentials } from '../../foundation/config/credentials.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
-import type { Service } from '../../service.ts'
 import { scopesOf } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import type { SecretKey } from './create-key.ts'
 import { findKeyToChange } from './find-key.ts'
 import { damagedKey } from './present-key.ts'
@@ -23,7 +23,7 @@ interface Rotation {
  * secret that nobody has.
  */
 export async function rotateKey(
-  service: Service,
+  service: Tenancy,
   { rotationId, keyId, overlapMs, caller }: Rotation,
 ): Promise<SecretKey> {
   const { store, now, recentKeys, likelyProjects, streams } = service
@@ -67,7 +67,7 @@ export async function rotateKey(
  * work.
  */
 async function keepOnThisMachine(
-  { config: { stateDir }, log }: Service,
+  { config: { stateDir }, log }: Tenancy,
   { digest, secret }: { digest: string; secret: string },
 ): Promise<void> {
   try {

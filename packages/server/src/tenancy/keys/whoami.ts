@@ -1,12 +1,12 @@
 import type { Identity } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { quotasOf } from '../../foundation/rows/stored-quotas.ts'
-import type { Service } from '../../service.ts'
 import { quotaUse } from '../projects/quota-use.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { presentKey } from './present-key.ts'
 
 /** Returns a caller's key and project, with its quotas and its use of them. */
-export async function whoami({ store: { db }, projects, now }: Service, caller: Caller): Promise<Identity> {
+export async function whoami({ store: { db }, projects, now }: Tenancy, caller: Caller): Promise<Identity> {
   const { projectId, keyId } = caller
   const key = await db
     .selectFrom('keys')

@@ -3,8 +3,8 @@ import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { changedQuotas, quotasOf } from '../../foundation/rows/stored-quotas.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProjectRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { projectsIn } from './find-project.ts'
 
 /** The id and the settings of a new project, and the requesting key. */
@@ -19,7 +19,7 @@ const maxProjects = 10_000
 
 /** Makes a project. The same id is a repeated request whose answer was lost. */
 export async function createProject(
-  { store, now, projects }: Service,
+  { store, now, projects }: Tenancy,
   { projectId, request: { name, quotas }, by }: ProjectCreation,
 ): Promise<ProjectRow> {
   const at = now()

@@ -2,8 +2,8 @@ import { HoltError } from '@holt/protocol'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import { defaultProject } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { findProject } from './find-project.ts'
 
 /**
@@ -11,7 +11,7 @@ import { findProject } from './find-project.ts'
  * events refer to it.
  */
 export async function deleteProject(
-  service: Service,
+  service: Tenancy,
   { reference, by }: { reference: string; by: string },
 ): Promise<void> {
   const { store, now, collector, recentKeys, likelyProjects, streams } = service

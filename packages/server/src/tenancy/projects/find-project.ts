@@ -6,7 +6,7 @@ import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProjectRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { quotaUse } from './quota-use.ts'
 
 /** Selects the existing projects without the service's own, for callers who may know of all. */
@@ -38,7 +38,7 @@ async function notFound(db: Queries, reference: string): Promise<HoltError> {
 
 /** Returns the function that presents the given projects as the API shows them. */
 export async function presenterOf(
-  { store, projects }: Pick<Service, 'store' | 'projects'>,
+  { store, projects }: Pick<Tenancy, 'store' | 'projects'>,
   rows: readonly ProjectRow[],
 ): Promise<(row: ProjectRow) => Project> {
   const use = await quotaUse(

@@ -1,6 +1,6 @@
 import type { Page, Project } from '@holt/protocol'
 import { decodeCursor, encodeCursor, presentRows, wrongCursor } from '../../foundation/store/page-cursor.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { presenterOf, projectsIn } from './find-project.ts'
 
 /**
@@ -8,7 +8,7 @@ import { presenterOf, projectsIn } from './find-project.ts'
  * id.
  */
 export async function listProjects(
-  service: Service,
+  service: Tenancy,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<Page<Project>> {
   let list = projectsIn(service.store.db)

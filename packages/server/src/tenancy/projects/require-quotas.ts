@@ -4,7 +4,7 @@ import { type Refuse, throwRefusal } from '../../foundation/errors/refuse.ts'
 import { quotasOf } from '../../foundation/rows/stored-quotas.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { quotaUse } from './quota-use.ts'
 
 /** The amounts that a request would add to a project's use. */
@@ -24,7 +24,7 @@ export interface QuotaDemand {
  * another. Outside of one it is a forecast.
  */
 export async function requireQuotas(
-  { projects }: Pick<Service, 'projects'>,
+  { projects }: Pick<Tenancy, 'projects'>,
   db: Queries,
   { projectId, adds }: { projectId: string; adds: QuotaAdds },
   refuse: Refuse = throwRefusal,

@@ -3,8 +3,8 @@ import { changedQuotas, damagedQuotas, quotasOf, storedQuotas } from '../../foun
 import { defaultProject } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProjectRow } from '../../foundation/store/tables.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { requireFreeProjectName } from './create-project.ts'
 import { staysDefault } from './delete-project.ts'
 import { findProject } from './find-project.ts'
@@ -18,7 +18,7 @@ interface ProjectChange {
 
 /** Changes a project's name and quotas. Existing things above a smaller quota stay. */
 export async function updateProject(
-  { store, now, projects }: Service,
+  { store, now, projects }: Tenancy,
   { reference, change, by }: ProjectChange,
 ): Promise<ProjectRow> {
   const at = now()

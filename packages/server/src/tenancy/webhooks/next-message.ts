@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { typesMatching } from '@holt/protocol'
 import type { DeliveryRow, EventRow, WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
 import { type EventFilter, eventsAfter, logPosition, presentEvent, reachAfter } from '../events/read-events.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { holdingTries } from './retry-schedule.ts'
 import { storedTypes } from './webhook-rows.ts'
 
@@ -21,7 +21,7 @@ export type NextMessage =
  * few failures blocks the ones behind it, so that a restarted receiver gets everything in order. A
  * delivery with more failures does not block.
  */
-export async function nextMessage(service: Service, row: WebhookRow, looked: number): Promise<NextMessage> {
+export async function nextMessage(service: Tenancy, row: WebhookRow, looked: number): Promise<NextMessage> {
   const { store, now } = service
   const again = await firstRetry(store.db, row, null)
   if (again?.next_attempt_at != null && again.next_attempt_at <= now()) return { type: 'again', delivery: again }

@@ -3,8 +3,8 @@ import type { DeliveryRow, EventRow, WebhookRow } from '../../foundation/store/e
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import { dayMs } from '../../foundation/time/day.ts'
-import type { Service } from '../../service.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import type { Outcome } from './post-message.ts'
 import { failingDays, retryDelayMs } from './retry-schedule.ts'
 import { webhookRow } from './webhook-rows.ts'
@@ -23,7 +23,7 @@ export interface Tried {
  * Records the result of an attempt, and its effect on the webhook. Nothing is recorded if the
  * webhook was deleted meanwhile.
  */
-export async function noteOutcome(service: Service, row: WebhookRow, tried: Tried): Promise<void> {
+export async function noteOutcome(service: Tenancy, row: WebhookRow, tried: Tried): Promise<void> {
   const { store } = service
   // A power loss may lose the record. The message is then sent again with the same id.
   await store.change(

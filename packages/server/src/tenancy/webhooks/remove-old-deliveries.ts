@@ -1,10 +1,10 @@
 import { keptDeliveries } from '@holt/protocol'
 import { dayMs } from '../../foundation/time/day.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 
 /** Removes ended deliveries that are too old, and those of each webhook above the limit. */
 export async function removeOldDeliveries(
-  { store, now }: Pick<Service, 'store' | 'now'>,
+  { store, now }: Pick<Tenancy, 'store' | 'now'>,
   kept: { days: number; ofWebhook: number } = keptDeliveries,
 ): Promise<void> {
   await store.db

@@ -1,6 +1,7 @@
 import type { NewWebhook } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { recordEvent } from '../events/record-event.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { findWebhook, presentWebhook, retryingOf } from './webhook-rows.ts'
 import { currentSecret, keepAsPrevious, putNewSecret } from './webhook-secrets.ts'
 
@@ -11,7 +12,7 @@ export async function rotateWebhookSecret({
   params,
   body,
   newId,
-}: Call<'rotateWebhookSecret'>): Promise<Answer> {
+}: Call<'rotateWebhookSecret', Tenancy>): Promise<Answer> {
   const { projectId } = caller
   // The same id is a repeated request. It returns the secret of the lost answer.
   const rotationId = newId('webhook')

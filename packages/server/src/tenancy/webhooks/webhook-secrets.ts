@@ -1,7 +1,7 @@
 import { putSealed, readSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { makeWebhookSecret } from './sign-message.ts'
 
 const current = 'webhook'
@@ -13,21 +13,21 @@ type Row = Pick<WebhookRow, 'project_id' | 'webhook_id' | 'secret_version' | 'pr
  * Makes and returns a webhook's secret, in the transaction that makes the webhook or its new
  * version.
  */
-export async function putNewSecret({ masterKeys }: Service, changes: Queries, row: Row): Promise<string> {
+export async function putNewSecret({ masterKeys }: Tenancy, changes: Queries, row: Row): Promise<string> {
   const value = makeWebhookSecret()
   await putSealed(changes, masterKeys, { ...ownerOf(row), purpose: current, version: row.secret_version, value })
   return value
 }
 
 /** Keeps the present secret as the previous one, in the transaction that makes the next. */
-export async function keepAsPrevious(service: Service, changes: Queries, row: Row): Promise<void> {
+export async function keepAsPrevious(service: Tenancy, changes: Queries, row: Row): Promise<void> {
   const value = await currentSecret(service, changes, row)
   const version = row.secret_version
   await putSealed(changes, service.masterKeys, { ...ownerOf(row), purpose: previous, version, value })
 }
 
 /** Returns the present secret of a webhook. */
-export async function currentSecret({ masterKeys }: Service, db: Queries, row: Row): Promise<string> {
+export async function currentSecret({ masterKeys }: Tenancy, db: Queries, row: Row): Promise<string> {
   const value = await readSealed(db, masterKeys, { ...ownerOf(row), purpose: current })
   if (value === null) throw new Error(`the secret of ${row.webhook_id} is not there`)
   return value
@@ -37,7 +37,7 @@ export async function currentSecret({ masterKeys }: Service, db: Queries, row: R
  * Returns the secrets that sign messages: the present one, and for a while after a rotation the
  * previous one.
  */
-export async function signingSecrets(service: Service, row: Row): Promise<readonly string[]> {
+export async function signingSecrets(service: Tenancy, row: Row): Promise<readonly string[]> {
   const { db } = service.store
   const secret = await currentSecret(service, db, row)
   if (row.previous_until === null || row.previous_until <= service.now()) return [secret]
@@ -46,7 +46,7 @@ export async function signingSecrets(service: Service, row: Row): Promise<readon
 }
 
 /** Removes previous secrets whose overlap has ended. */
-export async function removePreviousSecrets({ store, now }: Pick<Service, 'store' | 'now'>): Promise<void> {
+export async function removePreviousSecrets({ store, now }: Pick<Tenancy, 'store' | 'now'>): Promise<void> {
   const at = now()
   const isOver = (db: Queries) => db.selectFrom('webhooks').select('webhook_id').where('previous_until', '<=', at)
   if ((await isOver(store.db).limit(1).executeTakeFirst()) === undefined) return

@@ -1,7 +1,7 @@
 import { News } from '../../foundation/async/news.ts'
 import { pause } from '../../foundation/async/pause.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import type { DeliverySlot, DeliverySlots } from './delivery-slots.ts'
 import { type NextMessage, nextMessage } from './next-message.ts'
 import { isTaken, noteOutcome, type Tried } from './note-outcome.ts'
@@ -32,7 +32,7 @@ export interface Sending {
  * receiver delays no other webhook. All senders share a limit on concurrent messages.
  */
 export class WebhookSender {
-  readonly #service: Service
+  readonly #service: Tenancy
   readonly #sending: Sending
   readonly #webhookId: string
   readonly #news = new News()
@@ -41,7 +41,7 @@ export class WebhookSender {
   #typesText = ''
   #toldDamage: string | null = null
 
-  constructor(service: Service, sending: Sending, webhookId: string) {
+  constructor(service: Tenancy, sending: Sending, webhookId: string) {
     this.#service = service
     this.#sending = sending
     this.#webhookId = webhookId

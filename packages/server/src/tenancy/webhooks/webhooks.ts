@@ -1,16 +1,16 @@
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
-import type { Service } from '../../service.ts'
+import type { Tenancy } from '../tenancy.ts'
 import { DeliverySlots } from './delivery-slots.ts'
 import type { DialWebhook, Outcome } from './post-message.ts'
 import { type Sending, WebhookSender } from './webhook-sender.ts'
 
 /** The senders of all active webhooks. */
 export class Webhooks {
-  readonly #service: () => Service
+  readonly #service: () => Tenancy
   readonly #sending: Sending
   readonly #senders = new Map<string, { readonly sender: WebhookSender; readonly ended: Promise<void> }>()
 
-  constructor(service: () => Service, dial: DialWebhook) {
+  constructor(service: () => Tenancy, dial: DialWebhook) {
     this.#service = service
     this.#sending = { dial, slots: new DeliverySlots() }
   }

@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { makeId } from '@holt/protocol'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Api } from '../../../src/api/api.ts'
 import { registerPoolGauges } from '../../../src/api/metrics/pool-gauges.ts'
 import { connectionLimits } from '../../../src/foundation/config/connection-limits.ts'
-import type { Service } from '../../../src/service.ts'
 import { ended, FakeBuilder } from '../../support/fake-builder.ts'
 import { startPooledServer } from '../../support/pooled-server.ts'
 import { type ReadSample, readMetrics } from '../../support/read-metrics.ts'
@@ -168,7 +168,7 @@ test('the pools of two projects whose templates have one name are told of togeth
     { ...pool, ready: 0, making: 0, size: 1, oldestAt: null },
   ]
   const registry = new Registry()
-  registerPoolGauges(registry, { pools: { states }, now: () => 11_000 } as unknown as Service)
+  registerPoolGauges(registry, { pools: { states }, now: () => 11_000 } as unknown as Api)
   for (let scrapes = 0; scrapes < 2; scrapes += 1) {
     const text = await registry.metrics()
     const labels = 'template="app",isolation="gvisor"'

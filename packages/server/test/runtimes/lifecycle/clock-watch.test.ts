@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ClockWatch } from '../../../src/runtimes/lifecycle/clock-watch.ts'
 import { forgetEnded } from '../../../src/runtimes/lifecycle/forget-ended.ts'
 import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
+import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 import { endRuntime } from '../../../src/runtimes/state/end-runtime.ts'
-import type { Service } from '../../../src/service.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
@@ -23,7 +23,7 @@ async function rowsOf(count: number) {
     now: () => clock.wall,
     monotonic: () => clock.uptime,
     hostClock: { bootId: 'one', uptime: () => clock.uptime },
-  } as unknown as Service
+  } as unknown as Runtimes
   const read = (id = '') =>
     store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', id).executeTakeFirstOrThrow()
   const write = async (id = '', expires_at: number, updated_at = clock.wall) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { IdleWatch } from '../../../src/runtimes/lifecycle/idle-watch.ts'
 import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
-import type { Service } from '../../../src/service.ts'
+import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 
 const running = (runtime_id: string) => ({ project_id: 'pr', runtime_id, idle_timeout_secs: 60 })
 
@@ -9,7 +9,7 @@ const running = (runtime_id: string) => ({ project_id: 'pr', runtime_id, idle_ti
 function watchOf(...ids: readonly string[]) {
   const clock = { now: 1_000_000 }
   const paused: string[] = []
-  const service: Service = {
+  const service: Runtimes = {
     monotonic: () => clock.now,
     log: { warn: () => {}, debug: () => {} },
     networks: { egressOf: () => null },
@@ -20,7 +20,7 @@ function watchOf(...ids: readonly string[]) {
         return { state: 'paused' }
       },
     },
-  } as unknown as Service
+  } as unknown as Runtimes
   const links = new RuntimeLinks(() => service)
   const watch = new IdleWatch({ ...service, links })
   for (const id of ids) links.gate(id).noteFrozen()

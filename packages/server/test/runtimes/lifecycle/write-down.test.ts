@@ -1,7 +1,7 @@
 import type { GuestClient } from '@holt/engine'
 import { expect, test, vi } from 'vitest'
 import { writeDown } from '../../../src/runtimes/lifecycle/write-down.ts'
-import type { Service } from '../../../src/service.ts'
+import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 
 const slept = vi.hoisted(() => ({ held: false, open: [] as number[], inside: [] as number[] }))
 
@@ -31,7 +31,7 @@ test('a guest whose connections linger for ever keeps nobody waiting at its gate
         return result
       },
     },
-  } as unknown as Service
+  } as unknown as Runtimes
   expect(await writeDown(service, 'rt1', { checkpointId: 'cp1', goOn: true }, signal)).toEqual({ checkpointId: 'cp1' })
   expect(slept.open.length).toBeGreaterThan(0)
   for (const ms of slept.open) expect(ms).toBeLessThan(120_000)

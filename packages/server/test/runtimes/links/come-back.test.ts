@@ -3,12 +3,12 @@ import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
 import { Comeback } from '../../../src/runtimes/links/come-back.ts'
 import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
-import type { Service } from '../../../src/service.ts'
+import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
 test('breaks are forgiven where the runtime was away, and are bounded where it was not', async () => {
   const store = await openTestStore()
-  const service = { engine: new FakeEngine(), store, monotonic: () => 1 } as unknown as Service
+  const service = { engine: new FakeEngine(), store, monotonic: () => 1 } as unknown as Runtimes
   const links = new RuntimeLinks(() => service)
   const ref = { projectId: 'pr1', runtimeId: 'rt1' }
   const comeback = new Comeback({ ...service, links }, { ref, signal: AbortSignal.timeout(10_000) })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 import { failSnapshot } from '../../../src/runtimes/snapshots/snapshot-rows.ts'
-import type { Service } from '../../../src/service.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 import { openTestStore, storedRows } from '../../support/test-store.ts'
 
@@ -80,7 +80,7 @@ test('one that is ready keeps its authority though its writer was told of a fail
   const store = await openTestStore(stateDir)
   const row = store.db.selectFrom('snapshots').selectAll().where('snapshot_id', '=', snapshot_id)
   const failing = { ...(await row.executeTakeFirstOrThrow()), state: 'writing' } as const
-  await failSnapshot({ store, now: Date.now } as Service, failing, { code: 'unavailable', message: 'no sync' })
+  await failSnapshot({ store, now: Date.now } as Runtimes, failing, { code: 'unavailable', message: 'no sync' })
   const sealed = await store.db.selectFrom('sealed_values').select('owner_id').execute()
   const { state } = await row.executeTakeFirstOrThrow()
   await store.close()

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Service } from '../../../src/service.ts'
 import { eventItems } from '../../../src/tenancy/events/event-items.ts'
 import { EventNews } from '../../../src/tenancy/events/event-news.ts'
 import { recordEvent } from '../../../src/tenancy/events/record-event.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
+import type { Tenancy } from '../../../src/tenancy/tenancy.ts'
 import { makeProject } from '../../support/own-project.ts'
 import { type ItemReader, readItems } from '../../support/read-items.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
@@ -19,7 +19,7 @@ async function openLog() {
     leave.abort()
     await store.close()
   })
-  const service = { store, eventNews } as unknown as Service
+  const service = { store, eventNews } as unknown as Tenancy
   return {
     store,
     follow: (cursor = 0) => eventItems(service, { projectId }, { cursor, follow: true, gone: leave.signal }),

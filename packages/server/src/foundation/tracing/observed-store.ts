@@ -1,6 +1,6 @@
-import type { Metrics } from '../../foundation/metrics/metrics.ts'
-import type { Store } from '../../foundation/store/open-store.ts'
-import type { Tracer } from '../../foundation/tracing/tracer.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Store } from '../store/open-store.ts'
+import type { Tracer } from './tracer.ts'
 
 /** Returns a store whose changes are measured and traced. */
 export function observeStore(store: Store, { metrics, tracer }: { metrics: Metrics; tracer: Tracer }): Store {

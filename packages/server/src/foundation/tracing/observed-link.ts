@@ -1,5 +1,5 @@
 import type { GuestLink, GuestRequest } from '@holt/engine'
-import type { Tracer } from '../../foundation/tracing/tracer.ts'
+import type { Tracer } from './tracer.ts'
 
 /** Returns a link whose requests are traced until their answer begins. */
 export function observeLink(link: GuestLink, tracer: Tracer): GuestLink {

@@ -1,8 +1,8 @@
 import type { Abilities, Checkpoints, Disks, Engine, Fallback, Freezer, ImageStore, RuntimeSpec } from '@holt/engine'
-import type { Metrics } from '../../foundation/metrics/metrics.ts'
-import type { SpanFacts } from '../../foundation/request/active-span.ts'
-import type { Tracer } from '../../foundation/tracing/tracer.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { SpanFacts } from '../request/active-span.ts'
 import { observeLink } from './observed-link.ts'
+import type { Tracer } from './tracer.ts'
 
 /** The destinations of an engine's measurements. */
 interface ObserverParts {

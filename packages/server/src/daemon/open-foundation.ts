@@ -1,0 +1,109 @@
+import type { Engine } from '@holt/engine'
+import type { ServerConfig } from '../foundation/config/config.ts'
+import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
+import type { Foundation } from '../foundation/foundation.ts'
+import { Collector } from '../foundation/images/collector.ts'
+import { Holds } from '../foundation/images/holds.ts'
+import type { Log } from '../foundation/log.ts'
+import { Metrics } from '../foundation/metrics/metrics.ts'
+import { recordsPurpose } from '../foundation/rows/kept-answers.ts'
+import { type MasterKeys, openMasterKeys } from '../foundation/sealing/master-keys.ts'
+import type { Store } from '../foundation/store/open-store.ts'
+import { type HostClock, openHostClock } from '../foundation/time/host-clock.ts'
+import { observeEngine } from '../foundation/tracing/observed-engine.ts'
+import { observeStore } from '../foundation/tracing/observed-store.ts'
+import { noTracer, type Tracer } from '../foundation/tracing/tracer.ts'
+import { Fallbacks } from '../resources/templates/fallbacks.ts'
+import { EventNews } from '../tenancy/events/event-news.ts'
+import { openOwnStore } from './open-own-store.ts'
+
+/** The given parts of a foundation. */
+export interface FoundationOptions {
+  readonly config: ServerConfig
+  readonly engine: Engine
+  readonly log: Log
+  /** The destination of traces. Default: none. */
+  readonly tracer?: Tracer
+  readonly now?: () => number
+  /** The monotonic clock. Default: `now` if it is given, else the machine's. */
+  readonly monotonic?: () => number
+  /** The clock of the host. Default: one from `monotonic` or `now` if given, else the machine's. */
+  readonly hostClock?: HostClock
+  readonly freeMemoryMiB?: () => Promise<number | null>
+  readonly limits?: ConnectionLimits
+}
+
+/** A foundation, and what depends on its store and its address. */
+interface OpenFoundation {
+  readonly foundation: Foundation
+  /** Notifies of the events that the store commits. */
+  readonly eventNews: EventNews
+  /** Sets the address at which the service listens. */
+  readonly listensAt: (url: string) => void
+}
+
+/**
+ * Opens the store and the master keys. The engine and the store are observed: they count and trace
+ * what they do.
+ */
+export async function openFoundation(options: FoundationOptions, closing: AbortSignal): Promise<OpenFoundation> {
+  const { config, log, tracer = noTracer, limits = limitsFor(openFilesLimit()) } = options
+  const { freeMemoryMiB = async () => null } = options
+  const metrics = new Metrics({ stateDir: config.stateDir, log })
+  const eventNews = new EventNews()
+  const store = eventNews.announce(observeStore(await openOwnStore(options), { metrics, tracer }))
+  const masterKeys = await openKeys(options, store).catch(async (error) => {
+    await store.close()
+    throw error
+  })
+  const fallbacks = new Fallbacks(() => foundation)
+  let url = ''
+  const foundation: Foundation = {
+    config,
+    engine: observeEngine(options.engine, {
+      metrics,
+      tracer,
+      onFallback: (...seen) => void fallbacks.note(...seen),
+    }),
+    store,
+    log,
+    ...clocksOf(options),
+    freeMemoryMiB,
+    limits,
+    metrics,
+    tracer,
+    masterKeys,
+    holds: new Holds(),
+    collector: new Collector(log),
+    issuer: () => config.issuer ?? url,
+    closing,
+  }
+  return {
+    foundation,
+    eventNews,
+    listensAt: (at) => {
+      url = at
+    },
+  }
+}
+
+/** Opens the master keys of the state directory. Throws if secrets would be lost. */
+async function openKeys({ config, now = Date.now }: FoundationOptions, { db }: Store): Promise<MasterKeys> {
+  const hasSealed = async () =>
+    (await db
+      .selectFrom('sealed_values')
+      .select('owner_id')
+      .where('purpose', '!=', recordsPurpose)
+      .limit(1)
+      .executeTakeFirst()) !== undefined
+  // With `adoptStore`, an operator without a backup of the keys gives up the sealed values, once.
+  const areNeeded = async () => !config.adoptStore && (await hasSealed())
+  return openMasterKeys(config.stateDir, { now: now(), areNeeded })
+}
+
+function clocksOf(given: FoundationOptions): Pick<Foundation, 'now' | 'monotonic' | 'hostClock'> {
+  const { now = Date.now, monotonic = given.now ?? (() => performance.now()) } = given
+  const uptime = given.monotonic ?? given.now
+  const { hostClock = uptime === undefined ? openHostClock() : { bootId: 'given', uptime } } = given
+  return { now, monotonic, hostClock }
+}

@@ -1,0 +1,38 @@
+import type { Engine } from '@holt/engine'
+import type { ServerConfig } from './config/config.ts'
+import type { ConnectionLimits } from './config/connection-limits.ts'
+import type { Collector } from './images/collector.ts'
+import type { Holds } from './images/holds.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import type { MasterKeys } from './sealing/master-keys.ts'
+import type { Store } from './store/open-store.ts'
+import type { HostClock } from './time/host-clock.ts'
+import type { Tracer } from './tracing/tracer.ts'
+
+/** The handle of the foundation: what the code of every district may use. */
+export interface Foundation {
+  readonly config: ServerConfig
+  readonly engine: Engine
+  readonly store: Store
+  readonly log: Log
+  /** Returns milliseconds since 1970 UTC. */
+  readonly now: () => number
+  /** Returns milliseconds of a clock that is never set. Its start is arbitrary. */
+  readonly monotonic: () => number
+  readonly hostClock: HostClock
+  /** Returns the memory that the host can give now, or null if unknown. */
+  readonly freeMemoryMiB: () => Promise<number | null>
+  /** The limits of client connections and of their data. */
+  readonly limits: ConnectionLimits
+  readonly metrics: Metrics
+  readonly tracer: Tracer
+  readonly masterKeys: MasterKeys
+  /** Keeps images and checkpoints that no row refers to. */
+  readonly holds: Holds
+  readonly collector: Collector
+  /** Returns the issuer of tokens: the address at which verifiers find this service. */
+  readonly issuer: () => string
+  /** Aborted when the service closes. */
+  readonly closing: AbortSignal
+}

@@ -1,0 +1,46 @@
+import type { Tenancy } from '../tenancy/tenancy.ts'
+import type { AgentTemplate } from './agents/agent-template.ts'
+import { AgentTemplates } from './agents/agent-templates.ts'
+import { OAuthTokens } from './identity/oauth-tokens.ts'
+import { SigningKeys } from './identity/signing-keys.ts'
+import { WorkloadTokens } from './identity/workload-tokens.ts'
+import { AddressBook } from './network/address-book.ts'
+import { DecisionLog } from './network/decision-log.ts'
+import type { Outside } from './network/open-outside.ts'
+import { RuntimeNetworks } from './network/runtime-networks.ts'
+import { TemplateProgress } from './templates/template-progress.ts'
+
+/** The handle of resources: the templates, networks, secrets and identities that runtimes use. */
+export interface Resources extends Tenancy {
+  readonly agents: AgentTemplates
+  readonly templateProgress: TemplateProgress
+  readonly networks: RuntimeNetworks
+  readonly decisions: DecisionLog
+  readonly signingKeys: SigningKeys
+  readonly oauthTokens: OAuthTokens
+  readonly workloadTokens: WorkloadTokens
+}
+
+/** The parts of resources that are opened elsewhere. */
+interface ResourcesOptions {
+  readonly outside: Pick<Outside, 'gateway' | 'dialTls'>
+  readonly agentTemplates: readonly AgentTemplate[]
+}
+
+/** Makes the parts of resources. */
+export function openResources(tenancy: Tenancy, { outside, agentTemplates }: ResourcesOptions): Resources {
+  const { store, log, now, issuer } = tenancy
+  const signingKeys = new SigningKeys(tenancy)
+  const addresses = new AddressBook(store, log)
+  const resources: Resources = {
+    ...tenancy,
+    agents: new AgentTemplates(agentTemplates),
+    templateProgress: new TemplateProgress(),
+    networks: new RuntimeNetworks(() => resources, { gateway: outside.gateway, addresses }),
+    decisions: new DecisionLog(store, log),
+    signingKeys,
+    oauthTokens: new OAuthTokens(outside.dialTls, now),
+    workloadTokens: new WorkloadTokens({ signingKeys, issuer, now }),
+  }
+  return resources
+}

@@ -1,0 +1,37 @@
+import type { Resources } from '../resources/resources.ts'
+import { RestoresUnderWay } from './create/restores-under-way.ts'
+import { StartsUnderWay } from './create/starts-under-way.ts'
+import { ChildTurns } from './forks/child-turns.ts'
+import { ForkCheckpoints } from './forks/fork-checkpoints.ts'
+import { Transitions } from './lifecycle/transitions.ts'
+import { RuntimeLinks } from './links/runtime-links.ts'
+import { Pools } from './pools/pools.ts'
+import { UsageWatch } from './usage/usage-watch.ts'
+
+/** The handle of runtimes: their starts, changes of state, links, pools and usage. */
+export interface Runtimes extends Resources {
+  readonly starts: StartsUnderWay
+  readonly restores: RestoresUnderWay
+  readonly forkCheckpoints: ForkCheckpoints
+  readonly childTurns: ChildTurns
+  readonly pools: Pools
+  readonly usage: UsageWatch
+  readonly transitions: Transitions
+  readonly links: RuntimeLinks
+}
+
+/** Makes the parts of runtimes. */
+export function openRuntimes(resources: Resources): Runtimes {
+  const runtimes: Runtimes = {
+    ...resources,
+    starts: new StartsUnderWay(),
+    restores: new RestoresUnderWay(),
+    forkCheckpoints: new ForkCheckpoints(() => runtimes),
+    childTurns: new ChildTurns(),
+    pools: new Pools(() => runtimes, resources.config.pools),
+    usage: new UsageWatch(() => runtimes),
+    transitions: new Transitions(),
+    links: new RuntimeLinks(() => runtimes),
+  }
+  return runtimes
+}

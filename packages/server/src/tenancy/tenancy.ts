@@ -1,0 +1,50 @@
+import type { Foundation } from '../foundation/foundation.ts'
+import { AuditLog } from './audit/audit-log.ts'
+import { LikelyProjects } from './auth/likely-projects.ts'
+import { OpenStreams } from './auth/open-streams.ts'
+import { RecentKeys } from './auth/recent-keys.ts'
+import { validCredentials } from './auth/valid-credentials.ts'
+import type { EventNews } from './events/event-news.ts'
+import { RequestRates } from './limits/request-rates.ts'
+import type { Rate } from './limits/token-buckets.ts'
+import { ProjectQuotas } from './projects/project-quotas.ts'
+import type { DialWebhook } from './webhooks/post-message.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
+
+/** The handle of tenancy: projects, their keys and limits, and the records of what they do. */
+export interface Tenancy extends Foundation {
+  readonly recentKeys: RecentKeys
+  readonly likelyProjects: LikelyProjects
+  readonly streams: OpenStreams
+  readonly rates: RequestRates
+  readonly projects: ProjectQuotas
+  readonly eventNews: EventNews
+  readonly webhooks: Webhooks
+  readonly audit: AuditLog
+}
+
+/** The parts of tenancy that are opened elsewhere. */
+interface TenancyOptions {
+  /** Notifies of the events that the store of the foundation commits. */
+  readonly eventNews: EventNews
+  readonly dialWebhook: DialWebhook
+  /** The rate at which an address may send wrong keys. */
+  readonly failureRate?: Rate | undefined
+}
+
+/** Makes the parts of tenancy. */
+export function openTenancy(foundation: Foundation, { eventNews, dialWebhook, failureRate }: TenancyOptions): Tenancy {
+  const { store, log, now, monotonic, config } = foundation
+  const tenancy: Tenancy = {
+    ...foundation,
+    recentKeys: new RecentKeys(),
+    likelyProjects: new LikelyProjects(),
+    streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),
+    rates: new RequestRates(monotonic, failureRate),
+    projects: new ProjectQuotas({ store, log }, config.projectQuotas),
+    eventNews,
+    webhooks: new Webhooks(() => tenancy, dialWebhook),
+    audit: new AuditLog(store, log, now),
+  }
+  return tenancy
+}
