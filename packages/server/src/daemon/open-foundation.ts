@@ -1,4 +1,5 @@
 import type { Engine } from '@holt/engine'
+import { KeyedLock } from '../foundation/async/keyed-lock.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import type { Foundation } from '../foundation/foundation.ts'
@@ -66,6 +67,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
       onFallback: (...seen) => void fallbacks.note(...seen),
     }),
     store,
+    reads: new KeyedLock(),
     log,
     ...clocksOf(options),
     freeMemoryMiB,

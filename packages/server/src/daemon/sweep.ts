@@ -55,7 +55,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
 }
 
 /** Removes rows of every project that are older than they are kept. */
-async function removeOldRows({ store, now, signingKeys }: Api): Promise<void> {
+async function removeOldRows({ store, records, now, signingKeys }: Api): Promise<void> {
   const at = now()
   await store.db
     .deleteFrom('runtimes')
@@ -68,7 +68,7 @@ async function removeOldRows({ store, now, signingKeys }: Api): Promise<void> {
     .where('state_reason_json', 'not like', filesMissingPattern)
     .where('created_at', '<', at - keptMs)
     .execute()
-  await removeOldRecords(store, at)
+  await removeOldRecords({ store, records }, at)
   // A deleted secret is kept only while a runtime still has its placeholder.
   await store.db
     .deleteFrom('secrets')

@@ -1,4 +1,5 @@
 import type { Engine } from '@holt/engine'
+import type { KeyedLock } from './async/keyed-lock.ts'
 import type { ServerConfig } from './config/config.ts'
 import type { ConnectionLimits } from './config/connection-limits.ts'
 import type { Collector } from './images/collector.ts'
@@ -15,6 +16,8 @@ export interface Foundation {
   readonly config: ServerConfig
   readonly engine: Engine
   readonly store: Store
+  /** Large reads of each project, one after another. */
+  readonly reads: KeyedLock
   readonly log: Log
   /** Returns milliseconds since 1970 UTC. */
   readonly now: () => number

@@ -1,4 +1,5 @@
 import type { Builds } from '../builds/builds.ts'
+import { Rooms } from './attach/rooms.ts'
 import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
 import { PortAddresses } from './ports/port-addresses.ts'
 
@@ -8,6 +9,8 @@ export interface Inside extends Builds {
   readonly addresses: PortAddresses
   /** The secret that signs the tokens of ports. */
   readonly portSecret: Buffer
+  /** The attachments of each command. */
+  readonly rooms: Rooms
 }
 
 /** Makes the parts of the work inside runtimes. */
@@ -20,5 +23,6 @@ export function openInside(
     ports: new OpenPorts(builds.now, portLimits),
     addresses: new PortAddresses(builds.config.portDomain),
     portSecret,
+    rooms: new Rooms(),
   }
 }

@@ -5,6 +5,8 @@ import { OpenStreams } from './auth/open-streams.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
 import { validCredentials } from './auth/valid-credentials.ts'
 import type { EventNews } from './events/event-news.ts'
+import { Followers } from './events/followers.ts'
+import { RecordState } from './idempotency/record-state.ts'
 import { RequestRates } from './limits/request-rates.ts'
 import type { Rate } from './limits/token-buckets.ts'
 import { ProjectQuotas } from './projects/project-quotas.ts'
@@ -19,6 +21,10 @@ export interface Tenancy extends Foundation {
   readonly rates: RequestRates
   readonly projects: ProjectQuotas
   readonly eventNews: EventNews
+  /** The streams of the logs of events. */
+  readonly followers: Followers
+  /** The state of the records of `Idempotency-Key`. */
+  readonly records: RecordState
   readonly webhooks: Webhooks
   readonly audit: AuditLog
 }
@@ -43,6 +49,8 @@ export function openTenancy(foundation: Foundation, { eventNews, dialWebhook, fa
     rates: new RequestRates(monotonic, failureRate),
     projects: new ProjectQuotas({ store, log }, config.projectQuotas),
     eventNews,
+    followers: new Followers(),
+    records: new RecordState(),
     webhooks: new Webhooks(() => tenancy, dialWebhook),
     audit: new AuditLog(store, log, now),
   }

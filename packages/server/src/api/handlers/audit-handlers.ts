@@ -18,7 +18,7 @@ async function listAudit({ service, caller, query, gone }: Call<'listAudit', Api
   if (reference !== caller.projectId && !caller.scopes.has('operator'))
     throw new HoltError('forbidden', 'This key lacks the scope operator.', { details: { scope: 'operator' } })
   const project = await projectOf(service.store.db, reference)
-  const { rows, lookedTo } = await readInTurn(service.store, { projectId: caller.projectId, gone }, async () => {
+  const { rows, lookedTo } = await readInTurn(service, { projectId: caller.projectId, gone }, async () => {
     await service.audit.flush()
     const known = { project, isOperator: caller.scopes.has('operator') }
     const meant = query.subject === undefined ? null : await findMeant(service.store.db, known, query.subject)

@@ -22,7 +22,7 @@ export const buildHandlers = {
     return { status: 202, json: presentStarted(row) }
   },
   listBuilds: async ({ service, caller: { projectId }, query, gone }) =>
-    answerPage(await readInTurn(service.store, { projectId, gone }, () => listBuilds(service, projectId, query))),
+    answerPage(await readInTurn(service, { projectId, gone }, () => listBuilds(service, projectId, query))),
   getBuild: async ({ service, caller, params }) => show(service, refOf(caller.projectId, params)),
   cancelBuild: async ({ service, caller, params }) => {
     const ref = refOf(caller.projectId, params)

@@ -3,7 +3,6 @@ import { HoltError, type Id, isIdParam, isSet } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { findAttachable } from '../../inside/attach/find-attachable.ts'
-import { roomsOf } from '../../inside/attach/rooms.ts'
 import { decodeOutput } from '../../inside/commands/decode-output.ts'
 import { type Followed, followOutput } from '../../inside/commands/follow-output.ts'
 import { pageOfGuest } from '../../inside/commands/list-page.ts'
@@ -51,7 +50,7 @@ async function aboutCommand(
 
 async function resizeTerminal(call: Call<'resizeTerminal', Api>): Promise<Answer> {
   const answer = await aboutCommand(call, ({ guest }, id, signal) => guest.resizeProcess(id, call.body, signal))
-  roomsOf(call.service).tell(call.params, { type: 'resize', ...call.body })
+  call.service.rooms.tell(call.params, { type: 'resize', ...call.body })
   return answer
 }
 

@@ -64,7 +64,7 @@ async function listDeliveries({ service, caller, params, query, gone }: Call<'li
     .where('seq', '<', seqBefore(query.cursor))
   if (query.state !== undefined) rows = rows.where('state', '=', query.state)
   const page = rows.orderBy('seq', 'desc').limit(query.limit + 1)
-  const found = await readInTurn(service.store, { projectId: caller.projectId, gone }, () => page.execute())
+  const found = await readInTurn(service, { projectId: caller.projectId, gone }, () => page.execute())
   return answerPage(pageOfRows(found, query.limit, { present: presentDelivery, log: service.log }))
 }
 

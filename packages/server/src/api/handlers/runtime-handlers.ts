@@ -32,7 +32,7 @@ export const runtimeHandlers = {
   },
   listRuntimes: async ({ service, caller: { projectId }, query, gone, keepAnswer }) => {
     const list = () => listRuntimes(service, { projectId, gone }, { list: query, keepAnswer })
-    return answerPage(await readInTurn(service.store, { projectId, gone }, list))
+    return answerPage(await readInTurn(service, { projectId, gone }, list))
   },
   getRuntime: async ({ service, caller, params }) => {
     const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })

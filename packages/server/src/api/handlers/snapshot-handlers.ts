@@ -19,7 +19,7 @@ export const snapshotHandlers = {
     return { status: 201, json: presentSnapshot(row) }
   },
   listSnapshots: async ({ service, caller: { projectId }, query, gone }) =>
-    answerPage(await readInTurn(service.store, { projectId, gone }, () => listSnapshots(service, projectId, query))),
+    answerPage(await readInTurn(service, { projectId, gone }, () => listSnapshots(service, projectId, query))),
   getSnapshot: async ({ service, caller, params }) => {
     const row = await findSnapshot(service.store.db, { projectId: caller.projectId, reference: params.snapshot_id })
     return { status: 200, json: presentSnapshot(row) }

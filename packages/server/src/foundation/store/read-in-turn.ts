@@ -1,8 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { KeyedLock } from '../async/keyed-lock.ts'
-import type { Store } from './open-store.ts'
-
-const locks = new WeakMap<Store, KeyedLock>()
+import type { KeyedLock } from '../async/keyed-lock.ts'
 
 /**
  * Runs a read that may be large. Such reads of one project run one after another, and the event
@@ -10,13 +7,11 @@ const locks = new WeakMap<Store, KeyedLock>()
  * at once. `read` yields between its own queries (`giveTurn`).
  */
 export async function readInTurn<Result>(
-  store: Store,
+  { reads }: { readonly reads: KeyedLock },
   { projectId, gone }: { readonly projectId: string; readonly gone?: AbortSignal },
   read: () => Promise<Result>,
 ): Promise<Result> {
-  const lock = locks.get(store) ?? new KeyedLock()
-  locks.set(store, lock)
-  return lock.run(projectId, async () => {
+  return reads.run(projectId, async () => {
     gone?.throwIfAborted()
     const result = await read()
     await giveTurn()

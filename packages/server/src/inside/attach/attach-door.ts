@@ -17,7 +17,6 @@ import { AttachPace } from './attach-pace.ts'
 import { Attachment } from './attachment.ts'
 import { findAttachable } from './find-attachable.ts'
 import { authorizationOf, requireHandshake } from './handshake.ts'
-import { roomsOf } from './rooms.ts'
 
 const route = routes.attachCommand
 
@@ -89,7 +88,7 @@ async function attach(
   await authenticate(service, authorizationOf(request.headers)) // The key may have ended meanwhile.
   const found = await findAttachable(service, { caller, params, query, gone: left.signal })
   socket.off('close', leave)
-  const room = roomsOf(service).open(caller.projectId, params)
+  const room = service.rooms.open(caller.projectId, params)
   const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
   // The handshake is the only step left. The library completes it before it returns, or destroys a
   // connection that has ended.

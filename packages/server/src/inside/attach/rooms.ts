@@ -1,6 +1,5 @@
 import { type AttachServerFrame, HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
-import type { Inside } from '../inside.ts'
 
 /** The most attachments of one command, of one project, and of the service. */
 const maxInRoom = 64
@@ -83,7 +82,7 @@ export class Room {
 }
 
 /** The rooms of all commands with attachments. */
-class Rooms {
+export class Rooms {
   readonly #rooms = new Map<string, Room>()
   readonly #byProject = new Map<string, number>()
   #members = 0
@@ -129,13 +128,4 @@ class Rooms {
     if (ofProject === 0) this.#byProject.delete(projectId)
     else this.#byProject.set(projectId, ofProject)
   }
-}
-
-const all = new WeakMap<Inside, Rooms>()
-
-/** Returns the rooms of a service. */
-export function roomsOf(service: Inside): Rooms {
-  const known = all.get(service) ?? new Rooms()
-  all.set(service, known)
-  return known
 }

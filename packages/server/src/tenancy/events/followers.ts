@@ -74,7 +74,7 @@ class FollowedLog {
   /** Reads for a stream that lags, with its own filter. */
   async #behind(filter: EventFilter, at: number, last: number): Promise<LogPart> {
     const { store } = this.#service
-    const rows = await readInTurn(store, filter, () => eventsAfter(store.db, filter, at, batch))
+    const rows = await readInTurn(this.#service, filter, () => eventsAfter(store.db, filter, at, batch))
     const full = rows.length === batch ? rows.at(-1) : undefined
     return this.#settled({ rows, reach: full?.cursor ?? reachAfter(filter, at, last), last }, at)
   }
@@ -93,7 +93,7 @@ export interface Follower extends Disposable {
 }
 
 /** The streams of all logs. */
-class Followers {
+export class Followers {
   readonly #logs = new Map<string, FollowedLog>()
   #all = 0
 
@@ -124,13 +124,9 @@ class Followers {
   }
 }
 
-const all = new WeakMap<Tenancy, Followers>()
-
 /** Adds a stream of a project's log, until it ends or its client disconnects. */
 export function followLog(service: Tenancy, projectId: string, gone: AbortSignal): Follower {
-  const followers = all.get(service) ?? new Followers()
-  all.set(service, followers)
-  const follower = followers.enter(service, projectId)
+  const follower = service.followers.enter(service, projectId)
   if (gone.aborted) follower[Symbol.dispose]()
   // A stream that the client never reads does not even begin, so only this removes it.
   else gone.addEventListener('abort', () => follower[Symbol.dispose](), { once: true })

@@ -20,7 +20,6 @@ import {
   type RecordRef,
   readKept,
 } from './records.ts'
-import { runningOf } from './running-requests.ts'
 import { type AnswerOwner, openSealed, seal } from './sealed-answer.ts'
 
 interface Once {
@@ -66,7 +65,7 @@ export async function answerOnce(service: Tenancy, once: Once): Promise<{ answer
   requireKey(once.key)
   const ref = { projectId: once.caller.projectId, key: once.key }
   const fingerprint = fingerprintOf(once)
-  const running = runningOf(service.store, ref.projectId)
+  const running = service.records.runningOf(ref.projectId)
   const underWay = running.get(ref.key)
   if (underWay !== undefined) {
     throw underWay === fingerprint
@@ -211,7 +210,7 @@ function isRefusal(error: unknown): error is HoltError {
  * it a thousand times at once.
  */
 function replay(service: Tenancy, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
-  return readInTurn(service.store, { projectId: `${ref.projectId} replays` }, async () => {
+  return readInTurn(service, { projectId: `${ref.projectId} replays` }, async () => {
     const body = await readKept(service, ref)
     once.keepAnswer(Math.floor((body?.length ?? 0) / 2))
     return keptAnswer(once, { status, body })

@@ -1,4 +1,5 @@
-import type { Changes, Store } from '../../foundation/store/open-store.ts'
+import type { Changes } from '../../foundation/store/open-store.ts'
+import type { RecordState } from './record-state.ts'
 
 const mib = 2 ** 20
 
@@ -6,31 +7,23 @@ const mib = 2 ** 20
 export const maxKeptBytesOfProject = 256 * mib
 
 /**
- * An upper bound of the kept answers' bytes by project: expired answers are not subtracted. It is
- * read from the table once for each project, and again at the limit.
- */
-const keptOf = new WeakMap<Store, Map<string, number>>()
-
-/**
  * Counts a kept answer, in the change that keeps it. Removes the project's oldest answers if all of
  * them exceed `maxBytes`.
  */
 export async function countKept(
-  store: Store,
+  { keptBytes: kept }: RecordState,
   changes: Changes,
   { projectId, bytes, maxBytes }: { projectId: string; bytes: number; maxBytes: number },
 ): Promise<void> {
-  const kept = keptOf.get(store) ?? new Map<string, number>()
-  keptOf.set(store, kept)
   const before = kept.get(projectId)
-  let total = before === undefined ? await keptBytes(changes, projectId) : before + bytes
+  let total = before === undefined ? await readKeptBytes(changes, projectId) : before + bytes
   if (total > maxBytes) total = await makeRoom(changes, projectId, maxBytes)
   kept.set(projectId, total)
 }
 
 /** Resets the count of a project, if the change that counted may have been rolled back. */
-export function recountKept(store: Store, projectId: string): void {
-  keptOf.get(store)?.delete(projectId)
+export function recountKept(state: RecordState, projectId: string): void {
+  state.keptBytes.delete(projectId)
 }
 
 /**
@@ -38,7 +31,7 @@ export function recountKept(store: Store, projectId: string): void {
  * make room. The records stay.
  */
 async function makeRoom(changes: Changes, projectId: string, maxBytes: number): Promise<number> {
-  const total = await keptBytes(changes, projectId)
+  const total = await readKeptBytes(changes, projectId)
   if (total <= maxBytes) return total
   const newest = await changes
     .selectFrom(({ selectFrom }) =>
@@ -66,10 +59,10 @@ async function makeRoom(changes: Changes, projectId: string, maxBytes: number): 
     .where('body', 'is not', null)
     .where('created_at', '<=', newest.created_at)
     .execute()
-  return keptBytes(changes, projectId)
+  return readKeptBytes(changes, projectId)
 }
 
-async function keptBytes(changes: Changes, projectId: string): Promise<number> {
+async function readKeptBytes(changes: Changes, projectId: string): Promise<number> {
   const { bytes } = await changes
     .selectFrom('idempotency')
     .select(({ fn, ref }) => fn.sum<number | string | null>(fn('octet_length', [ref('body')])).as('bytes'))

@@ -3,6 +3,7 @@ import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { Changes, Store } from '../../foundation/store/open-store.ts'
 import { dayMs } from '../../foundation/time/day.ts'
 import { countRows, oldestOf, removeOldest, removeRefused } from './record-rows.ts'
+import type { RecordState, Tallies } from './record-state.ts'
 
 /** The time for which a repeated request gets the same answer, in milliseconds. */
 const keptMs = dayMs
@@ -19,24 +20,6 @@ const shareOfKey = 0.5
  */
 const maxRemoved = 500
 
-/**
- * The state of an API key's records, or of the whole project's for the key null. `rows` is an upper
- * bound, or null if unknown. Until `fullUntil`, in milliseconds since 1970, no record can be
- * removed.
- */
-interface Tally {
-  readonly rows: number | null
-  readonly fullUntil: number
-}
-
-type Tallies = Map<string | null, Tally>
-
-/**
- * The tallies of each store. Rows are counted once for each project and key, at the limit, and
- * after another part has removed some.
- */
-const talliesOf = new WeakMap<Store, Map<string, Tallies>>()
-
 interface Bound {
   readonly projectId: string
   /** The API key of the request. */
@@ -50,8 +33,8 @@ interface Bound {
  * Throws `rate_limited` if the API key or the project is known to be full. A flood of requests thus
  * causes no query.
  */
-export function requireRoom(store: Store, bound: Bound): void {
-  const tallies = talliesIn(store, bound.projectId)
+export function requireRoom(state: RecordState, bound: Bound): void {
+  const tallies = state.talliesOf(bound.projectId)
   for (const keyId of [bound.keyId, null]) {
     const fullUntil = tallies.get(keyId)?.fullUntil ?? 0
     if (bound.now < fullUntil) throw full(bound, { keyId, fullUntil })
@@ -64,8 +47,8 @@ export function requireRoom(store: Store, bound: Bound): void {
  * `rate_limited` if there are none. Younger records of completed requests stay, because a repeated
  * request would be done again.
  */
-export async function countRecord(store: Store, changes: Changes, bound: Bound): Promise<void> {
-  const tallies = talliesIn(store, bound.projectId)
+export async function countRecord(state: RecordState, changes: Changes, bound: Bound): Promise<void> {
+  const tallies = state.talliesOf(bound.projectId)
   for (const keyId of [bound.keyId, null]) await makeRoom(changes, tallies, { ...bound, keyId })
   for (const keyId of [bound.keyId, null]) {
     const rows = tallies.get(keyId)?.rows ?? null
@@ -74,13 +57,13 @@ export async function countRecord(store: Store, changes: Changes, bound: Bound):
 }
 
 /** Subtracts a removed record of an API key. */
-export function uncountRecord(store: Store, { projectId, keyId }: Maker): void {
-  uncount(talliesIn(store, projectId), [keyId])
+export function uncountRecord(state: RecordState, { projectId, keyId }: Maker): void {
+  uncount(state.talliesOf(projectId), [keyId])
 }
 
 /** Notes that a record of an API key can be removed if there is no space. */
-export function noteRefused(store: Store, { projectId, keyId }: Maker): void {
-  const tallies = talliesIn(store, projectId)
+export function noteRefused(state: RecordState, { projectId, keyId }: Maker): void {
+  const tallies = state.talliesOf(projectId)
   for (const one of [keyId, null]) tallies.set(one, { rows: tallies.get(one)?.rows ?? null, fullUntil: 0 })
 }
 
@@ -94,26 +77,21 @@ interface Maker {
  * Resets the counts of a project, if the change that counted may have been rolled back. Refusals
  * stay in force.
  */
-export function recountRecords(store: Store, projectId: string): void {
-  const tallies = talliesIn(store, projectId)
+export function recountRecords(state: RecordState, projectId: string): void {
+  const tallies = state.talliesOf(projectId)
   for (const [keyId, { fullUntil }] of tallies) tallies.set(keyId, { rows: null, fullUntil })
 }
 
 /** Removes the records of every project that are older than a day. */
-export async function removeOldRecords(store: Store, now: number): Promise<void> {
+export async function removeOldRecords(
+  { store, records }: { readonly store: Store; readonly records: RecordState },
+  now: number,
+): Promise<void> {
   const { numDeletedRows } = await store.db
     .deleteFrom('idempotency')
     .where('created_at', '<', now - keptMs)
     .executeTakeFirstOrThrow()
-  if (numDeletedRows > 0n) talliesOf.delete(store)
-}
-
-function talliesIn(store: Store, projectId: string): Tallies {
-  const projects = talliesOf.get(store) ?? new Map<string, Tallies>()
-  talliesOf.set(store, projects)
-  const tallies: Tallies = projects.get(projectId) ?? new Map()
-  projects.set(projectId, tallies)
-  return tallies
+  if (numDeletedRows > 0n) records.forgetTallies()
 }
 
 interface Room extends Omit<Bound, 'keyId'> {

@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { recordsPurpose } from '../../foundation/rows/kept-answers.ts'
 import { findSealed, putSealed } from '../../foundation/sealing/sealed-values.ts'
-import type { Queries, Store } from '../../foundation/store/open-store.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Tenancy } from '../tenancy.ts'
 
 const owner = { purpose: recordsPurpose, projectId: null, ownerId: recordsPurpose }
@@ -13,10 +13,7 @@ export interface RecordKeys {
   readonly answer: Uint8Array
 }
 
-type Parts = Pick<Tenancy, 'store' | 'masterKeys' | 'log'>
-
-/** The secret from which all keys are derived. It does not change while a service runs. */
-const rootOf = new WeakMap<Store, Promise<Buffer>>()
+type Parts = Pick<Tenancy, 'store' | 'masterKeys' | 'log' | 'records'>
 
 /**
  * Returns the keys of a project. They are derived from a secret that the store seals with the
@@ -30,11 +27,13 @@ export async function recordKeys(parts: Parts, projectId: string): Promise<Recor
 }
 
 function rootIn(parts: Parts): Promise<Buffer> {
-  const known = rootOf.get(parts.store)
-  if (known !== undefined) return known
+  const { records } = parts
+  if (records.root !== null) return records.root
   const root = readOrMakeRoot(parts)
-  rootOf.set(parts.store, root)
-  root.catch(() => rootOf.delete(parts.store)) // The next request tries again.
+  records.root = root
+  root.catch(() => {
+    records.root = null // The next request tries again.
+  })
   return root
 }
 

@@ -69,23 +69,23 @@ export async function readKept(
  * of the last day that were not refused. An API key may have half of them.
  */
 export async function openRecord(
-  { store, now }: Pick<Tenancy, 'store' | 'now'>,
+  { store, now, records }: Pick<Tenancy, 'store' | 'now' | 'records'>,
   { projectId, key }: RecordRef,
   { fingerprint, keyId, maxRecords }: NewRequest,
 ): Promise<IdempotencyRecord> {
   const at = now()
   const bound = { projectId, keyId, maxRecords, now: at }
-  requireRoom(store, bound)
+  requireRoom(records, bound)
   const record = { fingerprint, resource_id: randomText(20), status: null }
   const row = { project_id: projectId, idempotency_key: key, key_id: keyId, ...record, body: null, created_at: at }
   const change = async (changes: Changes) => {
-    await countRecord(store, changes, bound)
+    await countRecord(records, changes, bound)
     await changes.insertInto('idempotency').values(row).execute()
   }
   try {
     await store.change(change, { durable: 'later' })
   } catch (error) {
-    recountRecords(store, projectId)
+    recountRecords(records, projectId)
     throw error
   }
   return record
@@ -96,7 +96,7 @@ export async function openRecord(
  * `maxBytes`.
  */
 export async function closeRecord(
-  { store }: Pick<Tenancy, 'store'>,
+  { store, records }: Pick<Tenancy, 'store' | 'records'>,
   { projectId, key }: RecordRef,
   answered: KeptAnswer,
   maxBytes: number = maxKeptBytesOfProject,
@@ -109,20 +109,23 @@ export async function closeRecord(
       .where('idempotency_key', '=', key)
       .returning('key_id')
       .executeTakeFirst()
-    await countKept(store, changes, { projectId, bytes: answered.body?.length ?? 0, maxBytes })
+    await countKept(records, changes, { projectId, bytes: answered.body?.length ?? 0, maxBytes })
     return closed
   }
   try {
     const closed = await store.change(change, { durable: 'later' })
-    if (closed !== undefined && answered.status >= 400) noteRefused(store, { projectId, keyId: closed.key_id })
+    if (closed !== undefined && answered.status >= 400) noteRefused(records, { projectId, keyId: closed.key_id })
   } catch (error) {
-    recountKept(store, projectId)
+    recountKept(records, projectId)
     throw error
   }
 }
 
 /** Removes the record of a request without effect. */
-export async function dropRecord({ store }: Pick<Tenancy, 'store'>, { projectId, key }: RecordRef): Promise<void> {
+export async function dropRecord(
+  { store, records }: Pick<Tenancy, 'store' | 'records'>,
+  { projectId, key }: RecordRef,
+): Promise<void> {
   const change = (changes: Queries) =>
     changes
       .deleteFrom('idempotency')
@@ -131,5 +134,5 @@ export async function dropRecord({ store }: Pick<Tenancy, 'store'>, { projectId,
       .returning('key_id')
       .executeTakeFirst()
   const dropped = await store.change(change, { durable: 'later' })
-  if (dropped !== undefined) uncountRecord(store, { projectId, keyId: dropped.key_id })
+  if (dropped !== undefined) uncountRecord(records, { projectId, keyId: dropped.key_id })
 }

@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Store } from '../../../src/foundation/store/open-store.ts'
+import { KeyedLock } from '../../../src/foundation/async/keyed-lock.ts'
 import { giveTurn, readInTurn } from '../../../src/foundation/store/read-in-turn.ts'
 
 test('reads of one project run one after another, and another project and everything else go on between', async () => {
-  const store = {} as Store
+  const service = { reads: new KeyedLock() }
   let inside = 0
   let most = 0
   let ended = 0
   const long = Array.from({ length: 50 }, () =>
-    readInTurn(store, { projectId: 'a' }, async () => {
+    readInTurn(service, { projectId: 'a' }, async () => {
       most = Math.max(most, ++inside)
       for (let query = 0; query < 3; query += 1) await giveTurn()
       inside -= 1
@@ -17,18 +17,18 @@ test('reads of one project run one after another, and another project and everyt
     }),
   )
   await setImmediate()
-  expect(await readInTurn(store, { projectId: 'b' }, async () => 'read')).toBe('read')
+  expect(await readInTurn(service, { projectId: 'b' }, async () => 'read')).toBe('read')
   expect([most, ended <= 2]).toEqual([1, true])
   await Promise.all(long)
   expect([most, ended]).toEqual([1, 50])
 })
 
 test('what nobody waits for any more is not read, and keeps nobody from those behind it', async () => {
-  const store = {} as Store
+  const service = { reads: new KeyedLock() }
   const leave = new AbortController()
   const reads: string[] = []
   const read = (name: string, gone?: AbortSignal) =>
-    readInTurn(store, { projectId: 'a', ...(gone === undefined ? {} : { gone }) }, async () => void reads.push(name))
+    readInTurn(service, { projectId: 'a', ...(gone === undefined ? {} : { gone }) }, async () => void reads.push(name))
   const all = [read('first'), read('left', leave.signal), read('last')]
   leave.abort(new Error('gone'))
   expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

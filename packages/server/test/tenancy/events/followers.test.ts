@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { KeyedLock } from '../../../src/foundation/async/keyed-lock.ts'
 import { eventItems } from '../../../src/tenancy/events/event-items.ts'
 import { EventNews } from '../../../src/tenancy/events/event-news.ts'
+import { Followers } from '../../../src/tenancy/events/followers.ts'
 import { recordEvent } from '../../../src/tenancy/events/record-event.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 import type { Tenancy } from '../../../src/tenancy/tenancy.ts'
@@ -19,7 +21,7 @@ async function openLog() {
     leave.abort()
     await store.close()
   })
-  const service = { store, eventNews } as unknown as Tenancy
+  const service = { store, eventNews, followers: new Followers(), reads: new KeyedLock() } as unknown as Tenancy
   return {
     store,
     follow: (cursor = 0) => eventItems(service, { projectId }, { cursor, follow: true, gone: leave.signal }),

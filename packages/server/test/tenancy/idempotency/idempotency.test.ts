@@ -8,6 +8,7 @@ import { connectionLimits } from '../../../src/foundation/config/connection-limi
 import { dayMs } from '../../../src/foundation/time/day.ts'
 import { removeOldRecords } from '../../../src/tenancy/idempotency/kept-records.ts'
 import { countRows, oldestOf, removeOldest, removeRefused } from '../../../src/tenancy/idempotency/record-rows.ts'
+import { RecordState } from '../../../src/tenancy/idempotency/record-state.ts'
 import {
   closeRecord,
   dropRecord,
@@ -136,10 +137,11 @@ test("a project's oldest answers are let go of for newer ones, and nobody else's
     .insertInto('projects')
     .values({ ...project, project_id: other, name: 'other' })
     .execute()
+  const records = new RecordState()
   let at = 0
   const keep = async (ref: RecordRef) => {
-    await openRecord({ store, now: () => at++ }, ref, { fingerprint: 'f', keyId: 'ke1', maxRecords: 100 })
-    await closeRecord({ store }, ref, { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) }, 8000)
+    await openRecord({ store, records, now: () => at++ }, ref, { fingerprint: 'f', keyId: 'ke1', maxRecords: 100 })
+    await closeRecord({ store, records }, ref, { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) }, 8000)
   }
   const kept = async (ref: RecordRef) => (await readKept({ store }, ref)) !== null
   await keep({ projectId: other, key: 'a' })
@@ -173,7 +175,8 @@ async function boundedStore({ maxRecords, keyIdOf }: Bound) {
   onTestFinished(() => store.close())
   const projectId = await ensureDefaultProject(store, 1)
   const clock = { now: dayMs }
-  const parts = { store, now: () => clock.now++ }
+  const records = new RecordState()
+  const parts = { store, records, now: () => clock.now++ }
   const open = (key: string) =>
     openRecord(parts, { projectId, key }, { fingerprint: 'f', keyId: keyIdOf(key), maxRecords })
   const answer = (key: string, status = 200) =>
@@ -183,7 +186,7 @@ async function boundedStore({ maxRecords, keyIdOf }: Bound) {
     const rows = await store.db.selectFrom('idempotency').select('idempotency_key').orderBy('created_at').execute()
     return rows.map(({ idempotency_key }) => idempotency_key).join('')
   }
-  return { store, projectId, clock, open, answer, drop, known }
+  return { store, records, projectId, clock, open, answer, drop, known }
 }
 
 test.each(holders)(
@@ -236,7 +239,7 @@ test.each(holders)('of many requests of a $whose at once as many are noted as th
 })
 
 test.each(holders)('what was taken back, or has grown old, makes room in a $whose', async (holder) => {
-  const { store, clock, open, drop, known } = await boundedStore(holder)
+  const { store, records, clock, open, drop, known } = await boundedStore(holder)
   for (const key of 'abcd') await open(key)
   for (const key of 'efghijklm') {
     await open(key)
@@ -249,7 +252,7 @@ test.each(holders)('what was taken back, or has grown old, makes room in a $whos
   expect(await known()).toBe('abcdnoqr')
   await expect(open('s')).rejects.toThrow('Idempotency-Key')
   clock.now = 2 * dayMs + 2
-  await removeOldRecords(store, clock.now)
+  await removeOldRecords({ store, records }, clock.now)
   expect(await known()).toBe('cdnoqr')
   for (const key of 'st') await open(key)
   expect(await known()).toBe('cdnoqrst')

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openMasterKeys } from '../../../src/foundation/sealing/master-keys.ts'
 import { recordKeys } from '../../../src/tenancy/idempotency/record-keys.ts'
+import { RecordState } from '../../../src/tenancy/idempotency/record-state.ts'
 import { failingReads } from '../../support/failing-reads.ts'
 import { keepingLog } from '../../support/start-test-server.ts'
 import { newStateDir, openTestStore } from '../../support/test-store.ts'
@@ -10,16 +11,17 @@ test('a secret of records that cannot be read now is no damaged one: whoever ask
   const store = await openTestStore(stateDir)
   onTestFinished(() => store.close())
   const { log, logged } = keepingLog()
-  const parts = { store, masterKeys: await openMasterKeys(stateDir, { now: 1 }), log }
+  const masterKeys = await openMasterKeys(stateDir, { now: 1 })
+  const parts = { store, masterKeys, log, records: new RecordState() }
   const keys = await recordKeys(parts, 'pr1')
   const row = () => store.db.selectFrom('sealed_values').selectAll().executeTakeFirstOrThrow()
   const before = await row()
-  await expect(recordKeys({ ...parts, store: failingReads(store, 'sealed_values') }, 'pr1')).rejects.toThrow(
-    'disk I/O error',
-  )
+  await expect(
+    recordKeys({ ...parts, store: failingReads(store, 'sealed_values'), records: new RecordState() }, 'pr1'),
+  ).rejects.toThrow('disk I/O error')
   expect(await row()).toEqual(before)
   // As a later start reads it.
   const later = failingReads(store, 'none')
-  expect(await recordKeys({ ...parts, store: later }, 'pr1')).toEqual(keys)
+  expect(await recordKeys({ ...parts, store: later, records: new RecordState() }, 'pr1')).toEqual(keys)
   expect(logged).toEqual([])
 })
