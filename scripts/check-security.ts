@@ -44,6 +44,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'builds/recover-builds.ts': [3, 'a start ends and clears what any project left'],
   'builds/remove-contexts.ts': [1, 'age, in every project'],
   'builds/remove-old-builds.ts': [1, 'age, in every project'],
+  'builds/retake-checkpoints.ts': [1, 'checkpoints of every project, which a start takes again'],
   'daemon/open-foundation.ts': [1, 'whether anything is sealed at all'],
   'daemon/open-own-store.ts': [2, 'whether the store knows the state directory'],
   'daemon/purge.ts': [2, 'the end of everything'],

@@ -238,9 +238,13 @@ export interface Checkpoints {
    * Returns the usability of a checkpoint on this host now. It must come from the same maker, and
    * its files must be unchanged. With `restoreOnly` the answer is for a spec with `restoreOnly`:
    * the checkpoint may have an older guest, which it keeps. Otherwise a runtime needs the current
-   * guest, and boots cold to get it.
+   * guest, and boots cold to get it. With `skipFiles` no file is read, which is quick, and damage
+   * may stay unseen.
    */
-  usable(checkpointId: string, options?: { readonly restoreOnly?: boolean }): Promise<Usability>
+  usable(
+    checkpointId: string,
+    options?: { readonly restoreOnly?: boolean; readonly skipFiles?: boolean },
+  ): Promise<Usability>
   list(): Promise<readonly CheckpointInfo[]>
   /** Removes a checkpoint. A missing checkpoint is success. */
   remove(checkpointId: string): Promise<void>

@@ -29,6 +29,17 @@ export const Readiness = z
       )
       .optional()
       .describe('Runtimes that were booted cold because the checkpoint of their template could not be restored.'),
+    retakes: z
+      .object({
+        waiting: z.int().describe('Checkpoints that are not taken yet.'),
+        taken: z.int().describe('Checkpoints that runtimes are restored from again.'),
+        failed: z.int().describe('Checkpoints that could not be taken. The next start tries again.'),
+        unknown: z.int().describe('Templates of an earlier version of Holt that have to be built again.'),
+      })
+      .optional()
+      .describe(
+        'Checkpoints of built templates that this host could not restore when the service started, for example after an upgrade of gVisor. The service takes them again. Runtimes of these templates boot cold until then.',
+      ),
   })
   .meta({ id: 'Readiness' })
 export type Readiness = z.infer<typeof Readiness>

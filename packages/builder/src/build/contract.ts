@@ -156,6 +156,9 @@ export interface BuildHost {
   readonly report: BuildReport
 }
 
+/** The parts of the service with which a finished image becomes a template. */
+export type StartHost = Pick<BuildHost, 'engine' | 'isolation' | 'newRuntime' | 'newCheckpointId' | 'report'>
+
 /** A runtime of a build. */
 export interface BuildRuntime extends AsyncDisposable {
   readonly id: string

@@ -1,5 +1,5 @@
 import type { CheckpointInfo, Checkpoints } from '@holt/engine'
-import { BuildError, type BuildHost } from '../build/contract.ts'
+import { BuildError, type StartHost } from '../build/contract.ts'
 import { keepSeed } from './keep-seed.ts'
 import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
 
@@ -17,7 +17,7 @@ import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
  */
 export async function finishTemplate(
   finishing: Finishing,
-  host: BuildHost,
+  host: StartHost,
   signal: AbortSignal,
 ): Promise<{ readonly checkpoint: CheckpointInfo | null }> {
   const checkpoints = host.isolation === 'gvisor' ? host.engine.ability('checkpoints') : null
@@ -41,7 +41,7 @@ export async function finishTemplate(
 
 interface Attempt {
   readonly finishing: Finishing
-  readonly host: BuildHost
+  readonly host: StartHost
   readonly checkpoints: Checkpoints | null
   readonly signal: AbortSignal
 }

@@ -1,6 +1,6 @@
 import { GuestClient, type GuestNetwork, type ImageDigest } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError, type BuildHost, type BuildRequest, type FinalSettings } from '../build/contract.ts'
+import { BuildError, type BuildRequest, type FinalSettings, type StartHost } from '../build/contract.ts'
 import { notStarted, startApplication } from './start-application.ts'
 
 /** The time for a boot, in milliseconds. A cold boot takes a second on a slow host. */
@@ -12,7 +12,7 @@ const pidsMax = 1024
 /** A finished image that becomes a template. */
 export interface Finishing {
   readonly image: { readonly digest: ImageDigest }
-  readonly settings: FinalSettings
+  readonly settings: Pick<FinalSettings, 'env' | 'user' | 'workdir'>
   readonly request: Pick<BuildRequest, 'startCmd' | 'readyCmd' | 'readyTimeoutMs' | 'cpu' | 'memoryMiB' | 'diskMiB'>
   /** The step of the log that gets the output of the start command. */
   readonly step?: number
@@ -21,7 +21,7 @@ export interface Finishing {
 /** A runtime that no client owns. */
 export interface Seed {
   readonly finishing: Finishing
-  readonly host: BuildHost
+  readonly host: StartHost
   readonly id: string
   readonly signal: AbortSignal
 }
@@ -72,7 +72,7 @@ export async function startSeed(
  * Returns the error for an application that ended its whole runtime, or null if the runtime still
  * runs.
  */
-async function endOf({ engine }: BuildHost, id: string, memoryMiB: number): Promise<BuildError | null> {
+async function endOf({ engine }: StartHost, id: string, memoryMiB: number): Promise<BuildError | null> {
   const ending = (await engine.inspect(id))?.ending ?? null
   if (ending === null) return null
   return ending.reason === 'out_of_memory'

@@ -68,7 +68,7 @@ async function imageOf(engine: FakeEngine): Promise<ImageDigest> {
 function finishingOf(digest: ImageDigest, change: Partial<Finishing['request']> = {}): Finishing {
   return {
     image: { digest },
-    settings: { env: { APP: 'yes' }, user: 'app', workdir: '/srv', labels: {}, ports: [] },
+    settings: { env: { APP: 'yes' }, user: 'app', workdir: '/srv' },
     request: { startCmd: null, readyCmd: null, readyTimeoutMs: 5000, cpu: 2, memoryMiB: 512, diskMiB: 1024, ...change },
   }
 }

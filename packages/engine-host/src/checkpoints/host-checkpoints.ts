@@ -108,12 +108,12 @@ export class HostCheckpoints {
 
   /**
    * Returns whether this host can restore the checkpoint now. Reads all of its files unless this
-   * process has done so and they are unchanged since.
+   * process has done so and they are unchanged since, or `skipFiles` is true.
    */
-  async usable(checkpointId: string, { restoreOnly = false } = {}): Promise<Usability> {
+  async usable(checkpointId: string, { restoreOnly = false, skipFiles = false } = {}): Promise<Usability> {
     const manifest = await this.#read(checkpointId)
     if (manifest === null) return { usable: false, problem: 'absent', why: 'there is no such checkpoint' }
-    const objection = await this.#objection(manifest, restoreOnly)
+    const objection = await this.#objection(manifest, { anyGuest: restoreOnly, skipFiles })
     return objection === null ? { usable: true } : { usable: false, ...objection }
   }
 
@@ -131,7 +131,7 @@ export class HostCheckpoints {
     if (spec.restoreOnly === true && spec.diskMiB < manifest.diskMiB)
       return { problem: 'incompatible', why: `its disk has ${manifest.diskMiB} MiB` }
     const { sizeBytes } = infoOf(manifest)
-    const objection = await this.#objection(manifest, spec.restoreOnly === true)
+    const objection = await this.#objection(manifest, { anyGuest: spec.restoreOnly === true })
     return objection ?? { dir: this.#layout.checkpoint(checkpointId), sizeBytes, guest: manifest.maker.guest }
   }
 
@@ -234,13 +234,17 @@ export class HostCheckpoints {
    * another guest than the current one if that binary is still there: a client's checkpoint
    * outlives an upgrade.
    */
-  async #objection(manifest: CheckpointManifest, anyGuest: boolean): Promise<Objection | null> {
+  async #objection(
+    manifest: CheckpointManifest,
+    { anyGuest, skipFiles = false }: { readonly anyGuest: boolean; readonly skipFiles?: boolean },
+  ): Promise<Objection | null> {
     const difference = findDifference(manifest.maker, this.#maker, anyGuest)
     if (difference !== null) return { problem: 'incompatible', why: difference }
     if (!(await this.#hasImage(manifest.imageDigest)))
       return { problem: 'incompatible', why: `its image ${manifest.imageDigest} is not here` }
     if (anyGuest && !(await isThere(this.#layout.guest(manifest.maker.guest))))
       return { problem: 'incompatible', why: `its guest ${manifest.maker.guest} is not here` }
+    if (skipFiles) return null
     const dir = this.#layout.checkpoint(manifest.checkpointId)
     const why = (await findForeign(dir, manifest.files)) ?? (await this.#findDamage(dir, manifest))
     return why === null ? null : { problem: 'damaged', why }

@@ -118,6 +118,7 @@ test('does not use a checkpoint of another runner, of an image that is gone, or 
     problem: 'incompatible',
     why: expect.stringContaining('runner'),
   })
+  expect(await other.checkpoints.usable('cp', { skipFiles: true })).toMatchObject({ problem: 'incompatible' })
   const without = await prepare(dir.path, maker, false)
   expect(await without.checkpoints.usable('cp')).toMatchObject({
     problem: 'incompatible',
@@ -184,6 +185,7 @@ test.each(harms)('finds a file that is $what, also when the checkpoint was used 
   for (const each of [checkpoints, open()]) {
     expect(await each.usable('cp')).toMatchObject({ usable: false, problem: 'damaged' })
     expect(await each.directoryFor(spec, 'cp')).toMatchObject({ problem: 'damaged' })
+    expect(await each.usable('cp', { skipFiles: true })).toEqual({ usable: true })
   }
 })
 

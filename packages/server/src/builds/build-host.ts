@@ -33,7 +33,7 @@ export async function makeBuildHost(service: Builds, build: BuildUnderWay): Prom
     memoryMiB: Math.min(Math.floor(facts.memoryMiB / 2), mostOfStep.memoryMiB),
   }
   const held = buildEngine(service, build, { afterStop: 'refused' })
-  const network = new BuildNetwork(service, build)
+  const network = new BuildNetwork(service, { policy: build.prepared.policy, reporter: build.reporter })
   const cache = openCache(service, build)
   const pulling = buildEngine(service, build, { afterStop: 'taken' })
   const sources = builds.builder.sources({ engine: pulling, workDir, pulled: pulledImages(service, build) })

@@ -7,9 +7,9 @@ import {
   type RuntimeEgress,
 } from '@holt/egress'
 import type { GuestNetwork } from '@holt/engine'
-import { HoltError } from '@holt/protocol'
+import { HoltError, type PolicyBody } from '@holt/protocol'
 import { guestSide } from '../resources/network/runtime-networks.ts'
-import type { BuildUnderWay } from './build-under-way.ts'
+import type { BuildReporter } from './build-reporter.ts'
 import type { Builds } from './builds.ts'
 
 /** The most different denials that a build's log names. */
@@ -25,17 +25,24 @@ const failures: ReadonlySet<string> = new Set<DenialReason>([
   'upstream_tls_failed',
 ])
 
+/** The policy of a network, and the log that gets its denials. */
+interface NetworkParts {
+  /** Null: no network. */
+  readonly policy: PolicyBody | null
+  readonly reporter: Pick<BuildReporter, 'logOfStep'>
+}
+
 /** The network of the runtimes of a build. Each runtime has a way out of its own. */
 export class BuildNetwork {
   readonly #service: Builds
-  readonly #build: BuildUnderWay
+  readonly #parts: NetworkParts
   readonly #open = new Map<string, RuntimeEgress>()
   readonly #told = new Set<string>()
   readonly #ca = makeRuntimeCa('Holt build')
 
-  constructor(service: Builds, build: BuildUnderWay) {
+  constructor(service: Builds, parts: NetworkParts) {
     this.#service = service
-    this.#build = build
+    this.#parts = parts
     this.#ca.catch(() => {}) // Whoever opens a network sees the failure.
   }
 
@@ -44,7 +51,7 @@ export class BuildNetwork {
    * may reach nothing.
    */
   async open(runtimeId: string, signal: AbortSignal): Promise<GuestNetwork | null> {
-    const { policy } = this.#build.prepared
+    const { policy } = this.#parts
     if (policy === null) return null
     const ability = this.#service.engine.ability('egress')
     if (ability === null) throw new HoltError('not_supported_here', 'Runtimes of this host cannot have a network.')
@@ -90,6 +97,6 @@ export class BuildNetwork {
     const text = failures.has(rule) ? `not reached: ${target} (${rule})` : `denied by policy: ${target} (${rule})`
     if (this.#told.has(text)) return
     this.#told.add(text)
-    this.#build.reporter.logOfStep(failures.has(rule) ? 'debug' : 'warn', text.slice(0, 1000))
+    this.#parts.reporter.logOfStep(failures.has(rule) ? 'debug' : 'warn', text.slice(0, 1000))
   }
 }

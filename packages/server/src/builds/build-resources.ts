@@ -25,7 +25,8 @@ const removeTimeoutMs = 30_000
 
 /** A runtime that a build wants. */
 export interface WantedRuntime extends Size {
-  readonly projectId: string
+  /** The project whose quotas have to have room. Null for the service's own work. */
+  readonly projectId: string | null
   readonly buildId: string
   readonly signal: AbortSignal
   /** Called once where it has to wait, with what it waits for. */
@@ -60,7 +61,7 @@ export async function noteRuntime(service: Builds, wanted: WantedRuntime): Promi
 
 /** Returns true if a build waits for a quota that no other build of its project can free. */
 async function isIdle({ store }: Builds, { projectId }: WantedRuntime, error: unknown): Promise<boolean> {
-  if (!(error instanceof HoltError && error.code === 'quota_exceeded')) return false
+  if (projectId === null || !(error instanceof HoltError && error.code === 'quota_exceeded')) return false
   const building = await store.db
     .selectFrom('build_resources')
     .innerJoin('builds', 'builds.build_id', 'build_resources.build_id')
@@ -93,7 +94,7 @@ async function note(
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
   await store.change(async (changes) => {
     const adds = { runtimes: 1, cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
-    await requireQuotas(service, changes, { projectId, adds })
+    if (projectId !== null) await requireQuotas(service, changes, { projectId, adds })
     admit({
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,

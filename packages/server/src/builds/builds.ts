@@ -3,10 +3,12 @@ import type { Runtimes } from '../runtimes/runtimes.ts'
 import type { Builder } from './builder.ts'
 import { BuildsUnderWay } from './builds-under-way.ts'
 import { collect } from './collect.ts'
+import { Retakes } from './retakes.ts'
 
 /** The handle of builds. */
 export interface Builds extends Runtimes {
   readonly builds: BuildsUnderWay
+  readonly retakes: Retakes
 }
 
 /** Makes the parts of builds. From now on the collector can collect. */
@@ -18,6 +20,7 @@ export function openBuilds(
   const builds: Builds = {
     ...runtimes,
     builds: new BuildsUnderWay(() => builds, { store, log, config, builder, gateway }),
+    retakes: new Retakes(),
   }
   collector.collectWith(() => collect(builds))
   return builds

@@ -7,6 +7,7 @@ import { recordEvent } from '../tenancy/events/record-event.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
+import { recipeOf } from './checkpoint-recipe.ts'
 import type { FailureReason } from './failure-reason.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { isFinal } from './states.ts'
@@ -188,6 +189,7 @@ async function pointTemplate(
       ports_json: JSON.stringify(settings.ports),
       labels_json: JSON.stringify(settings.labels),
       build_settings_json: JSON.stringify(result.buildSettings),
+      checkpoint_recipe_json: recipeOf(build.prepared),
       updated_at: at,
       revision: template.revision + 1,
     })

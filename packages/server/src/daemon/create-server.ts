@@ -8,6 +8,7 @@ import { makeBuildSources } from '../builds/build-sources.ts'
 import type { Builder } from '../builds/builder.ts'
 import { openBuilds } from '../builds/builds.ts'
 import { clearResidue } from '../builds/recover-builds.ts'
+import { retakeCheckpoints } from '../builds/retake-checkpoints.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
@@ -107,8 +108,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const { baseSource: source, templateRetryMs } = options
     const templates =
       source === null ? null : keepBaseTemplates(service, { projectId: systemProjectId, source }, templateRetryMs)
+    // The base templates come first: most runtimes are of them.
+    const retaken = Promise.all([templates?.tried, cleared]).then(() => retakeCheckpoints(service))
     background.push(
       templates?.ended ?? Promise.resolve(),
+      retaken,
       sweepForever(service, clock),
       service.pools.keep(),
       service.usage.keep(),

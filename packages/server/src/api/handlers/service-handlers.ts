@@ -33,6 +33,7 @@ async function readiness({ service }: Call<'readiness', Api>): Promise<Answer> {
     isolation:
       facts === null ? {} : { gvisor: present(facts.isolation.gvisor), container: present(facts.isolation.container) },
     fallbacks: [...(await service.metrics.engine.fallbacks())],
+    retakes: service.retakes.counts,
   }
   return { status: reasons.length === 0 ? 200 : 503, json }
 }

@@ -39,4 +39,13 @@ export function registerOpenGauges(registry: Registry, service: Api): void {
       this.set({ state: 'running' }, running)
     },
   })
+  new Gauge({
+    name: 'holt_checkpoint_retakes',
+    help: 'Checkpoints of built templates that this host could not restore when the service started.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(service.retakes.counts)) this.set({ state }, count)
+    },
+  })
 }

@@ -77,12 +77,12 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
   const credentials = await readCredentials(stateDir)
   try {
     const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
-    const { isolation, reasons, version: runs, fallbacks = [] } = Readiness.parse(await response.json())
+    const { isolation, reasons, version: runs, fallbacks = [], retakes } = Readiness.parse(await response.json())
     const state =
       reasons.length === 0
         ? ok('holtd', `${runs}, ready at ${credentials?.url}`)
         : warn('holtd', `${runs}: ${reasons.join(' ')}`)
-    return [state, ...isolationChecks(isolation, await runnersBeside(config)), checkFallbacks(fallbacks)]
+    return [state, ...isolationChecks(isolation, await runnersBeside(config)), checkCheckpoints(fallbacks, retakes)]
   } catch {
     const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`
     return [mustFix('holtd', `process ${pid} runs but does not answer`, fix)]
@@ -90,17 +90,28 @@ async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promi
 }
 
 /**
- * Warns of runtimes that booted although their template has a checkpoint. They start later, and run
- * its `start_cmd` again.
+ * Warns of runtimes that booted although their template has a checkpoint, and of checkpoints that
+ * the service could not take again. Such runtimes start later, and run `start_cmd` again.
  */
-function checkFallbacks(fallbacks: NonNullable<Readiness['fallbacks']>): Check {
-  if (fallbacks.length === 0) return ok('checkpoints', 'no runtime was booted cold in place of a restore')
+function checkCheckpoints(
+  fallbacks: NonNullable<Readiness['fallbacks']>,
+  retakes: Readiness['retakes'] = { waiting: 0, taken: 0, failed: 0, unknown: 0 },
+): Check {
+  const { waiting, taken, failed, unknown } = retakes
+  const lost = failed + unknown
+  const counts = `${taken} taken again, ${waiting} waiting, ${failed} failed, ${unknown} to be built again`
+  const again = taken + waiting + lost === 0 ? '' : ` (templates: ${counts})`
+  if (fallbacks.length === 0 && lost === 0)
+    return ok('checkpoints', `no runtime was booted cold in place of a restore${again}`)
   const each = fallbacks.map(({ isolation, reason, count }) => `${count} of ${isolation}: ${reason}`)
-  const what = `checkpoints could not be restored, so runtimes were booted cold (${each.join(', ')})`
-  return warn(
-    'checkpoints',
-    `${what}; the log names the templates: build them again, or restart the service for those of Holt`,
-  )
+  const booted = each.length === 0 ? '' : `, so runtimes were booted cold (${each.join(', ')})`
+  const next =
+    waiting > 0
+      ? 'the service takes them again'
+      : lost === 0 && taken > 0
+        ? 'the service took them again; if the number grows, build the templates that the log names'
+        : 'restart the service, or build the templates that the log names'
+  return warn('checkpoints', `checkpoints could not be restored${booted}${again}: ${next}`)
 }
 
 /**

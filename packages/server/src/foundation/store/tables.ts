@@ -91,6 +91,11 @@ export interface TemplatesTable {
   readonly labels_json: Generated<string>
   /** The settings with which a build on top of the template begins; null: those of its runtimes. */
   readonly build_settings_json: string | null
+  /**
+   * The parts of the build with which its checkpoint can be taken again (`CheckpointRecipe`). Null
+   * for a template of Holt's base, and for one that an earlier version built.
+   */
+  readonly checkpoint_recipe_json: string | null
   readonly created_at: number
   readonly updated_at: number
   readonly revision: number

@@ -73,6 +73,7 @@ function unbuilt(row: TemplateRow, at: number) {
     build_id: null,
     recipe_digest: null,
     build_settings_json: null,
+    checkpoint_recipe_json: null,
     updated_at: at,
     revision: row.revision + 1,
   } as const

@@ -63,3 +63,16 @@ test.skipIf(!isRoot)('beside a daemon the cold boots in place of a restore are t
     message: expect.stringContaining('3 of gvisor: incompatible'),
   })
 })
+
+test.skipIf(!isRoot).each([
+  [{ waiting: 2, taken: 1, failed: 0, unknown: 0 }, 'ok', '1 taken again, 2 waiting'],
+  [{ waiting: 2, taken: 0, failed: 1, unknown: 0 }, 'warn', 'the service takes them again'],
+  [{ waiting: 0, taken: 2, failed: 1, unknown: 0 }, 'warn', 'build the templates that the log names'],
+  [{ waiting: 0, taken: 2, failed: 0, unknown: 3 }, 'warn', '3 to be built again'],
+])('beside a daemon the checkpoints that are taken again are told: %o', async (retakes, status, message) => {
+  const { stateDir } = await besideDaemon({ retakes })
+  expect(await doctor({ HOLT_STATE_DIR: stateDir }, 'checkpoints')).toMatchObject({
+    status,
+    message: expect.stringContaining(message),
+  })
+})

@@ -8,6 +8,7 @@ import { events } from './0007-events.ts'
 import { storeId } from './0008-store-id.ts'
 import { idempotencyOrder } from './0009-idempotency-order.ts'
 import { idempotencyKeys } from './0010-idempotency-keys.ts'
+import { checkpointRecipe } from './0011-checkpoint-recipe.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -25,4 +26,5 @@ export const migrations: readonly string[] = [
   storeId,
   idempotencyOrder,
   idempotencyKeys,
+  checkpointRecipe,
 ]

@@ -1,0 +1,282 @@
+import type { CheckpointInfo, RuntimeId } from '@holt/engine'
+import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { expect, test } from 'vitest'
+import { ended, FakeBuilder, importImage, startStep } from '../support/fake-builder.ts'
+import { catchKills, startMortalServer } from '../support/mortal-server.ts'
+import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { storedRows, tamper } from '../support/test-store.ts'
+
+const templates = '/v1/agents/template'
+const size = { cpu: 1, memory: '256MiB', disk: '1GiB' }
+const patience = { timeout: 25_000, interval: 20 }
+
+/** A builder whose builds end with a checkpoint of a runtime in which nothing runs. */
+function checkpointing(): FakeBuilder {
+  const builder = new FakeBuilder()
+  builder.script = async ({ host, request }) => {
+    const imageDigest = await importImage(host, JSON.stringify(request.source))
+    const { cpu, memoryMiB, diskMiB } = request
+    const { runtime } = await startStep(host, imageDigest, { cpu, memoryMiB, diskMiB })
+    const checkpoints = host.engine.ability('checkpoints')
+    if (checkpoints === null) throw new Error('no checkpoints')
+    const checkpoint = await checkpoints.take(runtime.id, await host.newCheckpointId(), AbortSignal.timeout(5000))
+    await host.cache.put(`end of ${JSON.stringify(request.source)}`, {
+      type: 'checkpoint',
+      checkpointId: checkpoint.checkpointId,
+      imageDigest,
+      sizeBytes: 1,
+      facts: {},
+    })
+    return { imageDigest, checkpoint }
+  }
+  return builder
+}
+
+/** An engine whose verbs a test may watch, delay and fail. */
+function watched() {
+  const watch: { before: NonNullable<FakeEngineOptions['before']> } = { before: () => {} }
+  const engine = new FakeEngine({ before: (verb, id) => watch.before(verb, id) })
+  return { engine, watch }
+}
+
+async function setUp() {
+  const { engine, watch } = watched()
+  const server = await startTestServer({ engine, builder: checkpointing() })
+  return { server, engine, watch }
+}
+
+async function buildTemplate(
+  server: TestServer,
+  name: string,
+  more: object = { start_cmd: 'sleep', ready_cmd: 'true' },
+) {
+  const json = { name, dockerfile: `FROM ${name}`, ...size, ...more }
+  const { status, text, json: started } = await server.ask('POST', `${templates}/build`, { json })
+  expect(status, text).toBe(202)
+  expect(await ended(server, started.build_id)).toMatchObject({ status: 'ready' })
+}
+
+async function listed(engine: FakeEngine): Promise<readonly CheckpointInfo[]> {
+  return (await engine.ability('checkpoints')?.list()) ?? []
+}
+
+/** Makes every checkpoint one of an older gVisor. */
+async function upgrade(engine: FakeEngine): Promise<void> {
+  for (const { checkpointId } of await listed(engine)) engine.spoil(checkpointId, 'incompatible')
+}
+
+const retakes = async ({ ask }: TestServer) => (await ask('GET', '/readyz')).json.retakes
+const counts = { waiting: 0, taken: 0, failed: 0, unknown: 0 }
+const rowOf = async ({ stateDir }: TestServer, name: string) =>
+  (await storedRows(stateDir, `SELECT * FROM templates WHERE name = '${name}'`))[0]
+
+/** Makes a runtime, and returns true if it was restored. */
+async function isRestored(server: TestServer, engine: FakeEngine, template: string): Promise<boolean> {
+  const id = await server.makeRuntime({ template, ...size })
+  return (await engine.inspect(id))?.restored === true
+}
+
+test('a start after an upgrade takes the checkpoints of built templates again, and creates are restored', async () => {
+  const { server, engine, watch } = await setUp()
+  await buildTemplate(server, 'app', {
+    start_cmd: 'sleep',
+    ready_cmd: 'true',
+    ready_timeout_secs: 7,
+    network_policy: { allow: [{ host: 'api.example.com' }] },
+  })
+  await buildTemplate(server, 'plain', {})
+  expect(await isRestored(server, engine, 'app')).toBe(true)
+  const before = await rowOf(server, 'app')
+  expect(await retakes(server)).toEqual(counts)
+  await upgrade(engine)
+  const seeds: RuntimeId[] = []
+  watch.before = (verb, id) => {
+    if (verb === 'take') seeds.push(id)
+  }
+  const next = await server.restart()
+  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 2 })
+  expect((await next.ask('GET', '/metrics')).text).toContain('holt_checkpoint_retakes{state="taken"} 2')
+  for (const name of ['app', 'plain']) expect(await isRestored(next, engine, name)).toBe(true)
+  // The application starts with the network of its build.
+  const seedOfApp = next.gateway.attached.find(({ options }) => seeds.includes(options.id))
+  expect([seedOfApp?.hosts, seedOfApp?.closed]).toEqual([['api.example.com'], true])
+  const after = await rowOf(next, 'app')
+  expect(after.checkpoint_id).not.toBe(before.checkpoint_id)
+  expect(after).toMatchObject({ image_digest: before.image_digest, state: 'ready', build_id: before.build_id })
+  // The old checkpoints, the entries of the cache that name them and the seeds are gone.
+  await expect.poll(async () => (await listed(engine)).length, patience).toBe(5)
+  expect(await storedRows(next.stateDir, 'SELECT * FROM build_cache')).toEqual([])
+  expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
+  for (const seed of seeds) expect(await engine.inspect(seed)).toBeNull()
+  const last = await next.restart()
+  expect((await rowOf(last, 'app')).checkpoint_id).toBe(after.checkpoint_id)
+})
+
+test('one at a time is taken, the smallest first', async () => {
+  const { server, engine, watch } = await setUp()
+  await buildTemplate(server, 'large', { memory: '512MiB', start_cmd: 'sleep', ready_cmd: 'true' })
+  await buildTemplate(server, 'small', { memory: '128MiB', start_cmd: 'sleep', ready_cmd: 'true' })
+  await upgrade(engine)
+  const taken: (number | undefined)[] = []
+  let atOnce = 0
+  let most = 0
+  watch.before = async (verb, id) => {
+    if (verb !== 'take') return
+    const memoryMiB = (await engine.inspect(id))?.spec.memoryMiB
+    if (memoryMiB !== 128 && memoryMiB !== 512) return
+    taken.push(memoryMiB)
+    most = Math.max(most, ++atOnce)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    atOnce -= 1
+  }
+  const next = await server.restart()
+  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 2 })
+  expect([taken, most]).toEqual([[128, 512], 1])
+})
+
+test('a template whose checkpoint cannot be taken again boots cold, and the next start tries again', async () => {
+  const { server, engine, watch } = await setUp()
+  await buildTemplate(server, 'app')
+  const before = await rowOf(server, 'app')
+  await upgrade(engine)
+  watch.before = async (verb, id) => {
+    if (verb === 'take' && (await engine.inspect(id))?.spec.memoryMiB === 256) throw new Error('no more')
+  }
+  const next = await server.restart()
+  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, failed: 1 })
+  expect(next.logged).toContainEqual(
+    expect.objectContaining({
+      message: 'a checkpoint could not be taken again: runtimes of its template boot cold',
+      facts: expect.objectContaining({ template: 'app' }),
+    }),
+  )
+  expect(await isRestored(next, engine, 'app')).toBe(false)
+  expect((await rowOf(next, 'app')).checkpoint_id).toBe(before.checkpoint_id)
+  expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
+  watch.before = () => {}
+  const last = await next.restart()
+  await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
+  expect(await isRestored(last, engine, 'app')).toBe(true)
+})
+
+test('the output of an application is not quoted in the log', async () => {
+  const { server, engine } = await setUp()
+  await buildTemplate(server, 'app', { start_cmd: 'echo a-secret', ready_cmd: 'false', ready_timeout_secs: 1 })
+  await upgrade(engine)
+  const next = await server.restart()
+  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, failed: 1 })
+  const ofRetake = next.logged.filter(({ message }) => message.startsWith('a checkpoint could not be taken again'))
+  expect(ofRetake).toMatchObject([{ facts: { code: 'ready_timeout' } }])
+  expect(JSON.stringify(next.logged)).not.toContain('a-secret')
+})
+
+test('a template of an earlier version of Holt is retaken only without a start command', async () => {
+  const { server, engine } = await setUp()
+  await buildTemplate(server, 'app')
+  await buildTemplate(server, 'plain', {})
+  await tamper(server.stateDir, 'UPDATE templates SET checkpoint_recipe_json = NULL')
+  await upgrade(engine)
+  const next = await server.restart()
+  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 1, unknown: 1 })
+  expect(await isRestored(next, engine, 'plain')).toBe(true)
+  expect(await isRestored(next, engine, 'app')).toBe(false)
+})
+
+test.each(['deleted', 'built'] as const)('a template that is %s meanwhile keeps what it got', async (how) => {
+  const { server, engine, watch } = await setUp()
+  await buildTemplate(server, 'app')
+  await upgrade(engine)
+  const { promise: reached, resolve: reach } = Promise.withResolvers<RuntimeId>()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  watch.before = async (verb, id) => {
+    if (verb !== 'take' || (await engine.inspect(id))?.spec.memoryMiB !== 256) return
+    watch.before = () => {}
+    reach(id)
+    await held
+  }
+  const next = await server.restart()
+  const seed = await reached
+  expect(await retakes(next)).toEqual({ ...counts, waiting: 1 })
+  if (how === 'deleted') expect((await next.ask('DELETE', `${templates}/app`)).status).toBe(204)
+  else await buildTemplate(next, 'app', { start_cmd: 'sleep', ready_cmd: 'true', dockerfile: 'FROM other' })
+  const after = await rowOf(next, 'app')
+  release()
+  await expect.poll(() => retakes(next), patience).toEqual(counts)
+  expect(await engine.inspect(seed)).toBeNull()
+  expect(await rowOf(next, 'app')).toEqual(after)
+  expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
+  await expect.poll(async () => (await listed(engine)).length, patience).toBe(how === 'deleted' ? 4 : 5)
+})
+
+test('deleted templates are skipped', async () => {
+  const { server, engine, watch } = await setUp()
+  await buildTemplate(server, 'first', { memory: '128MiB' })
+  await buildTemplate(server, 'second', { memory: '512MiB' })
+  await upgrade(engine)
+  const booted: (number | undefined)[] = []
+  let next: TestServer | null = null
+  const { promise: started, resolve: start } = Promise.withResolvers<void>()
+  watch.before = async (verb, id) => {
+    if (verb !== 'take') return
+    const memoryMiB = (await engine.inspect(id))?.spec.memoryMiB
+    if (memoryMiB !== 128 && memoryMiB !== 512) return
+    booted.push(memoryMiB)
+    await started
+    await next?.ask('DELETE', `${templates}/second`)
+  }
+  next = await server.restart()
+  start()
+  const { ask } = next
+  await expect.poll(async () => (await ask('GET', '/readyz')).json.retakes, patience).toEqual({ ...counts, taken: 1 })
+  expect(booted).toEqual([128])
+})
+
+test('a stop in between leaves nothing, and the next start takes the checkpoint', async () => {
+  const { server, engine, watch } = await setUp()
+  await buildTemplate(server, 'app')
+  await upgrade(engine)
+  const { promise: reached, resolve: reach } = Promise.withResolvers<RuntimeId>()
+  watch.before = async (verb, id) => {
+    if (verb !== 'dial' || (await engine.inspect(id))?.spec.memoryMiB !== 256) return
+    reach(id)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const next = await server.restart()
+  const seed = await reached
+  await next.close()
+  expect(await engine.inspect(seed)).toBeNull()
+  expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
+  expect(next.logged.filter(({ message }) => message.includes('taken again'))).toEqual([])
+  watch.before = () => {}
+  const last = await next.restart()
+  await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
+  expect(await isRestored(last, engine, 'app')).toBe(true)
+})
+
+test('a kill in between is cleared away, and the next start takes the checkpoint', async () => {
+  using _ = catchKills()
+  const { engine, watch } = watched()
+  const builder = checkpointing()
+  const server = await startMortalServer(engine, { builder })
+  await buildTemplate(server, 'app')
+  await upgrade(engine)
+  await server.close()
+  const { promise: reached, resolve: reach } = Promise.withResolvers<RuntimeId>()
+  watch.before = async (verb, id) => {
+    if (verb !== 'take' || (await engine.inspect(id))?.spec.memoryMiB !== 256) return
+    reach(id)
+    process.kill(process.pid, 'SIGKILL')
+    await new Promise(() => {})
+  }
+  const next = await startMortalServer(engine, { builder }, server.stateDir)
+  const seed = await reached
+  await next.killed
+  next.abandon()
+  watch.before = () => {}
+  expect(await engine.inspect(seed)).not.toBeNull()
+  const last = await startMortalServer(engine, { builder }, server.stateDir)
+  await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
+  expect(await engine.inspect(seed)).toBeNull()
+  expect(await isRestored(last, engine, 'app')).toBe(true)
+  expect(await storedRows(last.stateDir, 'SELECT * FROM build_resources')).toEqual([])
+})
