@@ -2,7 +2,6 @@
 package tun
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -74,16 +73,10 @@ func (d Device) setUp(fd int) error {
 	if err := link.setUp(index, uint32(d.MTU)); err != nil {
 		return fmt.Errorf("link: %w", err)
 	}
-	prefix := 32
 	if err := link.addDefaultRoute(index); err != nil {
-		// Releases of gVisor up to 20240729 cannot add routes. They derive one from an address and
-		// its prefix length (pkg/sentry/socket/netstack.(*Stack).AddInterfaceAddr).
-		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP) {
-			return fmt.Errorf("route: %w", err)
-		}
-		prefix = 0
+		return fmt.Errorf("route: %w", err)
 	}
-	if err := link.addAddress(index, d.Address, prefix); err != nil {
+	if err := link.addAddress(index, d.Address); err != nil {
 		return fmt.Errorf("address: %w", err)
 	}
 	return nil

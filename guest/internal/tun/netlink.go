@@ -41,16 +41,20 @@ func (n *netlink) setUp(index, mtu uint32) error {
 	return n.ask(unix.RTM_NEWLINK, 0, body)
 }
 
-func (n *netlink) addAddress(index uint32, address netip.Addr, prefix int) error {
-	body := []byte{unix.AF_INET, byte(prefix), 0, unix.RT_SCOPE_UNIVERSE}
+func (n *netlink) addAddress(index uint32, address netip.Addr) error {
+	body := []byte{unix.AF_INET, uint8(address.BitLen()), 0, unix.RT_SCOPE_UNIVERSE}
 	body = binary.NativeEndian.AppendUint32(body, index)
 	body = appendAttribute(body, unix.IFA_LOCAL, address.AsSlice())
 	body = appendAttribute(body, unix.IFA_ADDRESS, address.AsSlice())
 	return n.ask(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, body)
 }
 
+// addDefaultRoute adds a route to every address. It names the destination 0.0.0.0/0, which Linux
+// assumes: gVisor refuses a route with neither a destination nor a gateway
+// (pkg/sentry/socket/netstack.(*Stack).localRoute).
 func (n *netlink) addDefaultRoute(index uint32) error {
 	body := []byte{unix.AF_INET, 0, 0, 0, unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, unix.RT_SCOPE_LINK, unix.RTN_UNICAST, 0, 0, 0, 0}
+	body = appendAttribute(body, unix.RTA_DST, netip.IPv4Unspecified().AsSlice())
 	body = appendAttribute(body, unix.RTA_OIF, binary.NativeEndian.AppendUint32(nil, index))
 	return n.ask(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, body)
 }
