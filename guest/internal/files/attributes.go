@@ -46,8 +46,8 @@ func Chown(ctx context.Context, path, user string, recursive bool) (*Changed, er
 	if err != nil {
 		return nil, err
 	}
-	return change(ctx, path, recursive, func(dir int, name string, st *unix.Stat_t) (bool, error) {
-		return true, chownAt(dir, name, st, who)
+	return change(ctx, path, recursive, func(dir int, name string, _ *unix.Stat_t) (bool, error) {
+		return true, unix.Fchownat(dir, name, who.uid, who.gid, unix.AT_SYMLINK_NOFOLLOW)
 	})
 }
 
@@ -65,23 +65,6 @@ func newOwner(user string) (owner, error) {
 		who.gid = -1
 	}
 	return who, nil
-}
-
-// chownAt sets an owner. It clears set-id bits, which would grant the new owner's rights, as Linux
-// does. gVisor kept them up to release 20240729.
-func chownAt(dir int, name string, st *unix.Stat_t, who owner) error {
-	if err := unix.Fchownat(dir, name, who.uid, who.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&(unix.S_ISUID|unix.S_ISGID) == 0 {
-		return nil
-	}
-	mode := st.Mode & 0o7777 &^ unix.S_ISUID
-	// Without the execute bit, S_ISGID means mandatory locking, and is kept (chown(2)).
-	if mode&0o010 != 0 {
-		mode &^= unix.S_ISGID
-	}
-	return fdtree.Chmod(dir, name, mode, unix.O_NOFOLLOW)
 }
 
 // setter changes one file in an open directory, and returns true if the file needed a change.

@@ -71,6 +71,12 @@ test.skipIf(reason !== null)(
         await guest.writeStdin(holding.id, { data: Buffer.alloc(0), eof: true, offset: 0 }, timeout())
         await run(guest, 'cp /bin/id /tmp/open && chmod 4777 /tmp/open', 'root')
         expect(await run(guest, '/tmp/open -u; echo >> /tmp/open; /tmp/open -u')).toBe(`0\n${nobody}`)
+        // A change of the owner by a client takes the bits away, on the disk and of the image.
+        await run(guest, 'cp /bin/id /tmp/given && chmod 6755 /tmp/given', 'root')
+        for (const path of ['/tmp/given', '/bin/of-root-alone']) {
+          const { entry } = await guest.changeOwner({ path, user: '1234', recursive: false }, timeout())
+          expect([path, Number.parseInt(entry.mode, 8) & 0o6000]).toEqual([path, 0])
+        }
         // Nowhere but on the image and the disk.
         await run(guest, 'cp /bin/id /dev/shm/id && chmod 4755 /dev/shm/id', 'root')
         expect(await run(guest, '/dev/shm/id -u')).toBe(nobody)
