@@ -82,24 +82,6 @@ func TestCarriesConnectionsAndQuestions(t *testing.T) {
 	eventually(t, "the streams end", func() bool { return w.streams() == 0 })
 }
 
-func TestTellsForHowLongAConnectionLingers(t *testing.T) {
-	g, w := withNetwork(t)
-	lingering := func() float64 { return g.want(200, "GET", "/v1/info", nil)["lingering_ms"].(float64) }
-	g.says("ok", "connect", at(echoPort))
-	eventually(t, "the streams end", func() bool { return w.streams() == 0 })
-	if got := lingering(); got != 0 {
-		t.Errorf("after a connection that its program has closed: %v", got)
-	}
-	g.says("hello ok", "echo", at(echoPort))
-	if got := lingering(); got < 1 || got > 61_000 {
-		t.Errorf("after one that its program has shut down first: %v", got)
-	}
-	g.want(200, "PUT", "/v1/network", object{"network": nil})
-	if got := lingering(); got < 1 {
-		t.Errorf("without the network: %v", got)
-	}
-}
-
 func TestTellsWhichProcessAsks(t *testing.T) {
 	g, w := withNetwork(t)
 	g.says("hello ok", "echo", at(echoPort))

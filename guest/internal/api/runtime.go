@@ -22,8 +22,7 @@ func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
 		Pid        int     `json:"pid"`
 		Processes  int     `json:"processes"`
 		Foreground int     `json:"foreground"`
-		Lingering  int64   `json:"lingering_ms"`
-	}{version(), protocolVersion, a.identity.RuntimeID(), 1, processes, foreground, a.identity.Network.Lingering().Milliseconds()})
+	}{version(), protocolVersion, a.identity.RuntimeID(), 1, processes, foreground})
 	return nil
 }
 

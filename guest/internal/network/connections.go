@@ -45,8 +45,8 @@ func (r *running) forward() {
 // connect handles a new connection of a program. The handshake completes after the host has
 // connected, so the program sees a refusal at once. If both sides have sent everything and the
 // program has closed its socket, a reset ends the connection instead of the usual last segments.
-// Programs see no difference, and no connection stays in TIME-WAIT. gVisor ends such connections at
-// a restore, and up to release 20240729 it took no checkpoint for a minute after them.
+// Programs see no difference, and no connection stays in TIME-WAIT: gVisor would keep its memory,
+// which is the runtime's, for a minute.
 func (r *running) connect(request *tcp.ForwarderRequest) {
 	id := request.ID()
 	defer r.syns.remove(id)
@@ -81,18 +81,9 @@ func (r *running) connect(request *tcp.ForwarderRequest) {
 	watch := watchReset(endpoint, cancel)
 	defer watch.end()
 	up.attach(conn)
-	if !receive(conn, down) || up.isWhole() && !r.owners.isHeld(source) || r.end(conn, up) != nil || !up.wait(ctx) {
+	if !receive(conn, down) || up.isWhole() && !r.owners.isHeld(source) || conn.CloseWrite() != nil || !up.wait(ctx) {
 		endpoint.Abort()
 	}
-}
-
-// end half-closes the connection to the program. If the program has sent its own end before, its
-// side enters TIME-WAIT.
-func (r *running) end(conn *gonet.TCPConn, up *uplink) error {
-	if up.isWhole() {
-		r.onLinger()
-	}
-	return conn.CloseWrite()
 }
 
 // isTimeout returns true if the host timed out because the target did not answer.

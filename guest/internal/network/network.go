@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"holt.dev/guest/internal/egress"
 	"holt.dev/guest/internal/etc"
@@ -83,17 +81,6 @@ type Network struct {
 	resolver resolver
 	trusted  trust.Store
 	env      map[string]string
-	// The time of the last entry into TIME-WAIT, in nanoseconds since 1970; 0: never.
-	lingered atomic.Int64
-}
-
-// lingerTime is a little longer than gVisor keeps a connection in TIME-WAIT.
-const lingerTime = 61 * time.Second
-
-// Lingering returns the time for which connections may still be in TIME-WAIT. gVisor ends them at a
-// restore (release 20260701), or took no checkpoint for that time (up to 20240729).
-func (n *Network) Lingering() time.Duration {
-	return max(0, lingerTime-time.Since(time.Unix(0, n.lingered.Load())))
 }
 
 // New returns the network of a runtime, without a config. The arguments are the paths of the host's
@@ -187,7 +174,7 @@ func (n *Network) start() error {
 	if err != nil {
 		return err
 	}
-	n.running, err = run(fd, device, egress.New(n.egressSocket), func() { n.lingered.Store(time.Now().UnixNano()) })
+	n.running, err = run(fd, device, egress.New(n.egressSocket))
 	return err
 }
 

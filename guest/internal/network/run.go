@@ -37,12 +37,10 @@ type running struct {
 	connections, questions chan struct{}
 	syns                   synTable
 	readers                sync.WaitGroup
-	onLinger               func()
 }
 
-// run handles the packets of a tun device, whose descriptor it owns from now on. It calls onLinger
-// when the kernel's side of a connection enters TIME-WAIT.
-func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*running, error) {
+// run handles the packets of a tun device, whose descriptor it owns from now on.
+func run(fd int, device tun.Device, client *egress.Client) (*running, error) {
 	r := &running{
 		device:      os.NewFile(uintptr(fd), "tun"),
 		own:         device.Address,
@@ -50,7 +48,6 @@ func run(fd int, device tun.Device, client *egress.Client, onLinger func()) (*ru
 		owners:      newOwners(device.Address),
 		connections: make(chan struct{}, connectionsMax),
 		questions:   make(chan struct{}, questionsMax),
-		onLinger:    onLinger,
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.link = &link{device: r.device, mtu: uint32(device.MTU)}

@@ -138,6 +138,8 @@ for (const [isolation, runner] of [
       expect(await traffic(used.guest, 'connect', at('bye'))).toBe('ok')
       expect(await traffic(used.guest, 'lookup', KNOWN.name)).toBe(`[${KNOWN.address}] ok`)
       await expect.poll(() => used.gateway.open, { timeout: VERB_TIMEOUT_MS }).toBe(0)
+      // Its program shuts it down first, so it is in TIME-WAIT now.
+      expect(await traffic(used.guest, 'echo', at('echo'))).toBe('hello ok')
       await used.guest.quiesce(timeout())
       await checkpoints.take(used.spec.id, 'networked', timeout())
       const spec = { ...used.spec, id: makeId('runtime'), checkpointId: 'networked' }
@@ -156,6 +158,7 @@ for (const [isolation, runner] of [
       const checkpoints = engine.ability('checkpoints')
       if (checkpoints === null) throw new Error('no checkpoints')
       const used = await startAnother(subject)
+      expect(await traffic(used.guest, 'echo', at('echo'))).toBe('hello ok')
       await used.guest.quiesce(timeout())
       await checkpoints.take(used.spec.id, 'goes-on', timeout(), { goOn: true })
       const after = await adopt(used, engine)

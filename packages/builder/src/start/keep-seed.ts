@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type CheckpointInfo, type Checkpoints, EngineError, type GuestClient } from '@holt/engine'
 import { bootSeed, type Seed } from './seed-runtime.ts'
 
@@ -19,12 +18,6 @@ export async function keepSeed(
 ): Promise<CheckpointInfo | null> {
   const signal = AbortSignal.any([seed.signal, AbortSignal.timeout(checkpointTimeoutMs)])
   const runsNothing = seed.finishing.request.startCmd === null
-  const { lingering_ms } = await guest.info(signal)
-  if (lingering_ms > 0) {
-    const message = `A connection that start_cmd has ended lingers in the kernel: the checkpoint waits ${Math.ceil(lingering_ms / 1000)} seconds for it.`
-    seed.host.report.log({ level: 'info', step: seed.finishing.step ?? null, message })
-    await sleep(lingering_ms, undefined, { signal })
-  }
   const checkpointId = await seed.host.newCheckpointId()
   await guest.quiesce(signal, { force: true })
   let taken: CheckpointInfo

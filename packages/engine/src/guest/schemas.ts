@@ -19,7 +19,6 @@ export const GuestInfo = z
     /** Running processes that were not started with `background`. */
     foreground: count.optional(),
     /** The longest time for which connections may still prevent a checkpoint. */
-    lingering_ms: z.number().int().min(0).max(120_000).default(0),
   })
   // An adopted runtime may have a guest without `background`. All its processes may matter then.
   .transform((info) => ({

@@ -138,7 +138,7 @@ const archive = { path: '/d/f', format: null, user: null, keepOwners: false, ove
 export const questions: readonly Asked[] = [
   {
     name: 'info',
-    answer: { version: '0.1.0', protocol: 1, runtime_id: 'rt1', processes: 1, foreground: 1, lingering_ms: 1 },
+    answer: { version: '0.1.0', protocol: 1, runtime_id: 'rt1', processes: 1, foreground: 1 },
     ask: (guest, signal) => guest.info(signal),
   },
   { name: 'usage', answer: { processes: 1 }, ask: (guest, signal) => guest.usage(signal) },

@@ -1,16 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type CheckpointInfo, failpoint, GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { Runtimes } from '../runtimes.ts'
-
-/** How often what lingers is waited for while requests go on. */
-const maxTries = 3
-
-/**
- * The guest says how long connections linger, and is not believed any length: so long it is waited
- * for while requests go on, and while they wait, too.
- */
-const lingeringMs = { open: 61_000, held: 3_000 }
 
 /**
  * Memory and files are written to the disk: seconds for each GiB. What is written takes no longer
@@ -46,18 +36,16 @@ export async function writeDown(
   what: WriteDown,
   signal: AbortSignal,
 ): Promise<CheckpointInfo> {
-  for (let tries = 1; ; tries += 1) {
-    const write = async (guest: GuestClient) => {
-      const { lingering_ms, knowsRenew } = await guest.info(within(signal))
+  const { info } = await service.links.hold(
+    runtimeId,
+    async (guest) => {
+      const { knowsRenew } = await guest.info(within(signal))
       if (!knowsRenew) throw madeBefore()
-      if (lingering_ms > 0 && tries < maxTries) return Math.min(lingering_ms, lingeringMs.open)
-      if (lingering_ms > 0) await sleep(Math.min(lingering_ms, lingeringMs.held), undefined, { signal })
       return take(service, runtimeId, { what, guest, signal })
-    }
-    const taken = await service.links.hold(runtimeId, write, signal)
-    if (typeof taken !== 'number') return taken.info
-    await sleep(taken, undefined, { signal })
-  }
+    },
+    signal,
+  )
+  return info
 }
 
 async function take(
