@@ -27,8 +27,8 @@ build_runsc() {
 	work=$(mktemp -d)
 	target=$(realpath -m "$2")
 	(
-		cp runsc/go.mod runsc/go.sum runsc/main.go "$work/"
-		cd "$work" && timeout 600 go mod vendor && change_sources &&
+		cp -r runsc/go.mod runsc/go.sum runsc/main.go runsc/filters "$work/"
+		cd "$work" && timeout 600 go mod vendor && change_sources && precompile_filters "$1" &&
 			CGO_ENABLED=0 GOARCH=$1 timeout 1200 go build -mod=vendor -trimpath -buildvcs=false \
 				-ldflags="-s -w -X gvisor.dev/gvisor/runsc/version.version=$(cd "$OLDPWD" && runsc_version)" -o "$target.new" .
 	) && mv "$target.new" "$target" || status=$?
@@ -46,4 +46,14 @@ change_sources() {
 		say "this gVisor has other lines than those to change: $file" >&2
 		return 1
 	done
+}
+
+# Compiles the system call filters of sandboxes into the program, and tests that they are those of a
+# start: each start compiles them otherwise. They are made on the processor that they are for, so a
+# build for another one has none.
+precompile_filters() {
+	[ "$1" = "$(go env GOHOSTARCH)" ] || return 0
+	local file=vendor/gvisor.dev/gvisor/runsc/boot/filter/filter_precompiled.go flags=(-mod=vendor -trimpath -buildvcs=false)
+	CGO_ENABLED=0 timeout 1200 go test "${flags[@]}" ./filters >&2 &&
+		CGO_ENABLED=0 timeout 1200 go run "${flags[@]}" ./filters "$file"
 }
