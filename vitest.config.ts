@@ -10,11 +10,11 @@ export default defineConfig({
     // Minutes each, and other tests run the same code.
     exclude: [...configDefaults.exclude, ...byLength({ short: ['**/*.long.test.ts'], long: [], soak: [] })],
     globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     // Awaited conditions hold within milliseconds, and within seconds on a busy machine.
     expect: { poll: { timeout: 10_000, interval: 20 } },
-    // Real runtimes share two cores: more files at once only wait for each other.
-    maxWorkers: 2,
+    // The tests wait more than they compute: three files at once keep two cores busy.
+    maxWorkers: 3,
   },
 })

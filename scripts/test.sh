@@ -101,27 +101,31 @@ python_tests() {
 	count_report python junit "$results/python.xml" "$status"
 }
 
-# No other steps run in parallel: tests with runtimes that share two cores wait for each other, and
-# time out.
-static_checks >"$results/static.txt" 2>&1 &
-static=$!
-trap 'kill "$static" 2>/dev/null || true' EXIT
-timed 'guest tests' guest_tests
-wait "$static" || echo 'the static checks ended early' | tee -a "$failures"
-trap - EXIT
-cat "$results/static.txt"
-
 # With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
 readonly ON_POSTGRES=(packages/server/test/{runtimes/{lifecycle,pools,snapshots},tenancy/{audit,events,idempotency,keys,projects,webhooks}})
 # A short run draws a third of these folders, and always tests what answers once and what counts.
 readonly ALWAYS_ON_POSTGRES=(packages/server/test/tenancy/idempotency/every-post.test.ts packages/server/test/tenancy/projects/quotas.test.ts)
 mapfile -t on_postgres < <(node scripts/draw-share.ts 0.333 'folders on PostgreSQL' "${ON_POSTGRES[@]}")
 
+# Beside the unit tests, because neither starts a runtime and the guest's tests mostly wait.
+{
+	static_checks
+	timed 'guest tests' guest_tests
+} >"$results/beside.txt" 2>&1 &
+beside=$!
+trap 'kill "$beside" 2>/dev/null || true' EXIT
 vitest_run unit
+wait "$beside" || {
+	echo '0 1 0' >>"$counts"
+	echo 'the static checks or the guest tests ended early' | tee -a "$failures"
+}
+trap - EXIT
+cat "$results/beside.txt"
+
 HOLT_TEST_DATABASE=postgres vitest_run postgres "${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
-vitest_run end-to-end --config e2e/vitest.config.ts
+HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_tests
-vitest_run chaos --config chaos/vitest.config.ts
+HOLT_E2E_LANES=2 vitest_run chaos --config chaos/vitest.config.ts
 
 # An unreadable report must not prevent the result from being printed.
 node scripts/lib/show-slowest.mjs "$results"/*.json || true

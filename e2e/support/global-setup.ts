@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { pageOf, Readiness, Template } from '@holt/protocol'
 import { freePort } from '@holt/testkit'
 import type { TestProject } from 'vitest/node'
@@ -26,6 +28,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   try {
     // One after another, because each takes a network that nobody uses.
     for (const lane of lanes) rigs.push(await prepare(lane))
+    await seedLanes(lanes)
     const services = await eachToItsEnd(lanes, startLane).catch(async (error: unknown) => {
       await eachToItsEnd(lanes, (lane) => stopService('SIGTERM', lane))
       throw error
@@ -65,6 +68,23 @@ async function prepare(lane: Lane): Promise<Rig> {
   const rig = await startRig(lane)
   useRig(rig.facts, lane)
   return rig
+}
+
+/** What a copy of a state directory must not have: it is an installation of its own. */
+const ofOneInstallation = ['installation.json', 'running.json', 'holtd.log']
+
+/**
+ * Gives each new lane a copy of the first lane's state, so that the base template is built once.
+ */
+async function seedLanes([first, ...others]: readonly Lane[]): Promise<void> {
+  const isNew = ({ stateDir }: Lane) => !existsSync(join(stateDir, 'holt.db'))
+  if (first === undefined || !others.some(isNew)) return
+  if (isNew(first)) await startLane(first)
+  await stopService('SIGTERM', first)
+  for (const { stateDir } of others.filter(isNew)) {
+    await promisify(execFile)('cp', ['--archive', '--sparse=always', '--no-target-directory', first.stateDir, stateDir])
+    for (const name of ofOneInstallation) await rm(join(stateDir, name), { force: true })
+  }
 }
 
 async function startLane(lane: Lane): Promise<ServiceFacts> {
