@@ -149,7 +149,8 @@ describeClasses('limits', (isolation) => {
   it('files without content are bounded too', async () => {
     await using runtime = await createRuntime({ isolation, ...small })
     const making = runtime.call('POST', '/commands', {
-      json: { argv: ['python', '-c', manyFiles], user: 'root', timeout_secs: 55 },
+      json: { argv: ['python', '-c', manyFiles], user: 'root', timeout_secs: 150 },
+      timeoutMs: 160_000,
     })
     const [answer] = await Promise.all([making, served()])
     if (isolation === 'container') {
@@ -165,7 +166,7 @@ describeClasses('limits', (isolation) => {
       expect((await failed(runtime)).state_reason?.code).toBe('out_of_memory')
     }
     await served()
-  })
+  }, 180_000)
 })
 
 /** Waits until the runtime has failed. */
