@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,7 +43,7 @@ class Scripted:
 
 
 @contextmanager
-def scripted(answer: Callable[[Request, int], Answer]) -> Iterator[Scripted]:
+def scripted(answer: Callable[[Request, int], Answer]) -> Generator[Scripted, None, None]:
     """Runs a service that answers with a function of the request and of its number, from 0."""
     requests: list[Request] = []
 

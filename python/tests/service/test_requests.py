@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from holt import AsyncHolt, AsyncRuntime, HoltConnectionError, HoltError
 from holt.errors import Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Unavailable
@@ -13,7 +15,7 @@ from scripted import Answer, Request, events, refusal, scripted
 pytestmark = pytest.mark.anyio
 
 RUNTIME_ID = "rt" + "a" * 20
-POLICY = {
+POLICY: dict[str, Any] = {
     "policy_id": "np" + "a" * 20,
     "name": "x",
     "allow": [],
@@ -208,5 +210,5 @@ async def test_a_wrong_address_is_refused_at_once() -> None:
 
 def given_runtime(holt: AsyncHolt) -> AsyncRuntime:
     """Returns the handle of a runtime of which the scripted service was not asked."""
-    wire = {"runtime_id": RUNTIME_ID, "state": "running", "ports": []}
+    wire: dict[str, Any] = {"runtime_id": RUNTIME_ID, "state": "running", "ports": []}
     return AsyncRuntime(holt._transport, decode(RuntimeData, wire))

@@ -43,8 +43,9 @@ async def test_a_create_takes_every_option(holt: AsyncHolt, isolation: str) -> N
 
 
 async def test_a_block_that_fails_deletes_its_runtime_too(holt: AsyncHolt, isolation: str) -> None:
+    runtime = await holt.runtimes.create(isolation=isolation)  # type: ignore[arg-type]
     with pytest.raises(LookupError):
-        async with await holt.runtimes.create(isolation=isolation) as runtime:  # type: ignore[arg-type]
+        async with runtime:
             raise LookupError
     await runtime.refresh()
     assert runtime.state in ("terminating", "terminated")

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from .._io.async_parts import stream_errors
+from .._io.stream_errors import stream_errors
 from ..errors import HoltConnectionError
 from .transport import AsyncTransport, error_of_response
 

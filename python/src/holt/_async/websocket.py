@@ -16,7 +16,8 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Message, Ping, TextMessage
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
-from .._io.async_parts import AsyncLock, shielded, stream_errors
+from .._io.async_parts import AsyncLock, shielded
+from .._io.stream_errors import stream_errors
 from ..errors import HoltConnectionError
 from .tcp import upgrade
 from .transport import AsyncTransport

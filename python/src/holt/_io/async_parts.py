@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import anyio.from_thread
-import anyio.to_thread
-import httpcore
 
 _T = TypeVar("_T")
 
@@ -23,10 +20,6 @@ AsyncLock = anyio.Lock
 
 AsyncResult = Awaitable
 """The type of an answer that a caller waits for."""
-
-
-stream_errors = (httpcore.NetworkError, httpcore.TimeoutException, OSError)
-"""The errors of a connection that does not carry HTTP any more."""
 
 
 def shielded(secs: float) -> AbstractContextManager[object]:
@@ -62,7 +55,9 @@ async def outlast_cancel(work: Callable[[], Awaitable[_T]], grace_secs: float) -
 
 async def in_thread(work: Callable[..., _T], *arguments: Any) -> _T:
     """Runs blocking work, on local files for example, in a thread."""
-    return await anyio.to_thread.run_sync(work, *arguments)
+    from anyio import to_thread
+
+    return await to_thread.run_sync(work, *arguments)
 
 
 async def iterate_in_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
@@ -76,7 +71,9 @@ async def iterate_in_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 def from_thread(callback: Callable[[_T], object]) -> Callable[[_T], object]:
     """Returns a callback that work in a thread may call. It runs in the thread of the caller."""
-    return lambda value: anyio.from_thread.run_sync(callback, value)
+    from anyio import from_thread
+
+    return lambda value: from_thread.run_sync(callback, value)
 
 
 class AsyncReader:
@@ -88,8 +85,10 @@ class AsyncReader:
 
     def read(self, size: int = -1) -> bytes:
         """Returns at most `size` bytes; empty at the end."""
+        from anyio import from_thread
+
         while not self._left:
-            chunk = anyio.from_thread.run(self._next)
+            chunk = from_thread.run(self._next)
             if chunk is None:
                 return b""
             self._left = chunk

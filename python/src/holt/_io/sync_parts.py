@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import httpcore
-
 _T = TypeVar("_T")
 
 chunk_bytes = 256 * 1024
@@ -22,10 +20,6 @@ Lock = threading.Lock
 
 Result = Annotated[_T, "at once"]
 """The type of an answer, which a synchronous caller has at once."""
-
-
-stream_errors = (httpcore.NetworkError, httpcore.TimeoutException, OSError)
-"""The errors of a connection that does not carry HTTP any more."""
 
 
 def shielded(secs: float) -> AbstractContextManager[object]:

@@ -61,43 +61,43 @@ def unpack_here(source: ByteSource, staging: Path, on_file: Callable[[int], obje
     called with the size of each file.
     """
     unpacking = _Unpacking(staging, on_file)
-    tail = _Tail(source)
+    file = cast("IO[bytes]", source)
     try:
-        with tarfile.open(fileobj=cast("IO[bytes]", tail), mode="r|", bufsize=_chunk_bytes, encoding="utf-8") as tar:
+        with tarfile.open(
+            fileobj=file, mode="r|", bufsize=_chunk_bytes, encoding="utf-8", tarinfo=_StrictHeader
+        ) as tar:
             for member in tar:
                 unpacking.take(tar, member)
             comment: object = tar.pax_headers.get("comment")
     except tarfile.TarError as error:
         raise InvalidArchive(f"The archive cannot be read: {error}") from error
-    tail.expect_end()
+    _drain(source)
     if isinstance(comment, str):
         unpacking.result.skipped.extend(_left_out_in(comment))
     unpacking.finish()
     return unpacking.result
 
 
-class _Tail:
-    """A source that knows its last bytes. Python's tar reader takes a damaged header for the end."""
+class _StrictHeader(tarfile.TarInfo):
+    """A header of an archive. Python's reader takes a damaged or missing one for the end."""
 
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
-        self._last = b""
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictHeader:
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise  # Zeros, which end an archive.
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"{error}, and no end") from error
 
-    def read(self, size: int = -1) -> bytes:
-        data = self._source.read(size)
-        self._last = (self._last + data)[-2 * tarfile.BLOCKSIZE :]
-        return data
 
-    def expect_end(self) -> None:
-        """Reads the rest. An archive ends with two blocks of zeros, and only zeros follow."""
-        rest = 0
-        while data := self._source.read(_chunk_bytes):
-            rest += len(data)
-            self._last = (self._last + data)[-2 * tarfile.BLOCKSIZE :]
-            if any(data) or rest > _most_trailer_bytes:
-                raise InvalidArchive("The archive cannot be read: a header is damaged, or too much follows its end")
-        if len(self._last) < 2 * tarfile.BLOCKSIZE or any(self._last):
-            raise InvalidArchive("The archive ends before its end")
+def _drain(source: ByteSource) -> None:
+    """Reads the rest of a record, so that the connection of the archive is used again."""
+    rest = 0
+    while data := source.read(_chunk_bytes):
+        rest += len(data)
+        if rest > _most_trailer_bytes:
+            raise InvalidArchive("The archive cannot be read: too much follows its end")
 
 
 class _Unpacking:

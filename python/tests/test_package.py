@@ -1,0 +1,168 @@
+"""The package: types, public names, what an import costs, and installing it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import hatch_build
+import holt
+import pytest
+
+root = Path(__file__).parent.parent
+
+MOST_MODULES_OF_ITS_OWN = 60
+MOST_MODULES = 300
+"""Modules are counted in place of time, which a busy machine stretches. 250 take about 100 ms."""
+MOST_MEMORY_MIB = 25
+
+
+def test_types_are_strict() -> None:
+    checker = [sys.executable, "-m", "pyright", "--project", str(root), "--pythonpath", sys.executable]
+    done = subprocess.run(checker, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_public_name_is_there() -> None:
+    assert (Path(holt.__file__).parent / "py.typed").exists()
+    for name in holt.__all__:
+        assert getattr(holt, name) is not None
+    assert set(holt._homes) == set(holt.__all__) - {"__version__", "errors", "models"}
+    with pytest.raises(AttributeError):
+        holt.no_such_name
+    with pytest.raises(ImportError):
+        importlib.import_module("holt.__main__")
+
+
+def test_both_clients_have_the_same_calls() -> None:
+    for name in holt.__all__:
+        if not name.startswith("Async"):
+            continue
+        theirs, ours = getattr(holt, name), getattr(holt, name.removeprefix("Async"))
+        assert public_calls(theirs) == public_calls(ours)
+
+
+def test_every_call_has_a_docstring_and_options_by_keyword() -> None:
+    for name in holt.__all__:
+        one = getattr(holt, name)
+        if not inspect.isclass(one) or issubclass(one, Exception) or "_async" not in one.__module__:
+            continue
+        for call, function in inspect.getmembers(one, inspect.isfunction):
+            if call.startswith("_") or not function.__module__.startswith("holt._async"):
+                continue
+            assert function.__doc__, f"{name}.{call}"
+            optional = [
+                parameter.name
+                for parameter in inspect.signature(function).parameters.values()
+                if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is not parameter.empty
+            ]
+            assert len(optional) <= 1, f"{name}.{call}: {optional}"
+
+
+def test_the_synchronous_client_is_that_of_the_source() -> None:
+    for path in (root / "src/holt/_async").glob("*.py"):
+        made = hatch_build.sync_source(path.read_text("utf-8"))
+        assert (root / "src/holt/_sync" / path.name).read_text("utf-8") == made
+        nodes = list(ast.walk(ast.parse(made)))
+        assert not [node.id for node in nodes if isinstance(node, ast.Name) and node.id.startswith("Async")]
+        assert not [node for node in nodes if isinstance(node, (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor))]
+
+
+def test_git_has_no_made_files() -> None:
+    git = shutil.which("git")
+    if git is None or not (root.parent / ".git").exists():
+        pytest.skip("this is no clone")
+    listed = subprocess.run([git, "-C", str(root), "ls-files", "src/holt/_sync"], capture_output=True, text=True)
+    assert listed.stdout == ""
+
+
+def test_an_import_is_small() -> None:
+    measure = (
+        "import resource, sys\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "{}\n"
+        "after = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "own = sum(name.startswith('holt') for name in sys.modules)\n"
+        "print(len(sys.modules), after.ru_maxrss - before.ru_maxrss, own)\n"
+    )
+    modules, memory_kib, own = measured(measure.format("from holt import Holt, AsyncHolt, HoltError"))
+    assert own <= MOST_MODULES_OF_ITS_OWN
+    assert modules <= MOST_MODULES
+    assert memory_kib / 1024 < MOST_MEMORY_MIB
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the wheel and the source archive, made from a copy without made files."""
+    source = tmp_path_factory.mktemp("source") / "python"
+    shutil.copytree(root, source, ignore=shutil.ignore_patterns("_sync", "__pycache__", "tests", ".*"))
+    shutil.copy(root / ".gitignore", source)
+    target = tmp_path_factory.mktemp("built")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def test_the_wheel_has_both_clients_and_no_tests(built: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = wheel.namelist()
+        metadata = wheel.read(next(name for name in names if name.endswith("METADATA"))).decode()
+    assert {"holt/_async/client.py", "holt/_sync/client.py", "holt/py.typed"} <= set(names)
+    assert not [name for name in names if "tests" in name or "__pycache__" in name]
+    assert f"Version: {holt.__version__}\n" in metadata
+    assert "Name: holt-client\n" in metadata
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        assert any(name.endswith("/hatch_build.py") for name in archive.getnames())
+
+
+@pytest.mark.parametrize("pattern", ["*.whl", "*.tar.gz"])
+def test_it_installs_into_an_empty_environment(built: Path, pattern: str, tmp_path: Path) -> None:
+    """The dependencies are those of this environment, so that nothing is fetched again."""
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path / "venv")}))
+    installed = pip("--python", str(python), "install", "--no-deps", "--no-build-isolation", str(next(built.glob(pattern))))
+    if pattern == "*.tar.gz" and installed.returncode != 0:
+        # The builder of a source archive is a dependency, too.
+        (packages / "host.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+        installed = pip(
+            "--python", str(python), "install", "--no-deps", "--no-build-isolation", str(next(built.glob(pattern)))
+        )
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+    (packages / "host.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    script = "import holt; print(holt.__file__, holt.Holt('http://127.0.0.1:1', 'k'), holt.AsyncHolt, holt.__version__)"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(packages))
+    assert done.stdout.endswith(f"{holt.__version__}\n")
+
+
+def pip(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a pip that exists, because the environments of tests have none."""
+    base = getattr(sys, "_base_executable", sys.executable)
+    environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    command = [base, "-m", "pip", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+
+def measured(script: str) -> tuple[int, int, int]:
+    """Returns the number of modules of a program, the memory it took, and the modules of the package."""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    modules, memory, own = done.stdout.split()
+    return int(modules), int(memory), int(own)
+
+
+def public_calls(one: type) -> set[str]:
+    names = {name for name in dir(one) if not name.startswith("_")}
+    return {"close" if name == "aclose" else name for name in names}

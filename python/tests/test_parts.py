@@ -1,0 +1,208 @@
+"""The parts that need no service: credentials, signatures, times, answers and archives."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import io
+import json
+import os
+import tarfile
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from holt import InvalidSignature, WebhookVerifier, models
+from holt._credentials import find_credentials
+from holt._model import decode, decode_item, time_text, to_wire
+from holt._models.command import OutputItem
+from holt._options import given, nullable, seconds
+from holt._retry import parse_retry_after
+from holt._tree.unpack import Unpacked, is_plain_name, stays_inside, unpack_here
+from holt.errors import InvalidArchive, InvalidPath, Unauthenticated
+from holt.models import OutputData, PolicyBody, PolicyRule, WatchMoved
+
+SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
+
+
+class TestCredentials:
+    def test_given_ones_win(self, tmp_path: Path) -> None:
+        found = find_credentials("http://a", "k", {"HOLT_URL": "http://b", "HOLT_API_KEY": "l"})
+        assert (found.url, found.api_key) == ("http://a", "k")
+        assert "k" not in repr(found).replace("Credentials", "")
+
+    def test_then_the_environment_then_the_file(self, tmp_path: Path) -> None:
+        self.write(tmp_path, {"url": "http://c", "key": "m"})
+        env = {"HOLT_STATE_DIR": str(tmp_path)}
+        assert find_credentials(None, None, {**env, "HOLT_URL": "http://b", "HOLT_API_KEY": "l"}).url == "http://b"
+        assert find_credentials(None, None, env).api_key == "m"
+        assert find_credentials(None, None, {**env, "HOLT_API_KEY": ""}).api_key == "m"
+
+    def test_the_key_of_the_file_goes_to_no_other_address(self, tmp_path: Path) -> None:
+        self.write(tmp_path, {"url": "http://c:80", "key": "m"})
+        env = {"HOLT_STATE_DIR": str(tmp_path)}
+        assert find_credentials("http://d", None, env).api_key is None
+        assert find_credentials("http://c", None, env).api_key == "m"
+
+    def test_without_any_the_loopback_address_is_used(self, tmp_path: Path) -> None:
+        found = find_credentials(None, None, {"HOLT_STATE_DIR": str(tmp_path / "none")})
+        assert (found.url, found.api_key) == ("http://127.0.0.1:4658", None)
+
+    @pytest.mark.parametrize("text", ["no json", "[]", '{"url": 1}'])
+    def test_a_file_that_cannot_be_used_is_an_error(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "credentials.json").write_text(text)
+        with pytest.raises(Unauthenticated, match=r"credentials\.json"):
+            find_credentials(None, None, {"HOLT_STATE_DIR": str(tmp_path)})
+
+    def write(self, directory: Path, value: object) -> None:
+        (directory / "credentials.json").write_text(json.dumps(value))
+
+
+class TestWebhookVerifier:
+    def test_a_signed_message_is_returned(self) -> None:
+        body, headers = self.signed({"type": "webhook.test"})
+        capitals = {name.title(): value for name, value in headers.items()}
+        assert WebhookVerifier(SECRET).verify(body.decode(), capitals) == {"type": "webhook.test"}
+        other = "whsec_" + base64.b64encode(b"x" * 32).decode()
+        assert WebhookVerifier([other, SECRET]).verify(body, headers) == {"type": "webhook.test"}
+
+    @pytest.mark.parametrize("change", ["body", "webhook-id", "webhook-timestamp", "webhook-signature", "secret", "old"])
+    def test_any_other_message_is_refused(self, change: str) -> None:
+        body, headers = self.signed({"a": 1}, age_secs=400 if change == "old" else 0)
+        verifier = WebhookVerifier(SECRET.replace("a", "b") if change == "secret" else SECRET)
+        if change == "body":
+            body += b" "
+        elif change.startswith("webhook"):
+            headers[change] = headers[change][:-1] + ("1" if headers[change][-1] != "1" else "2")
+        with pytest.raises(InvalidSignature):
+            verifier.verify(body, headers)
+
+    @pytest.mark.parametrize("headers", [{}, {"webhook-id": "a", "webhook-timestamp": "x", "webhook-signature": "v1,"}])
+    def test_a_message_without_its_headers_is_refused(self, headers: dict[str, str]) -> None:
+        with pytest.raises(InvalidSignature):
+            WebhookVerifier(SECRET).verify(b"{}", headers)
+
+    def signed(self, message: object, age_secs: int = 0) -> tuple[bytes, dict[str, str]]:
+        body, at = json.dumps(message).encode(), str(int(time.time()) - age_secs)
+        digest = hmac.digest(b"k" * 32, f"ev1.{at}.".encode() + body, hashlib.sha256)
+        signature = f"v1,{base64.b64encode(b'no').decode()} v1,{base64.b64encode(digest).decode()}"
+        return body, {"webhook-id": "ev1", "webhook-timestamp": at, "webhook-signature": signature}
+
+
+class TestAnswers:
+    def test_unknown_fields_and_items_are_left_out(self) -> None:
+        wire = {"allowed": True, "rule": "r", "inspection": None, "addresses": ["a"], "detail": "d"}
+        assert decode(models.TestedNetwork, {**wire, "new": 1}).to_dict() == wire
+        assert decode_item(OutputItem, {"type": "new", "cursor": 1}) is None
+        item = decode_item(
+            OutputItem, {"type": "stdout", "cursor": 1, "data": "x", "encoding": "utf-8", "at": "2026-01-02T03:04:05.678Z"}
+        )
+        assert isinstance(item, OutputData)
+        assert item.at == datetime(2026, 1, 2, 3, 4, 5, 678_000, timezone.utc)
+        assert "'2026-01-02T03:04:05.678Z'" in repr(item)
+
+    def test_a_field_with_the_name_of_a_keyword_has_an_underscore(self) -> None:
+        moved = decode(WatchMoved, {"type": "moved", "cursor": 1, "path": "/b", "from": "/a", "directory": False})
+        assert (moved.from_, moved.to_dict()["from"]) == ("/a", "/a")
+
+    def test_what_is_sent_leaves_out_what_is_absent(self) -> None:
+        body = PolicyBody(allow=[PolicyRule(host="a", ports=[1])])
+        assert to_wire({"p": body, "t": timedelta(seconds=1.5), "d": Path("/a")}) == {
+            "p": {"allow": [{"host": "a", "ports": [1]}]},
+            "t": 1.5,
+            "d": "/a",
+        }
+        assert given(a=None, b=False, c=0) == {"b": False, "c": 0}
+        assert nullable(a=None, b=timedelta(minutes=1)) == {"a": None, "b": 60}
+        with pytest.raises(TypeError):
+            to_wire(object())
+
+    def test_times_and_durations_have_one_form(self) -> None:
+        assert time_text(datetime(2026, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == "2026-01-01T00:00:00.000Z"
+        assert [seconds(2.0), seconds(0.5), seconds(timedelta(minutes=1))] == [2, 0.5, 60]
+        assert [parse_retry_after("3"), parse_retry_after("soon"), parse_retry_after(None)] == [3, None, None]
+        assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+
+
+class TestArchives:
+    """An archive of a runtime is hostile until it is unpacked."""
+
+    @pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "..", "a/..", "x" * 300])
+    def test_a_path_outside_is_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises((InvalidPath, InvalidArchive)):
+            self.unpack(tmp_path, [self.file(name)])
+        assert list(tmp_path.parent.glob("a")) == []
+
+    def test_a_file_below_a_link_is_refused(self, tmp_path: Path) -> None:
+        link = tarfile.TarInfo("l")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc"
+        with pytest.raises(InvalidArchive):
+            self.unpack(tmp_path, [link, self.file("l/x")])
+
+    def test_links_that_lead_out_are_not_made(self, tmp_path: Path) -> None:
+        out, within = tarfile.TarInfo("d/out"), tarfile.TarInfo("d/in")
+        out.type = within.type = tarfile.SYMTYPE
+        out.linkname, within.linkname = "../../x", "../f"
+        result = self.unpack(tmp_path, [self.directory("d"), self.file("f"), out, within])
+        assert (result.symlinks, [one.path for one in result.skipped]) == (1, ["d/out"])
+        assert os.readlink(tmp_path / "d" / "in") == "../f"
+
+    @pytest.mark.parametrize("target", ["/etc/passwd", "missing", "d"])
+    def test_a_hard_link_to_what_is_no_file_of_the_archive_is_refused(self, tmp_path: Path, target: str) -> None:
+        link = tarfile.TarInfo("h")
+        link.type, link.linkname = tarfile.LNKTYPE, target
+        with pytest.raises((InvalidArchive, InvalidPath)):
+            self.unpack(tmp_path, [self.directory("d"), link])
+
+    def test_set_id_bits_are_dropped_and_devices_left_out(self, tmp_path: Path) -> None:
+        file, device = self.file("f"), tarfile.TarInfo("dev")
+        file.mode, device.type = 0o6755, tarfile.CHRTYPE
+        result = self.unpack(tmp_path, [file, device])
+        assert os.stat(tmp_path / "f").st_mode & 0o7777 == 0o755
+        assert [one.path for one in result.skipped] == ["dev"]
+
+    @pytest.mark.parametrize("cut", [512, 1024, 1500, 2048])
+    def test_an_archive_that_ends_early_is_refused(self, tmp_path: Path, cut: int) -> None:
+        whole = self.bytes_of([self.file("a"), self.file("b")])
+        with pytest.raises(InvalidArchive):
+            unpack_here(io.BytesIO(whole[:cut]), tmp_path, lambda size: None)
+
+    def test_a_damaged_header_is_not_the_end(self, tmp_path: Path) -> None:
+        damaged = bytearray(self.bytes_of([self.file("a"), self.file("b")]))
+        damaged[1024 + 150] ^= 1
+        with pytest.raises(InvalidArchive):
+            unpack_here(io.BytesIO(bytes(damaged)), tmp_path, lambda size: None)
+
+    def test_a_name_that_comes_twice_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidArchive, match="twice"):
+            self.unpack(tmp_path, [self.file("a"), self.file("./a")])
+
+    def test_names_are_judged_for_each_system(self) -> None:
+        assert is_plain_name("a:b", "linux")
+        for name in ["a:b", "a\\b", "nul", "COM1.txt", "a.", "a "]:
+            assert not is_plain_name(name, "win32")
+        assert stays_inside("a/b", "../c")
+        for target in ["", "/a", "../../c", "x/../../..", "a\0"]:
+            assert not stays_inside("a/b", target)
+
+    def file(self, name: str) -> tarfile.TarInfo:
+        info = tarfile.TarInfo(name)
+        info.size = 3
+        return info
+
+    def directory(self, name: str) -> tarfile.TarInfo:
+        info = tarfile.TarInfo(name)
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+        return info
+
+    def bytes_of(self, members: list[tarfile.TarInfo]) -> bytes:
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for member in members:
+                tar.addfile(member, io.BytesIO(b"abc") if member.isreg() else None)
+        return made.getvalue()
+
+    def unpack(self, place: Path, members: list[tarfile.TarInfo]) -> Unpacked:
+        return unpack_here(io.BytesIO(self.bytes_of(members)), place, lambda size: None)
