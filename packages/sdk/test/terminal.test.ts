@@ -86,6 +86,16 @@ describe('an attachment', () => {
     expect(events).toEqual(['writer', 'broken', 'writer', 'resumed'])
   })
 
+  test('takes what was dropped, so that the window opens again', async () => {
+    const dropped = 3 * 1024 * 1024
+    const { command, sockets } = await setUp((socket, _, start) => {
+      socket.open(start(), { type: 'dropped', cursor: dropped, dropped_bytes: dropped })
+    })
+    const terminal = await command.attach()
+    expect(sockets[0]?.frames).toContainEqual({ type: 'taken', cursor: dropped })
+    await terminal.close()
+  })
+
   test('says what was dropped, and counts on from there', async () => {
     const events: TerminalEvent[] = []
     const { command } = await setUp((socket, _, start) => {

@@ -19,6 +19,15 @@ export class OutputQueue {
   }
 
   /**
+   * Counts lost output as a part of the last queued bytes. Returns false if nothing is queued.
+   */
+  skipTo(cursor: number): boolean {
+    const last = this.#chunks.pop()
+    if (last !== undefined) this.#chunks.push({ ...last, cursor })
+    return last !== undefined
+  }
+
+  /**
    * Ends the queue, with an error if there is one. Queued output can still be taken. The first end
    * counts.
    */

@@ -251,7 +251,7 @@ export class Terminal implements AsyncDisposable {
   }
 
   #tell(frame: Extract<AttachServerFrame, { type: 'dropped' | 'writer' | 'resize' | 'error' }>): void {
-    if (frame.type === 'dropped') this.#cursor = frame.cursor
+    if (frame.type === 'dropped') this.#skipTo(frame.cursor)
     if (frame.type === 'resize') this.size = { cols: frame.cols, rows: frame.rows }
     if (frame.type === 'error' && frame.about === 'input')
       this.#input.noteRefused(new HoltError(frame.code, frame.message))
@@ -261,6 +261,17 @@ export class Terminal implements AsyncDisposable {
       else this.#input.start()
     }
     this.#options.onEvent?.(frame)
+  }
+
+  /**
+   * Counts lost output as taken, with the bytes before it. The service would otherwise wait until
+   * the reader takes it.
+   */
+  #skipTo(cursor: number): void {
+    this.#cursor = cursor
+    if (this.#output.skipTo(cursor)) return
+    this.#takenCursor = cursor
+    this.#tellTaken()
   }
 
   #closed(code: number, reason: string): void {
