@@ -19,6 +19,9 @@ import { until } from './until.ts'
 /** The first start of all makes the base template from distribution packages. */
 const READY_TIMEOUT_MS = 20 * 60_000
 
+/** A killed process exits in milliseconds, and on a busy machine in seconds. */
+const EXIT_TIMEOUT_MS = 15_000
+
 /** Starts the real service of each lane, and stops them at the end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (process.getuid?.() !== 0) throw new Error('FIX: run as root: runtimes need mounts, cgroups and namespaces')
@@ -124,10 +127,16 @@ async function tearDown(facts: ServiceFacts, lane: Lane): Promise<void> {
   }
   const { code, output } = await runService('purge', facts.port, lane)
   if (code !== 0) throw new Error(`purge failed with ${code}: ${output}`)
-  const left = addedTo([], listBelongings(facts, lane)).filter(
+  // A process that was killed may still be on its way out.
+  await until('nothing is left', async () => leftBehind(facts, lane).length === 0, EXIT_TIMEOUT_MS).catch(() => {
+    throw new Error(`left behind after purge:\n${leftBehind(facts, lane).join('\n')}`)
+  })
+}
+
+function leftBehind(facts: ServiceFacts, lane: Lane): string[] {
+  return addedTo([], listBelongings(facts, lane)).filter(
     (line) => !line.startsWith('file ') || line.startsWith('file runtimes/'),
   )
-  if (left.length > 0) throw new Error(`left behind after purge:\n${left.join('\n')}`)
 }
 
 async function waitUntilReady(port: number, lane: Lane): Promise<ServiceFacts> {
