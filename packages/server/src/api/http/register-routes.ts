@@ -2,7 +2,7 @@ import type { IdKind, Route, RouteName } from '@holt/protocol'
 import { makeId, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { actFor } from '../../foundation/request/acting.ts'
+import { actFor } from '../../foundation/request/request-context.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { noteCaller } from '../../foundation/request/request-context.ts'
 import { noteSubject, type OpenEntry } from '../../foundation/rows/audit-entry.ts'
@@ -40,6 +40,7 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
   const bodies = new BodyRoom()
   const turns = new BodyTurns()
   const kept = new KeptMemory()
+  app.decorateRequest('admitted', null)
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
     // The handler's own parameter type is the one of `name`; the parsed call below has exactly that
     // shape.
@@ -51,20 +52,22 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
       onRequest: async (request, reply) => {
         if (route.scope === null) return
         const caller = await callerOf(service, request, reply)
-        callers.set(request, caller)
-        entries.set(request, auditRequest(service, { name, route, caller, request, reply }))
+        const entry = auditRequest(service, { name, route, caller, request, reply })
         noteCaller(caller)
         recognise(request.raw.socket, caller.projectId)
         requireScope(caller, route.scope)
         const end = new RequestEnd(reply.raw)
-        ends.set(request, end)
+        request.admitted = { caller, entry, end }
         inFlight.enter(caller.projectId, end)
       },
       handler: async (request, reply) => {
         if (reply.raw.destroyed) throw new ClientGone('the client disconnected')
-        const end = ends.get(request) ?? new RequestEnd(reply.raw)
+        const { caller, entry, end } = request.admitted ?? {
+          caller: null,
+          entry: null,
+          end: new RequestEnd(reply.raw),
+        }
         using _work = end.work()
-        const caller = callers.get(request)
         const payer = caller?.projectId ?? ''
         const memory = {
           room: bodies,
@@ -75,14 +78,14 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
         }
         const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
         const { answer, replayed } =
-          caller === undefined ? await run() : await actFor({ ...caller, entry: entries.get(request) ?? null }, run)
+          caller === null ? await run() : await actFor({ ...caller, entry }, run)
         if (replayed) reply.header('idempotent-replayed', 'true')
         const isRepeatable = replayed || onlyReads(route)
         return sendAnswer(service, {
           request,
           reply,
           answer,
-          caller: caller ?? null,
+          caller,
           isRepeatable,
           kept: memory.request,
         })
@@ -96,14 +99,21 @@ function callerOf(service: Api, { headers, socket }: FastifyRequest, reply: Fast
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }
 
-/** The sender of each request, from the check before its body was read. */
-const callers = new WeakMap<FastifyRequest, Caller>()
+/** The facts of a request whose key was admitted before its body was read. */
+interface Admitted {
+  readonly caller: Caller
+  /** The audit entry. Null if the request changes nothing. */
+  readonly entry: OpenEntry | null
+  /** The end of the request, which counts until then. */
+  readonly end: RequestEnd
+}
 
-/** The end of each request, if it is counted. */
-const ends = new WeakMap<FastifyRequest, RequestEnd>()
-
-/** The audit entry of each request, if it has one. */
-const entries = new WeakMap<FastifyRequest, OpenEntry | null>()
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null before admission, and if the route takes no key. */
+    admitted: Admitted | null
+  }
+}
 
 interface Incoming {
   readonly name: RouteName
@@ -130,8 +140,7 @@ async function answerRequest(
   service: Api,
   { name, route, handle, request, reply, memory }: Incoming,
 ): Promise<{ answer: Answer; replayed: boolean }> {
-  const caller = callers.get(request) ?? null
-  const entry = entries.get(request) ?? null
+  const { caller, entry } = request.admitted ?? { caller: null, entry: null }
   const parsed = await parseRequest(route, request, memory)
   // A body may arrive slowly, and its key may have become invalid meanwhile.
   if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)

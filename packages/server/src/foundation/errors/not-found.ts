@@ -1,6 +1,6 @@
 import { type FieldIssue, HoltError, type Scope } from '@holt/protocol'
 import { closestMatch } from 'leven'
-import { actingRequest } from '../request/acting.ts'
+import { actingRequest } from '../request/request-context.ts'
 import { hasScopeOf } from '../request/caller.ts'
 
 /** The kinds of things that a request can name, with their nouns in messages. */

@@ -1,6 +1,6 @@
 import { type HoltError, isIdParam, type ProviderSettings } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
-import { foundFor } from '../../foundation/request/acting.ts'
+import { foundFor } from '../../foundation/request/request-context.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 

@@ -1,7 +1,7 @@
 import { inspectionOf, makeEffectivePolicy } from '@holt/egress'
 import { type HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
-import { foundFor } from '../../foundation/request/acting.ts'
+import { foundFor } from '../../foundation/request/request-context.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { PolicyRow } from '../../foundation/store/tables.ts'

@@ -1,6 +1,6 @@
 import { type FieldIssue, type HoltError, isIdParam, type Secret } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
-import { foundFor } from '../../foundation/request/acting.ts'
+import { foundFor } from '../../foundation/request/request-context.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { SecretRow } from '../../foundation/store/tables.ts'

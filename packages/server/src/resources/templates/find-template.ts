@@ -1,6 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import { comparedNames, nameNotFound } from '../../foundation/errors/not-found.ts'
-import { foundFor } from '../../foundation/request/acting.ts'
+import { foundFor } from '../../foundation/request/request-context.ts'
 import { readableBy } from '../../foundation/rows/system-project.ts'
 import { defaultTag, templateName } from '../../foundation/rows/template-name.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'

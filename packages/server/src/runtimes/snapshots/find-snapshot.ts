@@ -1,6 +1,6 @@
 import { HoltError, isIdParam } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
-import { foundFor } from '../../foundation/request/acting.ts'
+import { foundFor } from '../../foundation/request/request-context.ts'
 import { lacksFiles } from '../../foundation/rows/files-missing.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { SnapshotRow } from '../../foundation/store/tables.ts'

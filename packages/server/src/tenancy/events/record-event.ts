@@ -1,5 +1,5 @@
 import { type EventType, makeId } from '@holt/protocol'
-import { actingRequest } from '../../foundation/request/acting.ts'
+import { actingRequest } from '../../foundation/request/request-context.ts'
 import { entryFor, noteSubject, writeEntry } from '../../foundation/rows/audit-entry.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'

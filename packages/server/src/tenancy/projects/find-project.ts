@@ -1,6 +1,6 @@
 import { type HoltError, isIdParam, type Project } from '@holt/protocol'
 import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
-import { foundFor } from '../../foundation/request/acting.ts'
+import { foundFor } from '../../foundation/request/request-context.ts'
 import { quotasOf } from '../../foundation/rows/stored-quotas.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { moment } from '../../foundation/store/moment.ts'
