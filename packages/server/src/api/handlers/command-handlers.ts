@@ -64,15 +64,14 @@ async function attachCommand({ service, caller, params, query, gone }: Call<'att
 }
 
 async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; id: string }> {
-  const { service, caller, params } = call
-  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const { service, params, ref } = call
   const runtime = await openGuest(service, ref, call)
   if (!isIdParam('command_id', params.command_id)) throw idNotFound('command_not_found', params.command_id)
   return { runtime, id: params.command_id }
 }
 
-async function listCommands({ service, caller, params, query, gone }: Call<'listCommands', Api>): Promise<Answer> {
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
+async function listCommands({ service, query, gone, ref }: Call<'listCommands', Api>): Promise<Answer> {
+  const { guest } = await openGuest(service, ref, { gone })
   const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
   const wanted = all.filter(
     ({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state),
@@ -92,11 +91,11 @@ async function readOutput(call: Call<'readOutput', Api>): Promise<Answer> {
 }
 
 function followAnswer(
-  { service, caller, params, gone: signal }: Call<'readOutput', Api>,
+  { service, gone: signal, ref }: Call<'readOutput', Api>,
   { guest }: OpenRuntime,
   followed: Pick<Followed, 'begun' | 'commandId' | 'cursor'>,
 ): AsyncIterable<GuestItem> {
-  const comeback = new Comeback(service, { ref: { projectId: caller.projectId, runtimeId: params.runtime_id }, signal })
+  const comeback = new Comeback(service, { ref, signal })
   return followOutput({ ...followed, guest, hold: false, hasStart: false }, comeback, signal)
 }
 

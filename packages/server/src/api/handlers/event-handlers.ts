@@ -31,8 +31,7 @@ async function listEvents(call: Call<'listEvents', Api>): Promise<Answer> {
 }
 
 async function readRuntimeEvents(call: Call<'readRuntimeEvents', Api>): Promise<Answer> {
-  const { service, caller, params, query, gone } = call
-  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const { service, caller, query, gone, ref } = call
   const { runtime_id: subjectId } = await findRuntime(service, ref)
   const filter = {
     projectId: caller.projectId,

@@ -3,7 +3,7 @@ import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { changeMode, changeOwner, makeSymlink } from '../../inside/files/change-attributes.ts'
 import { exactLength } from '../../inside/files/exact-length.ts'
-import { answerTimeoutMs, guestOf, treeTimeoutMs } from '../../inside/files/guest-of.ts'
+import { answerTimeoutMs, treeTimeoutMs } from '../../inside/files/guest-timeouts.ts'
 import { cursorAfter, pathInCursor } from '../../inside/files/list-cursor.ts'
 import { presentFile } from '../../inside/files/present-file.ts'
 import { searchFiles } from '../../inside/files/search-files.ts'
@@ -31,12 +31,12 @@ export const fileHandlers = {
 
 async function copyFile(call: Call<'copyFile', Api>): Promise<Answer> {
   keepRoot(call.body)
-  return transferred(call.body, await (await guestOf(call)).copy(call.body, within(call, treeTimeoutMs)))
+  return transferred(call.body, await (await call.guest()).copy(call.body, within(call, treeTimeoutMs)))
 }
 
 async function moveFile(call: Call<'moveFile', Api>): Promise<Answer> {
   keepRoot(call.body)
-  return transferred(call.body, await (await guestOf(call)).move(call.body, within(call, treeTimeoutMs)))
+  return transferred(call.body, await (await call.guest()).move(call.body, within(call, treeTimeoutMs)))
 }
 
 /** Refuses the root directory as a destination. Nothing can replace it, in any guest. */
@@ -50,14 +50,14 @@ function transferred({ source, destination }: { source: string; destination: str
 }
 
 async function statFile(call: Call<'statFile', Api>): Promise<Answer> {
-  const file = await (await guestOf(call)).stat(call.query.path, within(call, answerTimeoutMs))
+  const file = await (await call.guest()).stat(call.query.path, within(call, answerTimeoutMs))
   return { status: 200, json: presentFile(file) }
 }
 
 async function listFiles(call: Call<'listFiles', Api>): Promise<Answer> {
   const { path, depth, limit, cursor } = call.query
   const after = cursor === undefined ? null : pathInCursor(cursor)
-  const { entries, more } = await (await guestOf(call)).list(
+  const { entries, more } = await (await call.guest()).list(
     { path, depth, limit, after },
     within(call, answerTimeoutMs),
   )
@@ -70,12 +70,12 @@ async function listFiles(call: Call<'listFiles', Api>): Promise<Answer> {
 async function makeDirectory(call: Call<'makeDirectory', Api>): Promise<Answer> {
   const { path, parents, mode, user } = call.body
   const request = { path, parents, mode: mode?.padStart(4, '0') ?? null, user: user ?? null }
-  const { created, file } = await (await guestOf(call)).makeDirectory(request, within(call, answerTimeoutMs))
+  const { created, file } = await (await call.guest()).makeDirectory(request, within(call, answerTimeoutMs))
   return { status: created ? 201 : 200, json: presentFile(file) }
 }
 
 async function removeFile(call: Call<'removeFile', Api>): Promise<Answer> {
-  await (await guestOf(call)).remove(call.body, within(call, treeTimeoutMs))
+  await (await call.guest()).remove(call.body, within(call, treeTimeoutMs))
   return { status: 200, json: { success: true, path: call.body.path } }
 }
 
@@ -88,7 +88,7 @@ async function replaceInFiles(call: Call<'replaceInFiles', Api>): Promise<Answer
     paths: paths ?? null,
     expected_count: expected_count ?? null,
   }
-  const { files, total_count } = await (await guestOf(call)).replace(request, within(call, treeTimeoutMs))
+  const { files, total_count } = await (await call.guest()).replace(request, within(call, treeTimeoutMs))
   return { status: 200, json: { files, total_count, dry_run: rest.dry_run } }
 }
 
@@ -99,7 +99,7 @@ const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} /
 
 async function readFile(call: Call<'readFile', Api>): Promise<Answer> {
   const range = call.headers.range ?? null
-  const guest = await guestOf(call)
+  const guest = await call.guest()
   // A range of another form is ignored (RFC 9110, 14.2).
   const asked = range !== null && /^bytes=(?:\d{1,16}-\d{0,16}|-\d{1,16})$/.test(range) ? range : null
   const condition = call.headers['if-range']?.toString()

@@ -1,6 +1,6 @@
 import type { RuntimeNetwork } from '@holt/protocol'
 import { isSet } from '@holt/protocol'
-import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { findRuntime, refOf } from '../../foundation/rows/find-runtime.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
@@ -18,20 +18,19 @@ const testTimeoutMs = 20_000
 
 /** The routes of a runtime's network. */
 export const networkHandlers = {
-  getNetwork: async ({ service, caller, params }) => {
-    const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  getNetwork: async ({ service, ref }) => {
+    const row = await findRuntime(service, ref)
     return { status: 200, json: await present(service, row) }
   },
   setNetwork: async (call) => {
-    const { service, caller, params, body } = call
-    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+    const { service, caller, body, ref } = call
     await setRuntimeNetwork(service, ref, { wanted: body.network_policy, by: caller.keyId, gone: call.gone })
     return { status: 200, json: await present(service, await findRuntime(service, ref)) }
   },
   testNetwork,
   readNetworkLog,
-  suggestNetwork: async ({ service, caller, params }) => {
-    const ref = refOf(await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }))
+  suggestNetwork: async ({ service, ref }) => {
+    await findRuntime(service, ref) // Throws if there is none.
     const { db } = service.store
     const policy = await currentPolicy(db, await networkRow(db, ref))
     await service.decisions.flush()
@@ -50,8 +49,7 @@ export const networkHandlers = {
  * host.
  */
 async function testNetwork(call: Call<'testNetwork', Api>): Promise<Answer> {
-  const { service, caller, params, body, gone } = call
-  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const { service, body, gone, ref } = call
   const { runtime_id } = await findAwake(service, ref, gone)
   const egress = service.networks.egressOf(runtime_id)
   if (egress === null) {
@@ -73,18 +71,14 @@ async function testNetwork(call: Call<'testNetwork', Api>): Promise<Answer> {
   return { status: 200, json: { allowed, rule, inspection, addresses: [...addresses], detail } }
 }
 
-async function readNetworkLog({ service, caller, params, query, gone }: Call<'readNetworkLog', Api>): Promise<Answer> {
-  const ref = refOf(await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }))
+async function readNetworkLog({ service, query, gone, ref }: Call<'readNetworkLog', Api>): Promise<Answer> {
+  await findRuntime(service, ref) // Throws if there is none.
   const follow = isSet(query.follow)
   const deniedOnly = isSet(query.denied)
   await service.decisions.flush()
   const before = query.since === undefined ? 0 : await service.decisions.cursorBefore(ref, Date.parse(query.since))
   const cursor = Math.max(query.cursor, before)
   return { status: 200, items: logItems(service, ref, { cursor, follow, deniedOnly, gone }) }
-}
-
-function refOf(row: RuntimeRow): RuntimeRef {
-  return { projectId: row.project_id, runtimeId: row.runtime_id }
 }
 
 async function present({ store }: Api, runtime: RuntimeRow): Promise<RuntimeNetwork> {

@@ -18,12 +18,8 @@ const defaultExpirySecs = dayMs / 1000
 export const portHandlers = { listPorts, getPort, updatePort, rotatePort } satisfies Partial<Handlers>
 
 async function listPorts(call: Call<'listPorts', Api>): Promise<Answer> {
-  const { service, caller, params } = call
-  const { row, guest } = await openGuest(
-    service,
-    { projectId: caller.projectId, runtimeId: params.runtime_id },
-    { gone: call.gone },
-  )
+  const { service, ref } = call
+  const { row, guest } = await openGuest(service, ref, { gone: call.gone })
   const listening = new Set(await guest.listPorts(within(call, answerTimeoutMs)))
   const open = new Set(publicPorts(row))
   const ports = [...new Set([...listening, ...open])].sort((a, b) => a - b)
@@ -51,8 +47,7 @@ async function rotatePort(call: Call<'rotatePort', Api>): Promise<Answer> {
   return present(call)
 }
 
-function change({ service, caller, params }: PortCall, to: (setting: PortSetting) => PortSetting): Promise<RuntimeRow> {
-  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+function change({ service, params, ref }: PortCall, to: (setting: PortSetting) => PortSetting): Promise<RuntimeRow> {
   return changeSetting(service, { ref, port: params.port }, to)
 }
 
@@ -60,19 +55,12 @@ async function present(
   call: PortCall,
   { waitMs = 0, expiresInSecs = defaultExpirySecs }: { waitMs?: number; expiresInSecs?: number } = {},
 ): Promise<Answer> {
-  const { service, caller, params } = call
+  const { service, caller, params, ref } = call
   const { port } = params
-  const opened = await openGuest(
-    service,
-    { projectId: caller.projectId, runtimeId: params.runtime_id },
-    { gone: call.gone },
-  )
+  const opened = await openGuest(service, ref, { gone: call.gone })
   const listening = await opened.guest.waitForPort(port, waitMs, within(call, waitMs + answerTimeoutMs))
   // It may have been rotated while it was waited for: the token is of the generation that is.
-  const { row } =
-    waitMs === 0
-      ? opened
-      : await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone: call.gone })
+  const { row } = waitMs === 0 ? opened : await openGuest(service, ref, { gone: call.gone })
   const { generation, public: isPublic } = settingOf(row, port)
   const expiresAtSecs = Math.floor(service.now() / 1000) + expiresInSecs
   const runtimeId = row.runtime_id as Port['runtime_id']

@@ -34,30 +34,28 @@ export const runtimeHandlers = {
     const list = () => listRuntimes(service, { projectId, gone }, { list: query, keepAnswer })
     return answerPage(await readInTurn(service, { projectId, gone }, list))
   },
-  getRuntime: async ({ service, caller, params }) => {
-    const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  getRuntime: async ({ service, ref }) => {
+    const row = await findRuntime(service, ref)
     return { status: 200, json: await showRuntime(service, row) }
   },
-  updateRuntime: async ({ service, caller, params, body }) => {
-    const row = await updateRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, body)
+  updateRuntime: async ({ service, body, ref }) => {
+    const row = await updateRuntime(service, ref, body)
     return { status: 200, json: await showRuntime(service, row) }
   },
-  forkRuntime: async ({ service, caller, params, body, newId }) => {
-    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  forkRuntime: async ({ service, body, newId, ref }) => {
     if (body.dry_run === true) return { status: 200, json: await dryRunFork(service, ref, body) }
     return { status: 201, json: await forkRuntime(service, { ...ref, firstId: newId('runtime'), request: body }) }
   },
-  pauseRuntime: async ({ service, caller, params }) => {
-    const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  pauseRuntime: async ({ service, ref }) => {
     const row = await pauseRuntime(service, ref, pauseReasons.requested)
     return { status: 200, json: await showRuntime(service, row) }
   },
-  resumeRuntime: async ({ service, caller, params }) => {
-    const row = await resumeRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  resumeRuntime: async ({ service, ref }) => {
+    const row = await resumeRuntime(service, ref)
     return { status: 200, json: await showRuntime(service, row) }
   },
-  deleteRuntime: async ({ service, caller, params }) => {
-    await endRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  deleteRuntime: async ({ service, ref }) => {
+    await endRuntime(service, ref)
     return { status: 204 }
   },
 } satisfies Partial<Handlers>

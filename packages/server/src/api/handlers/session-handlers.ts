@@ -16,14 +16,14 @@ const answerTimeoutMs = 60_000
 /** The routes of shell sessions. */
 export const sessionHandlers = { listSessions, endSession } satisfies Partial<Handlers>
 
-async function listSessions({ service, caller, params, query, gone }: Call<'listSessions', Api>): Promise<Answer> {
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
+async function listSessions({ service, query, gone, ref }: Call<'listSessions', Api>): Promise<Answer> {
+  const { guest } = await openGuest(service, ref, { gone })
   const sessions = await guest.listSessions(within({ gone }, answerTimeoutMs))
   return { status: 200, json: pageOfGuest(sessions, { query, nameOf: ({ name }) => name, show: presentSession }) }
 }
 
-async function endSession({ service, caller, params, gone }: Call<'endSession', Api>): Promise<Answer> {
-  const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
+async function endSession({ service, params, gone, ref }: Call<'endSession', Api>): Promise<Answer> {
+  const { guest } = await openGuest(service, ref, { gone })
   if (!SessionName.safeParse(params.name).success) throw sessionNotFound(params.name)
   await guest.endSession(params.name, within({ gone }, answerTimeoutMs))
   return { status: 204 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isSet } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
-import { guestOf } from '../../inside/files/guest-of.ts'
 import { presentFile } from '../../inside/files/present-file.ts'
 import { uploadBody } from '../../inside/files/upload-body.ts'
 import { watchFiles } from '../../inside/files/watch-files.ts'
@@ -15,14 +14,14 @@ export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies 
 
 async function readArchive(call: Call<'readArchive', Api>): Promise<Answer> {
   const { format } = call.query
-  const bytes = await (await guestOf(call)).readArchive(call.query, call.gone)
+  const bytes = await (await call.guest()).readArchive(call.query, call.gone)
   const type = format === 'tar' ? 'application/x-tar' : 'application/gzip'
   return { status: 200, bytes, headers: { 'content-type': type } }
 }
 
 async function writeArchive(call: Call<'writeArchive', Api>): Promise<Answer> {
   const { path, format = null, user = null, max_entries, max_bytes = null, ...how } = call.query
-  const { created, tree } = await (await guestOf(call)).writeArchive(
+  const { created, tree } = await (await call.guest()).writeArchive(
     {
       path,
       format,

@@ -13,9 +13,9 @@ export const usageHandlers = { runtimeMetrics } satisfies Partial<Handlers>
 const bytesPerMiB = 2 ** 20
 
 /** Returns the resource use of a runtime without waking it. */
-async function runtimeMetrics({ service, caller, params, query }: Call<'runtimeMetrics', Api>): Promise<Answer> {
+async function runtimeMetrics({ service, query, ref }: Call<'runtimeMetrics', Api>): Promise<Answer> {
   const { engine, usage } = service
-  const row = await findRuntime(service, { projectId: caller.projectId, runtimeId: params.runtime_id })
+  const row = await findRuntime(service, ref)
   if (!isAlive(row.state)) throw notRunning(row)
   if (engine.ability('usage') === null)
     throw new HoltError('not_supported_here', 'This host does not measure the usage of runtimes.')

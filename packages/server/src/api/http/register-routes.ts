@@ -2,9 +2,8 @@ import type { IdKind, Route, RouteName } from '@holt/protocol'
 import { makeId, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { actFor } from '../../foundation/request/request-context.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
-import { noteCaller } from '../../foundation/request/request-context.ts'
+import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
 import { noteSubject, type OpenEntry } from '../../foundation/rows/audit-entry.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
@@ -13,6 +12,7 @@ import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
+import { openGuest } from '../../runtimes/links/open-guest.ts'
 import { auditRequest } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
 import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
@@ -77,8 +77,7 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
           timeoutMs: limits.bodyTimeoutMs,
         }
         const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
-        const { answer, replayed } =
-          caller === null ? await run() : await actFor({ ...caller, entry }, run)
+        const { answer, replayed } = caller === null ? await run() : await actFor({ ...caller, entry }, run)
         if (replayed) reply.header('idempotent-replayed', 'true')
         const isRepeatable = replayed || onlyReads(route)
         return sendAnswer(service, {
@@ -163,6 +162,7 @@ async function answerRequest(
         return id
       },
       operation,
+      ...(caller === null ? {} : runtimeOf(service, { caller, params: parsed.params, operation, gone })),
     }) as unknown as AnyCall
   const key = request.headers['idempotency-key']
   const isDry = isDryRun(route, parsed.body)
@@ -185,6 +185,22 @@ async function answerRequest(
     answer: (ids) => handle(callWith(ids, bytes === null ? parsed.body : bytes.body)),
     keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
   })
+}
+
+/** The parts of a call that locate its runtime. */
+interface RuntimeCall {
+  readonly caller: Caller
+  readonly params: unknown
+  readonly operation: () => string | null
+  readonly gone: () => AbortSignal
+}
+
+/** Returns the members of a call whose route is below a runtime, and none for other routes. */
+function runtimeOf(service: Api, { caller, params, operation, gone }: RuntimeCall) {
+  const { runtime_id: runtimeId } = (params ?? {}) as { readonly runtime_id?: string }
+  if (runtimeId === undefined) return {}
+  const ref = { projectId: caller.projectId, runtimeId }
+  return { ref, guest: async () => (await openGuest(service, ref, { operation, gone: gone() })).guest }
 }
 
 function isDryRun({ hasDryRun }: Route, body: unknown): boolean {

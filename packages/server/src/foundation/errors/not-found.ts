@@ -1,7 +1,7 @@
 import { type FieldIssue, HoltError, type Scope } from '@holt/protocol'
 import { closestMatch } from 'leven'
-import { actingRequest } from '../request/request-context.ts'
 import { hasScopeOf } from '../request/caller.ts'
+import { actingRequest } from '../request/request-context.ts'
 
 /** The kinds of things that a request can name, with their nouns in messages. */
 const nouns = {

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { GuestClient } from '@holt/engine'
 import type { IdKind, Page, RouteName, routes } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Caller } from '../request/caller.ts'
+import type { RuntimeRef } from '../rows/find-runtime.ts'
 
 type RouteOf<Name extends RouteName> = (typeof routes)[Name]
 type Parsed<Value> = Value extends z.ZodType ? z.output<Value> : undefined
@@ -15,8 +17,21 @@ type BodyOf<Name extends RouteName> = RouteOf<Name>['body'] extends { type: 'jso
     : undefined
 type CallerOf<Name extends RouteName> = RouteOf<Name>['scope'] extends null ? null : Caller
 
+/** The additional members of calls whose route is below a runtime. */
+interface OfRuntime {
+  readonly ref: RuntimeRef
+  /**
+   * Opens the way into the runtime, which resumes for that if it is paused. A change inside is done
+   * only once, also if the request is repeated with its `Idempotency-Key`.
+   */
+  guest(): Promise<GuestClient>
+}
+
 /** A request of one route: authenticated, authorised and parsed. */
-export interface Call<Name extends RouteName, District> {
+export type Call<Name extends RouteName, District> = CallOf<Name, District> &
+  (ParamsOf<Name> extends { readonly runtime_id: string } ? OfRuntime : unknown)
+
+interface CallOf<Name extends RouteName, District> {
   /** The handle of the district that answers the call. */
   readonly service: District
   readonly caller: CallerOf<Name>

@@ -25,8 +25,7 @@ const graceMs = 30_000
  * Starts a command. Returns at once, streams the output or waits for the end, as the request asks.
  */
 export async function startCommand(call: Call<'startCommand', Inside>): Promise<Answer> {
-  const { service, caller, params, body } = call
-  const ref = { projectId: caller.projectId, runtimeId: params.runtime_id }
+  const { service, body, ref } = call
   const runtime = await openGuest(service, ref, { gone: call.gone })
   const timeoutMs = body.background && !call.sentFields.has('timeout_secs') ? 0 : Math.round(body.timeout_secs * 1000)
   const request = processOf(body, {

@@ -3,7 +3,6 @@ import type { SearchItem, SearchMatch, SearchResult } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
 import type { Inside } from '../inside.ts'
-import { guestOf } from './guest-of.ts'
 
 /**
  * The time that the guest may take beyond the search's own, in milliseconds. It may wait for other
@@ -14,7 +13,7 @@ const graceMs = 60_000
 /** Searches files. Streams or collects the matches, as the request asks. */
 export async function searchFiles(call: Call<'searchFiles', Inside>): Promise<Answer> {
   const { glob, type, content, timeout_secs, ...rest } = call.body
-  const guest = await guestOf(call)
+  const guest = await call.guest()
   const timeout_ms = Math.round(timeout_secs * 1000)
   const request = { ...rest, globs: glob, type: type ?? null, content: content ?? null, timeout_ms }
   const signal = within(call, timeout_ms + graceMs)

@@ -3,7 +3,6 @@ import { isSet } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { Comeback } from '../../runtimes/links/come-back.ts'
 import type { Inside } from '../inside.ts'
-import { guestOf } from './guest-of.ts'
 
 /** The watched directory, and the cursor of the last known change. Null: from now on. */
 interface Watched {
@@ -14,11 +13,11 @@ interface Watched {
 
 /** Streams the changes of a directory, also across a pause of the runtime. */
 export async function watchFiles(call: Call<'watchFiles', Inside>): Promise<Answer> {
-  const { service, caller, params, query, gone: signal } = call
+  const { service, query, gone: signal, ref } = call
   const watched: Watched = { path: query.path, recursive: isSet(query.recursive), cursor: query.cursor ?? null }
-  const guest = await guestOf(call)
+  const guest = await call.guest()
   const begun = await guest.watch(watched, signal)
-  const comeback = new Comeback(service, { ref: { projectId: caller.projectId, runtimeId: params.runtime_id }, signal })
+  const comeback = new Comeback(service, { ref, signal })
   return { status: 200, items: goOn({ guest, watched, begun }, comeback, signal) }
 }
 

@@ -5,7 +5,7 @@ import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import type { Inside } from '../inside.ts'
 import { announcedDigests } from './content-digest.ts'
-import { answerTimeoutMs, guestOf } from './guest-of.ts'
+import { answerTimeoutMs } from './guest-timeouts.ts'
 import { presentFile } from './present-file.ts'
 import { uploadBody } from './upload-body.ts'
 
@@ -15,7 +15,7 @@ export async function writeFile(call: Call<'writeFile', Inside>): Promise<Answer
   if (condition !== undefined && condition !== '*') throw invalidField('/header/If-None-Match', 'must be *')
   const { path, mode, user, upload_id, offset = 0 } = call.query
   const digests = announcedDigests(call.headers)
-  const guest = await guestOf(call)
+  const guest = await call.guest()
   const request = {
     path,
     ...(mode === undefined ? {} : { mode: mode.padStart(4, '0') }),
@@ -51,12 +51,12 @@ function uploadOf(
 /** Returns the progress of an upload in parts. */
 export async function getUpload(call: Call<'getUpload', Inside>): Promise<Answer> {
   const { path, upload_id } = call.query
-  const upload = await (await guestOf(call)).uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
+  const upload = await (await call.guest()).uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
   return { status: 200, json: uploadOf(path, upload_id, upload) }
 }
 
 /** Removes the received bytes of an upload in parts. */
 export async function abortUpload(call: Call<'abortUpload', Inside>): Promise<Answer> {
-  await (await guestOf(call)).abortUpload(call.query, within(call, answerTimeoutMs))
+  await (await call.guest()).abortUpload(call.query, within(call, answerTimeoutMs))
   return { status: 204 }
 }

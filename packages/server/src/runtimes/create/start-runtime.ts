@@ -2,7 +2,7 @@ import { type EngineErrorKind, failpoint, type ImageDigest, type RuntimeSpec } f
 import { HoltError } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
-import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { findRuntime, notRunning, refOf } from '../../foundation/rows/find-runtime.ts'
 import { isDeleted } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { secretValues } from '../../resources/secrets/secret-env.ts'
@@ -95,10 +95,6 @@ export function specOf(row: RuntimeRow, { restoreOnly }: { restoreOnly: boolean 
     checkpointId: row.checkpoint_id,
     ...(restoreOnly ? { restoreOnly } : {}),
   }
-}
-
-function refOf(row: RuntimeRow): RuntimeRef {
-  return { projectId: row.project_id, runtimeId: row.runtime_id }
 }
 
 /**
