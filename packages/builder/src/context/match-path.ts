@@ -1,4 +1,4 @@
-import { BuildError } from '../build/contract.ts'
+import { BuildError } from '../steps/contract.ts'
 
 /** A pattern of one component of a path. */
 interface NamePattern {

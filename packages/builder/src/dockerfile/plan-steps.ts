@@ -1,4 +1,4 @@
-import { BuildError, type SimpleStep } from '../build/contract.ts'
+import { BuildError, type SimpleStep } from '../steps/contract.ts'
 import { quoteWord } from './expand-word.ts'
 import { shown } from './line-error.ts'
 import type { BuildPlan, Instruction, StageBase } from './plan.ts'

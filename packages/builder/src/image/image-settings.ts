@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
-import { platformKeys } from '../build/platform-keys.ts'
 import { BuilderError } from '../errors.ts'
+import { platformKeys } from '../steps/platform-keys.ts'
 import { findUser } from './find-user.ts'
 import type { ImageConfig } from './read-layout.ts'
 

@@ -1,6 +1,6 @@
 import type { BuildFailureCode } from '@holt/protocol'
-import { BuildError } from '../build/contract.ts'
 import { BuilderError } from '../errors.ts'
+import { BuildError } from '../steps/contract.ts'
 import { TransferError, type TransferFailure } from './transfer-error.ts'
 
 const codes: Partial<Readonly<Record<TransferFailure, BuildFailureCode>>> = {

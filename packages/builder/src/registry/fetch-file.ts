@@ -1,4 +1,4 @@
-import { BuildError, type FetchedFile } from '../build/contract.ts'
+import { BuildError, type FetchedFile } from '../steps/contract.ts'
 import { refuseFailure } from './answers.ts'
 import type { RegistryNetwork } from './contract.ts'
 import type { Answer } from './exchange.ts'

@@ -1,5 +1,5 @@
 import type { CheckpointInfo, Checkpoints } from '@holt/engine'
-import { BuildError, type StartHost } from '../build/contract.ts'
+import { BuildError, type StartHost } from '../steps/contract.ts'
 import { keepSeed } from './keep-seed.ts'
 import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
 

@@ -1,6 +1,6 @@
 import { GuestClient, type GuestNetwork, type ImageDigest } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError, type BuildRequest, type FinalSettings, type StartHost } from '../build/contract.ts'
+import { BuildError, type BuildRequest, type FinalSettings, type StartHost } from '../steps/contract.ts'
 import { notStarted, startApplication } from './start-application.ts'
 
 /** The time for a boot, in milliseconds. A cold boot takes a second on a slow host. */

@@ -1,13 +1,13 @@
 import { longestPieceMs, longestPieceOf } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/build/contract.ts'
 import { type ContextNode, contextLimits, type DirectoryNode } from '../../src/context/context-tree.ts'
 import type { SelectOptions } from '../../src/context/open-context.ts'
 import { MAX_SEARCH_STEPS, SearchAccount } from '../../src/context/search-account.ts'
 import { selectSources } from '../../src/context/select-sources.ts'
 import { packSelection } from '../../src/context/selection.ts'
 import { sortNames } from '../../src/context/sort-names.ts'
+import { BuildError } from '../../src/steps/contract.ts'
 import { contextOfFiles } from '../support/context-archive.ts'
 
 const attributes = { mode: 0o644, mtimeSecs: 0, mtimeNanos: 0 }

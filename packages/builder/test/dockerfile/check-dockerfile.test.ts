@@ -3,8 +3,8 @@ import { DockerfileCheck } from '@holt/protocol'
 import { DockerfileParser } from 'dockerfile-ast'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/build/contract.ts'
 import { checkDockerfile, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { BuildError } from '../../src/steps/contract.ts'
 
 test('says of each line what a build does with it', () => {
   const check = checkDockerfile(

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: words of Dockerfiles have variables.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BuildError } from '../../src/build/contract.ts'
 import { expandText, expandWord, quoteWord } from '../../src/dockerfile/expand-word.ts'
+import { BuildError } from '../../src/steps/contract.ts'
 
 const values = new Map([
   ['x', 'value'],

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: words of Dockerfiles have variables.
 import { describe, expect, test } from 'vitest'
-import type { BuildError } from '../../src/build/contract.ts'
 import type { BuildPlan, Instruction } from '../../src/dockerfile/plan.ts'
 import { type PlanOptions, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import type { BuildError } from '../../src/steps/contract.ts'
 
 const amd64 = { platform: { os: 'linux', arch: 'amd64' } }
 const plan = (text: string, options: PlanOptions = {}): BuildPlan => planDockerfile(text, { ...amd64, ...options })

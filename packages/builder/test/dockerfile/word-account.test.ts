@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/build/contract.ts'
 import { expandWord } from '../../src/dockerfile/expand-word.ts'
 import { checkDockerfile, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { WordAccount, wordLimits } from '../../src/dockerfile/word-account.ts'
+import { BuildError } from '../../src/steps/contract.ts'
 
 const unlimited = {
   steps: Number.POSITIVE_INFINITY,

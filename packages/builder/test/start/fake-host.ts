@@ -1,8 +1,8 @@
 import type { Engine, GuestNetwork, ImageDigest } from '@holt/engine'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
 import { makeId } from '@holt/protocol'
-import type { BuildHost } from '../../src/build/contract.ts'
 import type { Finishing } from '../../src/start/seed-runtime.ts'
+import type { BuildHost } from '../../src/steps/contract.ts'
 
 /** A host of builds over a fake engine, which notes what a build does with it. */
 export interface FakeHost {

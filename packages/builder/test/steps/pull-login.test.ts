@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { pullLogin } from '../../src/build/pull-login.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { pullLogin } from '../../src/steps/pull-login.ts'
 
 const login = { username: 'somebody', password: 'word', registry: null }
 const planOf = (text: string) => planDockerfile(text, { buildArgs: {}, target: null })

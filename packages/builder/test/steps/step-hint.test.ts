@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/build/contract.ts'
-import { hintOfExit } from '../../src/build/step-hint.ts'
+import { BuildError } from '../../src/steps/contract.ts'
+import { hintOfExit } from '../../src/steps/step-hint.ts'
 
 test.each([
   [127, null, 'root', '', /apt-get install/],

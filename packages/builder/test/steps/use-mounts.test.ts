@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ResolvedMount } from '../../src/build/resolved-step.ts'
-import { mountedBelow } from '../../src/build/use-mounts.ts'
+import type { ResolvedMount } from '../../src/steps/resolved-step.ts'
+import { mountedBelow } from '../../src/steps/use-mounts.ts'
 
 test('a cache keeps nothing of what other mounts put into it', () => {
   const secret = (target: string): ResolvedMount => ({ type: 'secret', target, id: 's', mode: 0o400, uid: 0, gid: 0 })

@@ -1,11 +1,11 @@
 import { longestPieceMs, longestPieceOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
-import { type FoundBase, resolveStages, type StageSteps } from '../../src/build/resolve-stages.ts'
-import type { StageNode } from '../../src/build/stage-node.ts'
-import { BuildArgs } from '../../src/build/stage-scope.ts'
-import type { Surroundings } from '../../src/build/surroundings.ts'
 import { emptyContext } from '../../src/context/open-context.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { type FoundBase, resolveStages, type StageSteps } from '../../src/steps/resolve-stages.ts'
+import type { StageNode } from '../../src/steps/stage-node.ts'
+import { BuildArgs } from '../../src/steps/stage-scope.ts'
+import type { Surroundings } from '../../src/steps/surroundings.ts'
 
 const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
 const image = { type: 'image', imageDigest: `sha256:${'0'.repeat(64)}`, sizeBytes: 0, source: '', kept: {} } as const

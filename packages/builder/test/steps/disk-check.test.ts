@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/build/contract.ts'
-import { checkBase, checkFinished, checkInstalled, filledDisk, stepDiskMiB } from '../../src/build/disk-check.ts'
+import { BuildError } from '../../src/steps/contract.ts'
+import { checkBase, checkFinished, checkInstalled, filledDisk, stepDiskMiB } from '../../src/steps/disk-check.ts'
 
 const MIB = 2 ** 20
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { BuildSettings } from '../../src/build/contract.ts'
-import { BuildArgs, StageScope } from '../../src/build/stage-scope.ts'
-import { Variables } from '../../src/build/variables.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { wordLimits } from '../../src/dockerfile/word-account.ts'
+import type { BuildSettings } from '../../src/steps/contract.ts'
+import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
+import { Variables } from '../../src/steps/variables.ts'
 
 const empty: BuildSettings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
 import { expect, test } from 'vitest'
-import { redialledLink } from '../../src/build/redialled-link.ts'
+import { redialledLink } from '../../src/steps/redialled-link.ts'
 
 const id = 'rt00000000000000000000' as never
 const request = (signal: AbortSignal): GuestRequest => ({ method: 'GET', path: '/', signal })

@@ -1,7 +1,7 @@
 import { longestPieceMs } from '@holt/testkit'
 import { expect, test } from 'vitest'
-import { plannedKeys } from '../../src/build/skipped-keys.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { plannedKeys } from '../../src/steps/skipped-keys.ts'
 
 const planOf = (lines: readonly string[]) => planDockerfile(['FROM scratch', ...lines].join('\n'), {})
 

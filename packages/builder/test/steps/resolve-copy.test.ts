@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { resolveCopy } from '../../src/build/resolve-copy.ts'
-import { BuildArgs, StageScope } from '../../src/build/stage-scope.ts'
-import type { Surroundings } from '../../src/build/surroundings.ts'
 import type { Context } from '../../src/context/open-context.ts'
 import { SearchAccount } from '../../src/context/search-account.ts'
 import { packSelection } from '../../src/context/selection.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { resolveCopy } from '../../src/steps/resolve-copy.ts'
+import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
+import type { Surroundings } from '../../src/steps/surroundings.ts'
 
 test('ADD takes as many files one by one as a context may have', async () => {
   const plan = planDockerfile('FROM scratch\nADD * /all/', { buildArgs: {} })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readsContext, sizedMounts } from '../../src/build/plan-facts.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
+import { readsContext, sizedMounts } from '../../src/steps/plan-facts.ts'
 
 test.each([
   ['COPY a /', true],
