@@ -1,4 +1,4 @@
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 
 /** A pattern of one component of a path. */
 interface NamePattern {

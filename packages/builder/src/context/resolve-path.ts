@@ -1,4 +1,4 @@
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
 import type { Spend } from './match-path.ts'
 

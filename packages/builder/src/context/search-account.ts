@@ -1,5 +1,5 @@
+import { BuildError } from '../errors.ts'
 import { Pace } from '../pace.ts'
-import { BuildError } from '../steps/contract.ts'
 
 /**
  * The maximum number of steps of all COPY, ADD and mounts of one build in its context. A step takes

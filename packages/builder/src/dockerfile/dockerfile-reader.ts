@@ -1,5 +1,5 @@
 import type { DockerfileCheck } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { BuildPlan } from './plan.ts'
 import type { ReadingAnswer, ReadingJob, ReadingOptions } from './reading-job.ts'

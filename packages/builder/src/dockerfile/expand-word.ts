@@ -1,4 +1,4 @@
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { type Glob, readGlob, replaceByGlob, trimByGlob } from './match-glob.ts'
 import type { Escape } from './read-directives.ts'
 import { WordAccount } from './word-account.ts'

@@ -1,5 +1,5 @@
 import type { CheckedLine, DockerfileCheck, Ignored } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { shown } from './line-error.ts'
 import { findTarget, neededStages, sourcesOf, stageName } from './needed-stages.ts'
 import type { BuildPlan, Stage } from './plan.ts'

@@ -1,4 +1,4 @@
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import type { BuildPlan, Instruction } from './plan.ts'
 
 /** The maximum number of stages and of steps. No handwritten Dockerfile has more. */

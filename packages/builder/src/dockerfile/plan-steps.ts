@@ -1,4 +1,5 @@
-import { BuildError, type SimpleStep } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
+import type { SimpleStep } from '../steps/contract.ts'
 import { quoteWord } from './expand-word.ts'
 import { shown } from './line-error.ts'
 import type { BuildPlan, Instruction, StageBase } from './plan.ts'

@@ -1,5 +1,5 @@
 import type { CheckedLine } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { type ExpandOptions, expandWord, type Lookup } from './expand-word.ts'
 import { ignoredInstructions } from './ignored-instructions.ts'
 import { LineError, shown, wrong } from './line-error.ts'

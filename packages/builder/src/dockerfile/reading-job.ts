@@ -1,5 +1,5 @@
 import type { DockerfileCheck } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import type { BuildPlan } from './plan.ts'
 import { checkDockerfile, type PlanOptions, planDockerfile } from './plan-dockerfile.ts'
 import { requireFewSteps, requireFewWords } from './plan-limits.ts'

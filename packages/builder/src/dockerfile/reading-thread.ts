@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import type { ReadingAnswer, ReadingJob } from './reading-job.ts'
 
 /** Limits for one Dockerfile. */

@@ -1,4 +1,4 @@
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 
 /** Limits on all words of one file, or of the steps of one request. */
 interface WordLimits {

@@ -1,6 +1,5 @@
 import type { BuildFailureCode } from '@holt/protocol'
-import { BuilderError } from '../errors.ts'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError, BuilderError } from '../errors.ts'
 import { TransferError, type TransferFailure } from './transfer-error.ts'
 
 const codes: Partial<Readonly<Record<TransferFailure, BuildFailureCode>>> = {

@@ -1,4 +1,5 @@
-import { BuildError, type FetchedFile } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
+import type { FetchedFile } from '../steps/contract.ts'
 import { refuseFailure } from './answers.ts'
 import type { RegistryNetwork } from './contract.ts'
 import type { Answer } from './exchange.ts'

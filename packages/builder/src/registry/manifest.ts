@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { BuildError } from '../errors.ts'
 import type { ImageLimits } from '../image/image-limits.ts'
 import { bounded, type Descriptor, manifestSchema } from '../image/oci-schemas.ts'
 import { hostArchitecture } from '../image/platform.ts'
-import { BuildError } from '../steps/contract.ts'
 
 /** A manifest as received from a registry. */
 export interface ManifestBytes {

@@ -1,6 +1,7 @@
 import { GuestClient, type GuestNetwork, type ImageDigest } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError, type BuildRequest, type FinalSettings, type StartHost } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
+import type { BuildRequest, FinalSettings, StartHost } from '../steps/contract.ts'
 import { notStarted, startApplication } from './start-application.ts'
 
 /** The time for a boot, in milliseconds. A cold boot takes a second on a slow host. */

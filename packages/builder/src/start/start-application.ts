@@ -1,6 +1,6 @@
 import type { GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { StartedCommand } from './started-command.ts'
 import { waitUntilListening, waitUntilReady } from './wait-until-ready.ts'
 

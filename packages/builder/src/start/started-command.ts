@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GuestClient, GuestProcess } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { LastOutput } from './last-output.ts'
 import { Lines } from './lines.ts'
 import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './run-command.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GuestClient } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError } from '../steps/contract.ts'
+import { BuildError } from '../errors.ts'
 import { type CommandEnd, runCommand, templateCommand, wayOfEnding } from './run-command.ts'
 import type { StartedCommand } from './started-command.ts'
 

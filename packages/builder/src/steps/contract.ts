@@ -1,5 +1,5 @@
 import type { CheckpointInfo, Engine, GuestNetwork, ImageDigest } from '@holt/engine'
-import type { BuildFailureCode, BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
+import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
 import type { BuildPlan } from '../dockerfile/plan.ts'
 import type { ReadingOptions } from '../dockerfile/reading-job.ts'
 
@@ -264,33 +264,6 @@ export interface BuildReport {
     readonly step: number | null
     readonly message: string
   }): void
-}
-
-/** The hint for a failed step without a more specific one. */
-const stepHint = 'Correct the fault that the message names, and build again. The steps before it are in the cache.'
-
-/**
- * The error of a build that its author can correct. Any other error is thrown unchanged, and is
- * reported as `internal`.
- */
-export class BuildError extends Error {
-  override readonly name = 'BuildError'
-  readonly code: BuildFailureCode
-  readonly hint: string | null
-  readonly details: Readonly<Record<string, unknown>>
-  /** The step that failed. If it is null, the executor sets it. */
-  readonly step: number | null
-  constructor(
-    code: BuildFailureCode,
-    message: string,
-    options: { hint?: string; details?: Readonly<Record<string, unknown>>; step?: number; cause?: unknown } = {},
-  ) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause })
-    this.code = code
-    this.hint = options.hint ?? (code === 'step_failed' ? stepHint : null)
-    this.details = options.details ?? {}
-    this.step = options.step ?? null
-  }
 }
 
 /**

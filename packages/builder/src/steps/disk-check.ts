@@ -1,4 +1,4 @@
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 
 const MIB = 2 ** 20
 

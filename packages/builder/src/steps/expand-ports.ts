@@ -1,4 +1,4 @@
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 
 /**
  * Expands a word of EXPOSE (`8080`, `8000-8010/udp`) into ports such as `8080/tcp`, one after

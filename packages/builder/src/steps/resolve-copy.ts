@@ -2,7 +2,7 @@ import type { Context } from '../context/open-context.ts'
 import { gitRefusal, isAddress, isGitSource } from '../dockerfile/git-source.ts'
 import { isMode, modeHint } from '../dockerfile/mode.ts'
 import type { CopyInstruction, Heredoc } from '../dockerfile/plan.ts'
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 import type { CopyWork, Files } from './resolved-step.ts'
 import { pathOf, type Surroundings } from './surroundings.ts'
 

@@ -1,5 +1,5 @@
 import type { Mount } from '../dockerfile/plan.ts'
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 import type { Files, ResolvedMount, SecretVariable } from './resolved-step.ts'
 import { pathOf, type Surroundings } from './surroundings.ts'
 

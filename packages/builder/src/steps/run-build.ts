@@ -2,15 +2,9 @@ import { stat } from 'node:fs/promises'
 import type { Ignored } from '@holt/protocol'
 import { openContext } from '../context/open-context.ts'
 import type { BuildPlan } from '../dockerfile/plan.ts'
+import { BuildError } from '../errors.ts'
 import { BuildSources } from './build-sources.ts'
-import {
-  BuildError,
-  type BuildHost,
-  type BuildRequest,
-  type BuildResult,
-  type PullOptions,
-  type RunBuild,
-} from './contract.ts'
+import type { BuildHost, BuildRequest, BuildResult, PullOptions, RunBuild } from './contract.ts'
 import { checkBase, checkFinished } from './disk-check.ts'
 import { finalUser } from './final-settings.ts'
 import { type Finished, findFinished, resultKey, startFinished } from './finish-build.ts'

@@ -1,6 +1,6 @@
 import { EngineError } from '@holt/engine'
 import { makeId } from '@holt/protocol'
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 import { filledDisk, saysDiskFull } from './disk-check.ts'
 import { OutputLines } from './output-lines.ts'
 import type { Redactor } from './redact.ts'

@@ -1,4 +1,4 @@
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 import type { ResolvedStep, RunWork } from './resolved-step.ts'
 import { runCommand } from './run-command.ts'
 import type { StageContext } from './stage-runner.ts'

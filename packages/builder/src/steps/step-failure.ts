@@ -1,6 +1,6 @@
 import { EngineError } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 import { filledDisk } from './disk-check.ts'
 import type { StepRuntime } from './step-runtime.ts'
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { BuildError } from './contract.ts'
+import { BuildError } from '../errors.ts'
 import type { SourceKeys } from './source-keys.ts'
 import type { BuildArgs, StageScope } from './stage-scope.ts'
 

@@ -7,7 +7,7 @@ import { MAX_SEARCH_STEPS, SearchAccount } from '../../src/context/search-accoun
 import { selectSources } from '../../src/context/select-sources.ts'
 import { packSelection } from '../../src/context/selection.ts'
 import { sortNames } from '../../src/context/sort-names.ts'
-import { BuildError } from '../../src/steps/contract.ts'
+import { BuildError } from '../../src/errors.ts'
 import { contextOfFiles } from '../support/context-archive.ts'
 
 const attributes = { mode: 0o644, mtimeSecs: 0, mtimeNanos: 0 }

@@ -4,7 +4,7 @@ import { DockerfileParser } from 'dockerfile-ast'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkDockerfile, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
-import { BuildError } from '../../src/steps/contract.ts'
+import { BuildError } from '../../src/errors.ts'
 
 test('says of each line what a build does with it', () => {
   const check = checkDockerfile(

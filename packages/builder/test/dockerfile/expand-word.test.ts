@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { expandText, expandWord, quoteWord } from '../../src/dockerfile/expand-word.ts'
-import { BuildError } from '../../src/steps/contract.ts'
+import { BuildError } from '../../src/errors.ts'
 
 const values = new Map([
   ['x', 'value'],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BuildPlan, Instruction } from '../../src/dockerfile/plan.ts'
 import { type PlanOptions, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
-import type { BuildError } from '../../src/steps/contract.ts'
+import type { BuildError } from '../../src/errors.ts'
 
 const amd64 = { platform: { os: 'linux', arch: 'amd64' } }
 const plan = (text: string, options: PlanOptions = {}): BuildPlan => planDockerfile(text, { ...amd64, ...options })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { expandWord } from '../../src/dockerfile/expand-word.ts'
 import { checkDockerfile, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { WordAccount, wordLimits } from '../../src/dockerfile/word-account.ts'
-import { BuildError } from '../../src/steps/contract.ts'
+import { BuildError } from '../../src/errors.ts'
 
 const unlimited = {
   steps: Number.POSITIVE_INFINITY,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/steps/contract.ts'
+import { BuildError } from '../../src/errors.ts'
 import { checkBase, checkFinished, checkInstalled, filledDisk, stepDiskMiB } from '../../src/steps/disk-check.ts'
 
 const MIB = 2 ** 20

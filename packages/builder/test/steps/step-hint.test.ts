@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BuildError } from '../../src/steps/contract.ts'
+import { BuildError } from '../../src/errors.ts'
 import { hintOfExit } from '../../src/steps/step-hint.ts'
 
 test.each([
