@@ -33,9 +33,9 @@ import { removeOrphans } from './runtimes/remove-orphans.ts'
 import { RuntimeRegistry } from './runtimes/runtime-registry.ts'
 import { isThere, removeTemporaries } from './tools/durable-files.ts'
 import { findProgram } from './tools/find-program.ts'
-import { Gate } from './tools/gate.ts'
 import { KeyedLock } from './tools/keyed-lock.ts'
 import { shareLauncher } from './tools/run-tool.ts'
+import { Semaphore } from './tools/semaphore.ts'
 
 /**
  * Opens the engine of an installation. It claims the installation, repairs the leftovers of an
@@ -109,8 +109,8 @@ async function openEngine(
     runtimes,
     observers,
     locks: new KeyedLock(),
-    starts: new Gate(startsAtOnce),
-    removals: new Gate(Math.max(8, 2 * availableParallelism())),
+    starts: new Semaphore(startsAtOnce),
+    removals: new Semaphore(Math.max(8, 2 * availableParallelism())),
   }
   const endLauncher = guest === null ? () => {} : shareLauncher(guest.path)
   try {

@@ -11,8 +11,8 @@ import type { Layout } from '../layout.ts'
 import type { Log } from '../options.ts'
 import type { Observers } from '../runtimes/observers.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime-registry.ts'
-import type { Gate } from '../tools/gate.ts'
 import type { KeyedLock } from '../tools/keyed-lock.ts'
+import type { Semaphore } from '../tools/semaphore.ts'
 
 /** The parts that the verbs share. `createHostEngine` makes them once. */
 export interface Host {
@@ -44,12 +44,12 @@ export interface Host {
   /** Allows one verb at a time for each runtime. */
   readonly locks: KeyedLock
   /** Bounds the runtimes that start at once: more would only take turns on the same cores. */
-  readonly starts: Gate
+  readonly starts: Semaphore
   /**
    * Bounds the runtimes that are removed at once. A hundred removals at once would starve each
    * other and the work that waits for them.
    */
-  readonly removals: Gate
+  readonly removals: Semaphore
 }
 
 /**

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { digestFile } from '../../src/tools/digest-file.ts'
-import { Gate } from '../../src/tools/gate.ts'
 import { KeyedLock } from '../../src/tools/keyed-lock.ts'
 import { identifyProcess, isAlive, parseStat } from '../../src/tools/process-table.ts'
 import { mustRun, runTool, shareLauncher } from '../../src/tools/run-tool.ts'
+import { Semaphore } from '../../src/tools/semaphore.ts'
 import { buildGuest, missing, temporaryDirectory } from '../support/test-machine.ts'
 
 const never = new AbortController().signal
@@ -144,7 +144,7 @@ test('runs one thing at a time for a key, in order, past failures, and forgets t
 })
 
 test('lets so many through a gate as it is wide, and the next when one leaves', async () => {
-  const gate = new Gate(2)
+  const gate = new Semaphore(2)
   const doors = [1, 2, 3].map(() => Promise.withResolvers<void>())
   let inside = 0
   let most = 0
@@ -161,7 +161,7 @@ test('lets so many through a gate as it is wide, and the next when one leaves', 
 })
 
 test('takes who gives up out of the queue of a gate', async () => {
-  const gate = new Gate(1)
+  const gate = new Semaphore(1)
   const door = Promise.withResolvers<void>()
   const first = gate.run(never, () => door.promise)
   const stop = new AbortController()

@@ -1,9 +1,9 @@
-import { Turns } from '../../src/foundation/async/turns.ts'
+import { Semaphore } from '../../src/foundation/async/semaphore.ts'
 import { Session } from '../../src/foundation/store/postgres/session.ts'
 
 interface Kept {
   readonly session: Promise<Session>
-  readonly turns: Turns
+  readonly turns: Semaphore
 }
 
 /** By the address of a database. They end with this process. */
@@ -17,7 +17,7 @@ export async function askAgain(url: string, sql: string): Promise<readonly any[]
 }
 
 function keep(url: string): Kept {
-  const kept = { session: Session.open(url, 'test'), turns: new Turns(1) }
+  const kept = { session: Session.open(url, 'test'), turns: new Semaphore(1) }
   sessions.set(url, kept)
   // One that broke is made anew by the next who asks.
   const forget = () => sessions.delete(url)

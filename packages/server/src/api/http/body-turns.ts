@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Rota } from './rota.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /**
  * A project rests for this many times the processor time that the work on one of its bodies took.
@@ -12,14 +12,14 @@ const restFactor = 3
  * and takes projects in rotation. Other requests wait for one body at most, not for all.
  */
 export class BodyTurns {
-  readonly #rota = new Rota(1)
+  readonly #queue = new FairQueue(1)
   /** Per project, ends after its last work and the rest that follows. */
   readonly #work = new Map<string, Promise<void>>()
 
   /** Waits for a turn of the event loop in which no other body continues. */
   next(projectId: string): Promise<void> {
     return new Promise((resolve) =>
-      this.#rota.add(projectId, () => {
+      this.#queue.add(projectId, () => {
         resolve()
         return true
       }),

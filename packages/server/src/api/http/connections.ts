@@ -5,7 +5,7 @@ import type { ConnectionLimits } from '../../foundation/config/connection-limits
 import type { ConnectionCounts, DropReason } from '../../foundation/metrics/http-metrics.ts'
 import { Groups } from '../../tenancy/limits/connection-groups.ts'
 import { peerName } from '../../tenancy/limits/peer-name.ts'
-import { Rota } from './rota.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /** The interval at which connections are checked for clients that read nothing, in milliseconds. */
 const sweepMs = 5_000
@@ -83,7 +83,7 @@ export class Connections {
   readonly #resting = new Groups<Connection>()
   /** The number of requests of all connections that wait for earlier ones. */
   #waiting = 0
-  readonly #rota = new Rota()
+  readonly #queue = new FairQueue()
   readonly #hooks: ConnectionHooks
   readonly #timer: NodeJS.Timeout
 
@@ -174,7 +174,7 @@ export class Connections {
       movedAt: performance.now(),
     }
     this.#all.set(socket, connection)
-    this.#rota.noteArrival()
+    this.#queue.noteArrival()
     this.#place(connection)
     recognitions.set(socket, (projectId) => {
       this.#stir(connection)
@@ -219,7 +219,7 @@ export class Connections {
       return
     }
     const owner = connection.project ?? this.#hooks.likelyProject(request) ?? connection.peer
-    this.#rota.add(owner, () => {
+    this.#queue.add(owner, () => {
       const isThere = this.#all.has(connection.socket)
       if (isThere) answer()
       return isThere

@@ -17,8 +17,8 @@ import { Comeback } from '../../runtimes/links/come-back.ts'
 import type { Gate } from '../../runtimes/links/gate.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { Inside } from '../inside.ts'
+import { BoundedQueue, sharedFlow } from './bounded-queue.ts'
 import { wantsToWrite } from './find-attachable.ts'
-import { Lane, sharedFlow } from './lane.ts'
 import { limitControlFrames } from './limit-control-frames.ts'
 import { OutputPump } from './output-pump.ts'
 import type { Member, Room } from './rooms.ts'
@@ -73,8 +73,8 @@ export class Attachment implements Member {
   readonly #parts: AttachmentParts
   readonly #gone = new AbortController()
   readonly #pump: OutputPump
-  readonly #input: Lane<Buffer | null>
-  readonly #orders: Lane<Order>
+  readonly #input: BoundedQueue<Buffer | null>
+  readonly #orders: BoundedQueue<Order>
   /**
    * Aborted when this attachment is no longer the writer. Its unfinished requests are then dropped.
    */
@@ -96,8 +96,8 @@ export class Attachment implements Member {
       },
       failed: (error) => this.#fail(error),
     })
-    this.#input = new Lane((data) => this.#giveInput(data), flow)
-    this.#orders = new Lane((order) => this.#obey(order), flow)
+    this.#input = new BoundedQueue((data) => this.#giveInput(data), flow)
+    this.#orders = new BoundedQueue((order) => this.#obey(order), flow)
     this.#pump = new OutputPump({
       guest,
       commandId,

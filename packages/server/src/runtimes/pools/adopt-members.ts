@@ -1,4 +1,4 @@
-import { Turns } from '../../foundation/async/turns.ts'
+import { Semaphore } from '../../foundation/async/semaphore.ts'
 import type { PoolMemberRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { type PoolMember, removeMember, settle } from './pool-member.ts'
@@ -20,7 +20,7 @@ const adoptTimeoutMs = 15_000
  */
 export async function adoptMembers(service: Runtimes, keep: (member: PoolMember) => boolean): Promise<void> {
   const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()
-  const turns = new Turns(atOnce)
+  const turns = new Semaphore(atOnce)
   await Promise.all(rows.map((row) => turns.run(() => adoptOne(service, row, keep))))
 }
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { pause } from '../../foundation/async/pause.ts'
-import { Turns } from '../../foundation/async/turns.ts'
+import { Semaphore } from '../../foundation/async/semaphore.ts'
 import type { PoolLimits } from '../../foundation/config/config.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { adoptMembers } from './adopt-members.ts'
@@ -46,7 +46,7 @@ export class Pools {
   readonly #limits: PoolLimits
   readonly #pools = new Map<PoolKey, Pool>()
   /** Whose turn it is to wake, and be told who it is. */
-  readonly waking = new Turns(wakingPerCpu * availableParallelism())
+  readonly waking = new Semaphore(wakingPerCpu * availableParallelism())
   readonly #gate = new RefillGate((busy) => this.#refill(busy))
   /** The members that are being made or removed. */
   readonly #work = new Set<Promise<void>>()

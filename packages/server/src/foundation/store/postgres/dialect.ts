@@ -36,24 +36,24 @@ class StoreDriver implements Driver {
 
   async init(): Promise<void> {}
 
-  async acquireConnection(): Promise<Lane> {
-    return new Lane(this.#writer, this.#readers)
+  async acquireConnection(): Promise<RoutedConnection> {
+    return new RoutedConnection(this.#writer, this.#readers)
   }
 
-  async beginTransaction(lane: DatabaseConnection): Promise<void> {
-    ;(lane as Lane).change = await this.#writer.begin()
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    ;(connection as RoutedConnection).change = await this.#writer.begin()
   }
 
-  async commitTransaction(lane: DatabaseConnection): Promise<void> {
-    await (lane as Lane).change?.commit()
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await (connection as RoutedConnection).change?.commit()
   }
 
-  async rollbackTransaction(lane: DatabaseConnection): Promise<void> {
-    await (lane as Lane).change?.rollback()
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await (connection as RoutedConnection).change?.rollback()
   }
 
-  async releaseConnection(lane: DatabaseConnection): Promise<void> {
-    ;(lane as Lane).change = null
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    ;(connection as RoutedConnection).change = null
   }
 
   /** Does nothing. The store closes its connections itself, even if no query was made. */
@@ -63,7 +63,7 @@ class StoreDriver implements Driver {
 /**
  * A connection as kysely sees it. Each query goes to the open transaction, a reader or the writer.
  */
-class Lane implements DatabaseConnection {
+class RoutedConnection implements DatabaseConnection {
   change: ChangeUnderWay | null = null
   readonly #writer: Writer
   readonly #readers: Readers

@@ -1,5 +1,5 @@
 import { Pool } from 'pg'
-import { Turns } from '../../async/turns.ts'
+import { Semaphore } from '../../async/semaphore.ts'
 import { ConnectionLost, translate, unreachable } from './errors.ts'
 import { type Answer, clientConfig, preparedName, timeoutMs } from './session.ts'
 
@@ -23,7 +23,7 @@ export class Readers {
    * The queue of reads, whose waiting time has no bound. The pool's own waiting counts as a failure
    * to connect.
    */
-  readonly #turns = new Turns(connections)
+  readonly #turns = new Semaphore(connections)
   /** The reason why the most recently ended read could not connect; null if it could. */
   #cause: ConnectionLost | null = null
 

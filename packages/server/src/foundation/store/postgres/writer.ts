@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Turns } from '../../async/turns.ts'
+import { Semaphore } from '../../async/semaphore.ts'
 import { ConnectionLost, isCollision, StatementError, unreachable } from './errors.ts'
 import { sessionName, takeDatabase } from './lock.ts'
 import { type Answer, Session } from './session.ts'
@@ -68,7 +68,7 @@ interface WriterOptions {
 export class Writer {
   readonly #options: WriterOptions
   readonly #daemonId = randomBytes(10).toString('hex')
-  readonly #turns = new Turns(1)
+  readonly #turns = new Semaphore(1)
   /** The number of the last committed change at the start of each epoch. */
   readonly #decided: number[] = []
   #held: Held | null = null

@@ -1,5 +1,5 @@
 /** A semaphore. Runs a limited number of tasks at a time; the others wait in order. */
-export class Turns {
+export class Semaphore {
   readonly #waiting: (() => void)[] = []
   #free: number
 

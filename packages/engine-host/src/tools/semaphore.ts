@@ -1,5 +1,5 @@
-/** Runs at most `width` works at once; the others wait in order. */
-export class Gate {
+/** A semaphore. Runs at most `width` works at once; the others wait in order. */
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 

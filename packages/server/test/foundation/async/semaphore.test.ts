@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Turns } from '../../../src/foundation/async/turns.ts'
+import { Semaphore } from '../../../src/foundation/async/semaphore.ts'
 
 test('so many run at a time, in the order in which they came, and one that fails makes room', async () => {
-  const turns = new Turns(2)
+  const turns = new Semaphore(2)
   const doors = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const begun: number[] = []
   let inside = 0
@@ -26,7 +26,7 @@ test('so many run at a time, in the order in which they came, and one that fails
 })
 
 test('there is a turn again when all have ended', async () => {
-  const turns = new Turns(1)
+  const turns = new Semaphore(1)
   await Promise.all([1, 2, 3].map((value) => turns.run(async () => value)))
   expect(await turns.run(async () => 'again')).toBe('again')
 })

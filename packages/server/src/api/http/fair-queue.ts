@@ -17,7 +17,7 @@ type Begin = () => boolean
  * after a second or more (RFC 6298, 5). A client may leave while it waits, and that is known when
  * its turn comes.
  */
-export class Rota {
+export class FairQueue {
   readonly #waiting = new Map<string, Begin[]>()
   readonly #perTurn: number
   readonly #now: () => number

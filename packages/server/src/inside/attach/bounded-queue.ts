@@ -1,8 +1,8 @@
-/** The bytes and things that may wait in a lane before its source is stopped. */
+/** The bytes and things that may wait in a queue before its source is stopped. */
 const maxWaitingBytes = 128 * 1024
 const maxWaiting = 256
 
-/** The backpressure of a lane on its source, and the report of failures. */
+/** The backpressure of a queue on its source, and the report of failures. */
 export interface Flow {
   stop(): void
   go(): void
@@ -10,7 +10,8 @@ export interface Flow {
 }
 
 /**
- * Returns the flow of a source that feeds several lanes. The source resumes when no lane stops it.
+ * Returns the flow of a source that feeds several queues. The source resumes when no queue stops
+ * it.
  */
 export function sharedFlow(source: Flow): Flow {
   let stops = 0
@@ -28,7 +29,7 @@ export function sharedFlow(source: Flow): Flow {
 }
 
 /** A bounded queue. Handles one thing at a time, and stops the source while too many wait. */
-export class Lane<Thing> {
+export class BoundedQueue<Thing> {
   readonly #handle: (thing: Thing) => Promise<void>
   readonly #flow: Flow
   readonly #waiting: { readonly thing: Thing; readonly bytes: number }[] = []

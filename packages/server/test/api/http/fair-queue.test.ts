@@ -1,25 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Rota } from '../../../src/api/http/rota.ts'
+import { FairQueue } from '../../../src/api/http/fair-queue.ts'
 
-/** A rota, and what it has begun, in order. */
-function makeRota() {
+/** A fair queue, and what it has begun, in order. */
+function makeQueue() {
   const clock = { ms: 0 }
-  const rota = new Rota(undefined, () => clock.ms)
+  const queue = new FairQueue(undefined, () => clock.ms)
   const begun: string[] = []
   const add = (owner: string, name: string, isOfUse = true) =>
-    rota.add(owner, () => {
+    queue.add(owner, () => {
       if (isOfUse) begun.push(name)
       return isOfUse
     })
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) await nextTurn()
   }
-  return { rota, clock, begun, add, turns }
+  return { queue, clock, begun, add, turns }
 }
 
 test('begins a few in a turn, those of each owner in order and the owners in rotation', async () => {
-  const { begun, add, turns } = makeRota()
+  const { begun, add, turns } = makeQueue()
   for (let n = 0; n < 100; n += 1) add('many', `many ${n}`)
   add('one', 'one 0')
   expect(begun).toEqual([])
@@ -34,7 +34,7 @@ test('begins a few in a turn, those of each owner in order and the owners in rot
 })
 
 test('what is of no use any more takes no turn', async () => {
-  const { begun, add, turns } = makeRota()
+  const { begun, add, turns } = makeQueue()
   for (let n = 0; n < 1_000; n += 1) add('gone', `${n}`, false)
   add('gone', 'there')
   await turns(4)
@@ -42,10 +42,10 @@ test('what is of no use any more takes no turn', async () => {
 })
 
 test('nothing is begun while connections come in, but not for long', async () => {
-  const { rota, clock, begun, add, turns } = makeRota()
+  const { queue, clock, begun, add, turns } = makeQueue()
   const arrivals = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) {
-      rota.noteArrival()
+      queue.noteArrival()
       await nextTurn()
     }
   }
