@@ -119,7 +119,7 @@ test('a checkpoint that cannot be restored is none, and is removed', async () =>
   const { host, engine, finishing, lines, made, released } = await fakeHost({ wrap })
   const done = await finishTemplate(finishing({ startCmd: 'sleep', readyCmd: 'true' }), host, signal())
   expect(done).toEqual({ checkpoint: null })
-  expect(lines).toEqual([expect.stringMatching(/each runtime runs start_cmd when it starts/)])
+  expect(lines).toEqual([expect.stringMatching(/Each runtime runs start_cmd when it starts/)])
   expect(await engine.ability('checkpoints')?.list()).toEqual([])
   expect(new Set(released)).toEqual(new Set(made))
 })
