@@ -73,7 +73,9 @@ export const Webhook = z
       .describe('Everything up to this event has been sent, is tried again, or was not asked for.'),
     retrying: z.number().int().describe('How many deliveries wait to be tried again.'),
     failing_since: Timestamp.nullable().describe('Since when nothing has arrived.'),
-    previous_secret_until: Timestamp.nullable().describe('The time until which the secret before a rotation also signs.'),
+    previous_secret_until: Timestamp.nullable().describe(
+      'The time until which the secret before a rotation also signs.',
+    ),
     created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
   })
