@@ -124,7 +124,7 @@ describe('a runtime past its deadline', () => {
     expect((await ask('POST', `${path}/${wanted}/commands`, { json: { command: 'echo on' } })).json.stdout).toBe('on\n')
     full = false
     // The pause before the next try is counted from here on.
-    await expect.poll(() => logged.some(({ message }) => message.includes('tried again')), patience).toBe(true)
+    await expect.poll(() => logged.some(({ message }) => message.includes('it is retried')), patience).toBe(true)
     now += 6_000
     await expect.poll(async () => (await ask('GET', `${path}/${wanted}`)).json.state, patience).toBe('paused')
   })
