@@ -31,7 +31,7 @@ test('an export is a file of its own with mode 0600, whatever lies in the direct
   await writeFile(file, 'before')
   await chmod(file, 0o666)
   const config = { stateDir: dir, databaseUrl: null } as ServerConfig
-  await expect(exportTo(config, file)).rejects.toThrow('is there already')
+  await expect(exportTo(config, file)).rejects.toThrow('exists already')
   expect(await readFile(file, 'utf8')).toBe('before')
   await exportTo(config, file, { force: true })
   expect((await lstat(file)).mode & 0o777).toBe(0o600)
