@@ -77,15 +77,13 @@ class LocalTerminal:
             self._is_stopped = True
             os.write(self._wake, b"x")
 
-    def has_new_size(self) -> bool:
-        """Returns true once after each change of the size, and at first."""
+    def new_size(self) -> tuple[int, int] | None:
+        """Returns columns and rows once after each change, and at first; None where none is known."""
         has, self._has_new_size = self._has_new_size, False
-        return has and os.isatty(self._output)
-
-    def size(self) -> tuple[int, int]:
-        """Returns columns and rows."""
+        if not has or not os.isatty(self._output):
+            return None
         found = os.get_terminal_size(self._output)
-        return found.columns, found.lines
+        return (found.columns, found.lines) if found.columns > 0 and found.lines > 0 else None
 
     def _on_resize(self, *_: object) -> None:
         self._has_new_size = True

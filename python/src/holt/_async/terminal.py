@@ -231,17 +231,20 @@ class AsyncTerminal:
             local.stop()
 
     async def _type(self, local: LocalTerminal) -> None:
-        while True:
-            keys = await in_thread(local.read)
-            if keys is None:
-                return
-            if local.has_new_size():
-                await self.resize(local.size())
-            if local.escape in keys:
-                await self.aclose()
-                return
-            if keys and not self._is_over:
-                await self.write(keys)
+        """Passes keys and sizes on. The escape key, and a failure, end the output as well."""
+        try:
+            while (keys := await in_thread(local.read)) is not None:
+                size = local.new_size()
+                if local.escape in keys:
+                    await self.aclose()
+                    return
+                if size is not None and not self._is_over:
+                    await self.resize(size)
+                if keys and not self._is_over:
+                    await self.write(keys)
+        except BaseException:
+            await self.aclose()
+            raise
 
     async def _next_chunk(self) -> AsyncOutputChunk | None:
         await self._until(lambda: len(self._output) > 0)
