@@ -118,6 +118,7 @@ from ._models.secret import (
     WorkloadSettings,
 )
 from ._models.service import (
+    CheckpointRetakes,
     Health,
     IsolationFallback,
     IsolationState,
@@ -182,6 +183,7 @@ __all__ = [
     "BuildStatus",
     "BuildStep",
     "CheckedLine",
+    "CheckpointRetakes",
     "CommandData",
     "CommandResult",
     "CpuSample",

@@ -26,11 +26,21 @@ class IsolationState(Model):
 
 @dataclass(kw_only=True, repr=False)
 class IsolationFallback(Model):
-    """Runtimes of a weaker class than asked for."""
+    """Runtimes that were booted cold, because a checkpoint could not be restored."""
 
     isolation: str
     reason: str
     count: int
+
+
+@dataclass(kw_only=True, repr=False)
+class CheckpointRetakes(Model):
+    """The checkpoints of built templates that the service takes again after an upgrade."""
+
+    waiting: int
+    taken: int
+    failed: int
+    unknown: int
 
 
 @dataclass(kw_only=True, repr=False)
@@ -42,3 +52,4 @@ class Readiness(Model):
     reasons: list[str]
     isolation: dict[str, IsolationState]
     fallbacks: list[IsolationFallback] | None = None
+    retakes: CheckpointRetakes | None = None
