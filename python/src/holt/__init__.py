@@ -13,6 +13,8 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import errors, models
+    from ._async.build import AsyncBuild
+    from ._async.builds import AsyncBuilds
     from ._async.client import AsyncHolt
     from ._async.command import AsyncCommand
     from ._async.command_stream import AsyncCommandStream
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
     from ._async.runtimes import AsyncRuntimes
     from ._async.session import AsyncShellSession
     from ._async.tcp import AsyncPortConnection
+    from ._async.template import AsyncTemplate
     from ._async.terminal import AsyncOutputChunk, AsyncTerminal
     from ._models.command import CommandResult, TerminalSize
     from ._models.network import PolicyBody, PolicyRule
     from ._output import output_bytes
+    from ._sync.build import Build
+    from ._sync.builds import Builds
     from ._sync.client import Holt
     from ._sync.command import Command
     from ._sync.command_stream import CommandStream
@@ -45,12 +50,15 @@ if TYPE_CHECKING:
     from ._sync.runtimes import Runtimes
     from ._sync.session import ShellSession
     from ._sync.tcp import PortConnection
+    from ._sync.template import Template
     from ._sync.terminal import OutputChunk, Terminal
     from ._webhook_verifier import InvalidSignature, WebhookVerifier
     from .errors import ApiError, BuildFailed, HoltConnectionError, HoltError
 
 __all__ = [
     "ApiError",
+    "AsyncBuild",
+    "AsyncBuilds",
     "AsyncCommand",
     "AsyncCommandStream",
     "AsyncCommands",
@@ -66,8 +74,11 @@ __all__ = [
     "AsyncRuntime",
     "AsyncRuntimes",
     "AsyncShellSession",
+    "AsyncTemplate",
     "AsyncTerminal",
+    "Build",
     "BuildFailed",
+    "Builds",
     "Command",
     "CommandResult",
     "CommandStream",
@@ -89,6 +100,7 @@ __all__ = [
     "Runtime",
     "Runtimes",
     "ShellSession",
+    "Template",
     "Terminal",
     "TerminalSize",
     "WebhookVerifier",
@@ -101,6 +113,8 @@ __all__ = [
 # An import of the package loads what is asked for: one of the two clients, and few of the answers.
 _homes = {
     "ApiError": "errors",
+    "AsyncBuild": "_async.build",
+    "AsyncBuilds": "_async.builds",
     "AsyncCommand": "_async.command",
     "AsyncCommandStream": "_async.command_stream",
     "AsyncCommands": "_async.commands",
@@ -116,8 +130,11 @@ _homes = {
     "AsyncRuntime": "_async.runtime",
     "AsyncRuntimes": "_async.runtimes",
     "AsyncShellSession": "_async.session",
+    "AsyncTemplate": "_async.template",
     "AsyncTerminal": "_async.terminal",
+    "Build": "_sync.build",
     "BuildFailed": "errors",
+    "Builds": "_sync.builds",
     "Command": "_sync.command",
     "CommandResult": "_models.command",
     "CommandStream": "_sync.command_stream",
@@ -139,6 +156,7 @@ _homes = {
     "Runtime": "_sync.runtime",
     "Runtimes": "_sync.runtimes",
     "ShellSession": "_sync.session",
+    "Template": "_sync.template",
     "Terminal": "_sync.terminal",
     "TerminalSize": "_models.command",
     "WebhookVerifier": "_webhook_verifier",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ._client_words import hint_in_our_words, message_in_our_words
+
+if TYPE_CHECKING:
+    from ._models.template import BuildData
 
 ConnectionFailure = Literal["refused", "lost", "timeout"]
 """The reasons for a missing answer: nothing was sent, the answer was lost, or it took too long."""
@@ -67,10 +70,49 @@ _connection_hints: dict[ConnectionFailure, str] = {
 
 
 class BuildFailed(HoltError):
-    """A build that failed or was cancelled. `details` have its reason and its last output."""
+    """A build that failed or was cancelled."""
 
     default_code = "build_failed"
-    default_hint = "Correct what the message names, and build again."
+
+    def __init__(self, build: BuildData) -> None:
+        failure = build.reason
+        self.reason = "cancelled" if failure is None else failure.code
+        """The reason: a code of the service's own, or `cancelled`."""
+        self.step = None if failure is None else failure.step
+        """The number of the step that failed, from 1; None if no step failed."""
+        texts = [one.text for one in build.steps if one.step == self.step]
+        self.step_text = texts[0] if texts else None
+        """The step that failed, such as `RUN pip install flask`; None if no step failed."""
+        details = {} if failure is None else failure.details
+        self.output = str(details.get("output", ""))
+        """The end of the output of the step or the command that failed."""
+        self.build = build
+        """The build at its end."""
+        hint = None if failure is None else failure.hint
+        super().__init__(
+            f"The build {build.build_id} of {build.name}:{build.tag} was cancelled" if failure is None else failure.message,
+            hint=hint_in_our_words(_build_hints.get(self.reason, _build_hints["internal"]) if hint is None else hint),
+            details=details,
+        )
+
+
+_build_hints = {
+    "image_not_found": "Check the name of the image.",
+    "image_pull_failed": "Check that the service reaches the registry, and try again.",
+    "image_unsupported": "Choose an image for this platform.",
+    "dockerfile_invalid": "Correct the line that the message names.",
+    "unsupported_setting": "Leave the setting out, or use a value the message names.",
+    "step_failed": "Correct the step: `output` has the end of its output.",
+    "disk_too_small": "Ask for a larger disk.",
+    "start_cmd_failed": "Correct start_cmd: `output` has the end of its output.",
+    "ready_cmd_failed": "Correct ready_cmd: the message says why it cannot be run.",
+    "ready_timeout": "Correct start_cmd or ready_cmd, or allow it more time.",
+    "build_timeout": "Allow the build more time.",
+    "quota_exceeded": "Delete what is not needed, or have the operator raise the quota.",
+    "internal": "Try again. If it fails again, the log of the service has the reason.",
+    "cancelled": "Start it again: the steps that ended are in the cache.",
+}
+"""The remedies for builds without a hint of the service."""
 
 
 class ApiError(HoltError):

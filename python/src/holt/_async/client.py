@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .._models.account import Identity
     from .._models.service import Health, Readiness
     from .audit import AsyncAudit
+    from .builds import AsyncBuilds
     from .events import AsyncEvents
     from .keys import AsyncKeys
     from .policies import AsyncPolicies
@@ -87,6 +88,13 @@ class AsyncHolt:
         from .snapshots import AsyncSnapshots
 
         return AsyncSnapshots(self._transport)
+
+    @cached_property
+    def builds(self) -> AsyncBuilds:
+        """The builds of templates."""
+        from .builds import AsyncBuilds
+
+        return AsyncBuilds(self._transport)
 
     @cached_property
     def templates(self) -> AsyncTemplates:

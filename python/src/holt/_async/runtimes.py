@@ -15,10 +15,10 @@ from .._models.runtime import DryRun, RuntimeData, RuntimeState
 from .._options import UNSET, Seconds, Unset
 from .._retry import backoff_secs, build_to_wait_for
 from ..errors import ApiError, Internal, NameTaken, Timeout
-from .builds import wait_for_build
 from .pages import AsyncPaginated
 from .runtime import AsyncRuntime
 from .transport import AsyncTransport
+from .wait_for_build import wait_for_build
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -60,6 +60,10 @@ class AsyncTransport:
         self._on_retry = on_retry
         self._client = _make_client(self.url)
 
+    def keep_no_connections(self) -> None:
+        """Makes each request close its connection. Then a client that nobody closes holds nothing."""
+        self._client = _make_client(self.url, kept=0)
+
     async def aclose(self) -> None:
         """Closes all connections."""
         await self._client.aclose()
@@ -247,13 +251,13 @@ def _error_body(content: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", error) if isinstance(error, dict) else {}
 
 
-def _make_client(url: str) -> httpx.AsyncClient:
+def _make_client(url: str, kept: int = 100) -> httpx.AsyncClient:
     parts = urlsplit(url)
     # A proxy of the environment cannot reach the loopback address of this machine.
     is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
     return httpx.AsyncClient(
         headers={"user-agent": f"holt-python/{__version__}", "accept-encoding": "identity"},
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_idle_secs),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=kept, keepalive_expiry=_idle_secs),
         trust_env=not is_local,
         # No certificates are needed, or loaded, for an address without TLS.
         verify=not (is_local and parts.scheme == "http"),

@@ -66,7 +66,7 @@ class AsyncSyncResult:
     skipped: list[Skipped]
 
 
-class _Progress:
+class TransferCount:
     """Counts transferred data and reports it, in the thread of the caller."""
 
     def __init__(self, on_progress: OnTransfer | None, total_files: int | None, total_bytes: int | None) -> None:
@@ -117,7 +117,7 @@ async def download_tree(
         await in_thread(partial(local.parent.mkdir, parents=True, exist_ok=True))
         await in_thread(staging.mkdir, 0o700)
         try:
-            progress = _Progress(on_progress, None, None)
+            progress = TransferCount(on_progress, None, None)
             made = await in_thread(unpack_here, AsyncReader(archive), staging, progress.add)
             await in_thread(_put_in_place, staging, local, overwrite)
         except BaseException:
@@ -200,7 +200,7 @@ async def _send(
     total_bytes = sum(entry.size_bytes for entry in entries)
 
     def parts():
-        progress = _Progress(on_progress, total_files, total_bytes)
+        progress = TransferCount(on_progress, total_files, total_bytes)
 
         def count(entry: LocalEntry) -> None:
             if _is_content(entry):

@@ -134,6 +134,10 @@ class BuildLogLine(Model):
     step: int | None
     message: str
 
+    def __str__(self) -> str:
+        """Returns the text of the line."""
+        return self.message
+
 
 @dataclass(kw_only=True, repr=False)
 class BuildLogGap(Model):

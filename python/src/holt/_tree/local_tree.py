@@ -57,7 +57,7 @@ def read_local_tree(root: Path, keeps: EntryFilter = keep_all, *, keeps_hard_lin
     second name of a file is a hard link to the first or, with `keeps_hard_links` false, a
     separate file.
     """
-    top = _entry_of(root, "")
+    top = entry_of(root, "")
     if isinstance(top, Skipped) or top.type != "directory":
         raise NotADirectoryError(20, "Not a directory", str(root))
     entries: list[LocalEntry] = []
@@ -66,13 +66,13 @@ def read_local_tree(root: Path, keeps: EntryFilter = keep_all, *, keeps_hard_lin
     waiting = [""]
     while waiting:
         path = waiting.pop()
-        entry = _entry_of(root, path) if path else top
+        entry = entry_of(root, path) if path else top
         if isinstance(entry, Skipped):
             skipped.append(entry)
             continue
-        entries.append(_sent(entry, first, keeps_hard_links))
+        entries.append(_sent(replace(entry, mode=entry.mode & 0o777), first, keeps_hard_links))
         if entry.type == "directory":
-            waiting.extend(reversed(_paths_in(root, path, keeps, skipped)))
+            waiting.extend(reversed(paths_in(root, path, keeps, skipped)))
     return LocalTree(entries, skipped)
 
 
@@ -83,7 +83,8 @@ def _sent(entry: LocalEntry, first: dict[tuple[int, int], str], keeps_hard_links
     return entry if target == entry.path else replace(entry, type="hardlink", size_bytes=0, target=target)
 
 
-def _paths_in(root: Path, folder: str, keeps: EntryFilter, skipped: list[Skipped]) -> list[str]:
+def paths_in(root: Path, folder: str, keeps: EntryFilter, skipped: list[Skipped]) -> list[str]:
+    """Returns the entries of a directory, sorted by name. Names that are not UTF-8 are skipped."""
     paths: list[str] = []
     with os.scandir(root / folder) as found:
         for one in found:
@@ -97,10 +98,11 @@ def _paths_in(root: Path, folder: str, keeps: EntryFilter, skipped: list[Skipped
     return sorted(paths)
 
 
-def _entry_of(root: Path, path: str) -> LocalEntry | Skipped:
+def entry_of(root: Path, path: str) -> LocalEntry | Skipped:
+    """Returns one entry of a tree: symlinks as such, modes with their set-id bits."""
     place = root / path
     found = os.lstat(place)
-    mode, times = stat.S_IMODE(found.st_mode) & 0o777, found.st_mtime_ns
+    mode, times = stat.S_IMODE(found.st_mode), found.st_mtime_ns
     if stat.S_ISDIR(found.st_mode):
         return LocalEntry(path, "directory", mode, times)
     if stat.S_ISREG(found.st_mode):
