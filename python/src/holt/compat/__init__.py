@@ -1,0 +1,1 @@
+"""Parts with the interface of Python's own library."""
