@@ -101,6 +101,20 @@ python_tests() {
 	count_report python junit "$results/python.xml" "$status"
 }
 
+# The Python examples, against a service of their own. Their libraries take 280 MB and a minute to
+# install, so only long runs have them.
+python_examples() {
+	local status=0
+	if [ "$HOLT_TEST_LENGTH" = short ]; then
+		printf '\n== python examples: only in npm run test:long\n'
+		return
+	fi
+	printf '\n== python examples\n'
+	timed 'python examples' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python-examples.sh \
+		--junit-xml="$results/python-examples.xml" examples/python || status=$?
+	count_report python-examples junit "$results/python-examples.xml" "$status"
+}
+
 # With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
 readonly ON_POSTGRES=(packages/server/test/{runtimes/{lifecycle,pools,snapshots},tenancy/{audit,events,idempotency,keys,projects,webhooks}})
 # A short run draws a third of these folders, and always tests what answers once and what counts.
@@ -125,7 +139,8 @@ cat "$results/beside.txt"
 HOLT_TEST_DATABASE=postgres vitest_run postgres "${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
 HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_tests
-HOLT_E2E_LANES=2 vitest_run chaos --config chaos/vitest.config.ts
+python_examples
+vitest_run chaos --config chaos/vitest.config.ts
 
 # An unreadable report must not prevent the result from being printed.
 node scripts/lib/show-slowest.mjs "$results"/*.json || true
