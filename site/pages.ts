@@ -54,6 +54,8 @@ export function placeOf(source: string): Page {
   if (source === frontPage) return { source, place: 'index.md' }
   if (source.startsWith('docs/')) return { source, place: source.slice('docs/'.length) }
   if (source.startsWith('reference/')) return { source, place: source }
+  // The guide is at /python.
+  if (source === 'python/README.md') return { source, place: 'python-package.md' }
   if (source === 'guest/PROTOCOL.md') return { source, place: 'internals/guest-protocol.md' }
   const name = basename(source) === 'README.md' ? basename(dirname(source)) : basename(source, '.md')
   return { source, place: `${name.toLowerCase()}.md` }

@@ -13,7 +13,7 @@ export const frontPage = 'README.md'
  * `docs/` that no section names fails the build.
  */
 export const sections: readonly Section[] = [
-  { title: 'Tutorials', pages: ['docs/install.md', 'docs/tour.md'] },
+  { title: 'Tutorials', pages: ['docs/install.md', 'docs/tour.md', 'docs/python.md'] },
   {
     title: 'How-to',
     pages: [
@@ -33,6 +33,8 @@ export const sections: readonly Section[] = [
       'reference/cli.md',
       'packages/sdk/README.md',
       'python/README.md',
+      'reference/python.md',
+      'docs/clients.md',
       'reference/api.md',
       'reference/api-*.md',
       'reference/schemas.md',

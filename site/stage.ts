@@ -29,6 +29,7 @@ export async function stage(): Promise<void> {
     ...apiPages(document),
     'reference/cli.md': cliPage(await helpOfHoltd()),
     'reference/errors.md': errorsPage(document),
+    'reference/python.md': await pythonReference(),
   }
   const sections = placePages(root, Object.keys(generated))
   const pages = [placeOf(frontPage), ...sections.flatMap((section) => section.pages)]
@@ -55,6 +56,13 @@ export async function stage(): Promise<void> {
 async function helpOfHoltd(): Promise<string> {
   const program = join(root, 'packages/server/src/main.ts')
   const { stdout } = await promisify(execFile)(process.execPath, [program, '--help'], { timeout: helpMs })
+  return stdout
+}
+
+/** Returns the reference of the Python client, from its signatures and docstrings. */
+async function pythonReference(): Promise<string> {
+  const program = join(root, 'python/reference.py')
+  const { stdout } = await promisify(execFile)('python3', ['-B', program], { timeout: helpMs, maxBuffer: 2 ** 24 })
   return stdout
 }
 
