@@ -44,7 +44,7 @@ async function argumentsOfFetch(brought: boolean): Promise<{ npm: string; pip: s
 
 test.each([
   ['npm error code SELF_SIGNED_CERT_IN_CHAIN', /^npm could not fetch .*npm registry is not trusted here.*update-ca-c/],
-  ['npm error code ENOTFOUND', /^npm could not fetch .*: see that the npm registry can be reached\.$/],
+  ['npm error code ENOTFOUND', /^npm could not fetch .*: check that the npm registry can be reached\.$/],
 ])('says why npm fails: %s', async (line, message) => {
   const { fetch } = await fetchWith({ npm: `echo '${line}' >&2; exit 1`, python3: 'exit 1' })
   await expect(fetch).rejects.toThrow(message)

@@ -98,7 +98,7 @@ describe('holt sync', () => {
 
   test.each([
     ['a place that is in no runtime', ['sync', 'tree', 'there'], 'RUNTIME:/PATH'],
-    ['to follow and only to say', ['sync', 'tree', 'mine:/t', '--watch', '--dry-run'], 'one of both'],
+    ['to follow and only to say', ['sync', 'tree', 'mine:/t', '--watch', '--dry-run'], 'one of --watch and --dry-run'],
   ])('%s is wrong usage', async (_, args, told) => {
     expect(await runHolt(args, { service, cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining(told) })
   })

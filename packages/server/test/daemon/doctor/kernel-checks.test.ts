@@ -66,7 +66,7 @@ test.each([
   ['| /usr/lib/systemd/systemd-coredump %P', 'warn', '/usr/lib/systemd/systemd-coredump'],
 ])('with the pattern %j for core dumps it is %s', (pattern, status, program) => {
   const check = checkCores(pattern)
-  expect([check.status, check.message.startsWith(`${program} is given`)]).toEqual([status, program !== null])
+  expect([check.status, check.message.startsWith(`${program} receives`)]).toEqual([status, program !== null])
   expect(check.fix).toBe(program === null ? null : 'sysctl -w kernel.core_pattern=core')
 })
 

@@ -40,7 +40,7 @@ test.each(damages)('master keys whose file %s are refused with the way out, and 
 test('master keys that are not there are made anew where nothing is sealed, and else only when that is asked for', async () => {
   const { server, path } = await stoppedServer('master-keys.json')
   await rm(path)
-  await expect(server.restart()).rejects.toThrow(/^master-keys\.json is not .* restore it from a backup\..*HOLT_ADOPT/)
+  await expect(server.restart()).rejects.toThrow(/^master-keys\.json is not .* Restore it from a backup\..*HOLT_ADOPT/)
   await expect(readFile(path)).rejects.toThrow('ENOENT')
   const env = { HOLT_STATE_DIR: server.stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0', HOLT_ADOPT_STORE: '1' }
   await server.restart({ config: { ...parseConfig(env), ...(await testDatabase(server.stateDir)) } })

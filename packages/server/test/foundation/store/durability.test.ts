@@ -79,13 +79,13 @@ test('after a sync that failed nothing is durable any more: the disk is not aske
   await turn()
   durability.committed()
   const second = durability.settled()
-  const told = Promise.all([first, second].map((waiting) => expect(waiting).rejects.toThrow('did not take')))
+  const told = Promise.all([first, second].map((waiting) => expect(waiting).rejects.toThrow('the disk failed')))
   const broken = new Error('broken')
   syncs[0]?.reject(broken)
   await told
   expect(failures).toMatchObject([{ cause: broken }])
 
   await expect(durability.settled()).rejects.toBe(failures[0])
-  expect(() => durability.committed()).toThrow('did not take')
+  expect(() => durability.committed()).toThrow('the disk failed')
   expect([syncs.length, failures.length]).toEqual([1, 1])
 })

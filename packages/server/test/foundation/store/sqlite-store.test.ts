@@ -96,12 +96,12 @@ test('no change is acknowledged once the disk has failed to sync, also one that 
     store.change((changes) => changes.insertInto('events').values(event(project)).execute(), options)
   await change()
   failing = true
-  await expect(change()).rejects.toThrow('did not take')
-  await expect(change()).rejects.toThrow('did not take')
-  await expect(change({ durable: 'later' })).rejects.toThrow('did not take')
-  await expect(store.settled()).rejects.toThrow('did not take')
+  await expect(change()).rejects.toThrow('the disk failed')
+  await expect(change()).rejects.toThrow('the disk failed')
+  await expect(change({ durable: 'later' })).rejects.toThrow('the disk failed')
+  await expect(store.settled()).rejects.toThrow('the disk failed')
   expect(failures).toHaveLength(1)
-  await expect(store.close()).rejects.toThrow('did not take')
+  await expect(store.close()).rejects.toThrow('the disk failed')
 })
 
 test('a start writes the log of a process that was killed into the database, and trusts it no further', async () => {

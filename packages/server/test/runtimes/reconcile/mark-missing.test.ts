@@ -102,7 +102,7 @@ test('a store whose files are elsewhere is refused by a directory that has none,
   await server.close()
   await tamper(server.stateDir, `UPDATE store_facts SET value = 'aaaaaaaaaaaaaaaaaaaa'`)
   await expect(server.restart({ engine: new FakeEngine() })).rejects.toThrow(
-    /knows 2 snapshots, 1 templates and 0 paused runtimes, and .* has none of their files/,
+    /lists 2 snapshots, 1 templates and 0 paused runtimes, and .* has none of their files/,
   )
   const taken = await server.restart({ engine: new FakeEngine(), config: { adoptStore: true } as never })
   expect((await statesOf(taken)).memory?.[0]).toBe('failed')
