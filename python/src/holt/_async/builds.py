@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._io.async_parts import in_thread, iterate_in_thread
-from .._model import decode
+from .._model import decode, to_wire
 from .._models.template import BuildContext, BuildData
-from .._options import to_wire
 from .._template.context_tree import WantedContext, read_context_tree
 from .._template.dockerfile import LocalPath
 from .._template.uploaded_context import UploadedContext
