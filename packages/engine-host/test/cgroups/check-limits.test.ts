@@ -13,7 +13,10 @@ test('a controller that only a boot brings is told in words, and a place that is
     controllers: new Map(Object.entries(controllers)),
     hierarchies: [],
   })
-  expect(await findMissingLimit(host({}))).toMatchObject({ reason: expect.stringContaining('boot the kernel with it'), fix: null })
+  expect(await findMissingLimit(host({}))).toMatchObject({
+    reason: expect.stringContaining('boot the kernel with it'),
+    fix: null,
+  })
   const all = { cpu: dir, memory: dir, pids: dir }
   expect(await findMissingLimit(host(all))).toBeNull()
   expect(await findMissingLimit(host({ ...all, cpu: '/nowhere', memory: '/nowhere', pids: '/nowhere' }))).toMatchObject(
