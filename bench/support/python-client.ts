@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { runProgram } from './run-program.ts'
+
+const installTimeoutMs = 300_000
+const startTimeoutMs = 60_000
+
+/** The ways to send a request from Python: both clients, and plain requests of `http.client`. */
+export type PythonWay = 'sync' | 'async' | 'raw'
+
+/** A process that measures the Python client. It does one round at a time. */
+export class PythonClient implements AsyncDisposable {
+  readonly #child: ChildProcess
+  readonly #lines: AsyncIterator<string>
+
+  private constructor(child: ChildProcess, lines: AsyncIterator<string>) {
+    this.#child = child
+    this.#lines = lines
+  }
+
+  /** Starts the process, for one runtime and one file to send. */
+  static async start(options: {
+    readonly python: string
+    readonly service: Readonly<Record<string, string>>
+    readonly runtimeId: string
+    readonly file: string
+    readonly signal: AbortSignal
+  }): Promise<PythonClient> {
+    const program = new URL('./python-client.py', import.meta.url).pathname
+    const child = spawn(options.python, [program, options.runtimeId, options.file], {
+      cwd: '/',
+      env: { PATH: process.env.PATH, ...options.service },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const client = new PythonClient(child, createInterface({ input: child.stdout })[Symbol.asyncIterator]())
+    try {
+      await client.#line(AbortSignal.any([options.signal, AbortSignal.timeout(startTimeoutMs)]))
+      return client
+    } catch (error) {
+      await client[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** Does a round, and returns the milliseconds of each operation. */
+  async measure(
+    round: { readonly way: PythonWay; readonly what: 'commands' | 'upload'; readonly count: number },
+    signal: AbortSignal,
+  ): Promise<readonly number[]> {
+    this.#child.stdin?.write(`${JSON.stringify(round)}\n`)
+    return JSON.parse(await this.#line(signal))
+  }
+
+  /** Returns the next line. Rejects if the process ends before it. */
+  async #line(signal: AbortSignal): Promise<string> {
+    const end = () => this.#child.kill('SIGKILL')
+    signal.addEventListener('abort', end, { once: true })
+    try {
+      const { value, done } = await this.#lines.next()
+      signal.throwIfAborted()
+      if (done === true) throw new Error('the Python process has ended')
+      return value
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = this.#child.exitCode === null ? once(this.#child, 'exit') : null
+    this.#child.kill('SIGKILL')
+    await ended
+  }
+}
+
+/** Returns a Python with the client of this repository. It is made once, below `.holt`. */
+export async function pythonWithClient(repo: string, signal: AbortSignal): Promise<string> {
+  const place = join(repo, '.holt/python/bench')
+  const python = join(place, 'bin/python')
+  const options = { timeoutMs: installTimeoutMs, signal }
+  const packages = join(repo, 'python')
+  if (!existsSync(join(place, 'installed'))) {
+    await runProgram(['rm', '-rf', place], options)
+    // The packages of Debian have pip apart from venv.
+    await runProgram(['python3', '-m', 'venv', '--without-pip', place], options)
+    const install = ['python3', '-m', 'pip', '--python', python, 'install', '--quiet', '--editable', packages]
+    await runProgram(install, options)
+    await runProgram(['touch', join(place, 'installed')], options)
+  }
+  // The synchronous client is generated. The editable install takes it from the source.
+  await runProgram([python, join(packages, 'hatch_build.py')], options)
+  return python
+}
