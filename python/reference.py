@@ -19,7 +19,7 @@ WIDTH = 100
 INTRODUCTION = """# The Python client
 
 For people who write programs with the Python client. This page lists its classes and their calls;
-[the guide](../docs/python.md) shows how to use them. It describes `Holt`, the synchronous client.
+[the guide](../python.md) shows how to use them. It describes `Holt`, the synchronous client.
 `AsyncHolt` has the same calls with `await`, `async with` and `async for`, and its classes have the
 same names with `Async` before them.
 
