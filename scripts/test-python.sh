@@ -3,25 +3,12 @@
 # The client and the tools of its tests are installed below .holt/python, where git does not look.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/lib/python-environment.sh
+. scripts/lib/python-environment.sh
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH
 readonly ENVIRONMENT=$PWD/.holt/python/environment
-readonly INSTALL_LIMIT=300
 
-# Makes the environment anew when the requirements have changed. The client itself is installed as a
-# link to its source, so a change of the source needs nothing.
-prepare() {
-	local wanted
-	wanted=$(cat python/pyproject.toml python/hatch_build.py python/tests/requirements.txt "$0" | sha256sum)
-	[ "$(cat "$ENVIRONMENT/stamp" 2>/dev/null)" = "$wanted" ] && return
-	rm -rf "$ENVIRONMENT"
-	# The packages of Debian have pip apart from venv.
-	python3 -m venv --without-pip "$ENVIRONMENT"
-	timeout "$INSTALL_LIMIT" python3 -m pip --python "$ENVIRONMENT/bin/python" install --quiet \
-		--disable-pip-version-check --timeout 20 --requirement python/tests/requirements.txt --editable python
-	echo "$wanted" >"$ENVIRONMENT/stamp"
-}
-
-prepare
+prepare_python "$ENVIRONMENT" 300 python/tests/requirements.txt
 export HOLT_TEST_PYTHON=$ENVIRONMENT/bin/python
 export PYRIGHT_PYTHON_CACHE_DIR=$PWD/.holt/python/pyright PYRIGHT_PYTHON_IGNORE_WARNINGS=1
 export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$PWD/.holt/python/hypothesis
