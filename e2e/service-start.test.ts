@@ -17,7 +17,7 @@ import { createRuntime } from './support/test-runtime.ts'
  * them alike.
  */
 const runsOfNode = 50
-/** The pairs until one tells. A machine that is busy with others disturbs most of them. */
+/** The most pairs of measurements. A machine that is busy with others disturbs most of them. */
 const mostPairs = 8
 const readyMs = 60_000
 const pollMs = 5
@@ -67,15 +67,23 @@ async function timeOfNode(): Promise<number> {
   return performance.now() - begun
 }
 
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN
+}
+
 it('a service with runtimes is ready soon after its start', { timeout: mostPairs * readyMs }, async () => {
   await using running = await createRuntime()
   await using other = await createRuntime()
-  const pairs: { node: number; start: number }[] = []
-  const isTold = () => pairs.some(({ node, start }) => start <= node)
-  while (pairs.length < mostPairs && !isTold())
-    pairs.push({ node: Math.round(await timeOfNode()), start: Math.round(await timeOfStart()) })
-  console.log(`ready after ${JSON.stringify(pairs)} ms`)
-  expect(isTold(), JSON.stringify(pairs)).toBe(true)
+  const [nodes, starts]: [number[], number[]] = [[], []]
+  // The quickest start is the least disturbed one. The median hides a burst of others' work.
+  const isQuick = () => Math.min(...starts) <= medianOf(nodes)
+  do {
+    nodes.push(Math.round(await timeOfNode()))
+    starts.push(Math.round(await timeOfStart()))
+  } while (starts.length < mostPairs && !isQuick())
+  const seen = `ready after ${starts} ms, ${runsOfNode} times node -e 0 in ${nodes} ms`
+  console.log(seen)
+  expect(isQuick(), seen).toBe(true)
   await restart()
   for (const runtime of [running, other]) expect((await runtime.refresh()).state).toBe('running')
 })
