@@ -55,7 +55,18 @@ export class StdinWriter {
     }
   }
 
-  async #write(data: Uint8Array, { signal, eof = false }: WriteOptions): Promise<void> {
+  async #write(data: Uint8Array, options: WriteOptions): Promise<void> {
+    try {
+      await this.#writeAll(data, options)
+    } catch (error) {
+      // A failed write may have arrived. The service takes other data at an old offset for a
+      // repetition, so the next write asks for the offset.
+      if (!isRefused(error)) this.#offset = null
+      throw error
+    }
+  }
+
+  async #writeAll(data: Uint8Array, { signal, eof = false }: WriteOptions): Promise<void> {
     let at = this.#offset ?? (await this.#send({ data: new Uint8Array(), eof: false, signal }))
     this.#offset = at
     for (let rest = data; ; ) {
@@ -100,6 +111,12 @@ export class StdinWriter {
 function mayRepeat(error: unknown): boolean {
   if (error instanceof HoltApiError) return error.httpStatus === 503 || error.httpStatus === 504
   return error instanceof HoltConnectionError
+}
+
+/** Returns true if a write was refused, so that it has not arrived. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof HoltApiError) return error.httpStatus < 500
+  return error instanceof HoltError && !(error instanceof HoltConnectionError)
 }
 
 /** Reads a source while the previous data is written, at most one write ahead. */

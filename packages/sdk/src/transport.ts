@@ -1,5 +1,5 @@
 import type { RouteName } from '@holt/protocol'
-import { errorOfAnswer, HoltConnectionError } from './errors.ts'
+import { errorOfAnswer, HoltConnectionError, HoltError } from './errors.ts'
 import { localError } from './local-error.ts'
 import { retryDelayMs, sleep } from './retry.ts'
 import { type RouteAddress, routeAddresses } from './route-addresses.ts'
@@ -176,7 +176,7 @@ export class Transport {
   }
 
   #address(route: RouteAddress, request: Request<RouteName>): URL {
-    const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(request.params?.[name] ?? ''))
+    const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => partOf(name, request.params?.[name] ?? ''))
     const base = this.options.url.endsWith('/') ? this.options.url : `${this.options.url}/`
     const url = new URL(path.slice(1), base)
     for (const [name, value] of Object.entries(request.query ?? {})) {
@@ -220,6 +220,16 @@ export class Transport {
       reason === 'lost' ? `The connection to ${this.options.url} ${what}` : `Holt at ${this.options.url} ${what}`
     return new HoltConnectionError(reason, message, { cause })
   }
+}
+
+/**
+ * Returns a name or an id as a part of a path. `.` and `..` would lead to another path, such as
+ * that of the thing above.
+ */
+function partOf(name: string, value: string): string {
+  if (['', '.', '..'].includes(value))
+    throw new HoltError('invalid_request', `${name} cannot be '${value}'`, { hint: 'Give a name or an id.' })
+  return encodeURIComponent(value)
 }
 
 /**

@@ -345,6 +345,22 @@ describe('in the background', () => {
     await expect(found.wait()).resolves.toMatchObject({ stdout: 'one two three' })
   })
 
+  test('a write after one that was aborted begins where the service is', async () => {
+    const command = await runtime.commands.start(['cat'], { stdin: true })
+    const controller = new AbortController()
+    service.onCall = (route) => {
+      if (route !== 'writeStdin') return
+      service.onCall = () => undefined
+      service.faults.push({ route, type: 'lose' })
+      controller.abort(new Error('enough'))
+    }
+    await expect(command.writeStdin('one ', { signal: controller.signal })).rejects.toThrow('enough')
+    await vi.waitFor(() => expect(service.processes.get(command.command_id)?.taken).toBe(4))
+    await command.writeStdin('two ')
+    await command.closeStdin()
+    await expect(command.wait()).resolves.toMatchObject({ stdout: 'one two ' })
+  })
+
   test.each(['a generator', 'a Web stream', 'a Node stream'])(
     '%s is passed on in few writes and closed',
     async (kind) => {
@@ -436,6 +452,12 @@ describe('a session', () => {
     expect((await runtime.commands.sessions().all()).map(({ name }) => name)).toEqual(['dev'])
     await session.end()
     await expect(session.end()).rejects.toMatchObject({ code: 'session_not_found' })
+  })
+
+  test.each(['', '.', '..'])('named %j never leads to another path', async (name) => {
+    await expect(runtime.commands.session(name).end()).rejects.toMatchObject({ code: 'invalid_request' })
+    expect(service.runtimes.size).toBe(1)
+    expect(service.count('deleteRuntime')).toBe(0)
   })
 
   test('waits for its turn', async () => {
