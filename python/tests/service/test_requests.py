@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpcore
+import httpx
 import pytest
-from holt import AsyncHolt, AsyncRuntime, HoltConnectionError, HoltError
+from holt import AsyncCommand, AsyncHolt, AsyncPortConnection, AsyncRuntime, HoltConnectionError, HoltError
 from holt.errors import Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Unavailable
 from holt._model import decode
-from holt.models import OutputData, RuntimeData
+from holt.models import CommandData, OutputData, RuntimeData
 
 from scripted import Answer, Request, events, refusal, scripted
 
@@ -201,6 +206,110 @@ async def test_a_health_check_sends_no_key() -> None:
         async with AsyncHolt(service.url, "k") as holt:
             await holt.health()
     assert "authorization" not in service.requests[0].headers
+
+
+async def test_no_cookie_is_kept() -> None:
+    cookie = {"set-cookie": "session=1; Path=/"}
+    with scripted(lambda request, number: Answer(json={"status": "ok"}, headers=cookie)) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            await holt.health()
+            await holt.health()
+    assert ["cookie" in request.headers for request in service.requests] == [False, False]
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+async def test_a_name_never_leads_to_another_path(name: str) -> None:
+    with scripted(lambda request, number: Answer(204, body=b"")) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(InvalidRequest, match="name cannot be"):
+                await given_runtime(holt).commands.session(name).end()
+            with pytest.raises(InvalidRequest, match="secret_id cannot be"):
+                await holt.secrets.delete(name)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("url", ["https://Holt.example.com", "https://holt.example.com:443", "http://holt.example.com:80/"])
+async def test_a_port_is_below_any_form_of_the_address(url: str) -> None:
+    async with AsyncHolt(url, "k") as holt:
+        ports = given_runtime(holt).ports
+        place = f"{url.partition(':')[0]}://holt.example.com/v1/agents/runtime/{RUNTIME_ID}/ports/80/proxy"
+        assert ports._address(80, "/a?b=..") == f"{place}/a?b=.."
+        with pytest.raises(InvalidRequest, match="leads out"):
+            ports._address(80, "/../../81/proxy/")
+
+
+class Broken(httpx.AsyncByteStream):
+    """A body that breaks off after its first part, by silence."""
+
+    def __init__(self, part: bytes) -> None:
+        self._part = part
+        self.is_closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._part
+        raise httpx.ReadTimeout("silence")
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+async def test_a_read_that_falls_silent_goes_on_after_its_last_byte() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        headers = {"content-length": "6", "etag": '"e"'}
+        if "range" not in request.headers:
+            return httpx.Response(200, headers=headers, stream=Broken(b"abc"))
+        assert (request.headers["range"], request.headers["if-range"]) == ("bytes=3-5", '"e"')
+        return httpx.Response(206, headers={**headers, "content-length": "3"}, content=b"def")
+
+    async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
+        holt._transport._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        assert await given_runtime(holt).files.read("/a") == b"abcdef"
+
+
+async def test_a_search_that_is_left_closes_its_connection() -> None:
+    body = Broken(events(*({"type": "match", "cursor": 1, "match": {"path": path}} for path in ("/a", "/b"))))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=body)
+
+    async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
+        holt._transport._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        async with given_runtime(holt).files.search_stream("/") as items:
+            async for _ in items:
+                break
+        assert body.is_closed
+
+
+class SilentStream:
+    """The stream of a port whose program says nothing."""
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        raise httpcore.ReadTimeout
+
+
+async def test_a_port_that_is_silent_is_no_broken_connection() -> None:
+    connection = AsyncPortConnection(httpx.Response(101, extensions={"network_stream": SilentStream()}))
+    with pytest.raises(HoltConnectionError) as caught:
+        await connection.read(timeout_secs=0.01)
+    assert caught.value.reason == "timeout"
+
+
+async def test_a_write_after_one_that_failed_begins_where_the_service_is() -> None:
+    answers = [refusal(500, "internal"), Answer(json={"offset": 3}), Answer(json={"offset": 6})]
+    with scripted(lambda request, number: answers[number]) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            data = decode(CommandData, {"command_id": "cm" + "a" * 20})
+            command = AsyncCommand(holt._transport, RUNTIME_ID, data, 0)
+            with pytest.raises(Internal):
+                await command.write_stdin("one")
+            await command.write_stdin("two")
+    sent = [json.loads(request.body) for request in service.requests]
+    assert [(b64decode(one["data"]), one.get("offset")) for one in sent] == [(b"one", 0), (b"", None), (b"two", 3)]
+
+
+async def test_handles_are_members_of_sets() -> None:
+    async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
+        assert len({given_runtime(holt), given_runtime(holt)}) == 1
 
 
 async def test_a_wrong_address_is_refused_at_once() -> None:

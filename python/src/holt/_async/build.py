@@ -81,6 +81,9 @@ class AsyncBuild(BuildData):
         finally:
             await events.aclose()
 
+    def __hash__(self) -> int:
+        return hash(self.build_id)
+
     @property
     def _params(self) -> dict[str, str]:
         return {"build_id": self.build_id}

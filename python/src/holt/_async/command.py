@@ -132,6 +132,9 @@ class AsyncCommand(CommandData):
         """Kills every process of the command."""
         self._take(await self._transport.call("killCommand", params=self._params, twice_is_once=True))
 
+    def __hash__(self) -> int:
+        return hash(self.command_id)
+
     @property
     def _params(self) -> dict[str, str]:
         return {"runtime_id": self._runtime_id, "command_id": self.command_id}

@@ -26,7 +26,7 @@ from ..errors import (
     Unavailable,
 )
 from .broken import AsyncBroken
-from .transport import AsyncTransport, connection_error
+from .transport import AsyncTransport
 
 AsyncFileContent = Union[str, bytes, bytearray, memoryview, Path, AsyncIterable[bytes]]
 """The content of a file to write: text, bytes, a file of this machine, or an iterable of bytes."""
@@ -79,7 +79,8 @@ async def read_content(
                     broken.mended()
                     yield chunk
             except httpx.TransportError as error:
-                raise connection_error(error, transport.url) from error
+                # Silence in the middle of a file is a broken connection, too.
+                raise HoltConnectionError("lost", f"The transfer broke off: {error}") from error
             finally:
                 await response.aclose()
             if length is None or done >= length:

@@ -445,11 +445,15 @@ class AsyncFiles:
 
         response = await self._transport.open_events("searchFiles", params=self._params, json=body)
         has_ended = False
-        async for data in read_events(response):
-            has_ended = has_ended or data["type"] == "end"
-            item = decode_item(SearchItem, data)
-            if item is not None:
-                yield item
+        events = read_events(response)
+        try:
+            async for data in events:
+                has_ended = has_ended or data["type"] == "end"
+                item = decode_item(SearchItem, data)
+                if item is not None:
+                    yield item
+        finally:
+            await events.aclose()
         if not has_ended:
             raise HoltConnectionError("lost", "The search broke off")
 

@@ -146,13 +146,14 @@ class AsyncPorts:
         return f"{self._transport.url}/v1/agents/runtime/{quote(self._runtime_id, safe='')}/ports/{port}"
 
     def _address(self, port: int, path: str) -> str:
-        """Returns the address of a path. One that leads out would carry the key elsewhere."""
-        base = f"{self._place(port)}/proxy"
-        address = httpx.URL(f"{base}{path if path.startswith('/') else f'/{path}'}")
-        parts = urlsplit(str(address)).path.replace("%2e", ".").replace("%2E", ".").split("/")
-        if "." in parts or ".." in parts or not str(address).startswith(f"{base}/"):
+        """Returns the address of a path. A path that leads out would carry the key elsewhere."""
+        base = f"{self._place(port)}/proxy/"
+        address = str(httpx.URL(f"{base}{path.removeprefix('/')}"))
+        parts = urlsplit(address).path.replace("%2e", ".").replace("%2E", ".").split("/")
+        # Both are in the normal form: the host in small letters, and no port that its scheme implies.
+        if "." in parts or ".." in parts or not address.startswith(str(httpx.URL(base))):
             raise InvalidRequest(f"{path} leads out of the port", hint="Give a path without `.` and `..`.")
-        return str(address)
+        return address
 
     def _reached_from_here(self, answer: Any) -> Port:
         """Returns the port with a `path_url` that this client reaches. The service names its own."""

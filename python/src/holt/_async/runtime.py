@@ -213,6 +213,9 @@ class AsyncRuntime(RuntimeFields):
         """Returns the object as the service sends it."""
         return self._data.to_dict()
 
+    def __hash__(self) -> int:
+        return hash(self.runtime_id)
+
     async def __aenter__(self) -> AsyncRuntime:
         return self
 

@@ -32,18 +32,26 @@ class AsyncStdinWriter:
     async def write(self, data: bytes, *, eof: bool) -> None:
         """Writes all data, at the speed of the command."""
         async with self._turn:
-            if self._offset is None:
-                self._offset = await self._send(b"", eof=False, offset=None)
-            while True:
-                piece = data[:_max_write_bytes]
-                reached = await self._send(piece, eof=eof and len(piece) == len(data), offset=self._offset)
-                taken = reached - self._offset
-                if not 0 <= taken <= len(piece):
-                    raise Conflict("Something else writes to the command's stdin as well")
-                self._offset = reached
-                data = data[taken:]
-                if not data:
-                    return
+            # A write that fails or is cancelled may have arrived. The next one then asks for the
+            # offset, because the service takes other data at an old offset for a repetition.
+            at, self._offset = self._offset, None
+            try:
+                if at is None:
+                    at = await self._send(b"", eof=False, offset=None)
+                while True:
+                    piece = data[:_max_write_bytes]
+                    reached = await self._send(piece, eof=eof and len(piece) == len(data), offset=at)
+                    taken = reached - at
+                    if not 0 <= taken <= len(piece):
+                        raise Conflict("Something else writes to the command's stdin as well")
+                    at, data = reached, data[taken:]
+                    if not data:
+                        self._offset = at
+                        return
+            except ApiError as error:
+                if error.http_status < 500:
+                    self._offset = at  # A refused write has not arrived.
+                raise
 
     async def _send(self, data: bytes, *, eof: bool, offset: int | None) -> int:
         """Repeats one write until it is answered, and returns the offset of the next write."""

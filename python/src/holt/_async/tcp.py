@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
+import httpcore
 import httpx
 
 from .._io.stream_errors import stream_errors
@@ -26,14 +27,14 @@ class AsyncPortConnection:
         try:
             return await self._stream.read(max_bytes, timeout=timeout_secs)
         except stream_errors as error:
-            raise HoltConnectionError("lost", f"The connection to the port broke off: {error}") from error
+            raise _failure_of(error) from error
 
     async def write(self, data: bytes, *, timeout_secs: float | None = None) -> None:
         """Sends all bytes."""
         try:
             await self._stream.write(data, timeout=timeout_secs)
         except stream_errors as error:
-            raise HoltConnectionError("lost", f"The connection to the port broke off: {error}") from error
+            raise _failure_of(error) from error
 
     async def aclose(self) -> None:
         """Closes the connection."""
@@ -46,6 +47,12 @@ class AsyncPortConnection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _failure_of(error: Exception) -> HoltConnectionError:
+    if isinstance(error, httpcore.TimeoutException):
+        return HoltConnectionError("timeout", "The program behind the port did not respond in time")
+    return HoltConnectionError("lost", f"The connection to the port broke off: {error}")
 
 
 async def open_connection(transport: AsyncTransport, url: str) -> AsyncPortConnection:

@@ -6,6 +6,7 @@ import json as json_module
 import time
 from collections.abc import AsyncIterable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Union, cast
 from urllib.parse import quote, urlsplit
 
@@ -16,7 +17,7 @@ from .._options import UNSET, Unset, query_text
 from .._retry import FailedTry, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
-from ..errors import ApiError, HoltConnectionError, HoltError, error_class
+from ..errors import ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
 
 AsyncContent = Union[bytes, AsyncIterable[bytes], Callable[[], AsyncIterable[bytes]]]
 """The bytes to send. A function is called again for each try, so that its bytes can be sent again."""
@@ -173,6 +174,9 @@ class AsyncTransport:
     def _address(self, route: Route, params: Mapping[str, str]) -> str:
         path = route.path
         for name, value in params.items():
+            if value in ("", ".", ".."):
+                # In an address these are another path: that of the thing above, for example.
+                raise InvalidRequest(f"{name} cannot be {value!r}", hint="Give a name or an id.")
             path = path.replace(f"{{{name}}}", quote(value, safe=""))
         return f"{self.url}{path}"
 
@@ -258,6 +262,8 @@ def _make_client(url: str, kept: int = 100) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         headers={"user-agent": f"holt-python/{__version__}", "accept-encoding": "identity"},
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=kept, keepalive_expiry=_idle_secs),
+        # Programs behind a port may set cookies, and a request must not depend on an earlier one.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         trust_env=not is_local,
         # No certificates are needed, or loaded, for an address without TLS.
         verify=not (is_local and parts.scheme == "http"),

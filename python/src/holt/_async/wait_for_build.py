@@ -91,8 +91,12 @@ class _Waiting:
             try:
                 query = {"cursor": self._cursor}
                 response = await self._transport.open_events("readBuildLogs", params=self._params, query=query)
-                async for data in read_events(response):
-                    self._take(decode_item(BuildLogItem, data), self._on_log)
+                events = read_events(response)
+                try:
+                    async for data in events:
+                        self._take(decode_item(BuildLogItem, data), self._on_log)
+                finally:
+                    await events.aclose()
                 return
             except HoltError as error:
                 self._expect_time()
