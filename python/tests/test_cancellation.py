@@ -6,10 +6,20 @@ import asyncio
 import signal
 import subprocess
 import sys
+import tarfile
+import threading
+from contextlib import suppress
+from pathlib import Path
 
 import anyio
 import pytest
 from holt import AsyncHolt, AsyncRuntime, Holt, Runtime
+from holt._io.async_parts import run_beside
+from holt._model import decode
+from holt.errors import Timeout
+from holt.models import RuntimeData
+
+from scripted import Answer, Request, scripted
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +74,66 @@ def test_a_task_of_asyncio_is_cancelled(isolation: str) -> None:
                 return await running(runtime)
 
     assert asyncio.run(main()) == []
+
+
+def test_a_download_that_asyncio_cancels_leaves_nothing(tmp_path: Path) -> None:
+    async def send_slowly(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        header = tarfile.TarInfo("a")
+        header.size = 2**30
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2000000000\r\n\r\n" + header.tobuf())
+        with suppress(OSError):
+            while not writer.is_closing():
+                writer.write(bytes(100_000))
+                await writer.drain()
+                await asyncio.sleep(0.01)
+
+    async def main() -> None:
+        async with await asyncio.start_server(send_slowly, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            async with AsyncHolt(f"http://127.0.0.1:{port}", "k") as holt:
+                files = given_runtime(holt).files
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(files.download("/tree", tmp_path / "tree"), 0.5)
+                assert list(tmp_path.iterdir()) == []
+            server.close()
+
+    asyncio.run(main())
+
+
+async def test_a_failure_of_work_in_parallel_is_not_in_a_group() -> None:
+    stopped = anyio.Event()
+
+    async def fail() -> None:
+        stopped.set()
+        raise LookupError
+
+    for main, aside in [(fail, stopped.wait), (stopped.wait, fail)]:
+        with pytest.raises(LookupError):
+            await run_beside(main, aside)
+
+
+async def test_a_runtime_that_is_not_deleted_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holt._async.runtime._delete_secs", 0.2)
+    go_on = threading.Event()
+
+    def answer(request: Request, number: int) -> Answer:
+        go_on.wait(60)
+        return Answer(204, body=b"")
+
+    with scripted(answer) as service:
+        async with AsyncHolt(service.url, "k") as holt:
+            with pytest.raises(Timeout, match="not deleted"):
+                async with given_runtime(holt):
+                    pass
+            with pytest.raises(LookupError):
+                async with given_runtime(holt):
+                    raise LookupError
+        go_on.set()
+
+
+def given_runtime(holt: AsyncHolt) -> AsyncRuntime:
+    """Returns the handle of a runtime of which no service was asked."""
+    return AsyncRuntime(holt._transport, decode(RuntimeData, {"runtime_id": "rt" + "a" * 20, "ports": []}))
 
 
 def test_an_interrupt_kills_the_command_of_a_script(isolation: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._io.async_parts import shielded
 from .._model import decode
 from .._models.runtime import RuntimeData
-from ..errors import ApiError, error_class
+from ..errors import ApiError, Timeout, error_class
 
 if TYPE_CHECKING:
     from .runtime import AsyncRuntime
@@ -65,8 +65,12 @@ class AsyncFork:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        is_deleted = False
         with shielded(_delete_secs):
             await self.delete()
+            is_deleted = True
+        if kind is None and not is_deleted:
+            raise Timeout(f"The children of the fork were not deleted within {_delete_secs:.0f} s")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(runtimes={self.runtimes!r}, errors={self.errors!r})"

@@ -14,7 +14,7 @@ from .._model import decode
 from .._models.event import EventItem
 from .._models.runtime import ForkDryRun, RuntimeData, RuntimeFields
 from .._options import UNSET, Seconds, Unset, given, nullable, seconds
-from ..errors import Internal
+from ..errors import Internal, Timeout
 from .commands import AsyncCommands
 from .files import AsyncFiles
 from .items import AsyncItems, resume_items
@@ -222,8 +222,12 @@ class AsyncRuntime(RuntimeFields):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        is_deleted = False
         with shielded(_delete_secs):
             await self.delete()
+            is_deleted = True
+        if kind is None and not is_deleted:
+            raise Timeout(f"The runtime {self.runtime_id} was not deleted within {_delete_secs:.0f} s")
 
     @property
     def _params(self) -> dict[str, str]:

@@ -54,10 +54,20 @@ async def outlast_cancel(work: Callable[[], Awaitable[_T]], grace_secs: float) -
 
 
 async def in_thread(work: Callable[..., _T], *arguments: Any) -> _T:
-    """Runs blocking work, on local files for example, in a thread."""
+    """Runs blocking work, on local files for example, in a thread.
+
+    A cancellation waits for the end of the work, whose next read from the caller's thread fails.
+    """
     from anyio import to_thread
 
-    return await to_thread.run_sync(work, *arguments)
+    results: list[_T] = []
+
+    async def run() -> None:
+        results.append(await to_thread.run_sync(work, *arguments))
+
+    # A task of asyncio that is cancelled leaves the thread to itself. A task group waits for it.
+    await _together(run)
+    return results[0]
 
 
 async def iterate_in_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
@@ -115,13 +125,24 @@ async def read_chunks(path: Path, start: int, size: int) -> AsyncIterator[bytes]
 
 async def run_beside(main: Callable[[], Awaitable[None]], aside: Callable[[], Awaitable[None]]) -> None:
     """Runs work, and other work beside it that ends by itself afterwards."""
+    await _together(main, aside)
+
+
+async def _together(*works: Callable[[], Awaitable[None]]) -> None:
+    """Runs works to their ends. The first failure is raised as it is, not in a group."""
+    failures: list[Exception] = []
+
+    async def run(work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception as error:
+            failures.append(error)
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_as_coroutine, aside)
-        await main()
-
-
-async def _as_coroutine(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
+        for work in works:
+            group.start_soon(run, work)
+    if failures:
+        raise failures[0]
 
 
 class AsyncPump:
