@@ -8,20 +8,22 @@ import hmac
 import io
 import json
 import os
+import pickle
 import tarfile
 import time
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
-from holt import InvalidSignature, WebhookVerifier, models
+from holt import BuildFailed, HoltConnectionError, InvalidSignature, WebhookVerifier, models
+from holt._bodies import command_body
 from holt._credentials import find_credentials
 from holt._model import decode, decode_item, time_text, to_wire
 from holt._models.command import OutputItem
-from holt._options import given, nullable, seconds
+from holt._options import given, joined, mode_text, nullable, seconds
 from holt._retry import parse_retry_after
 from holt._tree.unpack import Unpacked, is_plain_name, stays_inside, unpack_here
-from holt.errors import InvalidArchive, InvalidPath, Unauthenticated
+from holt.errors import InvalidArchive, InvalidPath, NameTaken, Unauthenticated
 from holt.models import OutputData, PolicyBody, PolicyRule, WatchMoved
 
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
@@ -49,6 +51,16 @@ class TestCredentials:
     def test_without_any_the_loopback_address_is_used(self, tmp_path: Path) -> None:
         found = find_credentials(None, None, {"HOLT_STATE_DIR": str(tmp_path / "none")})
         assert (found.url, found.api_key) == ("http://127.0.0.1:4658", None)
+
+    def test_space_around_them_is_dropped(self) -> None:
+        found = find_credentials(None, None, {"HOLT_URL": " http://b\n", "HOLT_API_KEY": "l\n"})
+        assert (found.url, found.api_key) == ("http://b", "l")
+
+    @pytest.mark.parametrize("key", ["abc\ndef", "abc\x00", "clé"])
+    def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(self, key: str) -> None:
+        with pytest.raises(Unauthenticated) as caught:
+            find_credentials("http://a", key, {})
+        assert key not in str(caught.value)
 
     @pytest.mark.parametrize("text", ["no json", "[]", '{"url": 1}'])
     def test_a_file_that_cannot_be_used_is_an_error(self, tmp_path: Path, text: str) -> None:
@@ -84,6 +96,23 @@ class TestWebhookVerifier:
         with pytest.raises(InvalidSignature):
             WebhookVerifier(SECRET).verify(b"{}", headers)
 
+    @pytest.mark.parametrize("timestamp", ["9" * 400, "9" * 5000, "\u0663"])
+    def test_an_impossible_time_is_refused(self, timestamp: str) -> None:
+        body, headers = self.signed({})
+        with pytest.raises(InvalidSignature):
+            WebhookVerifier(SECRET).verify(body, {**headers, "webhook-timestamp": timestamp})
+
+    @pytest.mark.parametrize("header", ["webhook-id", "webhook-signature"])
+    def test_wrong_bytes_in_a_header_are_refused(self, header: str) -> None:
+        body, headers = self.signed({})
+        with pytest.raises(InvalidSignature):
+            WebhookVerifier(SECRET).verify(body, {**headers, header: "v1,\udcff"})
+
+    @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_!"])
+    def test_a_secret_without_a_key_is_refused(self, secret: str) -> None:
+        with pytest.raises(InvalidSignature, match="secret"):
+            WebhookVerifier(secret)
+
     def signed(self, message: object, age_secs: int = 0) -> tuple[bytes, dict[str, str]]:
         body, at = json.dumps(message).encode(), str(int(time.time()) - age_secs)
         digest = hmac.digest(b"k" * 32, f"ev1.{at}.".encode() + body, hashlib.sha256)
@@ -116,14 +145,42 @@ class TestAnswers:
         }
         assert given(a=None, b=False, c=0) == {"b": False, "c": 0}
         assert nullable(a=None, b=timedelta(minutes=1)) == {"a": None, "b": 60}
-        with pytest.raises(TypeError):
-            to_wire(object())
+        for value in (object(), b"bytes", {"a": bytearray(1)}):
+            with pytest.raises(TypeError, match="JSON"):
+                to_wire(value)
 
     def test_times_and_durations_have_one_form(self) -> None:
         assert time_text(datetime(2026, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == "2026-01-01T00:00:00.000Z"
         assert [seconds(2.0), seconds(0.5), seconds(timedelta(minutes=1))] == [2, 0.5, 60]
+        assert seconds(float("inf")) == float("inf")
         assert [parse_retry_after("3"), parse_retry_after("soon"), parse_retry_after(None)] == [3, None, None]
         assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+
+
+    def test_arguments_may_be_paths(self) -> None:
+        body = command_body(["python", PurePosixPath("/a/b.py"), "-v"], background=True)
+        assert body == {"argv": ["python", "/a/b.py", "-v"], "background": True}
+
+    def test_a_mode_is_octal_digits_or_a_number(self) -> None:
+        assert [mode_text("0644"), mode_text(0o644), mode_text(0o7), mode_text(None)] == ["0644", "0644", "0007", None]
+
+    def test_one_name_may_stand_for_a_list_of_it(self) -> None:
+        assert [joined("runtime.*"), joined(["a", "b"]), joined([]), joined(None)] == ["runtime.*", "a,b", None, None]
+
+
+class TestErrors:
+    """Errors pass between processes, as those of a pool do."""
+
+    def test_an_error_is_the_same_after_pickle(self) -> None:
+        build = decode(models.BuildData, {"build_id": "b", "name": "n", "tag": "t", "steps": [], "status": "cancelled"})
+        for error in [
+            HoltConnectionError("lost", "gone"),
+            BuildFailed(build),
+            NameTaken("taken", details={"a": 1}, request_id="r", retry_after_secs=2),
+        ]:
+            again = pickle.loads(pickle.dumps(error))
+            assert (type(again), str(again), again.args) == (type(error), str(error), error.args)
+            assert vars(again) == vars(error)
 
 
 class TestArchives:
@@ -162,6 +219,41 @@ class TestArchives:
         result = self.unpack(tmp_path, [file, device])
         assert os.stat(tmp_path / "f").st_mode & 0o7777 == 0o755
         assert [one.path for one in result.skipped] == ["dev"]
+
+    @pytest.mark.parametrize(
+        ("text", "time_ns"),
+        [("1700000000.123", 1_700_000_000_123_000_000), ("-1.5", -1_500_000_000), ("3.", 3_000_000_000)],
+    )
+    def test_times_are_exact(self, tmp_path: Path, text: str, time_ns: int) -> None:
+        file, link, directory = self.file("f"), tarfile.TarInfo("l"), self.directory("d")
+        link.type, link.linkname = tarfile.SYMTYPE, "f"
+        for one in (file, link, directory):
+            one.pax_headers = {"mtime": text}
+        self.unpack(tmp_path, [file, link, directory])
+        assert {os.lstat(tmp_path / name).st_mtime_ns for name in "fld"} == {time_ns}
+
+    @pytest.mark.parametrize("text", ["nan", "inf", "1e300", "9" * 30, "soon"])
+    def test_an_impossible_time_is_refused(self, tmp_path: Path, text: str) -> None:
+        file = self.file("f")
+        file.pax_headers = {"mtime": text}
+        with pytest.raises(InvalidArchive, match="time"):
+            self.unpack(tmp_path, [file])
+
+    @pytest.mark.parametrize("type_", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+    def test_a_header_that_fills_the_memory_is_refused(self, tmp_path: Path, type_: bytes) -> None:
+        header = tarfile.TarInfo("h")
+        header.type, header.size = type_, 2**33
+        source = Endless(header.tobuf(tarfile.GNU_FORMAT))
+        with pytest.raises(InvalidArchive, match="size"):
+            unpack_here(source, tmp_path, lambda size: None)
+        assert source.given_bytes < 2**20
+
+    def test_an_error_of_the_listener_is_its_own(self, tmp_path: Path) -> None:
+        def fail(size: int) -> None:
+            raise ValueError(size)
+
+        with pytest.raises(ValueError, match="3"):
+            unpack_here(io.BytesIO(self.bytes_of([self.file("a")])), tmp_path, fail)
 
     @pytest.mark.parametrize("cut", [512, 1024, 1500, 2048])
     def test_an_archive_that_ends_early_is_refused(self, tmp_path: Path, cut: int) -> None:
@@ -206,3 +298,17 @@ class TestArchives:
 
     def unpack(self, place: Path, members: list[tarfile.TarInfo]) -> Unpacked:
         return unpack_here(io.BytesIO(self.bytes_of(members)), place, lambda size: None)
+
+
+class Endless:
+    """A source that never ends, after its first bytes."""
+
+    def __init__(self, first: bytes) -> None:
+        self._first = first
+        self.given_bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data, self._first = self._first[:size], self._first[size:]
+        data = data or bytes(max(size, 1))
+        self.given_bytes += len(data)
+        return data

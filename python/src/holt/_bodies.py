@@ -28,6 +28,9 @@ PolicyRules = Sequence[Union[PolicyRule, Mapping[str, Any]]]
 Size = Union[float, str]
 """An amount of memory or disk: a number of GiB, or text with a unit such as `512MiB`."""
 
+CommandLine = Union[str, Sequence[RuntimePath]]
+"""A text for `/bin/sh -c`, or a program and its arguments, which may be paths."""
+
 PtySize = Union[TerminalSize, tuple[int, int]]
 """The size of a terminal: an object, or columns and rows."""
 
@@ -148,7 +151,7 @@ def fork_body(
 
 
 def command_body(
-    command: str | Sequence[str],
+    command: CommandLine,
     *,
     background: bool,
     cwd: RuntimePath | None = None,
@@ -164,7 +167,7 @@ def command_body(
     """Returns the body of a command. No time limit is 0 on the wire."""
     limit = 0 if timeout_secs is None else timeout_secs
     return {
-        **({"command": command} if isinstance(command, str) else {"argv": list(command)}),
+        **({"command": command} if isinstance(command, str) else {"argv": [path_text(one) for one in command]}),
         **given(
             background=background,
             cwd=None if cwd is None else path_text(cwd),

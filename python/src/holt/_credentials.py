@@ -33,9 +33,10 @@ def find_credentials(url: str | None, api_key: str | None, env: Mapping[str, str
     """Returns the address and the key: the given ones, then HOLT_URL and HOLT_API_KEY, then the file.
 
     The file's key is used for the file's own address only, so that no other server ever receives it.
+    Space around them is dropped, such as the line break of a key that was read from a file.
     """
-    url = url or env.get("HOLT_URL") or None
-    api_key = api_key or env.get("HOLT_API_KEY") or None
+    url = (url or env.get("HOLT_URL") or "").strip() or None
+    api_key = _key_of(api_key or env.get("HOLT_API_KEY") or "")
     if url is not None and api_key is not None:
         return Credentials(url, api_key)
     file = read_credentials_file(credentials_path(env))
@@ -62,6 +63,15 @@ def read_credentials_file(path: Path) -> Credentials | None:
     if not isinstance(url, str) or not isinstance(key, str):
         raise _unusable(path, "it has no url and key")
     return Credentials(url, key)
+
+
+def _key_of(text: str) -> str | None:
+    """Returns a key that a header can hold. An error of the header itself would repeat the key."""
+    key = text.strip()
+    if not key.isascii() or not key.isprintable():
+        hint = "Correct api_key or HOLT_API_KEY: a key has only letters, digits and signs of ASCII."
+        raise Unauthenticated("The API key has a character that no key has", hint=hint)
+    return key or None
 
 
 def _origin_of(url: str) -> tuple[str, str | None, int | None] | None:

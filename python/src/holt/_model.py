@@ -95,9 +95,10 @@ def to_wire(value: Any) -> Any:
         return cast("PathLike[str]", value).__fspath__()
     if isinstance(value, Mapping):
         return {key: to_wire(inner) for key, inner in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, (Sequence, set, frozenset)):
+    if isinstance(value, (Sequence, set, frozenset)) and not isinstance(value, (bytes, bytearray, memoryview)):
         return [to_wire(inner) for inner in cast("Sequence[Any]", value)]
-    raise TypeError(f"{value!r} cannot be sent as JSON")
+    name = type(cast(object, value)).__name__
+    raise TypeError(f"A value of the type {name} cannot be sent as JSON")
 
 
 def time_text(value: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import Enum
 from os import PathLike, fspath
@@ -32,10 +32,19 @@ RuntimePath = Union[str, "PathLike[str]"]
 """An absolute path inside a runtime: text, or a `PurePosixPath`."""
 
 
+FileMode = Union[str, int]
+"""The mode of a file: octal digits as text, or a number."""
+
+
+def mode_text(mode: FileMode | None) -> str | None:
+    """Returns a mode as the service takes it, in octal digits."""
+    return f"{mode:04o}" if isinstance(mode, int) else mode
+
+
 def seconds(duration: Seconds) -> float:
     """Returns a duration in seconds, as a whole number if it is one."""
     value = duration.total_seconds() if isinstance(duration, timedelta) else duration
-    return int(value) if value == int(value) else value
+    return int(value) if float(value).is_integer() else value
 
 
 def path_text(path: RuntimePath) -> str:
@@ -60,6 +69,13 @@ def nullable(**options: Any) -> dict[str, Any]:
 def query_text(query: Mapping[str, Any]) -> dict[str, str]:
     """Returns the fields of a query that are given, as text."""
     return {name: _field_text(value) for name, value in query.items() if value is not None and value is not UNSET}
+
+
+def joined(names: str | Sequence[str] | None) -> str | None:
+    """Returns names as one field of a query. One name may stand alone; a text is a sequence, too."""
+    if isinstance(names, str):
+        return names
+    return ",".join(names) if names else None
 
 
 def _field_text(value: Any) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 from .errors import HoltError
 
 _prefix = "whsec_"
+_most_digits = 12
+"""The most digits of a time in seconds."""
 _tolerance_secs = 300
 """The largest difference of the clocks of sender and receiver, and the longest way of a message."""
 
@@ -50,23 +52,32 @@ class WebhookVerifier:
         signatures = found.get("webhook-signature")
         if not message_id or not timestamp or not signatures:
             raise InvalidSignature("The request has no webhook-id, webhook-timestamp or webhook-signature")
-        if not timestamp.isascii() or not timestamp.isdigit():
-            raise InvalidSignature("The webhook-timestamp is not a number")
+        if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > _most_digits:
+            raise InvalidSignature("The webhook-timestamp is not a number of seconds")
         if abs(time.time() - int(timestamp)) > self._tolerance_secs:
             raise InvalidSignature("The message is too old, or from the future")
         raw = body.encode() if isinstance(body, str) else body
-        if not self._is_signed(f"{message_id}.{timestamp}.".encode() + raw, signatures):
+        if not self._is_signed(_bytes_of(f"{message_id}.{timestamp}.") + raw, signatures):
             raise InvalidSignature("No signature of the message is right")
         return json.loads(raw)
 
     def _is_signed(self, content: bytes, signatures: str) -> bool:
         wanted = [base64.b64encode(hmac.digest(key, content, hashlib.sha256)) for key in self._keys]
-        given = [text[3:].encode() for text in signatures.split(" ") if text.startswith("v1,")]
+        given = [_bytes_of(text[3:]) for text in signatures.split(" ") if text.startswith("v1,")]
         return any(hmac.compare_digest(one, other) for one in wanted for other in given)
+
+
+def _bytes_of(header: str) -> bytes:
+    """Returns the bytes of a header. Some servers decode wrong bytes to surrogates."""
+    return header.encode("utf-8", "surrogatepass")
 
 
 def _key_of(secret: str) -> bytes:
     try:
-        return base64.b64decode(secret.removeprefix(_prefix), validate=True)
+        key = base64.b64decode(secret.removeprefix(_prefix), validate=True)
     except ValueError:
-        raise InvalidSignature("The secret is not one of a webhook: whsec_ and base64") from None
+        key = b""
+    if not key:
+        # Anybody can sign with an empty key.
+        raise InvalidSignature("The secret is not one of a webhook: whsec_ and base64")
+    return key

@@ -44,10 +44,19 @@ class HoltError(Exception):
         self.request_id = request_id
         """The id of the request, which the operator can look up; None for a local check."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns the parts for `pickle`, so that an error passes from a worker process to its pool."""
+        return _made_again, (type(self), self.args), self.__dict__
+
     def __str__(self) -> str:
         """Returns the message, the hint, and the ids that help to report the error."""
         facts = self.code if self.request_id is None else f"{self.code}, request {self.request_id}"
         return f"{self.message} ({facts}). {self.hint}"
+
+
+def _made_again(type_: type[HoltError], args: tuple[Any, ...]) -> HoltError:
+    """Returns an error without a call of its constructor, whose arguments each class chooses."""
+    return type_.__new__(type_, *args)
 
 
 class HoltConnectionError(HoltError):

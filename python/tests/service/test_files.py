@@ -82,6 +82,9 @@ async def test_a_copy_arrives_at_exactly_its_destination(runtime: AsyncRuntime, 
 async def test_names_modes_owners_and_links_are_changed(runtime: AsyncRuntime, place: str) -> None:
     await runtime.files.write(f"{place}/a", b"1")
     assert (await runtime.files.chmod(f"{place}/a", "0640")).entry.permissions == "rw-r-----"
+    assert (await runtime.files.chmod(f"{place}/a", 0o604)).entry.permissions == "rw----r--"
+    assert (await runtime.files.write(f"{place}/b", b"", mode=0o644)).mode == "0644"
+    await runtime.files.remove(f"{place}/b")
     assert (await runtime.files.chown(f"{place}/a", "0")).entry.uid == 0
     link = await runtime.files.symlink(f"{place}/link", "a")
     assert (link.type, link.symlink_target) == ("symlink", "a")

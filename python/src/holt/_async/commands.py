@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .._bodies import CommandOptions, OnCancel, PtySize, Rlimit, command_body
+from .._bodies import CommandLine, CommandOptions, OnCancel, PtySize, Rlimit, command_body
 from .._io.async_parts import AsyncResult, sleep
 from .._model import decode
 from .._models.command import CommandData, CommandResult, OutputItem, Session
@@ -42,7 +42,7 @@ class AsyncCommands:
 
     async def run(
         self,
-        command: str | Sequence[str],
+        command: CommandLine,
         *,
         cwd: RuntimePath | None = None,
         env: Mapping[str, str] | None = None,
@@ -97,7 +97,7 @@ class AsyncCommands:
             raise HoltConnectionError("lost", "The service answered before the command ended")
         return decode(CommandResult, answer)
 
-    async def start(self, command: str | Sequence[str], **options: Unpack[CommandOptions]) -> AsyncCommand:
+    async def start(self, command: CommandLine, **options: Unpack[CommandOptions]) -> AsyncCommand:
         """Starts a command in the background, with the options of `run`.
 
         Without `timeout_secs` it can run as long as its runtime. With `stdin=True` its stdin stays
@@ -108,7 +108,7 @@ class AsyncCommands:
         return AsyncCommand(self._transport, self._runtime_id, decode(CommandData, answer), offset)
 
     def stream(
-        self, command: str | Sequence[str], *, on_cancel: OnCancel = "kill", **options: Unpack[CommandOptions]
+        self, command: CommandLine, *, on_cancel: OnCancel = "kill", **options: Unpack[CommandOptions]
     ) -> AsyncCommandStream:
         """Runs a command and yields its items as they arrive, from `start` to `end`.
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from .._model import decode
 from .._models.event import DroppedEvents, Event, EventItem, EventPage, EventsEnd
+from .._options import joined
 from .items import AsyncItems, resume_items
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
@@ -21,7 +22,7 @@ class AsyncEvents:
     def list(
         self,
         *,
-        types: Sequence[str] | None = None,
+        types: str | Sequence[str] | None = None,
         subject: str | None = None,
         order: Literal["asc", "desc"] | None = None,
         limit: int | None = None,
@@ -30,13 +31,13 @@ class AsyncEvents:
         """Lists events.
 
         Args:
-            types: The types, or patterns such as `runtime.*`. Default: every type.
+            types: One or more types, or patterns such as `runtime.*`. Default: every type.
             subject: The id of the thing that the events are about.
             order: With `asc` (default) the oldest event is first.
             limit: The number of events per page.
             cursor: The cursor after which the first page begins; with `desc`, before which.
         """
-        query = {"type": _types_text(types), "subject": subject, "order": order, "limit": limit}
+        query = {"type": joined(types), "subject": subject, "order": order, "limit": limit}
 
         async def read_page(after: str | None) -> dict[str, Any]:
             return await self._transport.call("listEvents", query={**query, "cursor": after or cursor})
@@ -46,7 +47,7 @@ class AsyncEvents:
     async def page(
         self,
         *,
-        types: Sequence[str] | None = None,
+        types: str | Sequence[str] | None = None,
         subject: str | None = None,
         order: Literal["asc", "desc"] | None = None,
         limit: int | None = None,
@@ -54,7 +55,7 @@ class AsyncEvents:
     ) -> EventPage:
         """Reads one page. Its `last_cursor` is the cursor for a later request."""
         query = {
-            "type": _types_text(types),
+            "type": joined(types),
             "subject": subject,
             "order": order,
             "limit": limit,
@@ -65,7 +66,7 @@ class AsyncEvents:
     def follow(
         self,
         *,
-        types: Sequence[str] | None = None,
+        types: str | Sequence[str] | None = None,
         subject: str | None = None,
         cursor: int | Literal["latest"] = "latest",
     ) -> AsyncItems[Event | DroppedEvents]:
@@ -75,11 +76,11 @@ class AsyncEvents:
         `DroppedEvents` has the number of events that were removed before they could be read.
 
         Args:
-            types: The types, or patterns such as `runtime.*`. Default: every type.
+            types: One or more types, or patterns such as `runtime.*`. Default: every type.
             subject: The id of the thing that the events are about.
             cursor: The cursor after which the events begin. 0: all kept events.
         """
-        return AsyncItems(self._follow({"type": _types_text(types), "subject": subject}, cursor))
+        return AsyncItems(self._follow({"type": joined(types), "subject": subject}, cursor))
 
     async def _follow(
         self, query: dict[str, Any], cursor: int | Literal["latest"]
@@ -99,7 +100,3 @@ class AsyncEvents:
                     yield item
         finally:
             await items.aclose()
-
-
-def _types_text(types: Sequence[str] | None) -> str | None:
-    return ",".join(types) if types else None

@@ -18,7 +18,7 @@ from .._models.file import (
     TreeExtracted,
     WatchItem,
 )
-from .._options import RuntimePath, Seconds, given, path_text, seconds
+from .._options import FileMode, RuntimePath, Seconds, given, mode_text, path_text, seconds
 from ..errors import HoltConnectionError, NotADirectory, PathNotFound
 from .content import AsyncFileContent, AsyncWriting, Progress, read_content, write_content
 from .items import AsyncItems, read_events, resume_items
@@ -66,7 +66,7 @@ class AsyncFiles:
         path: RuntimePath,
         content: AsyncFileContent,
         *,
-        mode: str | None = None,
+        mode: FileMode | None = None,
         user: str | None = None,
         overwrite: bool = True,
         sha256: str | None = None,
@@ -80,7 +80,8 @@ class AsyncFiles:
         Args:
             path: The file.
             content: Text, bytes, a `pathlib.Path` of this machine, or an iterable of bytes.
-            mode: The mode in octal, such as `"0644"`. Default: the mode of an existing file stays.
+            mode: The mode: octal digits such as `"0644"`, or a number such as `0o644`. Default: the
+                mode of an existing file stays.
             user: The owner of a new file. Default: the template's user.
             overwrite: False if an existing file is an `AlreadyExists` error.
             sha256: The SHA-256 digest of the content in hexadecimal. Other bytes are refused.
@@ -90,7 +91,7 @@ class AsyncFiles:
             self._transport,
             self._runtime_id,
             path_text(path),
-            mode=mode,
+            mode=mode_text(mode),
             user=user,
             overwrite=overwrite,
             sha256=sha256,
@@ -151,10 +152,10 @@ class AsyncFiles:
         return AsyncPaginated(read_page, lambda data: decode(FileInfo, data))
 
     async def make_directory(
-        self, path: RuntimePath, *, parents: bool = True, mode: str | None = None, user: str | None = None
+        self, path: RuntimePath, *, parents: bool = True, mode: FileMode | None = None, user: str | None = None
     ) -> FileInfo:
         """Makes a directory and, unless `parents` is false, its missing parents."""
-        body = given(path=path_text(path), parents=parents, mode=mode, user=user)
+        body = given(path=path_text(path), parents=parents, mode=mode_text(mode), user=user)
         return decode(FileInfo, await self._transport.call("makeDirectory", params=self._params, json=body))
 
     async def remove(self, path: RuntimePath, *, recursive: bool = False) -> None:
@@ -166,9 +167,9 @@ class AsyncFiles:
         body = {"path": path_text(path), "target": path_text(target), "overwrite": overwrite}
         return decode(FileInfo, await self._transport.call("makeSymlink", params=self._params, json=body))
 
-    async def chmod(self, path: RuntimePath, mode: str, *, recursive: bool = False) -> FileChanged:
-        """Changes a mode (octal, such as `"0644"`), with `recursive` also of everything below."""
-        body = {"path": path_text(path), "mode": mode, "recursive": recursive}
+    async def chmod(self, path: RuntimePath, mode: FileMode, *, recursive: bool = False) -> FileChanged:
+        """Changes a mode (`"0644"` or `0o644`), with `recursive` also of everything below."""
+        body = {"path": path_text(path), "mode": mode_text(mode), "recursive": recursive}
         return decode(FileChanged, await self._long_call("changeMode", body))
 
     async def chown(self, path: RuntimePath, user: str, *, recursive: bool = False) -> FileChanged:

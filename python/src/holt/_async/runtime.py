@@ -13,7 +13,7 @@ from .._io.async_parts import shielded
 from .._model import decode
 from .._models.event import EventItem
 from .._models.runtime import ForkDryRun, RuntimeData, RuntimeFields
-from .._options import UNSET, Seconds, Unset, given, nullable, seconds
+from .._options import UNSET, Seconds, Unset, given, joined, nullable, seconds
 from ..errors import Internal, Timeout
 from .commands import AsyncCommands
 from .files import AsyncFiles
@@ -187,19 +187,18 @@ class AsyncRuntime(RuntimeFields):
         return decode(RuntimeMetrics, await self._transport.call("runtimeMetrics", params=self._params, query=query))
 
     def events(
-        self, *, cursor: int = 0, follow: bool = False, types: Sequence[str] | None = None
+        self, *, cursor: int = 0, follow: bool = False, types: str | Sequence[str] | None = None
     ) -> AsyncItems[EventItem]:
         """Yields the events of the runtime, in order; with `follow` until it has ended.
 
         Args:
             cursor: The cursor after which the events begin. Default: all kept events.
             follow: Whether to wait for later events.
-            types: The types, or patterns such as `runtime.*`. Default: every type.
+            types: One or more types, or patterns such as `runtime.*`. Default: every type.
         """
-        type_ = ",".join(types) if types else None
 
         async def open_after(after: int) -> Any:
-            query = {"type": type_, "cursor": after, "follow": follow}
+            query = {"type": joined(types), "cursor": after, "follow": follow}
             return await self._transport.open_events("readRuntimeEvents", params=self._params, query=query)
 
         secs = self._transport.resume_timeout_secs

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._bodies import CommandOptions, OnCancel
+from .._bodies import CommandLine, CommandOptions, OnCancel
 from .._models.command import CommandResult
 from .._output import Listener
 from .command import AsyncCommand
@@ -32,7 +31,7 @@ class AsyncShellSession:
 
     async def run(
         self,
-        command: str | Sequence[str],
+        command: CommandLine,
         *,
         on_stdout: Listener | None = None,
         on_stderr: Listener | None = None,
@@ -48,13 +47,13 @@ class AsyncShellSession:
             command, on_stdout=on_stdout, on_stderr=on_stderr, on_cancel=on_cancel, **options
         )
 
-    async def start(self, command: str | Sequence[str], **options: Unpack[CommandOptions]) -> AsyncCommand:
+    async def start(self, command: CommandLine, **options: Unpack[CommandOptions]) -> AsyncCommand:
         """Starts a command in the background. The next command of the session waits for it."""
         options["session"] = self.name
         return await self._commands.start(command, **options)
 
     def stream(
-        self, command: str | Sequence[str], *, on_cancel: OnCancel = "kill", **options: Unpack[CommandOptions]
+        self, command: CommandLine, *, on_cancel: OnCancel = "kill", **options: Unpack[CommandOptions]
     ) -> AsyncCommandStream:
         """Runs a command and yields its items as they arrive, as `commands.stream` does."""
         options["session"] = self.name

@@ -42,7 +42,7 @@ class PolicyRule(Model):
 
 @dataclass(kw_only=True, repr=False)
 class RuleInspection(Model):
-    """What the gateway sees of the traffic that a rule allows."""
+    """The part of the allowed traffic that the gateway sees."""
 
     rule: str
     host: str

@@ -10,17 +10,29 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, Protocol, TypeVar, cast
 
 from ..errors import InvalidArchive, InvalidPath, TooLarge
 from .local_tree import Skipped, is_utf8, shown_path
+
+_T = TypeVar("_T")
 
 _most_entries = 1_000_000
 _most_path_bytes = 4096
 _most_left_out = 100
 _most_trailer_bytes = 1024 * 1024
 """The largest possible record of tar, which may follow the end of an archive."""
+_most_header_bytes = 1024 * 1024
+"""The most bytes of a header that extends another. Python's reader keeps it in memory."""
+_extending_types = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 _chunk_bytes = 256 * 1024
+_time = re.compile(r"(-?)(\d{1,11})(?:\.(\d*))?")
 _device_name = re.compile(
     r"(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)\s*(?:\.|$)", re.I
 )
@@ -35,7 +47,7 @@ class ByteSource(Protocol):
 
 @dataclass
 class Unpacked:
-    """What has been made so far."""
+    """The entries that have been made so far, and those that were left out."""
 
     files: int = 0
     bytes: int = 0
@@ -48,7 +60,7 @@ class Unpacked:
 class _Made:
     path: str
     mode: int
-    mtime: float
+    mtime_ns: int
     target: str = ""
 
 
@@ -63,10 +75,12 @@ def unpack_here(source: ByteSource, staging: Path, on_file: Callable[[int], obje
     unpacking = _Unpacking(staging, on_file)
     file = cast("IO[bytes]", source)
     try:
-        with tarfile.open(
-            fileobj=file, mode="r|", bufsize=_chunk_bytes, encoding="utf-8", tarinfo=_StrictHeader
+        with _readable(
+            lambda: tarfile.open(
+                fileobj=file, mode="r|", bufsize=_chunk_bytes, encoding="utf-8", tarinfo=_StrictHeader
+            )
         ) as tar:
-            for member in tar:
+            while (member := _readable(tar.next)) is not None:
                 unpacking.take(tar, member)
             comment: object = tar.pax_headers.get("comment")
     except tarfile.TarError as error:
@@ -78,17 +92,28 @@ def unpack_here(source: ByteSource, staging: Path, on_file: Callable[[int], obje
     return unpacking.result
 
 
+def _readable(read: Callable[[], _T]) -> _T:
+    """Reads a header. For some damage, Python's reader has errors of no kind of its own."""
+    try:
+        return read()
+    except (ValueError, OverflowError) as error:
+        raise tarfile.ReadError(str(error)) from error
+
+
 class _StrictHeader(tarfile.TarInfo):
     """A header of an archive. Python's reader takes a damaged or missing one for the end."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictHeader:
         try:
-            return super().frombuf(buf, encoding, errors)
+            header = super().frombuf(buf, encoding, errors)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             raise  # Zeros, which end an archive.
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"{error}, and no end") from error
+        if header.size < 0 or (header.type in _extending_types and header.size > _most_header_bytes):
+            raise tarfile.ReadError("an impossible size")
+        return header
 
 
 def _drain(source: ByteSource) -> None:
@@ -120,7 +145,7 @@ class _Unpacking:
             self.result.skipped.append(Skipped(shown[:_most_path_bytes], "its name is not UTF-8"))
             return
         path = relative_path(member.name)
-        made = _Made(path, member.mode & 0o777, float(member.mtime), member.linkname)
+        made = _Made(path, member.mode & 0o777, _time_of(member), member.linkname)
         if path == "" and not member.isdir():
             raise _outside()
         if member.issparse():
@@ -142,8 +167,7 @@ class _Unpacking:
         for made in self._symlinks:
             self._symlink(made)
         for made in reversed(self._directories):
-            os.chmod(self._staging / made.path, made.mode)
-            os.utime(self._staging / made.path, (made.mtime, made.mtime))
+            _set_facts(self._staging / made.path, made)
         self.result.directories = len(self._directories)
 
     def _directory(self, made: _Made) -> None:
@@ -162,8 +186,7 @@ class _Unpacking:
         with open(os.open(place, flags, 0o600), "wb") as file:
             while content is not None and (chunk := content.read(_chunk_bytes)):
                 file.write(chunk)
-        os.chmod(place, made.mode)
-        os.utime(place, (made.mtime, made.mtime))
+        _set_facts(place, made)
         self._count(member.size)
 
     def _hard_link(self, made: _Made) -> None:
@@ -183,7 +206,7 @@ class _Unpacking:
         place = self._staging / made.path
         os.symlink(made.target, place)
         if os.utime in os.supports_follow_symlinks:
-            os.utime(place, (made.mtime, made.mtime), follow_symlinks=False)
+            os.utime(place, ns=(made.mtime_ns, made.mtime_ns), follow_symlinks=False)
         self.result.symlinks += 1
 
     def _count(self, size: int) -> None:
@@ -235,6 +258,22 @@ def stays_inside(path: str, target: str) -> bool:
     while climbs < len(parts) and parts[climbs] == "..":
         climbs += 1
     return all(map(is_plain_name, parts[climbs:])) and climbs <= path.count("/")
+
+
+def _set_facts(place: Path, made: _Made) -> None:
+    # The time comes first, because Windows changes no time of a file that is read-only.
+    os.utime(place, ns=(made.mtime_ns, made.mtime_ns))
+    os.chmod(place, made.mode)
+
+
+def _time_of(member: tarfile.TarInfo) -> int:
+    """Returns the time in nanoseconds. The float that Python's reader makes of it is less exact."""
+    found = _time.fullmatch(member.pax_headers.get("mtime") or str(int(member.mtime)))
+    if found is None:
+        raise InvalidArchive("The archive cannot be read: an entry has an impossible time")
+    sign, whole, fraction = found.groups(default="")
+    value = int(whole) * 1_000_000_000 + int(fraction[:9].ljust(9, "0"))
+    return -value if sign else value
 
 
 def _left_out_in(comment: str) -> list[Skipped]:
