@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,26 @@ def test_the_synchronous_client_is_that_of_the_source() -> None:
         nodes = list(ast.walk(ast.parse(made)))
         assert not [node.id for node in nodes if isinstance(node, ast.Name) and node.id.startswith("Async")]
         assert not [node for node in nodes if isinstance(node, (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor))]
+
+
+def test_every_imported_package_is_a_dependency() -> None:
+    used = {
+        name.partition(".")[0]
+        for path in (root / "src/holt").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in imported_by(node)
+    }
+    listed = re.search(r"^dependencies = \[(.*?)^\]", (root / "pyproject.toml").read_text("utf-8"), re.M | re.S)
+    assert listed is not None
+    # Type checkers have a description of `typing_extensions`, and nothing imports it at run time.
+    assert used - sys.stdlib_module_names - {"typing_extensions"} == set(re.findall(r'"(\w+)', listed[1]))
+
+
+def imported_by(node: ast.AST) -> list[str]:
+    """Returns the packages of others that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [one.name for one in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0 else []
 
 
 def test_git_has_no_made_files() -> None:
