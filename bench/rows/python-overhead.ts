@@ -1,9 +1,7 @@
-import { createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { copyInKernel } from '../support/floors/kernel-copy.ts'
 import { measuredFloor, msOf } from '../support/floors/subjects.ts'
+import { makeLargeFile } from '../support/large-file.ts'
 import { PythonClient, type PythonWay, pythonWithClient } from '../support/python-client.ts'
 import { compare, floorOf, onFloor, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
@@ -34,7 +32,7 @@ export const b13: Row = {
   environment: withoutPool,
   measure: async (stage, options) => {
     const { signal } = stage
-    await using place = await makePlace()
+    await using sent = await makeLargeFile(uploadContent())
     const isolation = 'container'
     await using runtime = await stage.holt.runtimes.create({ template: 'base-medium', isolation }, { signal })
     const { port, headers } = stage.asked
@@ -43,11 +41,11 @@ export const b13: Row = {
       python: await pythonWithClient(repo, signal),
       service: { HOLT_URL: `http://127.0.0.1:${port}`, HOLT_API_KEY: key },
       runtimeId: runtime.runtime_id,
-      file: join(place.dir, 'large'),
+      file: sent.path,
       signal,
     })
     const series: SeriesReport[] = []
-    for (const what of whats) series.push(...(await batchOf({ stage, options, client, dir: place.dir, what })))
+    for (const what of whats) series.push(...(await batchOf({ stage, options, client, dir: sent.dir, what })))
     return {
       series,
       verdicts: whats.flatMap((what) => verdictsOf(series, what)),
@@ -136,13 +134,8 @@ function floorName(what: What): string {
   return what === 'upload' ? 'kernel, upload of 1 GiB' : 'HTTP answer'
 }
 
-/** Makes a directory with the file to send. */
-async function makePlace(): Promise<AsyncDisposable & { readonly dir: string }> {
-  const parent = join(repo, '.holt')
-  await mkdir(parent, { recursive: true })
-  const dir = await mkdtemp(join(parent, 'python-bench-'))
+/** Yields the content of the file to send. */
+function* uploadContent(): Generator<Uint8Array> {
   const block = Buffer.alloc(MiB, 'some bytes that are not all the same; ')
-  const blocks = Array.from({ length: uploadMiB }, () => block)
-  await pipeline(blocks, createWriteStream(join(dir, 'large')))
-  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
+  for (let sent = 0; sent < uploadMiB; sent += 1) yield block
 }

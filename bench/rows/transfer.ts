@@ -1,10 +1,8 @@
-import { createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import type { FileSource, Isolation, Runtime } from '@holt/sdk'
 import { copyInKernel } from '../support/floors/kernel-copy.ts'
 import { measuredFloor, msOf } from '../support/floors/subjects.ts'
+import { makeLargeFile } from '../support/large-file.ts'
 import { PipeServer } from '../support/pipe-server.ts'
 import { compare, floorOf, onFloor, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
@@ -35,7 +33,7 @@ export const b6: Row = {
   environment: withoutPool,
   measure: async (stage, options) => {
     await using pipe = await PipeServer.start(pipeDir, stage.signal)
-    await using kernel = await makeKernelPlace()
+    await using kernel = await makeLargeFile(largeSource.stream(0) as AsyncIterable<Uint8Array>)
     const series: SeriesReport[] = []
     for (const isolation of ['gvisor', 'container'] as const)
       series.push(...(await transfersOf({ stage, options, isolation, pipe, kernelDir: kernel.dir })))
@@ -104,13 +102,6 @@ function floorReason(kind: Kind): string {
   if (kind === 'GET 1 GiB')
     return '`splice` from a file in the page cache over a connection on loopback to nowhere; the bytes cross one connection'
   return 'one HTTP answer of a Node server without routes; each request needs one'
-}
-
-async function makeKernelPlace(): Promise<AsyncDisposable & { readonly dir: string }> {
-  await mkdir(pipeDir, { recursive: true })
-  const dir = await mkdtemp(join(pipeDir, 'kernel-'))
-  await pipeline(largeSource.stream(0) as AsyncIterable<Uint8Array>, createWriteStream(join(dir, 'large')))
-  return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
 function floorSubject(stage: Stage, { kind, series, dir }: { kind: Kind; series: string; dir: string }): Subject {

@@ -3,6 +3,7 @@ import type { CheckpointInfo, Checkpoints, ImageDigest } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
 import { templateName } from '../foundation/rows/template-name.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
+import { checkpointsHere } from '../resources/templates/checkpoints-here.ts'
 import { releaseResources } from './build-resources.ts'
 import type { Builds } from './builds.ts'
 import { type CheckpointRecipe, storedRecipe } from './checkpoint-recipe.ts'
@@ -42,11 +43,6 @@ export async function retakeCheckpoints(service: Builds): Promise<void> {
   } finally {
     if (retakes.counts.waiting > 0) retakes.leave()
   }
-}
-
-async function checkpointsHere({ engine }: Builds): Promise<Checkpoints | null> {
-  const { gvisor } = (await engine.describe()).isolation
-  return gvisor.available && gvisor.canCheckpoint ? engine.ability('checkpoints') : null
 }
 
 /**

@@ -5,6 +5,7 @@ import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
 import type { BaseSource } from './base-source.ts'
+import { checkpointsHere } from './checkpoints-here.ts'
 import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
 import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
 
@@ -204,11 +205,6 @@ async function withCheckpoint(service: Resources, row: TemplateRow, checkpoints:
  */
 function isWorthGoingOn(error: unknown): boolean {
   return !isEngineError(error) || (error.kind !== 'no_space' && error.kind !== 'not_found')
-}
-
-async function checkpointsHere({ engine }: Resources): Promise<Checkpoints | null> {
-  const { gvisor } = (await engine.describe()).isolation
-  return gvisor.available && gvisor.canCheckpoint ? engine.ability('checkpoints') : null
 }
 
 /** Marks the templates that are not ready as failed, with the reason. Ready ones stay unchanged. */
