@@ -119,7 +119,8 @@ describeClasses('a pool', (isolation) => {
 
   it('knows of every field of a create whether it says what a runtime is made of', () => {
     const fields = Object.keys(CreateRuntime.shape).filter((field) => !madeOf.includes(field))
-    // A dry run makes nothing, so it has no member either (packages/server/test/runtimes/create/dry-run.test.ts).
+    // A dry run makes nothing, so it takes no member either
+    // (packages/server/test/runtimes/create/dry-run.test.ts).
     expect([...Object.keys(sayable), 'dry_run'].sort()).toEqual(fields.sort())
   })
 

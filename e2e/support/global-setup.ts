@@ -73,7 +73,7 @@ async function prepare(lane: Lane): Promise<Rig> {
   return rig
 }
 
-/** What a copy of a state directory must not have: it is an installation of its own. */
+/** The files that a copy of a state directory leaves out: it is an installation of its own. */
 const ofOneInstallation = ['installation.json', 'running.json', 'holtd.log']
 
 /**

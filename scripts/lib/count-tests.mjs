@@ -1,4 +1,5 @@
-// Prints "PASSED FAILED SKIPPED" of a test runner's report, and then each test that failed with the beginning of why: count-tests.mjs go|vitest|junit FILE STATUS
+// Prints "PASSED FAILED SKIPPED" of a test runner's report. Then prints each test that failed, with
+// the beginning of the reason: count-tests.mjs go|vitest|junit FILE STATUS
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 

@@ -1,4 +1,4 @@
-"""What belongs to a project: policies, secrets, keys, events, webhooks, audit and templates."""
+"""Tests of the parts of a project: policies, secrets, keys, events, webhooks and the rest."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ const MIB = 2 ** 20
 /** Content that only the base has. */
 const BASE_BYTES = 24 * MIB
 /**
- * What a delta takes beside what it adds: its frame, and the names and attributes of a small tree.
+ * The most that a delta takes beside its content: its frame, and the names and attributes of a small
+ * tree.
  */
 const DELTA_BYTES = MIB / 2
 

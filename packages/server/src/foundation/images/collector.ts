@@ -42,7 +42,7 @@ export class Collector {
         await this.#collect()
       } while (this.#again)
     } catch (error) {
-      // What is left now is found by the next run.
+      // The next run finds the remaining files.
       this.#log.error({ err: error }, 'unreferenced files could not be removed')
     } finally {
       this.#running = null
