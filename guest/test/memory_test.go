@@ -120,3 +120,21 @@ func TestEndsManySmallProcesses(t *testing.T) {
 		t.Fatal(ended)
 	}
 }
+
+func TestEndsOneProcessWhereFilesInMemoryHoldTheRest(t *testing.T) {
+	g := start(t)
+	g.holding("grows", 40)
+	g.holding("beside", 24)
+	need := object{"limit_bytes": 256 << 20, "free_bytes": 1 << 30, "least_bytes": 16 << 20, "whole": false}
+	answer := g.want(200, "POST", "/v1/memory/relief", need)
+	if ended := answer["ended"].([]any); len(ended) != 1 || ended[0].(object)["command_id"] != "grows" || answer["in_files"] != true {
+		t.Fatal(answer)
+	}
+	if info := g.want(200, "GET", "/v1/processes/beside", nil); info["state"] != "running" {
+		t.Fatal(info)
+	}
+	need["limit_bytes"] = 32 << 20
+	if answer := g.want(200, "POST", "/v1/memory/relief", need); answer["in_files"] != false {
+		t.Fatal(answer)
+	}
+}

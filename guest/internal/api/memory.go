@@ -19,9 +19,12 @@ func (a *API) relieveMemory(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &request); err != nil {
 		return err
 	}
-	ended := a.processes.EndLargest(supervise.Need{
+	ended, inFiles := a.processes.EndLargest(supervise.Need{
 		LimitKiB: request.LimitBytes >> 10, FreeKiB: (request.FreeBytes + 1023) >> 10, LeastKiB: request.LeastBytes >> 10, Whole: request.Whole,
 	})
-	answer(w, http.StatusOK, map[string][]process.Ended{"ended": ended})
+	answer(w, http.StatusOK, struct {
+		Ended   []process.Ended `json:"ended"`
+		InFiles bool            `json:"in_files"`
+	}{ended, inFiles})
 	return nil
 }

@@ -20,19 +20,20 @@ type Ended struct {
 }
 
 // EndLargest kills the processes that hold the most memory until enough is freed, and returns them.
-func (t *Table) EndLargest(need supervise.Need) []Ended {
+// inFiles is true if files in memory hold most of what is used.
+func (t *Table) EndLargest(need supervise.Need) (ended []Ended, inFiles bool) {
 	owners := map[int]*string{}
-	victims := t.pool.EndLargest(need, func(v supervise.Victim) {
+	victims, inFiles := t.pool.EndLargest(need, func(v supervise.Victim) {
 		if of := t.runningAs(v.Command); of != nil {
 			of.noteOom()
 			owners[v.Pid] = &of.spec.ID
 		}
 	})
-	ended := make([]Ended, 0, len(victims))
+	ended = make([]Ended, 0, len(victims))
 	for _, v := range victims {
 		ended = append(ended, Ended{Pid: v.Pid, Name: v.Name, ResidentBytes: v.ResidentKiB << 10, CommandID: owners[v.Pid]})
 	}
-	return ended
+	return ended, inFiles
 }
 
 // runningAs returns the process of a command, or nil.
@@ -79,6 +80,10 @@ var killCounter = sync.OnceValue(func() string {
 	}
 	return ""
 })
+
+// KernelKills returns true if the kernel kills processes of this runtime when its memory is used
+// up, as in a container.
+func KernelKills() bool { return killCounter() != "" }
 
 func countKernelKills() kernelKills {
 	path := killCounter()

@@ -33,13 +33,14 @@ type Victim struct {
 }
 
 // EndLargest kills the processes with the most resident memory until enough is freed, and returns
-// them. It chooses as Linux does (oom_badness in mm/oom_kill.c): by resident memory, corrected by
-// oom_score_adj. A process with the oom_score_adj -1000 is chosen only if no other is left. A
-// process that is still dying from an earlier call is returned again. The guest and its supervisors
-// are never chosen. If the processes hold little, files in memory hold the rest, and the process
-// that has written the most is killed. All other processes are stopped meanwhile, so that none
-// grows. note is called before each kill.
-func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
+// them. inFiles is true if files in memory hold most of what is used. It chooses as Linux does
+// (oom_badness in mm/oom_kill.c): by resident memory, corrected by oom_score_adj. A process with the
+// oom_score_adj -1000 is chosen only if no other is left. A process that is still dying from an
+// earlier call is returned again. The guest and its supervisors are never chosen. If the processes
+// hold little, files in memory hold the rest, and one process is killed: the one that has written
+// the most, or else the largest. All other processes are stopped meanwhile, so that none grows. note
+// is called before each kill.
+func (p *Pool) EndLargest(need Need, note func(Victim)) (ended []Victim, inFiles bool) {
 	// A child that is stopped before its execve would block the thread that forked it, and with it
 	// all others.
 	p.fork.Lock()
@@ -52,10 +53,9 @@ func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
 		defer p.stills.Add(1)
 		defer goOn(nil)
 	}
-	var ended []Victim
 	seen := readTree()
 	gone := map[int]bool{}
-	victims := p.choose(seen, need)
+	victims, inFiles := p.choose(seen, need)
 	for _, victim := range victims {
 		if need.FreeKiB <= 0 {
 			break
@@ -72,13 +72,13 @@ func (p *Pool) EndLargest(need Need, note func(Victim)) []Victim {
 		need.FreeKiB -= victim.ResidentKiB
 		ended = append(ended, victim)
 	}
-	return ended
+	return ended, inFiles
 }
 
 // choose returns the processes that may be killed, in order. If the processes hold less than half
-// of the limit, files in memory hold the rest. It then chooses the process that has written the
-// most.
-func (p *Pool) choose(t tree, need Need) []Victim {
+// of the limit, files in memory hold the rest, which no kill frees. It then chooses one process:
+// the one that has written the most, or else the largest, which may be growing.
+func (p *Pool) choose(t tree, need Need) (victims []Victim, inFiles bool) {
 	all := p.weighAll(t, need)
 	var sumKiB int64
 	for _, victim := range all {
@@ -90,16 +90,16 @@ func (p *Pool) choose(t tree, need Need) []Victim {
 	large := slices.DeleteFunc(slices.Clone(open), func(v Victim) bool { return v.ResidentKiB < need.LeastKiB })
 	if sumKiB < need.LimitKiB/2 {
 		if writer := largestWriter(open, need); writer != nil {
-			return writer
+			return writer, true
 		}
-		return large
+		return large[:min(1, len(large))], true
 	}
 	for _, found := range [][]Victim{large, open, all} {
 		if len(found) > 0 {
-			return found
+			return found, false
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // weighAll returns all processes except the guest and its supervisors, in the order in which the

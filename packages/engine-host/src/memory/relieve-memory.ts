@@ -77,16 +77,18 @@ export async function relieveMemory(shortage: Shortage): Promise<boolean> {
       least_bytes: Math.floor(limitBytes * LEAST_SHARE),
       whole: round >= WHOLE_FROM,
     }
-    const ended = await unstuckUntil(shortage, endLargest(shortage, request))
-    if (ended === null || (ended.length === 0 && stuck)) return false
+    const relief = await unstuckUntil(shortage, endLargest(shortage, request))
+    if (relief === null || (relief.ended.length === 0 && stuck)) return false
+    const { ended, in_files } = relief
     if (ended.length === 0) return true
     // A process that is still dying is reported again.
     const fresh = ended.filter(({ pid }) => !known.has(pid))
     for (const { pid } of fresh) known.add(pid)
     if (fresh.length > 0) shortage.onEnded(fresh)
     await settle(shortage)
-    if (sizeOf(ended) < request.least_bytes && (await limit.used()) < used + GROWTH_BYTES && !(await limit.isStuck()))
-      return true // The excess is in files in memory, and further kills would not free them.
+    const isInFiles = in_files || sizeOf(ended) < request.least_bytes
+    // Further kills would not free files in memory.
+    if (isInFiles && (await limit.used()) < used + GROWTH_BYTES && !(await limit.isStuck())) return true
   }
 }
 
@@ -94,11 +96,11 @@ function sizeOf(ended: readonly EndedProcess[]): number {
   return ended.reduce((sum, { resident_bytes }) => sum + resident_bytes, 0)
 }
 
-/** Returns the processes that the guest killed; null if it cannot do that. */
+/** Has the guest kill processes. Returns null if it cannot do that. */
 async function endLargest(
   { link, signal }: Shortage,
   request: Parameters<GuestClient['relieveMemory']>[0],
-): Promise<readonly EndedProcess[] | null> {
+): Promise<GuestRelief | null> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(RELIEF_MS)])
   for (;;) {
     try {

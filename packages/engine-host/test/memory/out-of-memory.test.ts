@@ -59,10 +59,10 @@ for (const [isolation, runner] of [
         const limit = await limitOf(spec.id)
         const expectUnharmed = async () => {
           expect((await runCommand(other, 'echo', 'here')).output).toBe('here\n')
-          expect(await guest.getProcess(waiting.id, timeout())).toMatchObject({ state: 'running' })
+          expect(await guest.getProcess(waiting.id, timeout())).toMatchObject({ state: 'running', oom_killed: false })
           expect((await runCommand(guest, 'cat', '/kept')).output).toBe('kept')
           expect(await limitOf(spec.id)).toBe(limit)
-          expect(await engine.inspect(spec.id)).toMatchObject({ state: 'running' })
+          expect(await engine.inspect(spec.id)).toMatchObject({ state: 'running', ending: null })
         }
         return { spec, guest, expectUnharmed }
       }

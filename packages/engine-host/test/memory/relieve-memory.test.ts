@@ -15,6 +15,7 @@ function runtimeWith(
   use: { bytes: number; stuck?: boolean },
   rounds: readonly (readonly number[] | null)[],
   pids?: readonly number[],
+  inFiles?: boolean,
 ) {
   const requests: { free_bytes: number; least_bytes: number; whole: boolean }[] = []
   const raised: number[] = []
@@ -40,7 +41,7 @@ function runtimeWith(
       resident_bytes,
       command_id: null,
     }))
-    return { status: 200, json: { ended } }
+    return { status: 200, json: { ended, in_files: inFiles } }
   }
   const link: GuestLink = {
     connected: true,
@@ -104,6 +105,11 @@ test('leaves what files in memory hold, where nothing waits for memory', async (
 test('ends the one that has written files in memory, and nothing after it', async () => {
   const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[2 * mib], [64 * mib]])
   expect([await relieveMemory(shortage), ended]).toEqual([true, [2 * mib]])
+})
+
+test('kills one process where files in memory hold the rest, however large it is', async () => {
+  const { shortage, ended } = runtimeWith({ bytes: limitBytes + 90 * mib }, [[17 * mib], [17 * mib]], undefined, true)
+  expect([await relieveMemory(shortage), ended]).toEqual([true, [17 * mib]])
 })
 
 test('gives up where processes wait for memory and none is to blame', async () => {

@@ -217,8 +217,8 @@ export class GuestClient {
   }
 
   /**
-   * Ends the processes with the most memory, because the runtime has more than it may have: until
-   * `free_bytes` are free, and none with fewer than `least_bytes`. With `whole` it ends the whole
+   * Kills the processes with the most memory, because the runtime is above its limit: until
+   * `free_bytes` are free, and none with fewer than `least_bytes`. With `whole` it kills the whole
    * command that a process belongs to.
    */
   async relieveMemory(
@@ -229,8 +229,8 @@ export class GuestClient {
       readonly whole: boolean
     },
     signal: AbortSignal,
-  ): Promise<GuestRelief['ended']> {
-    return (await this.#post('/v1/memory/relief', request, GuestRelief, signal)).ended
+  ): Promise<GuestRelief> {
+    return this.#post('/v1/memory/relief', request, GuestRelief, signal)
   }
 
   async startProcess(request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {

@@ -97,8 +97,12 @@ export type GuestProcess = z.infer<typeof GuestProcess>
 /** `GET /v1/processes`. */
 export const GuestProcesses = z.object({ processes: z.array(GuestProcess).max(20_000) })
 
-/** `POST /v1/memory/relief`: the processes that were ended. */
+/**
+ * `POST /v1/memory/relief`: the processes that were killed. `in_files` is true if files in memory
+ * hold most of what is used. Guests of earlier versions do not say so.
+ */
 export const GuestRelief = z.object({
+  in_files: z.boolean().default(false),
   ended: z
     .array(
       z.object({
