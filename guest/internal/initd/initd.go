@@ -45,7 +45,7 @@ func Main() int {
 		fmt.Fprintln(os.Stderr, "staging:", err) // leftover files only take space
 	}
 	supervise.Null()
-	pool := supervise.NewPool("/proc/self/exe")
+	pool := supervise.NewPool("/proc/self/exe", process.KernelKills())
 	go pool.Prepare()
 	processes := process.NewTable(pool)
 	done := operations.NewMemory()

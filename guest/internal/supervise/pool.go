@@ -27,6 +27,9 @@ const (
 	// spareAfter is the time after which a running command causes the start of an idle supervisor,
 	// if there is none.
 	spareAfter = 500 * time.Millisecond
+	// spareAtOnce replaces it where the kernel kills for memory. There the idle supervisor must
+	// exist before a command has used up the memory, because the kernel may kill a second process.
+	spareAtOnce = 0
 )
 
 // Pool starts supervisors, keeps a few idle ones, and reaps every child of this process.
@@ -41,11 +44,17 @@ type Pool struct {
 	leaders map[int]*leader  // by pid: started processes whose end is not reported yet
 	join    func(pid int) error
 	binary  string
+	spare   time.Duration // spareAfter or spareAtOnce
 }
 
-// NewPool returns a pool and begins to reap. Supervisors are re-executions of binary.
-func NewPool(binary string) *Pool {
-	p := &Pool{binary: binary, known: map[int]*Supervisor{}, running: map[int]*Command{}, leaders: map[int]*leader{}}
+// NewPool returns a pool and begins to reap. Supervisors are re-executions of binary. kernelKills
+// is true if the kernel kills processes when the runtime's memory is used up.
+func NewPool(binary string, kernelKills bool) *Pool {
+	spare := spareAfter
+	if kernelKills {
+		spare = spareAtOnce
+	}
+	p := &Pool{binary: binary, spare: spare, known: map[int]*Supervisor{}, running: map[int]*Command{}, leaders: map[int]*leader{}}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 	go func() {

@@ -45,7 +45,7 @@ func (p *Pool) Run(start *Start, stdio [3]int, events Events) (*Command, error) 
 		c.enter(s)
 		c.Pid, err = s.begin(start, stdio)
 		if err == nil {
-			spare := time.AfterFunc(spareAfter, p.Prepare)
+			spare := time.AfterFunc(p.spare, p.Prepare)
 			l := p.lead(c.Pid)
 			go func() {
 				s.follow(c, l, events)
