@@ -34,12 +34,12 @@ type Victim struct {
 
 // EndLargest kills the processes with the most resident memory until enough is freed, and returns
 // them. inFiles is true if files in memory hold most of what is used. It chooses as Linux does
-// (oom_badness in mm/oom_kill.c): by resident memory, corrected by oom_score_adj. A process with the
-// oom_score_adj -1000 is chosen only if no other is left. A process that is still dying from an
-// earlier call is returned again. The guest and its supervisors are never chosen. If the processes
-// hold little, files in memory hold the rest, and one process is killed: the one that has written
-// the most, or else the largest. All other processes are stopped meanwhile, so that none grows. note
-// is called before each kill.
+// (oom_badness in mm/oom_kill.c): by resident memory, corrected by oom_score_adj. A process with
+// the oom_score_adj -1000 is chosen only if no other is left. A process that is still dying from
+// an earlier call is returned again. The guest and its supervisors are never chosen. If the
+// processes hold little, files in memory hold the rest, and one process is killed: the one that
+// has written the most, or else the largest. All other processes are stopped meanwhile, so that
+// none grows. note is called before each kill.
 func (p *Pool) EndLargest(need Need, note func(Victim)) (ended []Victim, inFiles bool) {
 	// A child that is stopped before its execve would block the thread that forked it, and with it
 	// all others.
