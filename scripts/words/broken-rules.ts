@@ -6,13 +6,18 @@ export interface Broken {
 
 const maxColumns = 100
 const maxWords = 25
+/** An editor shows a description of this length without a scroll bar. */
+const maxDescription = 360
 
 /** Openings of a clause as the subject of a sentence, or of a comment without a subject. */
 const bannedOpening = /^(?:What|Whatever|Who|Whoever|Whether|One that|Those that|That which|Where)\b(?!.*\?$)/
 
+/** Further openings of a description, which do not name the field. */
+const bannedDescription = /^(?:How (?:many|much|often|long)|Is|Are|Of|The same)\b/
+
 /** Returns the places of a file that break a rule, in order. */
 export function brokenRules(file: string, text: string): readonly Broken[] {
-  return file.endsWith('.md') ? inPage(text) : inSource(text)
+  return file.endsWith('.md') ? inPage(text) : inSource(file, text)
 }
 
 /** A paragraph, list item or comment, and the line on which it begins. */
@@ -32,7 +37,7 @@ function inPage(text: string): readonly Broken[] {
 /** Matches a line of a comment, and not the name of a generator method (`*#names`). */
 const isComment = /^\s*(?:\/\/|\/\*|\*(?![#\w]))/
 
-function inSource(text: string): readonly Broken[] {
+function inSource(file: string, text: string): readonly Broken[] {
   const lines = text.split('\n')
   const wide = lines.flatMap((line, at) =>
     isComment.test(line) && columns(line) > maxColumns && !/https?:/.test(line)
@@ -42,7 +47,17 @@ function inSource(text: string): readonly Broken[] {
   const openings = docstringsOf(lines).flatMap(({ line, text }) =>
     bannedOpening.test(text) ? [{ line, rule: `"${openingOf(text)}" opens a comment` }] : [],
   )
-  return [...wide, ...openings].toSorted((a, b) => a.line - b.line)
+  const descriptions = file.endsWith('.ts') ? descriptionsOf(text).flatMap(inDescription) : []
+  return [...wide, ...openings, ...descriptions].toSorted((a, b) => a.line - b.line)
+}
+
+function inDescription({ line, text }: Block): readonly Broken[] {
+  const rules = [
+    ...(text.length > maxDescription ? [`a description of ${text.length} characters`] : []),
+    ...(bannedDescription.test(text) ? [`"${openingOf(text)}" opens a description`] : []),
+    ...(/[.:]$/.test(text) ? [] : [`a description without a full stop: ${openingOf(text)}`]),
+  ]
+  return [...rules.map((rule) => ({ line, rule })), ...inProse({ line, text })]
 }
 
 function inProse({ line, text }: Block): readonly Broken[] {
@@ -102,6 +117,14 @@ function docstringsOf(lines: readonly string[]): readonly Block[] {
     const text = single ?? first
     return text === undefined ? [] : [{ line: at + 1, text }]
   })
+}
+
+/** Returns the texts of `describe` calls of schemas. A call that is not of a schema has no text. */
+function descriptionsOf(source: string): readonly Block[] {
+  return [...source.matchAll(/\.describe\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map(({ index, 2: text = '' }) => ({
+    line: source.slice(0, index).split('\n').length,
+    text: text.replace(/\\(.)/g, '$1'),
+  }))
 }
 
 function columns(line: string): number {

@@ -43,10 +43,13 @@ function renderFields(fields: readonly Field[]): Html {
 }
 
 function renderField({ name, isRequired, description, schema }: Field): Html {
+  const saysDefault = /\bdefault\b/i.test(description ?? '')
   const inner = [schema, ...(schema.anyOf ?? schema.oneOf ?? [])].flatMap((choice) => fieldsIn(choice) ?? [])
   return html`
 <dt><code>${name}</code> <span class="type">${typeText(schema)}</span>${isRequired ? html` <b class="required">required</b>` : null}</dt>
 <dd>${description === undefined ? null : html`<p>${prose(description)}</p>`}${
-    schema.default === undefined ? null : html`<p>Default <code>${JSON.stringify(schema.default)}</code></p>`
+    schema.default === undefined || saysDefault
+      ? null
+      : html`<p>Default <code>${JSON.stringify(schema.default)}</code></p>`
   }${inner.map(renderSchema)}</dd>`
 }

@@ -32,14 +32,12 @@ test.each(Object.entries<Route>(routes))('%s has a section, and says where it is
 
 test('a field has its type, whether it is required, its default, its bounds and its description', () => {
   const text = textOf('startCommand')
+  expect(text).toContain('argv list of string (1 to 1024 items)\nA program and its arguments, without a shell.')
   expect(text).toContain(
-    'argv list of string (1 to 1024 items)\nRun as it is, looked up in PATH. Each argument has at most 131,071 bytes.',
+    'timeout_secs number (0 to 604800)\nThe time limit in seconds. At the limit, every process of the command is killed. 0: no limit. Default 60.\n',
   )
-  expect(text).toContain(
-    'timeout_secs number (0 to 604800)\n0: none. At the end every process of the command is killed.Default 60',
-  )
-  expect(textOf('copyFile')).toContain('source string required\nAn existing absolute path.')
-  expect(textOf('listRuntimes')).toContain('limit integer (1 to 100)\nHow many items at the most.Default 50')
+  expect(textOf('copyFile')).toContain('source string required\nThe absolute path of the file or directory to copy.')
+  expect(textOf('listRuntimes')).toContain('limit integer (1 to 100)\nThe most items in a page. Default 50.\n')
 })
 
 test('an answer with 503 that is no error is told as the answer that it is', () => {

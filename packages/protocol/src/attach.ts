@@ -45,15 +45,17 @@ const flag = z.enum(['true', 'false', '1', '0']).default('false')
 export const AttachQuery = z.strictObject({
   cursor: OutputQuery.shape.cursor,
   write: flag.describe(
-    'Ask to write. One attachment at a time does; the others watch. Needs the scope `runtime:write`.',
+    'True: ask to write. Only one attachment writes at a time; the others watch. Needs the scope `runtime:write`. Default false.',
   ),
-  takeover: flag.describe('Write even where another attachment does, which is told and watches from then on.'),
+  takeover: flag.describe(
+    'True: write even if another attachment writes now. That attachment is told, and watches from then on. Default false.',
+  ),
   client: z
     .string()
     .regex(/^[A-Za-z0-9_-]{8,64}$/, 'must be 8 to 64 letters, digits, _ or -')
     .optional()
     .describe(
-      'A name that a client makes up once: where it attaches again with the same one and the same key, its older attachment is closed, and it writes on.',
+      'An id that the client chooses once, for reconnects. A new attachment with the same id and key closes the older one and keeps its right to write. Default: none.',
     ),
   window: z.coerce
     .number()
@@ -62,13 +64,13 @@ export const AttachQuery = z.strictObject({
     .max(16 * 1024 * 1024)
     .optional()
     .describe(
-      'Send at most so many bytes of output beyond what the client has told as `taken`. Absent: as TCP allows.',
+      'The flow control window in bytes: the service sends at most this much output beyond the last `taken` frame. Default: none, only the flow control of TCP.',
     ),
 })
 export type AttachQuery = z.output<typeof AttachQuery>
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
-const cursor = count.describe('Where the output is: attach again from it with `?cursor=`.')
+const cursor = count.describe('The position in the output. To attach again from here, send it as `?cursor=`.')
 
 /** A text frame of the service. Output is sent in binary frames between them. */
 export const AttachServerFrame = z
@@ -78,9 +80,9 @@ export const AttachServerFrame = z
         type: z.literal('start').describe('The first frame of an attachment.'),
         command_id: idSchema('command').describe('The attached command.'),
         pid: count.describe('The process id inside the runtime.'),
-        pty: TerminalSize.nullable().describe('The size of the terminal; null where the command has none.'),
+        pty: TerminalSize.nullable().describe('The size of the terminal; null if the command has no terminal.'),
         cursor,
-        replay_end: count.describe('Output up to this cursor was written before this attachment came.'),
+        replay_end: count.describe('Output before this cursor was written before this attachment began.'),
       })
       .describe('The first frame. The bytes of the binary frames that follow count from its cursor.'),
     z
@@ -89,14 +91,16 @@ export const AttachServerFrame = z
         stream: z.enum(['stdout', 'stderr']).describe('The stream that the following binary frames belong to.'),
         cursor,
       })
-      .describe('The binary frames that follow are of this stream. They begin with stdout; a terminal has no other.'),
+      .describe(
+        'Names the stream of the binary frames that follow. An attachment begins with stdout. A terminal has only stdout.',
+      ),
     z
       .object({
         type: z.literal('dropped').describe('Output was lost before the cursor.'),
         cursor,
         dropped_bytes: count.describe('The number of lost bytes.'),
       })
-      .describe('Output that is no longer kept. What follows begins at the cursor.'),
+      .describe('Output that is no longer kept. The next output begins at the cursor.'),
     z
       .object({
         type: z.literal('writer').describe('Says whether this attachment may write.'),
@@ -104,27 +108,29 @@ export const AttachServerFrame = z
         reason: z
           .enum(['granted', 'taken', 'lost', 'forbidden'])
           .describe(
-            'Why: `granted`, `taken` (another attachment writes), `lost` (another one took over) or `forbidden` (the key lacks `runtime:write`).',
+            'The reason: `granted`, `taken` (another attachment writes), `lost` (another attachment took over) or `forbidden` (the key lacks `runtime:write`).',
           ),
       })
       .describe(
-        'Whether this attachment writes: `granted`; `taken`: another one does, ask with `takeover`; `lost`: another one has taken over; `forbidden`: the key lacks `runtime:write`.',
+        'Says whether this attachment may write, and why. If the reason is `taken`, ask again with `takeover`.',
       ),
     z
       .object({
         type: z.literal('input').describe('Acknowledges input.'),
-        taken_bytes: count.describe("Bytes of this attachment's input that are done with, since it began."),
+        taken_bytes: count.describe(
+          'The number of input bytes of this attachment that the command received or the service refused, since the attachment began.',
+        ),
       })
       .describe(
-        'How many bytes of input of this attachment are done with, all together: the command has been given them, or they were refused, which an `error` before this frame says.',
+        'Acknowledges input: the total of bytes that the command received or the service refused. An `error` frame comes before the acknowledgement of refused input.',
       ),
     z
       .object({
-        type: z.literal('resize').describe('The terminal has a new size.'),
+        type: z.literal('resize').describe('The size of the terminal changed.'),
         cols: count.describe('The width in characters.'),
         rows: count.describe('The height in characters.'),
       })
-      .describe('The terminal has another size.'),
+      .describe('The size of the terminal changed.'),
     z
       .object({
         type: z.literal('error').describe('A request of this attachment failed. The attachment goes on.'),
@@ -132,15 +138,22 @@ export const AttachServerFrame = z
         code: z
           .enum(Object.keys(errorCatalogue) as [keyof typeof errorCatalogue])
           .describe('The error code, from the catalogue.'),
-        message: z.string().describe('What happened, in a sentence.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
       })
-      .describe('Something that this attachment asked for could not be done, input to a closed stdin say.'),
+      .describe('A request of this attachment failed, for example input to a closed stdin. The attachment goes on.'),
     z
       .object({
         type: z.literal('exit').describe('The command has ended.'),
         cursor,
-        exit_code: z.number().int().nullable().describe('The exit status; 128 + n for a signal n. Null: not known.'),
-        signal: z.string().nullable().describe('The signal that ended the command, such as `SIGKILL`; else null.'),
+        exit_code: z
+          .number()
+          .int()
+          .nullable()
+          .describe('The exit status; 128 + n if signal n ended the command; null if it is not known.'),
+        signal: z
+          .string()
+          .nullable()
+          .describe('The signal that ended the command, such as `SIGKILL`; null if no signal ended it.'),
         timed_out: z.boolean().describe('True if the command was killed at its time limit.'),
       })
       .describe('The command has ended.'),
@@ -149,7 +162,7 @@ export const AttachServerFrame = z
         type: z.literal('end').describe('The last frame. The service then closes the connection with 1000.'),
         cursor,
       })
-      .describe('Nothing follows; then the connection is closed with 1000.'),
+      .describe('The last frame. The service then closes the connection with 1000.'),
   ])
   .meta({ id: 'AttachServerFrame' })
 export type AttachServerFrame = z.infer<typeof AttachServerFrame>
@@ -162,16 +175,18 @@ export const AttachClientFrame = z
         type: z.literal('resize').describe('Sets the size of the terminal. Writer only.'),
         ...TerminalSize.shape,
       })
-      .describe('Writer only.'),
+      .describe('Sets the size of the terminal. Writer only.'),
     z
       .strictObject({
         type: z.literal('signal').describe('Sends a signal to the command. Writer only.'),
         signal: SignalName.describe('The signal by name, such as `SIGINT`.'),
       })
-      .describe('Writer only.'),
+      .describe('Sends a signal to the command. Writer only.'),
     z
       .strictObject({ type: z.literal('eof').describe('Closes stdin. Writer only.') })
-      .describe('Writer only. Closes stdin after what came before; in a terminal it types the end-of-file character.'),
+      .describe(
+        'Closes stdin after the input before this frame. In a terminal, it types the end-of-file character. Writer only.',
+      ),
     z
       .strictObject({
         type: z.literal('write').describe('Asks to write from now on.'),
@@ -180,16 +195,16 @@ export const AttachClientFrame = z
           .default(false)
           .describe('True: take over from the attachment that writes now. Default false.'),
       })
-      .describe('Ask to write from now on; a `writer` frame answers.'),
+      .describe('Asks to write from now on. A `writer` frame answers.'),
     z
-      .strictObject({ type: z.literal('watch').describe('Stops writing, and goes on watching.') })
-      .describe('Let somebody else write; a `writer` frame answers.'),
+      .strictObject({ type: z.literal('watch').describe('Stops writing and continues to watch.') })
+      .describe('Stops writing, so that another attachment can write. A `writer` frame answers.'),
     z
       .strictObject({
         type: z.literal('taken').describe('Acknowledges output, for the flow control of `window`.'),
-        cursor: count.describe('Output up to this cursor has been used.'),
+        cursor: count.describe('The client has used the output before this cursor.'),
       })
-      .describe('Output up to this cursor has been used; see `window`.'),
+      .describe('Acknowledges the output before the cursor, for the flow control of `window`.'),
   ])
   .meta({ id: 'AttachClientFrame' })
 export type AttachClientFrame = z.infer<typeof AttachClientFrame>

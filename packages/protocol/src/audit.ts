@@ -20,39 +20,50 @@ export const AuditEntry = z
     kind: z
       .enum(auditKinds)
       .describe(
-        '`change`: of what the service keeps. `inside`: in a runtime. `auth_failed`: calls without a valid key.',
+        'The kind of call. `change`: changed what the service stores. `inside`: worked inside a runtime. `auth_failed`: calls without a valid key.',
       ),
-    at: Timestamp.describe('When the call began. Entries are in the order in which they were written, a little later.'),
-    project_id: idSchema('project').nullable().describe('Null: of no project.'),
+    at: Timestamp.describe(
+      'When the call began (RFC 3339 UTC with milliseconds). Entries are written when calls end, so this can be out of order.',
+    ),
+    project_id: idSchema('project').nullable().describe('The project of the call; null if it belongs to no project.'),
     key: z
       .object({
         key_id: idSchema('key').describe('The id of the key.'),
-        name: z.string().describe('The name that the key had at the time.'),
+        name: z.string().describe('The name of the key at the time of the call.'),
       })
       .nullable()
-      .describe('Which key, by its name then.'),
+      .describe('The key that the call used; null for calls without a valid key.'),
     address: z
       .string()
       .describe(
-        "The address that the connection came from; `operator` (and no key) in a project's log of what an operator of another project did to it.",
+        'The client address of the connection. It is `operator` if an operator of another project made the call.',
       ),
-    route: z.string().nullable().describe('What was called, by its name in the OpenAPI description: `createRuntime`.'),
-    params: z.record(z.string(), z.string()).describe('What was named in the path.'),
+    route: z
+      .string()
+      .nullable()
+      .describe(
+        'The called route by its `operationId` in the OpenAPI description, such as `createRuntime`; null if no route matched.',
+      ),
+    params: z.record(z.string(), z.string()).describe('The path parameters of the call, by name.'),
     subject_id: z
       .string()
       .nullable()
-      .describe('What was made, changed or removed, or would have been: by its id where it was found.'),
+      .describe(
+        'The resource that the call created, changed or removed; null if there is none. It is an id if the resource was found, else the text of the call.',
+      ),
     status: z
       .number()
       .int()
       .nullable()
-      .describe('The HTTP status of the answer; null: under way, or the service or the client was gone before.'),
+      .describe(
+        'The HTTP status of the answer. Null: the call is in progress, or the service or the client ended before the answer.',
+      ),
     request_id: z
       .string()
       .nullable()
-      .describe('The id of the request, as in `X-Request-Id`; null where there was none.'),
-    count: z.number().int().describe('How many calls it stands for.'),
-    last_at: Timestamp.describe('When it ended, or the last of several.'),
+      .describe('The id of the request, as in `X-Request-Id`; null if the call had none.'),
+    count: z.number().int().describe('The number of calls that this entry stands for.'),
+    last_at: Timestamp.describe('When the call ended, or the last of `count` calls (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'AuditEntry' })
 export type AuditEntry = z.infer<typeof AuditEntry>
@@ -66,13 +77,11 @@ export const ListAuditQuery = z.strictObject({
       'The id or the name of a project, or `all`; needs the scope `operator`. Default: the project of the key.',
     ),
   kind: z.enum(auditKinds).optional().describe('Only entries of this kind.'),
-  key_id: Text.max(100).optional().describe('Only what was done with this key.'),
-  route: Text.max(100).optional().describe('Only calls of this route.'),
+  key_id: Text.max(100).optional().describe('Only calls with this key.'),
+  route: Text.max(100).optional().describe('Only calls of this route, by its `operationId`.'),
   subject: Text.max(200)
     .optional()
-    .describe(
-      'Only what was done to the thing with this id or name, or inside it: the commands and files of a runtime.',
-    ),
+    .describe('Only calls on the resource with this id or name. For a runtime, this includes its commands and files.'),
   since: z.iso.datetime({ offset: true }).optional().describe('Only entries from this time on (RFC 3339).'),
   until: z.iso.datetime({ offset: true }).optional().describe('Only entries before this time (RFC 3339).'),
 })

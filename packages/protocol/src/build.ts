@@ -74,7 +74,7 @@ const modeText = z.string().max(256).regex(modePattern, 'must be a mode such as 
 export const BuildStep = z
   .union([
     z.strictObject({
-      run: commandText.describe('A command line for `/bin/sh -c`, as RUN of a Dockerfile. At most 131,071 bytes.'),
+      run: commandText.describe('A command line for `/bin/sh -c`, like RUN in a Dockerfile. At most 131,071 bytes.'),
     }),
     z.strictObject({
       copy: z
@@ -84,16 +84,22 @@ export const BuildStep = z
             .describe('One or more paths in the build context. Patterns with `*` are allowed.'),
           destination: pathText.describe('The path in the image. With several sources it must end with `/`.'),
           chown: ownerText.optional().describe('The owner: a user, or `user:group`, by name or number. Default root.'),
-          chmod: modeText.optional().describe('The mode, such as `755` or `u+rwX,g=r`. Default: that of the source.'),
+          chmod: modeText
+            .optional()
+            .describe('The mode, such as `755` or `u+rwX,g=r`. Default: the mode of the source.'),
         })
-        .describe('Copies files of the build context into the image, as COPY of a Dockerfile.'),
+        .describe('Copies files of the build context into the image, like COPY in a Dockerfile.'),
     }),
     z.strictObject({ env: Env.describe('Environment variables for later steps and for runtimes.') }),
     z.strictObject({
-      workdir: pathText.describe('The working directory of later steps and of runtimes. It is made if missing.'),
+      workdir: pathText.describe(
+        'The working directory of later steps and of runtimes. It is created if it is missing.',
+      ),
     }),
     z.strictObject({
-      user: ownerText.describe('The user of later steps and of runtimes: a name or a number, with `:group` if wanted.'),
+      user: ownerText.describe(
+        'The user of later steps and of runtimes: a user name or number, optionally with `:group`.',
+      ),
     }),
   ])
   .meta({ id: 'BuildStep' })
@@ -156,69 +162,108 @@ export const CreateBuild = z
       .refine((name) => !takenNames.includes(name), 'is a word of the API')
       .describe("The template's name."),
     tag: Tag.default('latest').describe("The template's tag. Default `latest`."),
-    from_image: Text.min(1).max(512).optional().describe('A container image: `python:3.12-slim`.'),
-    from_template: Text.min(1).max(200).optional().describe('A template by name, `name:tag` or id.'),
+    from_image: Text.min(1)
+      .max(512)
+      .optional()
+      .describe('The container image to start from, such as `python:3.12-slim`.'),
+    from_template: Text.min(1).max(200).optional().describe('The template to start from, by name, `name:tag` or id.'),
     from_snapshot: z
       .string()
       .min(1)
       .max(63)
       .optional()
-      .describe('A filesystem snapshot by name or id: its files, and what its runtimes begin with.'),
+      .describe('The filesystem snapshot to start from, by name or id.'),
     dockerfile: noNul(1024 * 1024)
       .min(1)
       .optional()
-      .describe("A Dockerfile's text."),
+      .describe('The text of a Dockerfile, at most 1 MiB.'),
     steps: BuildSteps.optional().describe(
-      'With from_image, from_template or from_snapshot. At most 30,000 sources and variables together.',
+      'The build steps, in order. Needs `from_image`, `from_template` or `from_snapshot`. At most 30,000 sources and variables in total.',
     ),
-    context_id: Text.max(64).optional().describe('The files that COPY and ADD read: POST .../template/context.'),
-    build_args: BuildArgs.default({}).describe('Values for ARG instructions of the Dockerfile, by name.'),
-    target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number.'),
+    context_id: Text.max(64)
+      .optional()
+      .describe(
+        'The id of an uploaded build context: the files that COPY and ADD read. Upload one with `POST /v1/agents/template/context`. Default: none.',
+      ),
+    build_args: BuildArgs.default({}).describe(
+      'Values for the ARG instructions of the Dockerfile, by name. Default: none.',
+    ),
+    target: Text.min(1)
+      .max(128)
+      .optional()
+      .describe('The Dockerfile stage to build, by name or number. Default: the last stage.'),
     build_secrets: z
       .record(names, noNul(maxSecretLength))
       .default({})
-      .describe('For `RUN --mount=type=secret,id=NAME`. Kept in memory only, and in nothing that is built.'),
+      .describe(
+        'Values for `RUN --mount=type=secret,id=NAME`, by name. They are held in memory only and are not part of the image. Default: none.',
+      ),
     registry_auth: z
       .strictObject({
         username: noNul(1024).describe('The user name at the registry.'),
-        password: noNul(64 * 1024).describe('The password or the access token.'),
+        password: noNul(64 * 1024).describe('The password or access token.'),
         registry: z
           .string()
           .max(255)
           .optional()
-          .describe('Host and port; default: that of from_image or of the first FROM.'),
+          .describe('The host and port of the registry. Default: the registry of `from_image` or of the first FROM.'),
       })
       .optional()
-      .describe('The login for a private registry. It is kept in memory only.'),
-    start_cmd: commandText.optional().describe('Started in the finished image; it is running in each runtime.'),
-    ready_cmd: commandText.optional().describe('Tried again until it exits 0; then the checkpoint is taken.'),
-    on_restore: commandText.optional().describe('Run in each new runtime before it is handed over.'),
+      .describe('The login for a private registry. It is held in memory only. Default: no login.'),
+    start_cmd: commandText
+      .optional()
+      .describe(
+        'A command line that the build starts in the finished image. It is running in each new runtime. Default: none.',
+      ),
+    ready_cmd: commandText
+      .optional()
+      .describe(
+        'A command line that the build repeats until it exits with 0. The build then takes the checkpoint. Default: none.',
+      ),
+    on_restore: commandText
+      .optional()
+      .describe('A command line that runs in each new runtime before the create answers. Default: none.'),
     ready_timeout_secs: z
       .number()
       .int()
       .min(1)
       .max(3600)
       .default(600)
-      .describe('The most seconds until `ready_cmd` exits 0. Default 600.'),
+      .describe('The time limit in seconds for `ready_cmd` to exit with 0. Default 600.'),
     timeout_secs: z
       .number()
       .int()
       .min(10)
       .max(24 * 3600)
       .default(3600)
-      .describe('The most that the whole build may take.'),
-    cpu: z.number().min(0.1).max(256).multipleOf(0.001).optional().describe('vCPUs of its runtimes; default 1.'),
+      .describe('The time limit of the whole build in seconds. Default 3600.'),
+    cpu: z
+      .number()
+      .min(0.1)
+      .max(256)
+      .multipleOf(0.001)
+      .optional()
+      .describe('The default vCPUs of its runtimes. Default 1.'),
     memory: mibSchema({ minMiB: 64, maxMiB: 4 * 1024 * 1024 })
       .optional()
-      .describe('Default 1 GiB.'),
+      .describe('The default memory of its runtimes. Default 1 GiB.'),
     disk: mibSchema({ minMiB: 64, maxMiB: 64 * 1024 * 1024 })
       .optional()
-      .describe('The image and what is installed have to fit. Default 4 GiB.'),
-    env: Env.default({}).describe("Set in its runtimes, over the image's."),
-    user: ownerText.optional().describe("Default the image's."),
-    workdir: z.string().startsWith('/').max(4096).optional().describe("Default the image's."),
+      .describe(
+        'The default disk of its runtimes. The image and everything that the build installs must fit. Default 4 GiB.',
+      ),
+    env: Env.default({}).describe(
+      'Environment variables of its runtimes, in addition to those of the image. Default: none.',
+    ),
+    user: ownerText.optional().describe('The default user of commands. Default: the user of the image.'),
+    workdir: z
+      .string()
+      .startsWith('/')
+      .max(4096)
+      .optional()
+      .describe('The default working directory of commands. Default: the working directory of the image.'),
     network_policy: WantedPolicy.optional().describe(
-      "What the build's own steps may reach; default the public Internet, null nothing.",
+      'The network that build steps may reach. Default: the public Internet. Null: nothing.',
     ),
     no_cache: z
       .boolean()
@@ -254,22 +299,28 @@ export const stepStates = ['waiting', 'running', 'done', 'cached', 'failed', 'sk
 
 /** One step of a build: an instruction, or an action around them (pull, export, start). */
 export const BuildStepState = z.object({
-  step: z.number().int().describe('From 1, in the order in which they run.'),
-  text: z.string().describe('What is done: `RUN npm ci`.'),
-  stage: z.string().nullable().describe('The stage of a Dockerfile that it belongs to.'),
-  line: z.number().int().nullable().describe('The line of the Dockerfile, from 1.'),
+  step: z.number().int().describe('The number of the step in run order, from 1.'),
+  text: z.string().describe('The instruction of the step, such as `RUN npm ci`.'),
+  stage: z.string().nullable().describe('The Dockerfile stage of the step; null without a Dockerfile.'),
+  line: z.number().int().nullable().describe('The line of the Dockerfile, from 1; null without a Dockerfile.'),
   state: z
     .enum(stepStates)
-    .describe('`cached`: the result of an earlier build was used. `skipped`: nothing needed it.'),
-  duration_ms: z.number().int().nullable().describe('How long the step ran, in milliseconds; null until it has ended.'),
+    .describe(
+      'The state of the step. `cached`: the result of an earlier build was used. `skipped`: no other step needed it.',
+    ),
+  duration_ms: z.number().int().nullable().describe('The duration of the step in milliseconds; null until it ends.'),
 })
 export type BuildStepState = z.infer<typeof BuildStepState>
 
 /** An instruction of a build that was left out, with the reason. */
 export const Ignored = z.object({
   instruction: z.string().describe('The instruction of the Dockerfile, such as `HEALTHCHECK`.'),
-  line: z.number().int().nullable().describe('The line of the Dockerfile, from 1; null where there is none.'),
-  reason: z.string().describe('Why it has no effect.'),
+  line: z
+    .number()
+    .int()
+    .nullable()
+    .describe('The line of the Dockerfile, from 1; null if the instruction is not from a Dockerfile.'),
+  reason: z.string().describe('The reason why it has no effect.'),
 })
 export type Ignored = z.infer<typeof Ignored>
 
@@ -277,39 +328,41 @@ export type Ignored = z.infer<typeof Ignored>
 export const Build = z
   .object({
     build_id: idSchema('build').describe('The id of the build.'),
-    template_id: idSchema('template').describe('The template that the build makes or replaces.'),
-    name: z.string().describe("The template's name."),
-    tag: z.string().describe("The template's tag."),
+    template_id: idSchema('template').describe('The template that the build creates or replaces.'),
+    name: z.string().describe('The name of the template.'),
+    tag: z.string().describe('The tag of the template.'),
     status: z.enum(buildStatuses).describe('The current phase. `ready`, `failed` and `cancelled` are final.'),
     reason: z
       .object({
         code: z.enum(buildFailureCodes).describe('The kind of failure, for programs.'),
-        step: z.number().int().nullable().describe('The failed step, from 1; null where no step failed.'),
-        message: z.string().describe('What happened, in a sentence.'),
-        hint: z.string().nullable().describe('What to do next; null where nothing is known.'),
+        step: z.number().int().nullable().describe('The failed step, from 1; null if no step failed.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
+        hint: z.string().nullable().describe('The next step to take; null if none is known.'),
         details: z
           .record(z.string(), z.unknown())
-          .describe('Facts for programs, such as the `exit_code` and the `output` of a step.'),
+          .describe('Details for programs, such as the `exit_code` and the `output` of a step.'),
       })
       .nullable()
-      .describe('Why it failed.'),
-    warnings: z.array(z.string()).describe('Remarks on the Dockerfile that do not stop the build.'),
+      .describe('Why the build failed; null if it has not failed.'),
+    warnings: z.array(z.string()).describe('Warnings about the Dockerfile that do not stop the build.'),
     ignored: z.array(Ignored).describe('Instructions that have no effect.'),
-    steps: z.array(BuildStepState).describe('The steps in the order in which they run.'),
+    steps: z.array(BuildStepState).describe('The steps in run order.'),
     image_digest: z.string().nullable().describe('The digest of the finished image; null until it is exported.'),
     size_bytes: z
       .number()
       .int()
       .nullable()
-      .describe('The size of the finished image and checkpoint in bytes; null until it is ready.'),
+      .describe('The size of the finished image and checkpoint in bytes; null until the build is ready.'),
     created_at: Timestamp.describe('When the build was requested (RFC 3339 UTC with milliseconds).'),
-    started_at: Timestamp.nullable().describe('When it left the queue (RFC 3339 UTC with milliseconds); null before.'),
-    ended_at: Timestamp.nullable().describe('When it ended (RFC 3339 UTC with milliseconds); null before.'),
+    started_at: Timestamp.nullable().describe(
+      'When the build left the queue (RFC 3339 UTC with milliseconds); null before that.',
+    ),
+    ended_at: Timestamp.nullable().describe('When the build ended (RFC 3339 UTC with milliseconds); null before that.'),
     duration_ms: z
       .number()
       .int()
       .nullable()
-      .describe('Milliseconds from its start to its end; null until it has ended.'),
+      .describe('The time from start to end in milliseconds; null until the build ends.'),
   })
   .meta({ id: 'Build' })
 export type Build = z.infer<typeof Build>
@@ -318,9 +371,9 @@ export type Build = z.infer<typeof Build>
 export const BuildStarted = z
   .object({
     build_id: idSchema('build').describe('The id of the build.'),
-    template_id: idSchema('template').describe('The template that the build makes or replaces.'),
-    name: z.string().describe("The template's name."),
-    tag: z.string().describe("The template's tag."),
+    template_id: idSchema('template').describe('The template that the build creates or replaces.'),
+    name: z.string().describe('The name of the template.'),
+    tag: z.string().describe('The tag of the template.'),
     status: z.enum(buildStatuses).describe('The current phase. `ready`, `failed` and `cancelled` are final.'),
   })
   .meta({ id: 'BuildStarted' })
@@ -339,12 +392,16 @@ export type PullTemplateInput = z.input<typeof PullTemplate>
 
 /** A line of a build's log. */
 export const BuildLogLine = z.object({
-  type: z.literal('log').describe('A line of the log.'),
-  cursor: z.number().int().describe('Resume after this item with ?cursor=.'),
+  type: z.literal('log').describe('A line of the build log.'),
+  cursor: z.number().int().describe('The position of this item. To resume after it, send it as `?cursor=`.'),
   at: Timestamp.describe('When the line was written (RFC 3339 UTC with milliseconds).'),
   level: z.enum(['debug', 'info', 'warn', 'error']).describe('The severity. Output of steps is `info`.'),
-  step: z.number().int().nullable().describe('The step that wrote it, from 1; null: the build itself.'),
-  message: z.string().describe('The text, without its line break.'),
+  step: z
+    .number()
+    .int()
+    .nullable()
+    .describe('The step that wrote the line, from 1; null if the build itself wrote it.'),
+  message: z.string().describe('The text of the line, without its line break.'),
 })
 export type BuildLogLine = z.infer<typeof BuildLogLine>
 
@@ -354,12 +411,12 @@ export const BuildLogItem = z
     BuildLogLine,
     z.object({
       type: z.literal('gap').describe('Lines were lost before the cursor.'),
-      cursor: z.number().int().describe('Resume after this item with ?cursor=.'),
-      lost: z.number().int().describe('Lines that were dropped.'),
+      cursor: z.number().int().describe('The position of this item. To resume after it, send it as `?cursor=`.'),
+      lost: z.number().int().describe('The number of lost lines.'),
     }),
     z.object({
-      type: z.literal('end').describe('The build has ended, and every line was given.'),
-      cursor: z.number().int().describe('Resume after this item with ?cursor=.'),
+      type: z.literal('end').describe('The last item: the build has ended, and every line was sent.'),
+      cursor: z.number().int().describe('The position of this item. To resume after it, send it as `?cursor=`.'),
       status: z.enum(buildStatuses).describe('The final status of the build.'),
     }),
   ])
@@ -372,34 +429,36 @@ export const CheckDockerfile = z
     dockerfile: noNul(1024 * 1024)
       .min(1)
       .describe('The text of the Dockerfile, at most 1 MiB.'),
-    build_args: BuildArgs.default({}).describe('Values for ARG instructions, by name.'),
-    target: Text.min(1).max(128).optional().describe('The stage to stop at, by name or number. Default: the last one.'),
+    build_args: BuildArgs.default({}).describe('Values for the ARG instructions, by name. Default: none.'),
+    target: Text.min(1).max(128).optional().describe('The stage to check, by name or number. Default: the last stage.'),
   })
   .meta({ id: 'CheckDockerfile', examples: [{ dockerfile: 'FROM python:3.12-slim' }] })
 export type CheckDockerfileInput = z.input<typeof CheckDockerfile>
 
 /** The effect of one instruction in a build. */
 export const CheckedLine = z.object({
-  line: z.number().int().describe('From 1.'),
+  line: z.number().int().describe('The first line of the instruction, from 1.'),
   end_line: z.number().int().describe('The last line of the instruction, from 1.'),
   instruction: z.string().describe('The instruction, such as `RUN`.'),
   text: z.string().describe('The instruction on one line, shortened.'),
   verdict: z
     .enum(['supported', 'ignored', 'refused'])
-    .describe('`supported`: it has its effect. `ignored`: it has none. `refused`: the build would not begin.'),
-  reason: z.string().nullable().describe('Why it is ignored or refused; else null.'),
-  fix: z.string().nullable().describe('What to do instead.'),
+    .describe(
+      'The effect in a build. `supported`: the instruction works. `ignored`: it has no effect. `refused`: the build does not start.',
+    ),
+  reason: z.string().nullable().describe('Why the instruction is ignored or refused; null if it is supported.'),
+  fix: z.string().nullable().describe('The change to make instead; null if none is known.'),
 })
 export type CheckedLine = z.infer<typeof CheckedLine>
 
 /** The effect of a Dockerfile in a build. */
 export const DockerfileCheck = z
   .object({
-    ok: z.boolean().describe('True when a build would begin: nothing is refused.'),
-    lines: z.array(CheckedLine).describe('The instructions in order.'),
-    warnings: z.array(z.string()).describe('Remarks that do not stop a build.'),
-    images: z.array(z.string()).describe('Container images that it is made from.'),
-    templates: z.array(z.string()).describe('Templates that it is made from.'),
+    ok: z.boolean().describe('True if a build can start: no instruction is refused.'),
+    lines: z.array(CheckedLine).describe('The instructions, in the order of the file.'),
+    warnings: z.array(z.string()).describe('Warnings that do not stop a build.'),
+    images: z.array(z.string()).describe('The container images that the Dockerfile starts from.'),
+    templates: z.array(z.string()).describe('The templates that the Dockerfile starts from.'),
   })
   .meta({ id: 'DockerfileCheck' })
 export type DockerfileCheck = z.infer<typeof DockerfileCheck>
@@ -407,11 +466,13 @@ export type DockerfileCheck = z.infer<typeof DockerfileCheck>
 /** A stored build context. */
 export const BuildContext = z
   .object({
-    context_id: idSchema('context').describe('The id of the context, for `context_id` of a build.'),
-    sha256: z.string().describe('Of the bytes that were sent.'),
-    size_bytes: z.number().int().describe('The size of the archive in bytes, as it was sent.'),
-    entries: z.number().int().describe('How many files, directories and links it has.'),
-    expires_at: Timestamp.describe('When it is forgotten, unless a build uses it before.'),
+    context_id: idSchema('context').describe('The id of the context, for the field `context_id` of a build.'),
+    sha256: z.string().describe('The SHA-256 digest of the uploaded archive, in hexadecimal.'),
+    size_bytes: z.number().int().describe('The size of the uploaded archive in bytes.'),
+    entries: z.number().int().describe('The number of files, directories and links in the archive.'),
+    expires_at: Timestamp.describe(
+      'When the context is deleted (RFC 3339 UTC with milliseconds). Each build that uses it extends this time.',
+    ),
   })
   .meta({ id: 'BuildContext' })
 export type BuildContext = z.infer<typeof BuildContext>

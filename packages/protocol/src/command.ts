@@ -32,39 +32,49 @@ export const StartCommand = z
     command: argument
       .refine((text) => text !== '', 'must not be empty')
       .optional()
-      .describe('Run by `/bin/sh -c`, at most 131,071 bytes. Exactly one of `command` and `argv`.'),
+      .describe(
+        'A command line that `/bin/sh -c` runs, at most 131,071 bytes. Give exactly one of `command` and `argv`.',
+      ),
     argv: z
       .array(argument)
       .min(1)
       .max(1024)
       .optional()
-      .describe('Run as it is, looked up in PATH. Each argument has at most 131,071 bytes.'),
-    cwd: RuntimePath.optional().describe("Default: the template's working directory."),
-    env: Env.default({}).describe("Laid over the runtime's environment."),
+      .describe(
+        'A program and its arguments, without a shell. The program is looked up in PATH. Each argument has at most 131,071 bytes.',
+      ),
+    cwd: RuntimePath.optional().describe('The working directory. Default: the working directory of the template.'),
+    env: Env.default({}).describe(
+      'Environment variables of the command, in addition to those of the runtime. Default: none.',
+    ),
     user: z
       .string()
       .regex(/^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}(?::\d{1,10})?)$/, 'must be a user name, a uid or uid:gid')
       .optional()
-      .describe("Default: the template's user."),
+      .describe('The user that the command runs as. Default: the user of the template.'),
     stdin: z
       .union([z.string().max(1024 * 1024), z.boolean()])
       .default(false)
       .describe(
-        'Text: written to the command, then closed. `true`: kept open for the stdin route. `false`: /dev/null.',
+        'The standard input. Text: the command reads it, then stdin is closed. `true`: stdin stays open for the stdin route. `false` (default): /dev/null.',
       ),
     timeout_secs: z
       .number()
       .min(0)
       .max(7 * 24 * 3600)
       .default(60)
-      .describe('0: none. At the end every process of the command is killed.'),
+      .describe(
+        'The time limit in seconds. At the limit, every process of the command is killed. 0: no limit. Default 60.',
+      ),
     background: z
       .boolean()
       .default(false)
-      .describe('Answer at once; read the output later. Its timeout is 0 unless given.'),
-    rlimits: Rlimits.default({}).describe('Resource limits that the command begins with.'),
+      .describe(
+        'True: answer at once and read the output later. The default of `timeout_secs` is then 0. Default false.',
+      ),
+    rlimits: Rlimits.default({}).describe('The resource limits of the command. Default: none.'),
     session: SessionName.optional().describe(
-      'Run in the shell session of this name: after its other commands, with the directory and variables they left. `argv` may be a builtin of the shell. Made where there is none.',
+      'The shell session to run in. The command runs after the earlier commands of the session, in their directory and with their variables. A missing session is created. Default: no session.',
     ),
     max_output_bytes: z
       .number()
@@ -73,10 +83,10 @@ export const StartCommand = z
       .max(maxResultOutputBytes)
       .default(resultOutputBytes)
       .describe(
-        'The most bytes of each stream that a waited-for result carries: the first ones. Past 16 KiB it has fewer, and `truncated` says so, while the bodies and results of the project that are under way take 64 MiB together, or those of all projects 256 MiB; the output route has the rest.',
+        'The most bytes of each stream in a waited-for result: the first ones. `truncated` says if bytes are missing; the output route has the rest. Results above 16 KiB can be shorter while bodies and results in progress take 64 MiB of a project, or 256 MiB of all projects. Default 1,048,576.',
       ),
     pty: TerminalSize.optional().describe(
-      'Run it in a terminal of this size: a session of its own, `TERM=xterm-256color` unless `env` or the runtime says otherwise, all output on `stdout`. Its stdin stays open, and `eof` types the end-of-file character. In the background it waits up to 10 s for somebody to attach and write before it loses output.',
+      'Run in a terminal of this size, in a session of its own. All output is on `stdout`. Stdin stays open, and `eof` types the end-of-file character. `TERM` is `xterm-256color` unless `env` or the runtime sets it. A background command waits up to 10 s for an attachment that can write before output can be lost. Default: no terminal.',
     ),
   })
   .superRefine(
@@ -102,39 +112,51 @@ export const Command = z
   .object({
     command_id: idSchema('command').describe('The id of the command.'),
     pid: z.number().int().describe('The process id inside the runtime.'),
-    state: z.enum(commandStates).describe('`running`, or `exited` however it ended.'),
-    command: z.string().nullable().describe('The command line that was given; null where `argv` was.'),
-    argv: z.array(z.string()).nullable().describe('The program and its arguments; null where `command` was given.'),
-    cwd: z.string().describe('The directory that it was started in.'),
-    user: z.string().describe('The user that it runs as.'),
+    state: z.enum(commandStates).describe('The state of the command: `running`, or `exited` for any kind of end.'),
+    command: z.string().nullable().describe('The given command line; null if `argv` was given.'),
+    argv: z.array(z.string()).nullable().describe('The program and its arguments; null if `command` was given.'),
+    cwd: z.string().describe('The directory in which the command started.'),
+    user: z.string().describe('The user that the command runs as.'),
     exit_code: z
       .number()
       .int()
       .nullable()
-      .describe('128 + n for a signal n; null while it runs, or where it is not known.'),
-    signal: z.string().nullable().describe('The signal that ended it, such as `SIGKILL`; else null.'),
-    timed_out: z.boolean().describe('True if it was killed at its `timeout_secs`.'),
-    oom_killed: z.boolean().describe('True if one of its processes was killed because the runtime was out of memory.'),
-    started_at: Timestamp.describe('When it was started (RFC 3339 UTC with milliseconds).'),
-    ended_at: Timestamp.nullable().describe('When it ended (RFC 3339 UTC with milliseconds); null while it runs.'),
-    duration_ms: z.number().int().nullable().describe('Milliseconds from its start to its end; null while it runs.'),
-    stdout_bytes: z.number().int().describe('Bytes that it has written to stdout so far.'),
-    stderr_bytes: z.number().int().describe('Bytes that it has written to stderr so far.'),
-    dropped_bytes: z.number().int().describe('Bytes that are no longer kept.'),
+      .describe('The exit status; 128 + n if signal n ended the command; null while it runs or if it is not known.'),
+    signal: z
+      .string()
+      .nullable()
+      .describe('The signal that ended the command, such as `SIGKILL`; null if no signal ended it.'),
+    timed_out: z.boolean().describe('True if the command was killed at its time limit, `timeout_secs`.'),
+    oom_killed: z.boolean().describe('True if one of its processes was killed because the runtime ran out of memory.'),
+    started_at: Timestamp.describe('When the command started (RFC 3339 UTC with milliseconds).'),
+    ended_at: Timestamp.nullable().describe(
+      'When the command ended (RFC 3339 UTC with milliseconds); null while it runs.',
+    ),
+    duration_ms: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The time from start to end in milliseconds; null while the command runs.'),
+    stdout_bytes: z.number().int().describe('The number of bytes that the command has written to stdout.'),
+    stderr_bytes: z.number().int().describe('The number of bytes that the command has written to stderr.'),
+    dropped_bytes: z
+      .number()
+      .int()
+      .describe('The number of output bytes that are no longer kept, both streams together.'),
     dropped: z
       .object({
-        stdout: z.number().int().describe('Bytes of stdout that are no longer kept.'),
-        stderr: z.number().int().describe('Bytes of stderr that are no longer kept.'),
+        stdout: z.number().int().describe('The number of stdout bytes that are no longer kept.'),
+        stderr: z.number().int().describe('The number of stderr bytes that are no longer kept.'),
       })
-      .describe('The same, each stream by itself.'),
-    session: z.string().nullable().describe('The name of its shell session; null outside of one.'),
+      .describe('The number of bytes that are no longer kept, for each stream.'),
+    session: z.string().nullable().describe('The name of its shell session; null without a session.'),
     session_kept: z
       .boolean()
       .nullable()
       .describe(
-        'Whether the session has what the command left. False where it was killed, timed out or replaced its shell: then the session is as it was before. Null outside of a session, and while it runs.',
+        'True if the session keeps the directory and variables that the command set. False: the command was killed, timed out or replaced its shell, and the session stays as it was before. Null without a session and while the command runs.',
       ),
-    pty: TerminalSize.nullable().describe('The size of its terminal; null where it has none.'),
+    pty: TerminalSize.nullable().describe('The size of its terminal; null without a terminal.'),
   })
   .meta({ id: 'Command' })
 export type Command = z.infer<typeof Command>
@@ -148,33 +170,33 @@ export const CommandResult = Command.extend({
   stderr: z.string().describe('The first bytes of stderr, decoded as UTF-8. See `truncated`.'),
   truncated: z
     .object({
-      stdout: z.boolean().describe('True if bytes of stdout are missing here.'),
-      stderr: z.boolean().describe('True if bytes of stderr are missing here.'),
+      stdout: z.boolean().describe('True if bytes of stdout are missing from this result.'),
+      stderr: z.boolean().describe('True if bytes of stderr are missing from this result.'),
     })
-    .describe('True where bytes are missing; the output route has what is kept.'),
+    .describe('Says for each stream if bytes are missing from this result. The output route has the kept bytes.'),
 }).meta({ id: 'CommandResult' })
 export type CommandResult = z.infer<typeof CommandResult>
 
-const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
+const cursor = z.number().int().describe('The position of this item. To resume after it, send it as `?cursor=`.')
 
 /** An item of a command's stream. Bytes that are not UTF-8 are sent with `encoding: "base64"`. */
 export const OutputItem = z
   .discriminatedUnion('type', [
     z.object({
-      type: z.literal('start').describe('The first item: the command was started.'),
+      type: z.literal('start').describe('The first item: the command has started.'),
       cursor,
       command_id: idSchema('command').describe('The id of the command.'),
       pid: z.number().int().describe('The process id inside the runtime.'),
     }),
     z.object({
-      type: z.enum(['stdout', 'stderr']).describe('Output on this stream. A terminal has only `stdout`.'),
+      type: z.enum(['stdout', 'stderr']).describe('The stream of this output. A terminal has only `stdout`.'),
       cursor,
-      data: z.string().describe('The output, as text or as base64.'),
+      data: z.string().describe('The output, in the encoding of `encoding`.'),
       encoding: z
         .enum(['utf-8', 'base64'])
-        .describe('How `data` is to be read: `base64` where the bytes are not UTF-8.'),
+        .describe('The encoding of `data`: `base64` if the bytes are not valid UTF-8.'),
       at: Timestamp.optional().describe(
-        'When it was read from the command, to a few milliseconds, and less exactly for the older output of a command that writes for hours. Absent in a runtime that an older Holt has made.',
+        'When the output was read from the command (RFC 3339 UTC with milliseconds). Older output of a command that writes for hours has a less exact time. Absent in runtimes of an older Holt.',
       ),
     }),
     z.object({
@@ -185,14 +207,26 @@ export const OutputItem = z
     z.object({
       type: z.literal('exit').describe('The command has ended.'),
       cursor,
-      exit_code: z.number().int().nullable().describe('The exit status; 128 + n for a signal n. Null: not known.'),
-      signal: z.string().nullable().describe('The signal that ended the command, such as `SIGKILL`; else null.'),
+      exit_code: z
+        .number()
+        .int()
+        .nullable()
+        .describe('The exit status; 128 + n if signal n ended the command; null if it is not known.'),
+      signal: z
+        .string()
+        .nullable()
+        .describe('The signal that ended the command, such as `SIGKILL`; null if no signal ended it.'),
       timed_out: z.boolean().describe('True if the command was killed at its time limit.'),
-      session_kept: z.boolean().optional().describe('In a session: whether it has what the command left.'),
+      session_kept: z
+        .boolean()
+        .optional()
+        .describe(
+          'True if the session keeps the directory and variables that the command set. Absent without a session.',
+        ),
       oom_killed: z
         .boolean()
         .optional()
-        .describe('True if one of its processes was killed because the runtime was out of memory; else absent.'),
+        .describe('True if one of its processes was killed because the runtime ran out of memory; absent if none was.'),
     }),
     z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
   ])
@@ -201,8 +235,16 @@ export type OutputItem = z.infer<typeof OutputItem>
 
 /** The query of a command's output. */
 export const OutputQuery = z.strictObject({
-  cursor: z.coerce.number().int().min(0).default(0).describe('Give what follows this cursor.'),
-  follow: z.enum(['true', 'false', '1', '0']).default('false').describe('Stay until the command has ended.'),
+  cursor: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Answer only output after this cursor. Default 0: all output that is kept.'),
+  follow: z
+    .enum(['true', 'false', '1', '0'])
+    .default('false')
+    .describe('True: stream output until the command ends. Default false.'),
 })
 
 /** The body of a write to stdin. */
@@ -213,15 +255,15 @@ export const WriteStdin = z
       .max(1024 * 1024)
       .default('')
       .describe('The bytes to write, at most 1 MiB of text. Default: none.'),
-    encoding: z.enum(['utf-8', 'base64']).default('utf-8').describe('How `data` is to be read. Default `utf-8`.'),
-    eof: z.boolean().default(false).describe('Close stdin after the data.'),
+    encoding: z.enum(['utf-8', 'base64']).default('utf-8').describe('The encoding of `data`. Default `utf-8`.'),
+    eof: z.boolean().default(false).describe('True: close stdin after the data. Default false.'),
     offset: z
       .number()
       .int()
       .min(0)
       .optional()
       .describe(
-        'Where the data begins, in bytes since the start. What stdin took before is skipped, so that a repetition types nothing twice. Default: after what was taken.',
+        'The position of `data` in bytes since the start of stdin. Bytes that stdin already accepted are skipped, so a retry writes nothing twice. Default: after the accepted bytes.',
       ),
   })
   .superRefine(
@@ -241,8 +283,10 @@ export const StdinWritten = z
     written_bytes: z
       .number()
       .int()
-      .describe('What this request added: less than was sent where the command does not read; send the rest again.'),
-    offset: z.number().int().describe('Where the next write begins.'),
+      .describe(
+        'The number of accepted bytes. If the command does not read, this is less than the request sent; send the rest again.',
+      ),
+    offset: z.number().int().describe('The position of the next write, in bytes since the start of stdin.'),
   })
   .meta({ id: 'StdinWritten' })
 

@@ -5,10 +5,10 @@ import { Isolation, OnTimeout, Runtime } from './runtime.ts'
 
 /** A reason to refuse a create: the error that the create would get, without its request id. */
 export const DryRunProblem = z.object({
-  code: z.string().describe('The code of the error that the create would answer.'),
-  message: z.string().describe('What is wrong, for people.'),
-  hint: z.string().describe('What to do next.'),
-  details: z.record(z.string(), z.unknown()).optional().describe('Facts of the error, for programs.'),
+  code: z.string().describe('The error code that the create would answer with.'),
+  message: z.string().describe('A sentence for people that says what is wrong.'),
+  hint: z.string().describe('The next step to take.'),
+  details: z.record(z.string(), z.unknown()).optional().describe('Details of the error, for programs.'),
 })
 export type DryRunProblem = z.infer<typeof DryRunProblem>
 
@@ -17,51 +17,75 @@ export type DryRunProblem = z.infer<typeof DryRunProblem>
  */
 export const DryRun = z
   .object({
-    would_create: z.boolean().describe('True if the create would be accepted now: there are no problems.'),
-    template: Runtime.shape.template.nullable().describe('Null: the template or snapshot is not known.'),
-    snapshot_id: idSchema('snapshot').nullable().describe('The snapshot it would be made from. Null: none.'),
+    would_create: z.boolean().describe('True if the create would succeed now: there are no problems.'),
+    template: Runtime.shape.template
+      .nullable()
+      .describe('The template of the runtime; null if the template or snapshot is not known.'),
+    snapshot_id: idSchema('snapshot')
+      .nullable()
+      .describe('The snapshot that the runtime would be created from; null if there is none.'),
     cloud: z.string().describe('The cloud that the server serves.'),
     region: z.string().describe('The region that the server serves.'),
-    isolation: Isolation.nullable().describe('Null: the host has no such class, or the snapshot is not known.'),
-    cpu: z.number().nullable().describe('vCPUs. Null: it depends on a source that is not known.'),
-    memory_mib: z.number().int().nullable().describe('Memory in MiB. Null: it depends on a source that is not known.'),
-    disk_mib: z.number().int().nullable().describe('Disk in MiB. Null: it depends on a source that is not known.'),
-    secrets: z.array(z.string()).describe('By name: those that exist.'),
-    network_policy: PolicyRef.nullable().describe('Null: nothing could be reached, or the policy is not known.'),
-    policy: PolicyContent.nullable().describe('What it would allow.'),
-    timeout_secs: z.number().int().nullable().describe('Seconds that it would run. Null: no deadline, or not known.'),
+    isolation: Isolation.nullable().describe(
+      'The isolation class; null if the host does not have the class or the snapshot is not known.',
+    ),
+    cpu: z.number().nullable().describe('The vCPUs; null if the template or snapshot is not known.'),
+    memory_mib: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The memory in MiB; null if the template or snapshot is not known.'),
+    disk_mib: z.number().int().nullable().describe('The disk in MiB; null if the template or snapshot is not known.'),
+    secrets: z.array(z.string()).describe('The names of the requested secrets that exist.'),
+    network_policy: PolicyRef.nullable().describe(
+      'The network policy; null if there is none or it is not known. Without a policy, the runtime reaches nothing.',
+    ),
+    policy: PolicyContent.nullable().describe(
+      'The content of the network policy; null if there is none or it is not known.',
+    ),
+    timeout_secs: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The lifetime in seconds; null if there is no deadline or it is not known.'),
     on_timeout: OnTimeout.nullable().describe(
-      'What would happen after `timeout_secs`. Null, as the other three: the class is not known, or refused.',
+      'The action after `timeout_secs`; null if the isolation class is not known or is refused.',
     ),
     idle_timeout_secs: z
       .number()
       .int()
       .nullable()
-      .describe('Seconds without use after which it would be paused. Null: never, or not known.'),
+      .describe('The idle time in seconds before a pause; null if idle runtimes are never paused or it is not known.'),
     auto_resume: z
       .boolean()
       .nullable()
-      .describe('Whether a request would resume it while it is paused. Null: not known.'),
+      .describe('True if a request would resume the paused runtime; null if it is not known.'),
     quotas: z
       .array(
         z.object({
-          quota: z.string().describe('Its name, as in the quotas of a project.'),
-          limit: z.number().describe('The most that the project may have.'),
-          used: z.number().describe('What the project has now.'),
-          after: z.number().describe('What would be used after the create.'),
+          quota: z.string().describe('The name of the quota, as in the quotas of a project.'),
+          limit: z.number().describe('The limit of the project.'),
+          used: z.number().describe('The amount that the project uses now.'),
+          after: z.number().describe('The amount that the project would use after the create.'),
         }),
       )
-      .describe('The quotas that limit the project. None: it may have as much as the host has.'),
+      .describe('The quotas that limit the project. Empty: only the host limits the project.'),
     host: z
       .object({
-        memory_max_mib: z.number().int().describe('The largest runtime that this host can have.'),
-        memory_free_mib: z.number().int().describe('The largest runtime that the host takes now; 0 for none.'),
-        disk_free_mib: z.number().int().describe('Free disk, without what is kept for running work.'),
+        memory_max_mib: z
+          .number()
+          .int()
+          .describe('The memory in MiB of the largest runtime that this host can ever run.'),
+        memory_free_mib: z
+          .number()
+          .int()
+          .describe('The memory in MiB of the largest runtime that the host can run now; 0 if there is no room.'),
+        disk_free_mib: z.number().int().describe('The free disk in MiB, without the reserve for running work.'),
       })
-      .describe('The room on the host.'),
+      .describe('The capacity of the host.'),
     problems: z
       .array(DryRunProblem)
-      .describe('Every reason why the create would be refused, in the order in which it is checked.'),
+      .describe('Every reason to refuse the create, in the order of the checks. Empty: the create would succeed.'),
   })
   .meta({ id: 'DryRun' })
 export type DryRun = z.infer<typeof DryRun>
@@ -71,8 +95,8 @@ export type DryRun = z.infer<typeof DryRun>
  * are the values after all children.
  */
 export const ForkDryRun = DryRun.extend({
-  would_create: z.boolean().describe('True if every child would be made.'),
-  count: z.number().int().describe('How many children were asked for.'),
-  children: z.number().int().describe('How many of them would be made.'),
+  would_create: z.boolean().describe('True if every child would be created.'),
+  count: z.number().int().describe('The number of requested children.'),
+  children: z.number().int().describe('The number of children that would be created.'),
 }).meta({ id: 'ForkDryRun' })
 export type ForkDryRun = z.infer<typeof ForkDryRun>

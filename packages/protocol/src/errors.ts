@@ -150,16 +150,16 @@ export const ErrorBody = z
   .object({
     error: z
       .object({
-        code: z.string().describe('The error code, from the catalogue: the contract for programs.'),
-        message: z.string().describe('What happened, in a sentence for people.'),
-        hint: z.string().optional().describe('What to do next.'),
+        code: z.string().describe('The error code, from the catalogue. Programs can rely on it.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
+        hint: z.string().optional().describe('The next step to take; absent if none is known.'),
         details: z
           .record(z.string(), z.unknown())
           .optional()
-          .describe('Facts for programs, such as `issues` with the wrong fields.'),
+          .describe('Details for programs, such as `issues` with the wrong fields; absent if there are none.'),
         request_id: z.string().describe('The id of the request, for the operator.'),
       })
-      .describe('What went wrong.'),
+      .describe('The error.'),
   })
   .meta({ id: 'Error' })
 

@@ -98,7 +98,7 @@ const kinds = Object.keys(idPrefixes) as [keyof typeof idPrefixes, ...(keyof typ
 export const Actor = z
   .discriminatedUnion('type', [
     z.object({
-      type: z.literal('key').describe('A request with a key.'),
+      type: z.literal('key').describe('A request with an API key.'),
       key_id: idSchema('key').describe('The id of the key.'),
     }),
     z.object({ type: z.literal('service').describe('The service itself.') }),
@@ -109,25 +109,27 @@ export type Actor = z.infer<typeof Actor>
 /** An event in a project. */
 export const Event = z
   .object({
-    type: z.enum(eventTypes).describe('What happened: the kind of thing and its change, such as `runtime.paused`.'),
-    cursor: z.number().int().describe("Its place in the project's log: 1, 2, 3 and so on, without gaps."),
+    type: z
+      .enum(eventTypes)
+      .describe('The type of the event: a resource kind and its change, such as `runtime.paused`.'),
+    cursor: z.number().int().describe('The position in the event log of the project: 1, 2, 3 and so on, without gaps.'),
     event_id: idSchema('event').describe('The id of the event.'),
     at: Timestamp.describe('When it happened (RFC 3339 UTC with milliseconds).'),
     subject: z
       .object({
-        kind: z.enum(kinds).describe('The kind of thing, such as `runtime`.'),
-        id: z.string().describe('The id of the thing.'),
+        kind: z.enum(kinds).describe('The kind of resource, such as `runtime`.'),
+        id: z.string().describe('The id of the resource.'),
       })
-      .describe('What it happened to.'),
+      .describe('The resource that the event is about.'),
     data: z
       .record(z.string(), z.unknown())
-      .describe('What is known of it; of a change of state `from`, `to` and `reason`.'),
-    actor: Actor.describe('The key that caused it, or the service itself.'),
+      .describe('Details of the event. A change of state has `from`, `to` and `reason`.'),
+    actor: Actor.describe('The key that caused the event, or the service itself.'),
   })
   .meta({ id: 'Event' })
 export type Event = z.infer<typeof Event>
 
-const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
+const cursor = z.number().int().describe('The position of this item. To resume after it, send it as `?cursor=`.')
 
 /** An item of a stream of events. */
 export const EventItem = z
@@ -138,7 +140,7 @@ export const EventItem = z
       cursor,
       dropped_items: z.number().int().describe('The number of lost events.'),
     }),
-    z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
+    z.object({ type: z.literal('end').describe('The last item of the answer.'), cursor }),
   ])
   .meta({ id: 'EventItem' })
 export type EventItem = z.infer<typeof EventItem>
@@ -147,12 +149,12 @@ const afterCursor = z
   .union([z.literal('latest'), z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)])
   .default(0)
   .describe(
-    'Give what follows this cursor; `latest`: what comes from now on. Default: everything that is kept. One that fell out is 410 `cursor_expired`.',
+    'Answer only events after this cursor. `latest`: only new events. Default 0: every event that is kept. A cursor that is no longer kept answers 410 `cursor_expired`.',
   )
 const followFlag = z
   .enum(['true', 'false', '1', '0'])
   .default('false')
-  .describe('Stay, and give what comes. The answer is a stream.')
+  .describe('True: stream new events as they occur. Default false.')
 
 /** The types in a query: a repeated field, or values separated by commas. */
 const typesOfQuery = z
@@ -160,7 +162,9 @@ const typesOfQuery = z
   .transform((given) => [given].flat().flatMap((text) => text.split(',')))
   .pipe(z.array(EventTypePattern).max(100))
   .optional()
-  .describe('Only these types: `build.ready`, `runtime.*`; repeat, or separate by commas.')
+  .describe(
+    'Only these types, such as `build.ready` or `runtime.*`. Repeat the parameter, or separate types by commas. Default: all types.',
+  )
 
 /** The query of the events of a project. */
 export const ListEventsQuery = z.strictObject({
@@ -169,10 +173,12 @@ export const ListEventsQuery = z.strictObject({
   order: z
     .enum(['asc', 'desc'])
     .default('asc')
-    .describe('`asc`: the oldest first. `desc`: the newest first, before the cursor; not with `follow`.'),
+    .describe(
+      'The order of the events. `asc` (default): oldest first. `desc`: newest first, before the cursor; not with `follow`.',
+    ),
   follow: followFlag,
   type: typesOfQuery,
-  subject: Text.max(100).optional().describe('Only what happened to the thing with this id.'),
+  subject: Text.max(100).optional().describe('Only events about the resource with this id.'),
 })
 export type ListEventsQuery = z.output<typeof ListEventsQuery>
 
@@ -184,7 +190,7 @@ export const RuntimeEventsQuery = z.strictObject({ cursor: afterCursor, follow: 
  */
 export const EventPage = pageOf(Event)
   .extend({
-    last_cursor: z.number().int().describe('Everything up to here has been looked at: the cursor to ask with later.'),
+    last_cursor: z.number().int().describe('The cursor for the next request: every event before it has been examined.'),
   })
   .meta({ id: 'EventPage' })
 export type EventPage = z.infer<typeof EventPage>

@@ -18,7 +18,7 @@ const globs = z
   .default([])
   .transform((value) => (typeof value === 'string' ? [value] : value))
   .describe(
-    'As in .gitignore, with {a,b}: one with a slash counts from `path`, any other at every depth; with `!` before it, it leaves out. The last that matches decides.',
+    'Patterns as in .gitignore, with `{a,b}`. A pattern with a slash is relative to `path`; any other matches at every depth. `!` before a pattern excludes. The last matching pattern decides. Default: every file.',
   )
 
 const pattern = z
@@ -29,38 +29,53 @@ const pattern = z
 
 const walked = {
   glob: globs,
-  hidden: z.boolean().default(false).describe('Names that begin with a dot, too.'),
-  respect_gitignore: z.boolean().default(true).describe('Leave out .git and what .gitignore files name.'),
+  hidden: z.boolean().default(false).describe('True: include names that begin with a dot. Default false.'),
+  respect_gitignore: z
+    .boolean()
+    .default(true)
+    .describe('True: skip `.git` and the files that .gitignore files name. Default true.'),
 }
 
 const howToMatch = {
-  regex: z.boolean().default(false).describe("A regular expression in RE2's syntax; else plain text."),
-  case_sensitive: z.boolean().default(true).describe('False: capital and small letters are equal. Default true.'),
+  regex: z
+    .boolean()
+    .default(false)
+    .describe('True: the pattern is a regular expression in RE2 syntax. False (default): it is plain text.'),
+  case_sensitive: z
+    .boolean()
+    .default(true)
+    .describe('False: upper and lower case letters match each other. Default true.'),
 }
 
 /** The body of a search. */
 export const SearchFiles = z
   .strictObject({
-    path: RuntimePath.describe('A directory or, with `content`, also one file.'),
+    path: RuntimePath.describe('The directory to search. With `content`, it can also be one file.'),
     ...walked,
     type: z.enum(['file', 'directory', 'symlink', 'fifo', 'socket']).optional().describe('Only files of this type.'),
     content: z
       .strictObject({
         pattern: pattern
           .refine((text) => !text.includes('\n'), 'must not contain a line break: lines are searched')
-          .describe('The text, or the regular expression, that a line has to contain.'),
+          .describe('The text or regular expression to find in a line.'),
         ...howToMatch,
       })
       .optional()
-      .describe('What a line has to hold. Without it names are searched for.'),
-    max_depth: z.number().int().min(1).max(256).default(64).describe('How many levels down.'),
-    max_results: z.number().int().min(1).max(10_000).default(1_000).describe('The most matches. Default 1000.'),
+      .describe('The content to find, line by line. Absent: the search is for names.'),
+    max_depth: z.number().int().min(1).max(256).default(64).describe('The depth of the search in levels. Default 64.'),
+    max_results: z
+      .number()
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(1_000)
+      .describe('The most matches in the answer. Default 1000.'),
     timeout_secs: z
       .number()
       .min(0.1)
       .max(300)
       .default(30)
-      .describe('After this time the answer is what has been found.'),
+      .describe('The time limit in seconds. At the limit, the answer has the matches found so far. Default 30.'),
   })
   .superRefine(
     ({ type, content }, context) => {
@@ -75,13 +90,26 @@ export type SearchFilesInput = z.input<typeof SearchFiles>
 /** A match of a search: a line or, without `content`, a name. */
 export const SearchMatch = z
   .object({
-    path: z.string().describe('U+FFFD stands for bytes that are not UTF-8.'),
-    path_base64: z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.'),
+    path: z.string().describe('The path. U+FFFD replaces bytes that are not UTF-8.'),
+    path_base64: z.string().optional().describe('The raw bytes of the path in base64; absent if the path is UTF-8.'),
     type: z.enum(fileTypes).describe('The type of the file.'),
-    line: z.number().int().nullable().describe('From 1.'),
-    column: z.number().int().nullable().describe('Of the first match in the line, in characters from 1.'),
-    length: z.number().int().nullable().describe('Of the first match in the line, in characters.'),
-    text: z.string().nullable().describe('The line; of one longer than 1,000 bytes the part around the match.'),
+    line: z.number().int().nullable().describe('The line number, from 1; null in a search for names.'),
+    column: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The column of the first match in the line, in characters from 1; null in a search for names.'),
+    length: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The length of the first match in the line, in characters; null in a search for names.'),
+    text: z
+      .string()
+      .nullable()
+      .describe(
+        'The text of the line; null in a search for names. Of a line above 1,000 bytes, it is the part around the match.',
+      ),
     text_truncated: z.boolean().describe('True if `text` is only a part of the line.'),
   })
   .meta({ id: 'SearchMatch' })
@@ -91,18 +119,24 @@ const searchEnd = {
   truncated: z
     .enum(['max_results', 'max_bytes', 'timeout'])
     .nullable()
-    .describe('Why not all was found; null: it was.'),
-  files_searched: z.number().int().describe('Files looked into.'),
-  files_skipped: z.number().int().describe('Files not looked into: binary, or not to be read.'),
+    .describe('The limit that ended the search early; null if the search is complete.'),
+  files_searched: z.number().int().describe('The number of files whose content was searched.'),
+  files_skipped: z
+    .number()
+    .int()
+    .describe('The number of files that were skipped because they are binary or unreadable.'),
 }
 
 /** The answer of a search. */
 export const SearchResult = z
-  .object({ data: z.array(SearchMatch).describe('The matches, in the order of the walk.'), ...searchEnd })
+  .object({
+    data: z.array(SearchMatch).describe('The matches, in the order in which the search found them.'),
+    ...searchEnd,
+  })
   .meta({ id: 'SearchResult' })
 export type SearchResult = z.infer<typeof SearchResult>
 
-const cursor = z.number().int().describe('The place in the results, counted from 1.')
+const cursor = z.number().int().describe('The position of the item in the results, from 1.')
 
 /** An item of a streamed search. */
 export const SearchItem = z
@@ -110,7 +144,7 @@ export const SearchItem = z
     z.object({
       type: z.literal('match').describe('A match.'),
       cursor,
-      match: SearchMatch.describe('The file, and the place in it.'),
+      match: SearchMatch.describe('The matching file, and the position in it.'),
     }),
     z.object({ type: z.literal('end').describe('The last item: the search has ended.'), cursor, ...searchEnd }),
   ])
@@ -120,19 +154,35 @@ export type SearchItem = z.infer<typeof SearchItem>
 /** The body of a replacement in files. */
 export const ReplaceInFiles = z
   .strictObject({
-    paths: z.array(RuntimePath).min(1).max(1000).optional().describe('Text files.'),
-    path: RuntimePath.optional().describe('A text file, or a directory whose text files are gone through.'),
+    paths: z
+      .array(RuntimePath)
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('The text files to change. Give exactly one of `path` and `paths`.'),
+    path: RuntimePath.optional().describe(
+      'A text file to change, or a directory whose text files are changed. Give exactly one of `path` and `paths`.',
+    ),
     ...walked,
-    pattern: pattern.describe('The text, or the regular expression, to replace.'),
+    pattern: pattern.describe('The text or regular expression to replace.'),
     replacement: z
       .string()
       .max(64 * 1024)
       .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
-      .describe('With `regex`, `$1` and `$name` are the groups, and `$$` is a dollar sign.'),
-    regex: howToMatch.regex.describe('RE2 over the whole file; `^` and `$` are ends of lines.'),
+      .describe('The replacement text. With `regex`, `$1` and `$name` insert groups, and `$$` inserts a dollar sign.'),
+    regex: howToMatch.regex.describe(
+      'True: the pattern is a regular expression in RE2 syntax, matched over the whole file; `^` and `$` match at line ends. False (default): it is plain text.',
+    ),
     case_sensitive: howToMatch.case_sensitive,
-    expected_count: z.number().int().min(0).optional().describe('How often the pattern has to be there in all.'),
-    dry_run: z.boolean().default(false).describe('Count, and change nothing.'),
+    expected_count: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'The number of matches that must exist in total. If there are more or fewer, nothing changes. Default: any number.',
+      ),
+    dry_run: z.boolean().default(false).describe('True: count the matches and change nothing. Default false.'),
   })
   .superRefine(
     ({ path, paths }, context) => {
@@ -152,20 +202,26 @@ export const ReplaceResult = z
     files: z
       .array(
         z.object({
-          path: z.string().describe('The path. U+FFFD stands for bytes that are not UTF-8.'),
-          path_base64: z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.'),
-          count: z.number().int().describe('How often the pattern is in the file.'),
+          path: z.string().describe('The path. U+FFFD replaces bytes that are not UTF-8.'),
+          path_base64: z
+            .string()
+            .optional()
+            .describe('The raw bytes of the path in base64; absent if the path is UTF-8.'),
+          count: z.number().int().describe('The number of matches in the file.'),
           error: z
             .object({
               code: z.string().describe('The error code, from the catalogue.'),
-              message: z.string().describe('What happened, in a sentence.'),
+              message: z.string().describe('A sentence for people that says what happened.'),
             })
             .nullable()
-            .describe('Why this file has not been changed.'),
+            .describe('Why the file was not changed; null if it was changed, or in a dry run.'),
         }),
       )
       .describe('The files that contain the pattern.'),
-    total_count: z.number().int().describe('Replaced in all; in a dry run, found in all.'),
+    total_count: z
+      .number()
+      .int()
+      .describe('The number of replacements in all files. In a dry run, the number of matches.'),
     dry_run: z.boolean().describe('True if nothing was changed.'),
   })
   .meta({ id: 'ReplaceResult' })

@@ -15,7 +15,7 @@ const flag = z.enum(['true', 'false', '1', '0']).default('false')
 
 /** The query of a download of a tree. */
 export const ArchiveQuery = z.strictObject({
-  path: RuntimePath.describe('A directory. The archive has it as `./` and everything below.'),
+  path: RuntimePath.describe('The directory to archive. In the archive it is `./`.'),
   format: z
     .enum(archiveFormats)
     .default('tar')
@@ -25,13 +25,20 @@ export const ArchiveQuery = z.strictObject({
 /** The query of an upload of a tree. */
 export const ExtractQuery = z
   .strictObject({
-    path: RuntimePath.describe('The directory that the archive becomes.'),
-    format: z.enum(archiveFormats).optional().describe('Default: what its first bytes say.'),
-    user: UserName.optional().describe("Who owns what is made; default the template's user."),
-    keep_owners: flag.describe('Owners, set-id bits and system attributes as the archive has them.'),
-    overwrite: flag.describe('Replace what is there; never merge.'),
+    path: RuntimePath.describe('The directory to create from the archive.'),
+    format: z
+      .enum(archiveFormats)
+      .optional()
+      .describe('The format of the archive. Default: detected from its first bytes.'),
+    user: UserName.optional().describe('The owner of the created files. Default: the user of the template.'),
+    keep_owners: flag.describe(
+      'True: keep the owners, set-id bits and system attributes of the archive. Default false.',
+    ),
+    overwrite: flag.describe(
+      'True: replace the existing directory as a whole. Default false: an existing directory is an error.',
+    ),
     merge: flag.describe(
-      'Into the directory that is there: files are replaced, directories keep what they have. Excludes `overwrite`.',
+      'True: unpack into the existing directory. Files are replaced; other files of the directory stay. Excludes `overwrite`. Default false.',
     ),
     max_entries: z.coerce
       .number()
@@ -46,7 +53,9 @@ export const ExtractQuery = z
       .min(1)
       .max(2 ** 50)
       .optional()
-      .describe('What it may unpack to. Beyond 1 GiB it is also at most 200 times what was sent.'),
+      .describe(
+        'The most bytes of the unpacked files. Above 1 GiB, the limit is also 200 times the uploaded size. Default: only the free disk limits it.',
+      ),
   })
   .superRefine(
     (query, context) => {
@@ -62,33 +71,33 @@ export const ExtractQuery = z
 export const TreeExtracted = z
   .object({
     success: z.literal(true).describe('Always true.'),
-    path: z.string().describe('The directory that the archive became.'),
-    entry: FileInfo.describe('The directory itself.'),
-    files: z.number().int().describe('Everything but directories.'),
-    directories: z.number().int().describe('Below the path.'),
-    symlinks: z.number().int().describe('Symlinks among the files.'),
-    size_bytes: z.number().int().describe('Of the contents of all files.'),
+    path: z.string().describe('The path of the created directory.'),
+    entry: FileInfo.describe('The created directory.'),
+    files: z.number().int().describe('The number of created files of every type except directories.'),
+    directories: z.number().int().describe('The number of directories below the path.'),
+    symlinks: z.number().int().describe('The number of symlinks among the files.'),
+    size_bytes: z.number().int().describe('The total size of the file contents in bytes.'),
   })
   .meta({ id: 'TreeExtracted' })
 export type TreeExtracted = z.infer<typeof TreeExtracted>
 
 /** The query of a watch. */
 export const WatchQuery = z.strictObject({
-  path: RuntimePath.describe('A directory.'),
-  recursive: flag.describe('Everything below as well, directories that are made later included.'),
+  path: RuntimePath.describe('The directory to watch.'),
+  recursive: flag.describe('True: also watch every directory below, including new ones. Default false.'),
   cursor: z.coerce
     .number()
     .int()
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('Give what follows this cursor, without a `start`. Without it: what changes from now on.'),
+    .describe('Answer only changes after this cursor, without a `start` item. Default: only new changes.'),
 })
 
-const cursor = z.number().int().describe('Resume after this item with ?cursor=.')
-const path = z.string().describe('U+FFFD stands for bytes that are not UTF-8.')
-const raw = z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.')
-const directory = z.boolean().describe('Whether it is a directory.')
+const cursor = z.number().int().describe('The position of this item. To resume after it, send it as `?cursor=`.')
+const path = z.string().describe('The path. U+FFFD replaces bytes that are not UTF-8.')
+const raw = z.string().optional().describe('The raw bytes of the path in base64; absent if the path is UTF-8.')
+const directory = z.boolean().describe('True if the changed file is a directory.')
 
 /** The kinds of changes that a watch reports. */
 export const changeTypes = ['created', 'modified', 'attributes', 'removed'] as const
@@ -98,20 +107,20 @@ export const WatchItem = z
   .discriminatedUnion('type', [
     z
       .object({ type: z.literal('start').describe('The first item: changes from now on are reported.'), cursor })
-      .describe('All that changes after this is told.'),
+      .describe('The first item of a new watch. Every later change is reported.'),
     z.object({
-      type: z.enum(changeTypes).describe('What happened. `attributes`: mode, owner or times changed.'),
+      type: z.enum(changeTypes).describe('The type of the change. `attributes`: the mode, owner or times changed.'),
       cursor,
       path,
       path_base64: raw,
       directory,
     }),
     z.object({
-      type: z.literal('moved').describe('Something was renamed or moved.'),
+      type: z.literal('moved').describe('A file was renamed or moved within the watched directories.'),
       cursor,
-      path: path.describe('Where it is now.'),
+      path: path.describe('The new path. U+FFFD replaces bytes that are not UTF-8.'),
       path_base64: raw,
-      from: path.describe('Where it was.'),
+      from: path.describe('The old path. U+FFFD replaces bytes that are not UTF-8.'),
       from_base64: raw,
       directory,
     }),
@@ -120,14 +129,16 @@ export const WatchItem = z
         type: z.literal('overflow').describe('Changes were lost before the cursor. Read the directory again.'),
         cursor,
       })
-      .describe('Changes before this were lost: look at everything anew.'),
+      .describe('Changes before this cursor were lost. Read the directory again.'),
     z.object({
       type: z.literal('end').describe('The last item: nothing follows.'),
       cursor,
       reason: z
         .enum(['removed', 'too_many_directories', 'closed'])
         .optional()
-        .describe('The directory is gone, or there is too much to watch.'),
+        .describe(
+          'The reason for the end: the directory was removed, it has too many directories, or the service closed the watch; absent if there is none.',
+        ),
     }),
   ])
   .meta({ id: 'WatchItem' })

@@ -19,8 +19,11 @@ export const partFields = {
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('What came before; default 0.'),
-  partial: z.enum(['true', 'false', '1', '0']).optional().describe('More parts follow; the file does not appear yet.'),
+    .describe('The number of bytes in the parts before this one. Default 0.'),
+  partial: z
+    .enum(['true', 'false', '1', '0'])
+    .optional()
+    .describe('True: more parts follow, and the file does not exist yet. Default false: this is the last part.'),
 }
 
 /** Refuses the fields of a part if the upload's id is missing. */
@@ -44,10 +47,10 @@ export const UploadQuery = z.strictObject({
 /** The progress of an upload in parts. */
 export const Upload = z
   .object({
-    upload_id: z.string().describe('The id that the client chose.'),
+    upload_id: z.string().describe('The id of the upload, which the client chose.'),
     path: z.string().describe('The absolute path of the file.'),
-    offset_bytes: z.number().int().describe('What has come so far; the next part begins here.'),
-    completed: z.boolean().describe('The file is whole and in its place.'),
+    offset_bytes: z.number().int().describe('The number of received bytes. The next part begins at this offset.'),
+    completed: z.boolean().describe('True if the upload is complete and the file exists.'),
   })
   .meta({ id: 'Upload' })
 export type Upload = z.infer<typeof Upload>

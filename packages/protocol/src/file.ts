@@ -15,26 +15,29 @@ export const UserName = z
   .string()
   .regex(/^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}(?::\d{1,10})?)$/, 'must be a user name, a uid or uid:gid')
 
-const user = UserName.describe("Who owns what is made; default the template's user.")
+const user = UserName.describe('The owner of the created files. Default: the user of the template.')
 
 /** The facts about a file. */
 export const FileInfo = z
   .object({
-    path: z.string().describe('U+FFFD stands for bytes that are not UTF-8.'),
+    path: z.string().describe('The path. U+FFFD replaces bytes that are not UTF-8.'),
     name: z.string().describe('The last part of the path.'),
     type: z
       .enum(['file', 'directory', 'symlink', 'fifo', 'socket', 'device'])
       .describe('The type of the file. A symlink is not followed.'),
     size_bytes: z.number().int().describe('The size in bytes.'),
-    mode: z.string().describe('Octal, for example "0644".'),
-    permissions: z.string().describe('For example "rw-r--r--".'),
-    uid: z.number().int().describe("The owner's number."),
-    gid: z.number().int().describe("The group's number."),
-    user: z.string().describe("The owner's name, or the number where there is no name."),
-    group: z.string().describe("The group's name, or the number where there is no name."),
-    modified_at: Timestamp.describe('When the content changed last (RFC 3339 UTC with milliseconds).'),
-    symlink_target: z.string().nullable().describe('The target of a symlink, as it is written; else null.'),
-    path_base64: z.string().optional().describe('The raw bytes of the path, where they are not UTF-8.'),
+    mode: z.string().describe('The permission bits in octal, such as "0644".'),
+    permissions: z.string().describe('The permissions in the form of `ls -l`, such as "rw-r--r--".'),
+    uid: z.number().int().describe('The user id of the owner.'),
+    gid: z.number().int().describe('The group id of the group.'),
+    user: z.string().describe('The name of the owner, or the user id if it has no name.'),
+    group: z.string().describe('The name of the group, or the group id if it has no name.'),
+    modified_at: Timestamp.describe('When the content last changed (RFC 3339 UTC with milliseconds).'),
+    symlink_target: z
+      .string()
+      .nullable()
+      .describe('The target of a symlink, as stored in the link; null for other files.'),
+    path_base64: z.string().optional().describe('The raw bytes of the path in base64; absent if the path is UTF-8.'),
   })
   .meta({ id: 'FileInfo' })
 export type FileInfo = z.infer<typeof FileInfo>
@@ -42,10 +45,16 @@ export type FileInfo = z.infer<typeof FileInfo>
 /** The body of a copy. */
 export const CopyFile = z
   .strictObject({
-    source: RuntimePath.describe('An existing absolute path.'),
-    destination: RuntimePath.describe('An absolute path; the copy arrives at exactly this path.'),
-    recursive: z.boolean().default(false).describe('Needed to copy a directory.'),
-    overwrite: z.boolean().default(false).describe('Replace what is at the destination; never merge.'),
+    source: RuntimePath.describe('The absolute path of the file or directory to copy.'),
+    destination: RuntimePath.describe('The absolute path of the copy, including its name.'),
+    recursive: z
+      .boolean()
+      .default(false)
+      .describe('True: copy a directory with its content. Required for a directory. Default false.'),
+    overwrite: z
+      .boolean()
+      .default(false)
+      .describe('True: replace the file or directory at the destination as a whole. Default false.'),
   })
   .meta({ id: 'CopyFile', examples: [{ source: '/workspace/project', destination: '/tmp/before', recursive: true }] })
 export type CopyFileInput = z.input<typeof CopyFile>
@@ -64,9 +73,12 @@ export type FileTransferred = z.infer<typeof FileTransferred>
 /** The body of a move. */
 export const MoveFile = z
   .strictObject({
-    source: RuntimePath.describe('An existing absolute path.'),
-    destination: RuntimePath.describe('An absolute path. The file arrives at exactly this path.'),
-    overwrite: z.boolean().default(false).describe('Replace what is at the destination. Default false.'),
+    source: RuntimePath.describe('The absolute path of the file or directory to move.'),
+    destination: RuntimePath.describe('The new absolute path, including the name.'),
+    overwrite: z
+      .boolean()
+      .default(false)
+      .describe('True: replace the file or directory at the destination. Default false.'),
   })
   .meta({ id: 'MoveFile', examples: [{ source: '/workspace/draft.txt', destination: '/workspace/final.txt' }] })
 export type MoveFileInput = z.input<typeof MoveFile>
@@ -75,8 +87,11 @@ export type MoveFileInput = z.input<typeof MoveFile>
 export const MakeDirectory = z
   .strictObject({
     path: RuntimePath.describe('The absolute path of the directory.'),
-    parents: z.boolean().default(true).describe('Make missing parents; an existing directory is success.'),
-    mode: FileMode.optional().describe('Default "0755".'),
+    parents: z
+      .boolean()
+      .default(true)
+      .describe('True: create missing parents, and accept an existing directory. Default true.'),
+    mode: FileMode.optional().describe('The permission bits in octal. Default "0755".'),
     user: user.optional(),
   })
   .meta({ id: 'MakeDirectory' })
@@ -85,8 +100,13 @@ export type MakeDirectoryInput = z.input<typeof MakeDirectory>
 /** The body of a remove. */
 export const RemoveFile = z
   .strictObject({
-    path: RuntimePath.describe('The absolute path to remove. A symlink is removed itself.'),
-    recursive: z.boolean().default(false).describe('Needed for a directory that is not empty.'),
+    path: RuntimePath.describe('The absolute path to remove. Of a symlink, the link is removed, not its target.'),
+    recursive: z
+      .boolean()
+      .default(false)
+      .describe(
+        'True: remove a directory with its content. Required for a directory that is not empty. Default false.',
+      ),
   })
   .meta({ id: 'RemoveFile' })
 export type RemoveFileInput = z.input<typeof RemoveFile>
@@ -97,9 +117,9 @@ export const PathQuery = z.strictObject({ path: RuntimePath.describe('An absolut
 /** The query of a write. */
 export const WriteQuery = z
   .strictObject({
-    path: RuntimePath.describe('The absolute path of the file. Missing parents are made.'),
+    path: RuntimePath.describe('The absolute path of the file. Missing parents are created.'),
     mode: FileMode.optional().describe(
-      'The permission bits in octal. Default: those of the file it replaces, else "0644".',
+      'The permission bits in octal. Default: the bits of the replaced file, or "0644" for a new file.',
     ),
     user: user.optional(),
     ...partFields,
@@ -109,7 +129,7 @@ export const WriteQuery = z
 /** The body of a symlink. */
 export const MakeSymlink = z
   .strictObject({
-    path: RuntimePath.describe('Where the link is made; missing parents are made.'),
+    path: RuntimePath.describe('The absolute path of the link. Missing parents are created.'),
     target: z
       .string()
       .min(1)
@@ -118,18 +138,21 @@ export const MakeSymlink = z
         `must be shorter than ${maxPathBytes} bytes`,
       )
       .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL')
-      .describe('What the link says, relative or absolute. Nothing need be there.'),
-    overwrite: z.boolean().default(false).describe('Replace what is at the path.'),
+      .describe('The target of the link, relative or absolute. It does not have to exist.'),
+    overwrite: z.boolean().default(false).describe('True: replace the file at the path. Default false.'),
   })
   .meta({ id: 'MakeSymlink' })
 export type MakeSymlinkInput = z.input<typeof MakeSymlink>
 
-const recursive = z.boolean().default(false).describe('Everything below a directory as well; links are not followed.')
+const recursive = z
+  .boolean()
+  .default(false)
+  .describe('True: also change everything below a directory; symlinks are not followed. Default false.')
 
 /** The body of a change of mode. */
 export const ChangeMode = z
   .strictObject({
-    path: RuntimePath.describe('A symlink is followed, but not with `recursive`.'),
+    path: RuntimePath.describe('The absolute path. A symlink is followed, except with `recursive`.'),
     mode: FileMode.describe('The permission bits in octal: `"0644"`.'),
     recursive,
   })
@@ -139,8 +162,10 @@ export type ChangeModeInput = z.input<typeof ChangeMode>
 /** The body of a change of owner. */
 export const ChangeOwner = z
   .strictObject({
-    path: RuntimePath.describe('A symlink is not followed: it gets the owner itself.'),
-    user: user.describe('A user name (the group becomes its own), a uid, or uid:gid.'),
+    path: RuntimePath.describe('The absolute path. A symlink is not followed: the link itself gets the owner.'),
+    user: user.describe(
+      'The new owner: a user name, a uid, or `uid:gid`. A user name also sets the group to the group of that user.',
+    ),
     recursive,
   })
   .meta({ id: 'ChangeOwner' })
@@ -151,8 +176,8 @@ export const FileChanged = z
   .object({
     success: z.literal(true).describe('Always true.'),
     path: z.string().describe('The canonical path.'),
-    changed: z.number().int().describe('How many files and directories have been set.'),
-    entry: FileInfo.describe('The file, as it is now.'),
+    changed: z.number().int().describe('The number of changed files and directories.'),
+    entry: FileInfo.describe('The file after the change.'),
   })
   .meta({ id: 'FileChanged' })
 export type FileChanged = z.infer<typeof FileChanged>
@@ -160,13 +185,18 @@ export type FileChanged = z.infer<typeof FileChanged>
 /** The query of a directory list. Entries are sorted by path, at most `limit` at once. */
 export const ListFilesQuery = z.strictObject({
   path: RuntimePath.describe('The absolute path of a directory.'),
-  depth: z.coerce.number().int().min(1).max(64).default(1).describe('How many levels down.'),
+  depth: z.coerce.number().int().min(1).max(64).default(1).describe('The number of levels to list. Default 1.'),
   limit: z.coerce
     .number()
     .int()
     .min(1)
     .max(10_000)
     .default(1_000)
-    .describe('The most entries of a page. Default 1000.'),
-  cursor: z.string().min(1).max(8192).optional().describe('`next_cursor` of the page before.'),
+    .describe('The most entries in a page. Default 1000.'),
+  cursor: z
+    .string()
+    .min(1)
+    .max(8192)
+    .optional()
+    .describe('The `next_cursor` of the previous page. Default: the first page.'),
 })

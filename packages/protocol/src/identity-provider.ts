@@ -4,7 +4,7 @@ import { nameBesideId } from './name.ts'
 import { Timestamp } from './page.ts'
 import { SecretValue } from './secret.ts'
 
-const name = nameBesideId('provider').describe("Unique among the project's providers.")
+const name = nameBesideId('provider').describe('The name of the provider, unique in the project.')
 
 const printable = (maxLength: number) =>
   z
@@ -25,33 +25,36 @@ export const maxTokenSecs = 600
 const kinds = {
   static: {
     type: z.literal('static').describe('One stored value for several secrets.'),
-    value: SecretValue.describe('One value for several secrets. Never answered again.'),
+    value: SecretValue.describe('The value, for one or more secrets. No answer contains it.'),
   },
   oauth2: {
-    type: z.literal('oauth2').describe('Access tokens by client credentials (RFC 6749, 4.4).'),
-    token_url: tokenUrl.describe('The https address that tokens are requested from.'),
-    client_id: printable(512).describe('The id of the client at the token address.'),
-    client_secret: SecretValue.describe('Never answered again.'),
+    type: z.literal('oauth2').describe('Access tokens from an OAuth 2.0 client credentials grant (RFC 6749, 4.4).'),
+    token_url: tokenUrl.describe('The https address of the token endpoint.'),
+    client_id: printable(512).describe('The client id at the token endpoint.'),
+    client_secret: SecretValue.describe('The client secret at the token endpoint. No answer contains it.'),
     scopes: z.array(printable(256)).max(64).default([]).describe('The scopes to request. Default: none.'),
     audience: printable(1024).nullable().default(null).describe('The `audience` to request. Default null: none.'),
     authentication: z
       .enum(['basic', 'body'])
       .default('basic')
       .describe(
-        'Where id and secret of the client stand: in the Authorization header or in the form (RFC 6749, 2.3.1).',
+        'The place of the client id and secret in a token request (RFC 6749, 2.3.1). `basic` (default): the Authorization header. `body`: the form.',
       ),
   },
   workload: {
     type: z.literal('workload').describe('Short-lived JWTs that this service signs for each runtime.'),
-    audience: printable(1024).describe('Who the token is for: `aud`.'),
+    audience: printable(1024).describe('The recipient of the token, as its `aud` claim.'),
     ttl_secs: z
       .number()
       .int()
       .min(60)
       .max(maxTokenSecs)
       .default(maxTokenSecs)
-      .describe('How long a token is valid, in seconds. Default 600.'),
-    algorithm: z.enum(signingAlgorithms).default('RS256').describe('What tokens are signed with. Default `RS256`.'),
+      .describe('The lifetime of a token in seconds. Default 600.'),
+    algorithm: z
+      .enum(signingAlgorithms)
+      .default('RS256')
+      .describe('The signing algorithm of the tokens. Default `RS256`.'),
   },
 }
 
@@ -82,20 +85,22 @@ export const ProviderSettings = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('static').describe('One stored value for several secrets.') }),
     z.object({
-      type: z.literal('oauth2').describe('Access tokens by client credentials (RFC 6749, 4.4).'),
-      token_url: z.string().describe('The https address that tokens are requested from.'),
-      client_id: z.string().describe('The id of the client at the token address.'),
-      scopes: z.array(z.string()).describe('The scopes that are requested.'),
-      audience: z.string().nullable().describe('The `audience` that is requested; null: none.'),
+      type: z.literal('oauth2').describe('Access tokens from an OAuth 2.0 client credentials grant (RFC 6749, 4.4).'),
+      token_url: z.string().describe('The https address of the token endpoint.'),
+      client_id: z.string().describe('The client id at the token endpoint.'),
+      scopes: z.array(z.string()).describe('The requested scopes.'),
+      audience: z.string().nullable().describe('The requested `audience`; null if none is requested.'),
       authentication: z
         .enum(['basic', 'body'])
-        .describe('Where id and secret of the client stand: `basic` in the Authorization header, `body` in the form.'),
+        .describe(
+          'The place of the client id and secret in a token request. `basic`: the Authorization header. `body`: the form.',
+        ),
     }),
     z.object({
       type: z.literal('workload').describe('Short-lived JWTs that this service signs for each runtime.'),
-      audience: z.string().describe('Who the token is for: `aud`.'),
-      ttl_secs: z.number().int().describe('How long a token is valid, in seconds.'),
-      algorithm: z.enum(signingAlgorithms).describe('What tokens are signed with.'),
+      audience: z.string().describe('The recipient of the token, as its `aud` claim.'),
+      ttl_secs: z.number().int().describe('The lifetime of a token in seconds.'),
+      algorithm: z.enum(signingAlgorithms).describe('The signing algorithm of the tokens.'),
     }),
   ])
   .meta({ id: 'ProviderSettings' })
@@ -105,20 +110,23 @@ export type ProviderSettings = z.infer<typeof ProviderSettings>
 export const Provider = z
   .object({
     provider_id: idSchema('provider').describe('The id of the provider.'),
-    name: z.string().describe("Unique among the project's providers."),
-    settings: ProviderSettings.describe('Its type, and the settings that are not secret.'),
-    version: z.number().int().describe('1 at first, one more with each replacement.'),
+    name: z.string().describe('The name of the provider, unique in the project.'),
+    settings: ProviderSettings.describe('The type of the provider and its public settings.'),
+    version: z
+      .number()
+      .int()
+      .describe('The version of the settings: 1 for a new provider, and one more after each replacement.'),
     last_error: z
       .object({
-        message: z.string().describe('What happened, in a sentence.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
         at: Timestamp.describe('When it happened (RFC 3339 UTC with milliseconds).'),
       })
       .nullable()
       .describe(
-        'Why the last value could not be had; null where it could, or none was needed since the service started.',
+        'Why the last request for a value failed. Null: it succeeded, or there was none since the service started.',
       ),
-    created_at: Timestamp.describe('When it was stored (RFC 3339 UTC with milliseconds).'),
-    updated_at: Timestamp.describe('When it was replaced last (RFC 3339 UTC with milliseconds).'),
+    created_at: Timestamp.describe('When the provider was created (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When the provider was last replaced (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Provider' })
 export type Provider = z.infer<typeof Provider>
@@ -137,10 +145,8 @@ export const OpenIdConfiguration = z
     jwks_uri: z.string().describe('The address of the public keys.'),
     response_types_supported: z.array(z.string()).describe('Required by the standard: `id_token`.'),
     subject_types_supported: z.array(z.string()).describe('Required by the standard: `public`.'),
-    id_token_signing_alg_values_supported: z
-      .array(z.string())
-      .describe('The algorithms that tokens may be signed with.'),
-    claims_supported: z.array(z.string()).describe('The claims that tokens may have.'),
+    id_token_signing_alg_values_supported: z.array(z.string()).describe('The algorithms that can sign tokens.'),
+    claims_supported: z.array(z.string()).describe('The claims that tokens can have.'),
   })
   .meta({ id: 'OpenIdConfiguration' })
 

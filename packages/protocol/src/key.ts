@@ -31,21 +31,25 @@ export type Scope = (typeof scopes)[number]
 /** The body of a new key. */
 export const CreateKey = z
   .strictObject({
-    name: Text.trim().min(1).max(100).describe('What the key is for, in 1 to 100 characters.'),
+    name: Text.trim().min(1).max(100).describe('A name that says what the key is for, 1 to 100 characters.'),
     scopes: z
       .array(z.enum(scopes))
       .min(1)
       .default(['runtime:read', 'runtime:write', 'template:read', 'policy:read', 'secret:read', 'event:read'])
-      .describe('What the key may do. Default: everything in runtimes, and reading of the rest.'),
+      .describe(
+        'The scopes of the key. Default: `runtime:read`, `runtime:write` and the read scopes of templates, policies, secrets and events.',
+      ),
     expires_at: z.iso
       .datetime({ offset: true })
       .nullable()
       .default(null)
-      .describe('When it stops opening the service (RFC 3339). Default null: never.'),
+      .describe('When the key expires (RFC 3339). Default null: never.'),
     project: Text.min(1)
       .max(63)
       .optional()
-      .describe('Name or id of the project it opens; another one than that of the key that makes it needs `operator`.'),
+      .describe(
+        'The project of the key, by name or id. A project other than that of the calling key needs the scope `operator`. Default: the project of the calling key.',
+      ),
   })
   .meta({ id: 'CreateKey' })
 export type CreateKeyInput = z.input<typeof CreateKey>
@@ -54,17 +58,21 @@ export type CreateKeyInput = z.input<typeof CreateKey>
 export const Key = z
   .object({
     key_id: idSchema('key').describe('The id of the key.'),
-    project_id: idSchema('project').describe('The project that it opens.'),
-    name: z.string().describe('What the key is for.'),
-    prefix: z.string().describe('The first characters of the secret, to recognise it.'),
-    scopes: z.array(z.enum(scopes)).describe('What the key may do.'),
-    expires_at: Timestamp.nullable().describe(
-      'When it stops opening the service (RFC 3339 UTC with milliseconds); null: never.',
+    project_id: idSchema('project').describe('The project of the key.'),
+    name: z.string().describe('The name that says what the key is for.'),
+    prefix: z.string().describe('The first characters of the secret, to identify the key.'),
+    scopes: z.array(z.enum(scopes)).describe('The scopes of the key.'),
+    expires_at: Timestamp.nullable().describe('When the key expires (RFC 3339 UTC with milliseconds); null: never.'),
+    created_at: Timestamp.describe('When the key was created (RFC 3339 UTC with milliseconds).'),
+    last_used_at: Timestamp.nullable().describe(
+      'When the key was last used (RFC 3339 UTC with milliseconds); null if never. It is updated at most once a minute.',
     ),
-    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
-    last_used_at: Timestamp.nullable().describe('Written at most once a minute.'),
-    rotated_at: Timestamp.nullable().describe('When it got the secret that it has.'),
-    previous_until: Timestamp.nullable().describe('Until when the secret before that opens the service as well.'),
+    rotated_at: Timestamp.nullable().describe(
+      'When the secret was last rotated (RFC 3339 UTC with milliseconds); null if never.',
+    ),
+    previous_until: Timestamp.nullable().describe(
+      'Until when the previous secret also works (RFC 3339 UTC with milliseconds); null if it does not work.',
+    ),
   })
   .meta({ id: 'Key' })
 export type Key = z.infer<typeof Key>
@@ -88,7 +96,7 @@ export const RotateKey = z
       .min(0)
       .max(overlap.maxSecs)
       .default(overlap.defaultSecs)
-      .describe('How long the secret that it has now goes on opening the service. 0 ends it at once.'),
+      .describe('The seconds for which the previous secret also works. 0: it stops at once. Default 3600.'),
   })
   .meta({ id: 'RotateKey' })
 export type RotateKeyInput = z.input<typeof RotateKey>
@@ -104,7 +112,7 @@ export const Identity = z
       })
       .describe('The project of the key.'),
     quotas: Quotas.describe('The limits of the project.'),
-    use: QuotaUse.describe('What the project uses now.'),
+    use: QuotaUse.describe('The current use of the project.'),
   })
   .meta({ id: 'Identity' })
 export type Identity = z.infer<typeof Identity>

@@ -20,7 +20,7 @@ export const RuntimeMetricsQuery = z.strictObject({
     .min(0)
     .max(metricsKeptSecs)
     .default(0)
-    .describe('How far back `samples` reach; 0: there are none.'),
+    .describe('The age in seconds of the oldest of the `samples`. Default 0: no samples.'),
   step_secs: z.coerce
     .number()
     .int()
@@ -28,7 +28,7 @@ export const RuntimeMetricsQuery = z.strictObject({
     .max(metricsKeptSecs)
     .multipleOf(metricsStepSecs)
     .default(metricsStepSecs)
-    .describe(`The time from one sample to the next, a multiple of ${metricsStepSecs}.`),
+    .describe(`The time between two samples in seconds, a multiple of ${metricsStepSecs}. Default ${metricsStepSecs}.`),
 })
 export type RuntimeMetricsQuery = z.output<typeof RuntimeMetricsQuery>
 
@@ -37,34 +37,38 @@ const bytes = z.number().int().min(0)
 /** The usage of a runtime at one moment. */
 export const RuntimeSample = z
   .object({
-    at: Timestamp.describe('When it was measured (RFC 3339 UTC with milliseconds).'),
+    at: Timestamp.describe('When the usage was measured (RFC 3339 UTC with milliseconds).'),
     cpu: z
       .object({
         used_usec: bytes.describe(
-          'Processor time in microseconds since the runtime came to its host: since it was made, or resumed last.',
+          'Processor time in microseconds since the runtime was created or last resumed on this host.',
         ),
         rate: z
           .number()
           .min(0)
           .nullable()
-          .describe('vCPUs that were busy, on average since the sample before; null where there is none.'),
+          .describe('The average number of busy vCPUs since the previous sample; null without a previous sample.'),
       })
-      .describe('Use of the processor.'),
+      .describe('The use of the processor.'),
     memory: z
-      .object({ used_bytes: bytes.describe('Bytes in use, without what the kernel could give back.') })
-      .describe('Use of memory.'),
-    disk: z.object({ used_bytes: bytes.describe('Bytes written since its image.') }).describe('Use of the disk.'),
+      .object({ used_bytes: bytes.describe('The memory in use in bytes, without memory that the kernel can reclaim.') })
+      .describe('The use of memory.'),
+    disk: z
+      .object({ used_bytes: bytes.describe('The bytes written to the disk, without the image.') })
+      .describe('The use of the disk.'),
     processes: bytes
       .nullable()
       .describe(
-        'Processes inside. Null where nobody could be asked: in samples of the past, and while a runtime of `gvisor` stands still.',
+        'The number of processes in the runtime. Null in past samples, and while a `gvisor` runtime is stopped.',
       ),
     network: z
       .object({
-        sent_bytes: bytes.describe('Bytes out of the runtime, since the service or the runtime was started.'),
-        received_bytes: bytes.describe('Bytes into the runtime, since the service or the runtime was started.'),
+        sent_bytes: bytes.describe('The bytes that the runtime sent since the runtime or the service last started.'),
+        received_bytes: bytes.describe(
+          'The bytes that the runtime received since the runtime or the service last started.',
+        ),
       })
-      .describe('Traffic through the gateway.'),
+      .describe('The traffic through the gateway.'),
   })
   .meta({ id: 'RuntimeSample' })
 export type RuntimeSample = z.infer<typeof RuntimeSample>
@@ -76,17 +80,19 @@ export const RuntimeMetrics = z
     state: z.enum(runtimeStates).describe('The state of the runtime.'),
     limits: z
       .object({
-        cpu: z.number().describe('vCPUs.'),
-        memory_bytes: bytes.describe('The most bytes of memory.'),
-        disk_bytes: bytes.describe('The most bytes on its disk.'),
+        cpu: z.number().describe('The vCPUs of the runtime.'),
+        memory_bytes: bytes.describe('The memory limit in bytes.'),
+        disk_bytes: bytes.describe('The disk limit in bytes.'),
       })
-      .describe('The size of the runtime.'),
-    now: RuntimeSample.nullable().describe('Null where the runtime is not on its host, as one that is paused.'),
-    step_secs: z.number().int().describe('Seconds from one sample to the next.'),
+      .describe('The limits of the runtime.'),
+    now: RuntimeSample.nullable().describe(
+      'The current usage; null if the runtime is not on its host, for example while it is paused.',
+    ),
+    step_secs: z.number().int().describe('The time between two samples in seconds.'),
     samples: z
       .array(RuntimeSample)
       .describe(
-        'Oldest first. There is none for a time at which the runtime stood still, was paused, or the service did not run. Memory is the most of a step, the rest as it was at its end.',
+        'The samples, oldest first. Times at which the runtime was stopped or paused, or the service did not run, have no sample. Memory is the maximum of a step; the other values are those at its end.',
       ),
   })
   .meta({ id: 'RuntimeMetrics' })

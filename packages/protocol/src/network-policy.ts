@@ -76,23 +76,25 @@ const PathPattern = z
 export const PolicyRule = z
   .strictObject({
     host: Host.describe(
-      'A name; `*.name` for every name below it, never the name itself; a network (CIDR); `*` for every public host, with `allow_all_hosts`.',
+      'The allowed host: a name, `*.name` for every name below it but not the name itself, a network (CIDR), or `*` for every public host. `*` needs `allow_all_hosts`.',
     ),
-    ports: z.array(Port).min(1).max(64).default([443]).describe('The ports, 1 to 65535. Default 443.'),
-    protocol: RuleProtocol.optional().describe('Default by the port: 443 is `tls`, 80 is `http`, any other `tcp`.'),
+    ports: z.array(Port).min(1).max(64).default([443]).describe('The allowed ports, 1 to 65535. Default 443.'),
+    protocol: RuleProtocol.optional().describe(
+      'The protocol of the connections. Default: `tls` for port 443, `http` for port 80, else `tcp`.',
+    ),
     methods: z
       .array(Method)
       .min(1)
       .max(16)
       .optional()
-      .describe('Only these methods: the gateway reads the requests, so TLS is terminated there.'),
+      .describe('The allowed HTTP methods. The gateway terminates TLS to read the requests. Default: every method.'),
     paths: z
       .array(PathPattern)
       .min(1)
       .max(64)
       .optional()
       .describe(
-        'Only these paths, exactly or up to a final `*`: the gateway reads the requests, so TLS is terminated there.',
+        'The allowed paths. A final `*` allows every path with that prefix. The gateway terminates TLS to read the requests. Default: every path.',
       ),
   })
   .meta({ id: 'PolicyRule' })
@@ -101,16 +103,16 @@ export type PolicyRule = z.output<typeof PolicyRule>
 /** The destinations that a runtime may reach. Everything else is denied. */
 export const PolicyBody = z
   .strictObject({
-    allow: z.array(PolicyRule).max(256).default([]).describe('The rules. Default: none.'),
+    allow: z.array(PolicyRule).max(256).default([]).describe('The rules of the policy. Default: none.'),
     include: z
       .array(z.enum(presetNames))
       .max(presetNames.length)
       .default([])
-      .describe('Presets: named groups of hosts, such as `npm`. Default: none.'),
+      .describe('The presets to include: named groups of hosts, such as `npm`. Default: none.'),
     allow_all_hosts: z
       .boolean()
       .default(false)
-      .describe('Needed for a rule on `*`. Private and metadata addresses stay out of reach even then.'),
+      .describe('True: a rule may allow `*`. Private and metadata addresses stay blocked. Default false.'),
   })
   .superRefine((policy, context) => {
     for (const [index, rule] of policy.allow.entries()) {

@@ -2,8 +2,13 @@ import { z } from 'zod'
 
 /** The query of every list. */
 export const pageQuery = {
-  limit: z.coerce.number().int().min(1).max(100).default(50).describe('How many items at the most.'),
-  cursor: z.string().min(1).max(512).optional().describe('`next_cursor` of the page before.'),
+  limit: z.coerce.number().int().min(1).max(100).default(50).describe('The most items in a page. Default 50.'),
+  cursor: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .describe('The `next_cursor` of the previous page. Default: the first page.'),
 }
 
 /**
@@ -13,7 +18,7 @@ export const pageQuery = {
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     data: z.array(item).describe('The items of this page.'),
-    next_cursor: z.string().nullable().describe('The `cursor` of the next page; null: this is the last one.'),
+    next_cursor: z.string().nullable().describe('The `cursor` of the next page; null on the last page.'),
   })
 }
 

@@ -9,25 +9,25 @@ import { Text } from './text.ts'
 export const Inspection = z
   .enum(['none', 'sni', 'host', 'terminated'])
   .describe(
-    '`none`: bytes pass unread. `sni`: the name that TLS asks for, and nothing after it. `host`: each request of plain HTTP. `terminated`: TLS ends at the gateway, which reads each request.',
+    'The part of a connection that the gateway reads. `none`: nothing. `sni`: the server name of TLS. `host`: each plain HTTP request. `terminated`: each request, because TLS ends at the gateway.',
   )
 
 /** The data that the gateway sees of a rule's connections, so that its limits are visible. */
 export const RuleInspection = z
   .object({
-    rule: z.string().describe('The name of the rule, as the log has it.'),
-    host: z.string().describe("The rule's host, or the narrower host of a secret below it."),
+    rule: z.string().describe('The name of the rule, as in the network log.'),
+    host: z.string().describe('The host of the rule, or the narrower host of a secret.'),
     ports: z.array(z.number().int()).describe('The ports of the rule.'),
     inspection: Inspection.describe(
-      'What the gateway sees. `none`: bytes pass unread. `sni`: the name that TLS asks for. `host`: each request of plain HTTP. `terminated`: TLS ends at the gateway, which reads each request.',
+      'The part of a connection that the gateway reads. `none`: nothing. `sni`: the server name of TLS. `host`: each plain HTTP request. `terminated`: each request, because TLS ends at the gateway.',
     ),
-    secrets: z.array(z.string()).describe('The secrets that are put in there, by name.'),
-    unseen: z.string().describe('What cannot be seen, in a sentence.'),
+    secrets: z.array(z.string()).describe('The names of the secrets that the gateway inserts for this host.'),
+    unseen: z.string().describe('A sentence that says what the gateway cannot see.'),
   })
   .meta({ id: 'RuleInspection' })
 export type RuleInspection = z.infer<typeof RuleInspection>
 
-const policyName = nameBesideId('policy').describe("Unique among the project's policies.")
+const policyName = nameBesideId('policy').describe('The name of the policy, unique in the project.')
 
 /** The body of a new policy. */
 export const CreatePolicy = PolicyBody.safeExtend({ name: policyName }).meta({
@@ -38,21 +38,21 @@ export type CreatePolicyInput = z.input<typeof CreatePolicy>
 
 /** The body that replaces a policy. */
 export const ReplacePolicy = PolicyBody.safeExtend({
-  name: policyName.optional().describe('Renames it; absent: it keeps its name.'),
+  name: policyName.optional().describe('The new name of the policy. Default: the current name.'),
 }).meta({ id: 'ReplacePolicy', examples: [{ include: ['npm', 'pypi'] }] })
 export type ReplacePolicyInput = z.input<typeof ReplacePolicy>
 
 const policyFields = {
   allow: z.array(PolicyRule).describe('The rules.'),
-  include: z.array(z.enum(presetNames)).describe('Presets: named groups of hosts, such as `npm`.'),
-  allow_all_hosts: z.boolean().describe('True if a rule may allow `*`, every public host.'),
+  include: z.array(z.enum(presetNames)).describe('The included presets: named groups of hosts, such as `npm`.'),
+  allow_all_hosts: z.boolean().describe('True if a rule may allow `*`, which is every public host.'),
 }
 
 /** The content of a policy, and the data of it that the gateway can see. */
 export const PolicyContent = z
   .object({
     ...policyFields,
-    inspection: z.array(RuleInspection).describe('For each rule, what the gateway sees of its connections.'),
+    inspection: z.array(RuleInspection).describe('For each rule, the part of its connections that the gateway reads.'),
   })
   .meta({ id: 'PolicyContent' })
 export type PolicyContent = z.infer<typeof PolicyContent>
@@ -61,12 +61,15 @@ export type PolicyContent = z.infer<typeof PolicyContent>
 export const Policy = z
   .object({
     policy_id: idSchema('policy').describe('The id of the policy.'),
-    name: z.string().describe("Unique among the project's policies."),
+    name: z.string().describe('The name of the policy, unique in the project.'),
     ...policyFields,
-    inspection: z.array(RuleInspection).describe('For each rule, what the gateway sees of its connections.'),
-    revision: z.number().int().describe('1 at first, one more with each replacement.'),
-    created_at: Timestamp.describe('When it was stored (RFC 3339 UTC with milliseconds).'),
-    updated_at: Timestamp.describe('When it was replaced last (RFC 3339 UTC with milliseconds).'),
+    inspection: z.array(RuleInspection).describe('For each rule, the part of its connections that the gateway reads.'),
+    revision: z
+      .number()
+      .int()
+      .describe('The revision of the policy: 1 for a new policy, and one more after each replacement.'),
+    created_at: Timestamp.describe('When the policy was created (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When the policy was last replaced (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Policy' })
 export type Policy = z.infer<typeof Policy>
@@ -78,12 +81,12 @@ export const PolicyPreset = z
     hosts: z
       .array(
         z.object({
-          host: z.string().describe('A host name; `*.name` for every name below it.'),
-          ports: z.array(z.number().int()).describe('The ports.'),
-          why: z.string().describe('What the host is for.'),
+          host: z.string().describe('A host name, or `*.name` for every name below it.'),
+          ports: z.array(z.number().int()).describe('The allowed ports.'),
+          why: z.string().describe('A sentence that says what the host is for.'),
         }),
       )
-      .describe('What the preset allows.'),
+      .describe('The hosts that the preset allows.'),
   })
   .meta({ id: 'PolicyPreset' })
 export type PolicyPreset = z.infer<typeof PolicyPreset>
@@ -94,9 +97,9 @@ export const PolicyRef = z
     z.object({
       type: z.literal('stored').describe('A stored policy.'),
       policy_id: idSchema('policy').describe('The id of the policy.'),
-      name: z.string().nullable().describe('Its name; null where it has been deleted since the runtime ended.'),
+      name: z.string().nullable().describe('The name of the policy; null if it was deleted after the runtime ended.'),
     }),
-    z.object({ type: z.literal('inline').describe('A policy that the runtime alone has.') }),
+    z.object({ type: z.literal('inline').describe('A policy that belongs to this runtime only.') }),
   ])
   .meta({ id: 'PolicyRef' })
 export type PolicyRef = z.infer<typeof PolicyRef>
@@ -105,5 +108,5 @@ export type PolicyRef = z.infer<typeof PolicyRef>
 export const WantedPolicy = z
   .union([Text.min(1).max(63), PolicyBody])
   .nullable()
-  .describe('A stored policy by name or id, or one written out. Null: nothing on the network can be reached.')
+  .describe('A stored policy by name or id, or an inline policy. Null: the runtime reaches nothing.')
 export type WantedPolicy = z.output<typeof WantedPolicy>

@@ -16,26 +16,28 @@ export const PortQuery = z.strictObject({
     .min(0)
     .max(600)
     .default(0)
-    .describe('How long to wait until something listens on the port. When nothing does by then, `listening` is false.'),
+    .describe(
+      'The seconds to wait for a server on the port. If there is none by then, `listening` is false. Default 0: no wait.',
+    ),
   expires_in_secs: z.coerce
     .number()
     .int()
     .min(1)
     .max(30 * 24 * 3600)
     .default(24 * 3600)
-    .describe('How long the token is valid.'),
+    .describe('The lifetime of the token in seconds. Default 86,400.'),
 })
 
 /** The body of a change to a port. */
 export const UpdatePort = z
-  .strictObject({ public: z.boolean().describe('Whether anyone who knows the address gets in without a token.') })
+  .strictObject({ public: z.boolean().describe('True: anyone who knows the address can connect without a token.') })
   .meta({ id: 'UpdatePort' })
 export type UpdatePortInput = z.input<typeof UpdatePort>
 
 const state = {
   port: z.number().int().min(1).max(65_535).describe('The port inside the runtime, 1 to 65535.'),
-  public: z.boolean().describe('Anyone who knows the address gets in.'),
-  listening: z.boolean().describe('Something listens on it now.'),
+  public: z.boolean().describe('True if anyone who knows the address can connect without a token.'),
+  listening: z.boolean().describe('True if a server listens on the port now.'),
 }
 
 /** A port in a list. */
@@ -50,12 +52,20 @@ export const Port = z
     url: z
       .string()
       .describe(
-        'The host form: an origin of its own, for browsers and curl. Private: add the token. Node and Python do not resolve it: use `path_url`.',
+        'The address with the port in its host name, which is an origin of its own. For browsers and curl; Node and Python do not resolve it, so use `path_url` there. A private port needs the token.',
       ),
-    path_url: z.string().describe('The path form, below the address of the service; an API key opens it as well.'),
-    token: z.string().describe('Opens this port: as the header `X-Holt-Port-Token`, or in the query as `holt_token`.'),
+    path_url: z
+      .string()
+      .describe(
+        'The address with the port in its path, below the address of the service. A private port needs the token or an API key.',
+      ),
+    token: z
+      .string()
+      .describe(
+        'The token for this port. Send it as the header `X-Holt-Port-Token` or as the query parameter `holt_token`.',
+      ),
     expires_at: Timestamp.describe(
-      'When the token stops opening it. It also does when it is rotated or its key revoked.',
+      'When the token expires (RFC 3339 UTC with milliseconds). It expires earlier if it is rotated or its key is revoked.',
     ),
   })
   .meta({ id: 'Port' })

@@ -39,24 +39,26 @@ const bytes = z.number().int().min(0).max(mostOf.memory_mib)
 /** The meaning of each quota, in display order. */
 const quotaFields = {
   runtimes: count.describe(
-    'Runtimes that have memory: all that have not ended and are not paused, builds’ among them.',
+    'The number of runtimes with memory: all that are neither paused nor ended, including those of builds.',
   ),
-  paused_runtimes: count.describe('Runtimes that are paused.'),
-  cpu: z.number().min(0).max(mostOf.cpu).describe('vCPUs together of the runtimes that have memory.'),
-  memory_mib: bytes.describe('MiB of memory together of the runtimes that have memory.'),
-  disk_mib: bytes.describe('MiB of disk together of all runtimes that have not ended, paused ones among them.'),
-  snapshot_bytes: bytes.describe('Bytes of all snapshots together.'),
-  template_bytes: bytes.describe(
-    'Bytes of the images and checkpoints together of the templates that the project has built.',
-  ),
-  builds: count.describe('Builds that run at the same time. More of them wait for their turn.'),
-  requests_per_sec: z.number().positive().max(mostOf.requests_per_sec).describe('Requests a second, as a mean.'),
+  paused_runtimes: count.describe('The number of paused runtimes.'),
+  cpu: z.number().min(0).max(mostOf.cpu).describe('The total vCPUs of the runtimes with memory.'),
+  memory_mib: bytes.describe('The total memory in MiB of the runtimes with memory.'),
+  disk_mib: bytes.describe('The total disk in MiB of all runtimes that have not ended, including paused ones.'),
+  snapshot_bytes: bytes.describe('The total size of the snapshots in bytes.'),
+  template_bytes: bytes.describe('The total size in bytes of the images and checkpoints that the project has built.'),
+  builds: count.describe('The number of builds that run at the same time. Further builds wait.'),
+  requests_per_sec: z
+    .number()
+    .positive()
+    .max(mostOf.requests_per_sec)
+    .describe('The average number of requests per second.'),
   request_burst: z
     .number()
     .int()
     .min(1)
     .max(mostOf.request_burst)
-    .describe('Requests at once, after a while without any.'),
+    .describe('The number of requests that can arrive at once after an idle time.'),
 } as const satisfies Readonly<Record<QuotaName, z.ZodType<number>>>
 
 /**
@@ -101,14 +103,14 @@ export type SetQuotas = z.infer<typeof SetQuotas>
 /** The use of a project, in the units of its quotas. */
 export const QuotaUse = z
   .object({
-    runtimes: count.describe('Runtimes that have memory: neither paused nor ended.'),
-    paused_runtimes: count.describe('Runtimes that are paused.'),
-    cpu: z.number().describe('vCPUs together of the runtimes that have memory.'),
-    memory_mib: bytes.describe('MiB of memory together of the runtimes that have memory.'),
-    disk_mib: bytes.describe('MiB of disk together of all runtimes that have not ended.'),
-    snapshot_bytes: bytes.describe('Bytes of all snapshots together.'),
-    template_bytes: bytes.describe('Bytes of the images and checkpoints that the project has built.'),
-    builds: count.describe('Those that run or wait.'),
+    runtimes: count.describe('The number of runtimes with memory: all that are neither paused nor ended.'),
+    paused_runtimes: count.describe('The number of paused runtimes.'),
+    cpu: z.number().describe('The total vCPUs of the runtimes with memory.'),
+    memory_mib: bytes.describe('The total memory in MiB of the runtimes with memory.'),
+    disk_mib: bytes.describe('The total disk in MiB of all runtimes that have not ended.'),
+    snapshot_bytes: bytes.describe('The total size of the snapshots in bytes.'),
+    template_bytes: bytes.describe('The total size in bytes of the images and checkpoints that the project has built.'),
+    builds: count.describe('The number of builds that run or wait.'),
   })
   .meta({ id: 'QuotaUse' })
 export type QuotaUse = z.infer<typeof QuotaUse>
@@ -117,11 +119,11 @@ export type QuotaUse = z.infer<typeof QuotaUse>
 export const Project = z
   .object({
     project_id: idSchema('project').describe('The id of the project.'),
-    name: Name.describe('Unique in the installation.'),
+    name: Name.describe('The name of the project, unique in the installation.'),
     quotas: Quotas.describe('The limits of the project.'),
-    use: QuotaUse.describe('What the project uses now.'),
-    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
-    updated_at: Timestamp.describe('When it was changed last (RFC 3339 UTC with milliseconds).'),
+    use: QuotaUse.describe('The current use of the project.'),
+    created_at: Timestamp.describe('When the project was created (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When the project last changed (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Project' })
 export type Project = z.infer<typeof Project>
@@ -129,8 +131,10 @@ export type Project = z.infer<typeof Project>
 /** The body of a new project. */
 export const CreateProject = z
   .strictObject({
-    name: nameBesideId('project').describe('Unique in the installation.'),
-    quotas: SetQuotas.default({}).describe("Limits. What is left out is as the service's settings say."),
+    name: nameBesideId('project').describe('The name of the project, unique in the installation.'),
+    quotas: SetQuotas.default({}).describe(
+      'The limits of the project. Default: an absent limit is that of the service settings.',
+    ),
   })
   .meta({ id: 'CreateProject' })
 export type CreateProject = z.infer<typeof CreateProject>
@@ -139,8 +143,8 @@ export type CreateProjectInput = z.input<typeof CreateProject>
 /** The body of a changed project. An absent field stays. */
 export const UpdateProject = z
   .strictObject({
-    name: nameBesideId('project').optional().describe('Renames it.'),
-    quotas: SetQuotas.default({}).describe('Changes of limits. What is left out stays.'),
+    name: nameBesideId('project').optional().describe('The new name of the project. Default: the current name.'),
+    quotas: SetQuotas.default({}).describe('The limits to change. Absent limits stay as they are.'),
   })
   .meta({ id: 'UpdateProject', examples: [{ quotas: { runtimes: 20 } }] })
 export type UpdateProject = z.infer<typeof UpdateProject>

@@ -6,10 +6,10 @@ export const rlimitNames = {
   core: 'bytes of a core dump',
   cpu: 'seconds of processor time',
   data: 'bytes of data',
-  fsize: 'bytes of a file it writes',
+  fsize: 'bytes of each file that the command writes',
   memlock: 'bytes of locked memory',
   nofile: 'open files',
-  nproc: 'processes of its user',
+  nproc: 'processes of the user',
   stack: 'bytes of stack',
 } as const
 
@@ -26,14 +26,19 @@ const Rlimit = z.union(
     value,
     z.strictObject({
       soft: value.describe('The limit that applies.'),
-      hard: value.optional().describe('The most that the command may raise it to. Default: the soft one.'),
+      hard: value
+        .optional()
+        .describe('The highest limit that the command can set for itself. Default: the soft limit.'),
     }),
   ],
   'must be a whole number, 0 or more, "unlimited", or {soft, hard} of those',
 )
 
 const shape = Object.fromEntries(
-  Object.entries(rlimitNames).map(([name, counts]) => [name, Rlimit.optional().describe(`Most ${counts}.`)]),
+  Object.entries(rlimitNames).map(([name, counts]) => [
+    name,
+    Rlimit.optional().describe(`The limit of ${counts}. Default: the limit of the runtime.`),
+  ]),
 ) as Record<RlimitName, z.ZodOptional<typeof Rlimit>>
 
 /**

@@ -71,16 +71,16 @@ const deadline = {
     .nullable()
     .optional()
     .describe(
-      'Seconds that it runs, 1 to 2,592,000, counted from its creation and from each resume. Null: it has no deadline. Default 3600 where the runtime can be paused, else null.',
+      'The lifetime in seconds, 1 to 2,592,000, counted from the creation and from each resume. Null: no deadline. Default 3600 for a runtime that can be paused, else null.',
     ),
   on_timeout: OnTimeout.optional().describe(
-    'What happens after `timeout_secs`. Default `pause` where the runtime can be paused, else `terminate`.',
+    'The action after `timeout_secs`. Default: `pause` for a runtime that can be paused, else `terminate`.',
   ),
   idle_timeout_secs: timeoutSecs
     .nullable()
     .optional()
-    .describe('It is paused when nobody has used it for so many seconds, 1 to 2,592,000. Default null: never.'),
-  auto_resume: z.boolean().optional().describe('Whether a request to it resumes it while it is paused. Default true.'),
+    .describe('The idle time in seconds after which the runtime is paused, 1 to 2,592,000. Default null: never.'),
+  auto_resume: z.boolean().optional().describe('True: a request to the paused runtime resumes it. Default true.'),
 }
 
 /** The body of a create. */
@@ -91,43 +91,72 @@ export const CreateRuntime = z
       .min(1)
       .max(200)
       .optional()
-      .describe('A template by name, `name:tag` or id; default `base-small`. Not with `snapshot`.'),
-    snapshot: Text.min(1).max(63).optional().describe('A snapshot by name or id, instead of a template.'),
-    name: Name.optional().describe('Unique among the runtimes that have not ended.'),
-    cloud: z.string().max(64).optional().describe('Where to run; the server refuses what it does not serve.'),
+      .describe('The template, by name, `name:tag` or id. Excludes `snapshot`. Default `base-small`.'),
+    snapshot: Text.min(1)
+      .max(63)
+      .optional()
+      .describe('The snapshot to create from, by name or id. Excludes `template`. Default: none.'),
+    name: Name.optional().describe(
+      'The name of the runtime, unique among the runtimes that have not ended. Default: no name.',
+    ),
+    cloud: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        'The cloud to run in. A cloud that the server does not serve is refused. Default: the cloud of the server.',
+      ),
     region: z
       .string()
       .max(64)
       .optional()
-      .describe('The region of the cloud; the server refuses what it does not serve.'),
-    isolation: Isolation.optional().describe('Default: what the server was started with, else `gvisor`.'),
-    cpu: z.number().min(0.1).max(256).multipleOf(0.001).optional().describe("vCPUs; default the template's."),
+      .describe(
+        'The region of the cloud. A region that the server does not serve is refused. Default: the region of the server.',
+      ),
+    isolation: Isolation.optional().describe(
+      'The isolation class. Default: the class that the server is configured with, else `gvisor`.',
+    ),
+    cpu: z
+      .number()
+      .min(0.1)
+      .max(256)
+      .multipleOf(0.001)
+      .optional()
+      .describe('The vCPUs. Default: the vCPUs of the template.'),
     memory: mibSchema({ minMiB: 64, maxMiB: 4 * 1024 * 1024 })
       .optional()
       .describe(
-        `The most memory: a number of GiB (\`8\`, \`0.5\`), or a string with a unit (\`"512MiB"\`, \`"8GB"\`). Default the template's.`,
+        'The memory limit: a number of GiB (`8`, `0.5`), or a string with a unit (`"512MiB"`, `"8GB"`). Default: the memory of the template.',
       ),
     disk: mibSchema({ minMiB: 64, maxMiB: 64 * 1024 * 1024 })
       .optional()
       .describe(
-        `The size of its disk: a number of GiB (\`8\`, \`0.5\`), or a string with a unit (\`"512MiB"\`, \`"8GB"\`). Default the template's, and not smaller than that.`,
+        'The disk size: a number of GiB (`8`, `0.5`), or a string with a unit (`"512MiB"`, `"8GB"`). Default: the disk of the template, which is also the minimum.',
       ),
-    env: Env.default({}).describe('Environment variables of every command: at most 256, together 256 KiB.'),
-    metadata: Metadata.default({}).describe('Labels of your own: at most 64. The list of runtimes filters by them.'),
+    env: Env.default({}).describe(
+      'Environment variables of every command: at most 256, in total 256 KiB. Default: none.',
+    ),
+    metadata: Metadata.default({}).describe(
+      'Your own labels, at most 64. The list of runtimes can filter by them. Default: none.',
+    ),
     ...deadline,
     network_policy: WantedPolicy.optional().describe(
-      'What it may reach: a stored policy by name or id, or one written out. Absent or null: nothing. An agent template with the secret of its vendor reaches that vendor where it is absent.',
+      'The network policy: a stored policy by name or id, or an inline policy. Null: the runtime reaches nothing. Default: null; an agent template with the secret of its vendor reaches that vendor.',
     ),
     secrets: z
       .array(Name)
       .max(32)
       .refine((names) => new Set(names).size === names.length, 'must name each secret once')
       .default([])
-      .describe('Secrets by name. Their placeholders are in the environment.'),
+      .describe(
+        'The names of the secrets to give to the runtime. Their placeholders are in its environment. Default: none.',
+      ),
     dry_run: z
       .boolean()
       .optional()
-      .describe('Makes nothing: answers 200 with what would be made, and each reason why not.'),
+      .describe(
+        'True: create nothing, and answer 200 with the planned runtime and every reason for a refusal. Default false.',
+      ),
   })
   .superRefine(({ template, snapshot }, context) => {
     if (template !== undefined && snapshot !== undefined)
@@ -142,19 +171,22 @@ export type CreateRuntime = z.output<typeof CreateRuntime>
 /** The body of a change. */
 export const UpdateRuntime = z
   .strictObject({
-    metadata: Metadata.optional().describe('Replaces all metadata.'),
+    metadata: Metadata.optional().describe('The new labels; they replace all labels. Default: the current labels.'),
     timeout_secs: timeoutSecs
       .nullable()
       .optional()
       .describe(
-        'Seconds that it goes on running, counted from now, of a paused one from its resume. Null: no deadline.',
+        'The remaining lifetime in seconds, counted from now. For a paused runtime, it is counted from its resume. Null: no deadline. Default: no change.',
       ),
-    on_timeout: OnTimeout.optional().describe('What happens after `timeout_secs`.'),
+    on_timeout: OnTimeout.optional().describe('The action after `timeout_secs`. Default: no change.'),
     idle_timeout_secs: timeoutSecs
       .nullable()
       .optional()
-      .describe('It is paused when nobody has used it for so many seconds. Null: never.'),
-    auto_resume: z.boolean().optional().describe('Whether a request to it resumes it while it is paused.'),
+      .describe('The idle time in seconds after which the runtime is paused. Null: never. Default: no change.'),
+    auto_resume: z
+      .boolean()
+      .optional()
+      .describe('True: a request to the paused runtime resumes it. Default: no change.'),
   })
   .meta({ id: 'UpdateRuntime', examples: [{ timeout_secs: 7200 }] })
 export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>
@@ -163,25 +195,29 @@ export type UpdateRuntime = z.output<typeof UpdateRuntime>
 /** The body of a fork. An absent field has the value of the source. */
 export const ForkRuntime = z
   .strictObject({
-    count: z.number().int().min(1).max(100).default(1).describe('How many children, 1 to 100. Default 1.'),
-    metadata: Metadata.optional().describe("Labels of the children. Default the source's."),
+    count: z.number().int().min(1).max(100).default(1).describe('The number of children, 1 to 100. Default 1.'),
+    metadata: Metadata.optional().describe('The labels of the children. Default: those of the source.'),
     timeout_secs: timeoutSecs
       .nullable()
       .optional()
-      .describe("Seconds that each child runs, counted from its creation. Null: no deadline. Default the source's."),
-    on_timeout: OnTimeout.optional().describe("What happens after `timeout_secs`. Default the source's."),
+      .describe(
+        'The lifetime of each child in seconds, counted from its creation. Null: no deadline. Default: that of the source.',
+      ),
+    on_timeout: OnTimeout.optional().describe('The action after `timeout_secs`. Default: that of the source.'),
     idle_timeout_secs: timeoutSecs
       .nullable()
       .optional()
-      .describe("A child is paused when nobody has used it for so many seconds. Null: never. Default the source's."),
+      .describe('The idle time in seconds after which a child is paused. Null: never. Default: that of the source.'),
     auto_resume: z
       .boolean()
       .optional()
-      .describe("Whether a request to a paused child resumes it. Default the source's."),
+      .describe('True: a request to a paused child resumes it. Default: as for the source.'),
     dry_run: z
       .boolean()
       .optional()
-      .describe('Makes nothing: answers 200 with what would be made, and each reason why not.'),
+      .describe(
+        'True: create nothing, and answer 200 with the planned children and every reason for a refusal. Default false.',
+      ),
   })
   .meta({ id: 'ForkRuntime' })
 export type ForkRuntimeInput = z.input<typeof ForkRuntime>
@@ -192,7 +228,7 @@ const listFields = {
   state: z.enum(runtimeStates).optional().describe('Only runtimes in this state.'),
   template: Text.max(200).optional().describe('Only runtimes of this template, by name or id.'),
   name: Text.max(63).optional().describe('Only the runtime with this name.'),
-  isolation: Isolation.optional().describe('Only runtimes of this class of isolation.'),
+  isolation: Isolation.optional().describe('Only runtimes of this isolation class.'),
 }
 const metadataFilter = 'metadata.'
 
@@ -223,36 +259,42 @@ export function metadataFilters(query: ListRuntimesQuery): readonly (readonly [k
 /** The reason for a runtime's state. */
 export const StateReason = z.object({
   code: z.string().describe('The kind of reason, for programs.'),
-  message: z.string().describe('What happened, in a sentence.'),
+  message: z.string().describe('A sentence for people that says what happened.'),
 })
 
 /** A runtime. */
 export const Runtime = z
   .object({
     runtime_id: idSchema('runtime').describe('The id of the runtime.'),
-    name: z.string().nullable().describe('Its name; null where it has none.'),
-    state: z.enum(runtimeStates).describe('Its state. `terminated` and `failed` are final.'),
-    state_reason: StateReason.nullable().describe('Why it is in this state; null where there is nothing to say.'),
+    name: z.string().nullable().describe('The name of the runtime; null if it has no name.'),
+    state: z.enum(runtimeStates).describe('The state of the runtime. `terminated` and `failed` are final.'),
+    state_reason: StateReason.nullable().describe(
+      'Why the runtime is in this state; null if there is no reason to give.',
+    ),
     template: z
       .object({
         template_id: idSchema('template').describe('The id of the template.'),
         name: z.string().describe('The name of the template.'),
       })
-      .describe('The template that it was made from.'),
-    snapshot_id: idSchema('snapshot').nullable().describe('The snapshot it was made from.'),
-    parent_id: idSchema('runtime').nullable().describe('The runtime that it is a fork of.'),
-    cloud: z.string().describe('Where it runs, as the operator has named it.'),
+      .describe('The template of the runtime.'),
+    snapshot_id: idSchema('snapshot')
+      .nullable()
+      .describe('The snapshot that the runtime was created from; null if it was not created from one.'),
+    parent_id: idSchema('runtime')
+      .nullable()
+      .describe('The runtime that this one was forked from; null if it is not a fork.'),
+    cloud: z.string().describe('The cloud of the runtime, as the operator has named it.'),
     region: z.string().describe('The region of the cloud.'),
     isolation: Isolation.describe(
-      'The class of isolation: `gvisor` for untrusted code, `container` for code you trust.',
+      'The isolation class: `gvisor` for untrusted code, `container` for code that you trust.',
     ),
-    cpu: z.number().describe('The most vCPUs.'),
-    memory_mib: z.number().int().describe('The most memory in MiB.'),
-    disk_mib: z.number().int().describe('The size of its disk in MiB.'),
+    cpu: z.number().describe('The vCPU limit.'),
+    memory_mib: z.number().int().describe('The memory limit in MiB.'),
+    disk_mib: z.number().int().describe('The disk size in MiB.'),
     env: z.record(z.string(), z.string()).describe('Environment variables of every command.'),
-    metadata: z.record(z.string(), z.string()).describe('Labels of your own.'),
-    secrets: z.array(z.string()).describe('The secrets that it has, by name.'),
-    secrets_inside: z.boolean().describe('True where the real value of a secret is in the environment (`env: true`).'),
+    metadata: z.record(z.string(), z.string()).describe('Your own labels.'),
+    secrets: z.array(z.string()).describe('The names of the secrets of the runtime.'),
+    secrets_inside: z.boolean().describe('True if the environment has the real value of a secret (`env: true`).'),
     ports: z
       .array(
         z.object({
@@ -260,50 +302,57 @@ export const Runtime = z
           public: z.literal(true).describe('Always true.'),
         }),
       )
-      .describe('The ports that are reachable without a token.'),
-    network_policy: PolicyRef.nullable().describe('Null: nothing on the network can be reached.'),
+      .describe('The public ports, which need no token.'),
+    network_policy: PolicyRef.nullable().describe('The network policy; null if the runtime reaches nothing.'),
     timeout_secs: z
       .number()
       .int()
       .nullable()
-      .describe('Seconds that it runs, from its creation and from each resume; null: it has no deadline.'),
-    on_timeout: OnTimeout.describe('What happens after `timeout_secs`.'),
+      .describe('The lifetime in seconds, from the creation and from each resume; null if there is no deadline.'),
+    on_timeout: OnTimeout.describe('The action after `timeout_secs`.'),
     idle_timeout_secs: z
       .number()
       .int()
       .nullable()
-      .describe('It is paused when nobody has used it for so many seconds; null: never.'),
-    auto_resume: z.boolean().describe('Whether a request to it resumes it while it is paused.'),
+      .describe('The idle time in seconds after which the runtime is paused; null: never.'),
+    auto_resume: z.boolean().describe('True if a request to the paused runtime resumes it.'),
     expires_at: Timestamp.nullable().describe(
-      'When `timeout_secs` will have passed (RFC 3339 UTC with milliseconds); null while it is paused.',
+      'When `timeout_secs` ends (RFC 3339 UTC with milliseconds); null without a deadline and while the runtime is paused.',
     ),
-    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
-    started_at: Timestamp.nullable().describe('When it ran first (RFC 3339 UTC with milliseconds); null before.'),
-    paused_at: Timestamp.nullable().describe('When it was paused last (RFC 3339 UTC with milliseconds); null: never.'),
-    updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
+    created_at: Timestamp.describe('When the runtime was created (RFC 3339 UTC with milliseconds).'),
+    started_at: Timestamp.nullable().describe(
+      'When the runtime first ran (RFC 3339 UTC with milliseconds); null before that.',
+    ),
+    paused_at: Timestamp.nullable().describe(
+      'When the runtime was last paused (RFC 3339 UTC with milliseconds); null if never.',
+    ),
+    updated_at: Timestamp.describe('When the runtime last changed (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Runtime' })
 export type Runtime = z.infer<typeof Runtime>
 
 /** The result for one child of a fork. */
 export const ForkResult = z.union([
-  z.object({ runtime: Runtime.describe('The child.'), error: z.null().describe('Null: the child was made.') }),
   z.object({
-    runtime: z.null().describe('Null: the child could not be made.'),
+    runtime: Runtime.describe('The created child.'),
+    error: z.null().describe('Always null: the child was created.'),
+  }),
+  z.object({
+    runtime: z.null().describe('Always null: the child was not created.'),
     error: z
       .object({
         code: z.string().describe('The error code, from the catalogue.'),
-        message: z.string().describe('What happened, in a sentence.'),
-        hint: z.string().describe('What to do next.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
+        hint: z.string().describe('The next step to take.'),
       })
-      .describe('Why the child could not be made.'),
+      .describe('Why the child was not created.'),
   }),
 ])
 export type ForkResult = z.infer<typeof ForkResult>
 
 /** The answer to a fork: an item for each child, in the order of creation. */
 export const Fork = z
-  .object({ data: z.array(ForkResult).describe('One item for each child, in the order of their making.') })
+  .object({ data: z.array(ForkResult).describe('One result for each child, in the order of their creation.') })
   .meta({ id: 'Fork' })
 export type Fork = z.infer<typeof Fork>
 

@@ -65,25 +65,40 @@ const variable = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, 'must be a variable name: letters, digits and _, not beginning with a digit')
 
 const settings = {
-  value: SecretValue.optional().describe('Never answered again. Exactly one of `value` and `provider`.'),
+  value: SecretValue.optional().describe(
+    'The value of the secret. No answer contains it. Give exactly one of `value` and `provider`.',
+  ),
   provider: z
     .string()
     .min(1)
     .max(63)
     .optional()
-    .describe('An identity provider by name or id, that makes the value when it is needed.'),
-  hosts: z.array(SecretHost).min(1).max(32).optional().describe('The only hosts it is sent to, over verified TLS.'),
-  header: HeaderName.optional().describe('The one header it is put into. Default `authorization`.'),
+    .describe(
+      'The identity provider that makes the value on demand, by name or id. Give exactly one of `value` and `provider`.',
+    ),
+  hosts: z
+    .array(SecretHost)
+    .min(1)
+    .max(32)
+    .optional()
+    .describe(
+      'The only hosts that receive the value, over verified TLS. Required, except for names with known hosts and with `env`.',
+    ),
+  header: HeaderName.optional().describe('The header that carries the value. Default `authorization`.'),
   format: HeaderFormat.optional().describe(
-    'What the header is; default `Bearer {value}` for `authorization`, else `{value}`.',
+    'The header text, with `{value}` in the place of the value. Default: `Bearer {value}` for `authorization`, else `{value}`.',
   ),
   env: z
     .boolean()
     .default(false)
     .describe(
-      'Put the real value into the environment of runtimes, where everything inside can read it. Only where a program cannot work with a header; `hosts`, `header` and `format` have no meaning then.',
+      'True: put the real value into the environment of runtimes, where every process can read it. Use it only for programs that cannot use a header. Excludes `hosts`, `header` and `format`. Default false.',
     ),
-  env_name: variable.optional().describe('The variable in the runtime. Default: the name in capitals, `-` as `_`.'),
+  env_name: variable
+    .optional()
+    .describe(
+      'The environment variable in the runtime. Default: the name of the secret in capitals, with `_` for `-`.',
+    ),
 }
 
 interface Settings {
@@ -110,13 +125,16 @@ function wrongSettings(secret: Settings & { readonly name?: string | undefined }
 
 /** The body of a new secret. */
 export const CreateSecret = z
-  .strictObject({ name: nameBesideId('secret').describe("Unique among the project's secrets."), ...settings })
+  .strictObject({
+    name: nameBesideId('secret').describe('The name of the secret, unique in the project.'),
+    ...settings,
+  })
   .superRefine(wrongSettings, ifSound('name', ...Object.keys(settings)))
   .meta({ id: 'CreateSecret', examples: [{ name: 'example', value: 'VALUE', hosts: ['api.example.com'] }] })
 export type CreateSecretInput = z.input<typeof CreateSecret>
 export type CreateSecret = z.output<typeof CreateSecret>
 
-const again = 'Cannot change; saying it again is allowed.'
+const again = 'Cannot change: an absent field or the current value is accepted.'
 const replaceable = {
   ...settings,
   env: z.boolean().optional().describe(again),
@@ -145,25 +163,28 @@ export type ReplaceSecret = z.output<typeof ReplaceSecret>
 export const Secret = z
   .object({
     secret_id: idSchema('secret').describe('The id of the secret.'),
-    name: z.string().describe("Unique among the project's secrets."),
-    version: z.number().int().describe('1 at first, one more with each change.'),
+    name: z.string().describe('The name of the secret, unique in the project.'),
+    version: z
+      .number()
+      .int()
+      .describe('The version of the secret: 1 for a new secret, and one more after each change.'),
     provider: z
       .object({
         provider_id: idSchema('provider').describe('The id of the provider.'),
         name: z.string().describe('The name of the provider.'),
       })
       .nullable()
-      .describe('The identity provider that makes the value; null where the value is stored.'),
-    hosts: z.array(z.string()).describe('The only hosts that the value is sent to.'),
-    header: z.string().nullable().describe('The header that the value is put into; null where it is inside runtimes.'),
+      .describe('The identity provider that makes the value; null if the value is stored.'),
+    hosts: z.array(z.string()).describe('The only hosts that receive the value.'),
+    header: z.string().nullable().describe('The header that carries the value; null if `env` is true.'),
     format: z
       .string()
       .nullable()
-      .describe('What the header is, with `{value}` in it; null where it is inside runtimes.'),
-    env: z.boolean().describe('True if the real value is in the environment of runtimes.'),
-    env_name: z.string().describe('The variable in the runtime.'),
-    created_at: Timestamp.describe('When it was stored (RFC 3339 UTC with milliseconds).'),
-    updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
+      .describe('The header text, with `{value}` in the place of the value; null if `env` is true.'),
+    env: z.boolean().describe('True if the environment of runtimes has the real value.'),
+    env_name: z.string().describe('The environment variable in the runtime.'),
+    created_at: Timestamp.describe('When the secret was created (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When the secret last changed (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Secret' })
 export type Secret = z.infer<typeof Secret>
@@ -171,7 +192,7 @@ export type Secret = z.infer<typeof Secret>
 /** The answer to a rotation of the encryption key of secrets. */
 export const KeyRotated = z
   .object({
-    resealed: z.number().int().describe('How many values were encrypted anew.'),
-    rotated_at: Timestamp.describe('When it was done (RFC 3339 UTC with milliseconds).'),
+    resealed: z.number().int().describe('The number of values that were encrypted with the new key.'),
+    rotated_at: Timestamp.describe('When the rotation was done (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'KeyRotated' })

@@ -6,35 +6,41 @@ export const Health = z.object({ status: z.literal('ok').describe('Always `ok`.'
 /** The answer of `/readyz`: true if runtimes can be made, otherwise the reason. */
 export const Readiness = z
   .object({
-    status: z.enum(['ready', 'not_ready']).describe('`ready` if runtimes can be made.'),
+    status: z.enum(['ready', 'not_ready']).describe('`ready` if the service can create runtimes.'),
     version: z.string().describe('The version of the service.'),
-    reasons: z.array(z.string()).describe('What is missing; empty when ready.'),
+    reasons: z.array(z.string()).describe('The reasons why the service is not ready; empty if it is ready.'),
     isolation: z
       .record(
         z.string(),
         z.object({
-          available: z.boolean().describe('True if runtimes of this class can be made.'),
-          reason: z.string().nullable().describe('Why it is not available; null where it is.'),
-          fix: z.string().nullable().describe('What to do about it; null where nothing is needed or known.'),
+          available: z.boolean().describe('True if the service can create runtimes of this class.'),
+          reason: z.string().nullable().describe('Why the class is not available; null if it is available.'),
+          fix: z.string().nullable().describe('The step that makes it available; null if none is needed or known.'),
         }),
       )
-      .describe('The classes of isolation, by name.'),
+      .describe('The isolation classes, by name.'),
     fallbacks: z
       .array(
         z.object({
-          isolation: z.string().describe('The class of the runtimes.'),
-          reason: z.string().describe('`absent`, `incompatible`, `damaged` or `failed`.'),
+          isolation: z.string().describe('The isolation class of the runtimes.'),
+          reason: z
+            .string()
+            .describe(
+              'The reason for the cold boot: the checkpoint was `absent`, `incompatible` or `damaged`, or its restore `failed`.',
+            ),
           count: z.int().describe('The number of runtimes since the start of the service.'),
         }),
       )
       .optional()
-      .describe('Runtimes that were booted cold because the checkpoint of their template could not be restored.'),
+      .describe('Runtimes that booted cold because the checkpoint of their template could not be restored.'),
     retakes: z
       .object({
-        waiting: z.int().describe('Checkpoints that are not taken yet.'),
-        taken: z.int().describe('Checkpoints that runtimes are restored from again.'),
-        failed: z.int().describe('Checkpoints that could not be taken. The next start tries again.'),
-        unknown: z.int().describe('Templates of an earlier version of Holt that have to be built again.'),
+        waiting: z.int().describe('The number of checkpoints that are still to be taken.'),
+        taken: z.int().describe('The number of checkpoints that were taken again and can be restored.'),
+        failed: z
+          .int()
+          .describe('The number of checkpoints that could not be taken. The service tries again at its next start.'),
+        unknown: z.int().describe('The number of templates of an earlier Holt version that must be built again.'),
       })
       .optional()
       .describe(

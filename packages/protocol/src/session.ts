@@ -13,14 +13,14 @@ export const SessionName = z
  */
 export const Session = z
   .object({
-    name: SessionName.describe('The name that commands use.'),
-    shell: z.string().describe('The program: bash where the runtime has one, else sh.'),
-    user: z.string().describe('The user of its shell.'),
-    cwd: z.string().describe('Where the next command begins.'),
-    commands: z.number().int().describe('How many have been started in it.'),
-    command_id: idSchema('command').nullable().describe('The command that runs in it now.'),
-    created_at: Timestamp.describe('When its first command was started (RFC 3339 UTC with milliseconds).'),
-    last_used_at: Timestamp.describe('When its last command was started (RFC 3339 UTC with milliseconds).'),
+    name: SessionName.describe('The name of the session, for the field `session` of a command.'),
+    shell: z.string().describe('The shell program: bash if the runtime has it, else sh.'),
+    user: z.string().describe('The user of the shell.'),
+    cwd: z.string().describe('The directory in which the next command starts.'),
+    commands: z.number().int().describe('The number of commands that were started in the session.'),
+    command_id: idSchema('command').nullable().describe('The command that runs in the session now; null if none runs.'),
+    created_at: Timestamp.describe('When the first command started (RFC 3339 UTC with milliseconds).'),
+    last_used_at: Timestamp.describe('When the last command started (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Session' })
 export type Session = z.infer<typeof Session>

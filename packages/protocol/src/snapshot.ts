@@ -20,8 +20,12 @@ export type SnapshotState = (typeof snapshotStates)[number]
 /** The body of a snapshot. */
 export const CreateSnapshot = z
   .strictObject({
-    name: nameBesideId('snapshot').optional().describe('Unique among the snapshots of the project.'),
-    kind: SnapshotKind.optional().describe('Default `memory` where the class of isolation has it, else `filesystem`.'),
+    name: nameBesideId('snapshot')
+      .optional()
+      .describe('The name of the snapshot, unique in the project. Default: no name.'),
+    kind: SnapshotKind.optional().describe(
+      'The kind of snapshot. Default: `memory` if the isolation class supports it, else `filesystem`.',
+    ),
   })
   .meta({ id: 'CreateSnapshot' })
 export type CreateSnapshotInput = z.input<typeof CreateSnapshot>
@@ -31,29 +35,33 @@ export type CreateSnapshot = z.output<typeof CreateSnapshot>
 export const Snapshot = z
   .object({
     snapshot_id: idSchema('snapshot').describe('The id of the snapshot.'),
-    name: z.string().nullable().describe('Its name; null where it has none.'),
-    kind: SnapshotKind.describe('`memory`: processes, memory and files. `filesystem`: the files alone.'),
-    state: z.enum(snapshotStates).describe('Its state. `ready` and `failed` are final.'),
+    name: z.string().nullable().describe('The name of the snapshot; null if it has no name.'),
+    kind: SnapshotKind.describe(
+      'The content of the snapshot. `memory`: processes, memory and files. `filesystem`: files only.',
+    ),
+    state: z.enum(snapshotStates).describe('The state of the snapshot. `ready` and `failed` are final.'),
     state_reason: z
       .object({
         code: z.string().describe('The kind of failure, for programs.'),
-        message: z.string().describe('What happened, in a sentence.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
       })
       .nullable()
-      .describe('Why it failed; else null.'),
-    runtime_id: idSchema('runtime').describe('The runtime it was taken of, which may be gone.'),
+      .describe('Why the snapshot failed; null if it has not failed.'),
+    runtime_id: idSchema('runtime').describe('The source runtime. It may no longer exist.'),
     template: z
       .object({
         template_id: idSchema('template').describe('The id of the template.'),
         name: z.string().describe('The name of the template.'),
       })
-      .describe("The runtime's template."),
-    isolation: Isolation.describe('Of the runtime; a filesystem snapshot boots in every class.'),
-    cpu: z.number().describe('The vCPUs of the runtime.'),
-    memory_mib: z.number().int().describe('The memory of the runtime in MiB.'),
-    disk_mib: z.number().int().describe('The smallest disk that a runtime of it may have.'),
-    size_bytes: z.number().int().nullable().describe('What it takes of the disk; null until it is ready.'),
-    created_at: Timestamp.describe('When it was taken (RFC 3339 UTC with milliseconds).'),
+      .describe('The template of the source runtime.'),
+    isolation: Isolation.describe(
+      'The isolation class of the source runtime. A filesystem snapshot boots in every class.',
+    ),
+    cpu: z.number().describe('The vCPUs of the source runtime.'),
+    memory_mib: z.number().int().describe('The memory of the source runtime in MiB.'),
+    disk_mib: z.number().int().describe('The smallest disk in MiB of a runtime from this snapshot.'),
+    size_bytes: z.number().int().nullable().describe('The size on disk in bytes; null until the snapshot is ready.'),
+    created_at: Timestamp.describe('When the snapshot was taken (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Snapshot' })
 export type Snapshot = z.infer<typeof Snapshot>

@@ -20,62 +20,74 @@ export const templateStates = ['building', 'ready', 'failed', 'unbuilt'] as cons
 export const Template = z
   .object({
     template_id: idSchema('template').describe('The id of the template.'),
-    name: z.string().describe('Its name, shared by its tags.'),
-    tag: z.string().describe('Its tag, such as `latest`.'),
+    name: z.string().describe('The name of the template. All its tags share it.'),
+    tag: z.string().describe('The tag of the template, such as `latest`.'),
     kind: z
       .enum(templateKinds)
       .describe(
-        "`system`: Holt's own. `agent`: Holt's own, built when it is first asked for. `custom`: built by the project.",
+        'The kind of template. `system`: part of Holt. `agent`: part of Holt, built at its first use. `custom`: built by the project.',
       ),
     state: z
       .enum(templateStates)
-      .describe('`unbuilt`: an agent template that nobody has asked for yet; a create that names it has it built.'),
+      .describe(
+        'The state of the template. `unbuilt`: an agent template before its first use; a create that names it builds it.',
+      ),
     state_reason: z
       .object({
         code: z.string().describe('The kind of failure, for programs.'),
-        message: z.string().describe('What happened, in a sentence.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
       })
       .nullable()
-      .describe('Why it failed; else null.'),
+      .describe('Why the template failed; null if it has not failed.'),
     progress: z
       .object({
-        phase: z.string().describe('What is being done.'),
-        done: z.number().describe('How much is done, in the unit of `total`.'),
-        total: z.number().describe('How much there is to do.'),
+        phase: z.string().describe('The current phase of the build.'),
+        done: z.number().describe('The completed amount, in the unit of `total`.'),
+        total: z.number().describe('The total amount.'),
       })
       .nullable()
-      .describe('How far a build is; null when none runs.'),
-    source: z.string().describe('What it was made from.'),
-    image_digest: z.string().nullable().describe('The digest of its image; null until it is built.'),
+      .describe('The progress of the running build; null if none runs.'),
+    source: z.string().describe('The image, template or snapshot that the template was built from.'),
+    image_digest: z.string().nullable().describe('The digest of the image; null until the template is built.'),
     cpu: z.number().describe('The default vCPUs of its runtimes.'),
     memory_mib: z.number().int().describe('The default memory of its runtimes in MiB.'),
-    disk_mib: z.number().int().describe('The default disk of its runtimes in MiB, which is also the smallest.'),
-    size_bytes: z.number().int().nullable().describe('Its image and its checkpoint.'),
+    disk_mib: z.number().int().describe('The default disk of its runtimes in MiB, which is also the minimum.'),
+    size_bytes: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The size of the image and the checkpoint in bytes; null until the template is built.'),
     env: z.record(z.string(), z.string()).describe('Environment variables of its runtimes.'),
     user: z.string().describe('The user that commands run as by default.'),
     workdir: z.string().describe('The directory that commands start in by default.'),
     facts: z
       .record(z.string(), z.string())
-      .describe('What is inside: versions, and where the Python interpreter is from.'),
-    start_cmd: z.string().nullable().describe('Is running in each runtime; null: nothing is.'),
-    ready_cmd: z.string().nullable().describe('Exits 0 when `start_cmd` is ready; null: nothing is waited for.'),
+      .describe('Facts about the content: versions of programs, and the origin of the Python interpreter.'),
+    start_cmd: z
+      .string()
+      .nullable()
+      .describe('The command line that is running in each new runtime; null if there is none.'),
+    ready_cmd: z
+      .string()
+      .nullable()
+      .describe('The command line that exits with 0 when `start_cmd` is ready; null if there is none.'),
     on_restore: z
       .string()
       .nullable()
-      .describe('Is run in each new runtime before it is handed over; null: nothing is.'),
+      .describe('The command line that runs in each new runtime before the create answers; null if there is none.'),
     starts: z
       .enum(['restored', 'boot'])
       .nullable()
       .describe(
-        '`restored`: the start command is running in what runtimes are restored from; runtimes of the class `container` or of another size run it at boot. `boot`: it is run when a runtime starts. Null: there is none.',
+        'The time at which `start_cmd` starts; null without `start_cmd`. `restored`: it is running in the checkpoint; runtimes of the class `container` or of another size run it at boot. `boot`: each runtime runs it at boot.',
       ),
-    ignored: z.array(Ignored).describe('Instructions that its build left out.'),
-    ports: z.array(z.string()).describe('What EXPOSE named: `8080/tcp`. Every port can be reached, named or not.'),
-    labels: z.record(z.string(), z.string()).describe('The labels of its image.'),
-    build_id: idSchema('build').nullable().describe('The newest build of it.'),
-    has_checkpoint: z.boolean().describe('True if runtimes are restored from a checkpoint; false: they boot.'),
-    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
-    updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
+    ignored: z.array(Ignored).describe('The Dockerfile instructions that had no effect in its build.'),
+    ports: z.array(z.string()).describe('The ports of EXPOSE, such as `8080/tcp`. Other ports can be reached too.'),
+    labels: z.record(z.string(), z.string()).describe('The labels of the image.'),
+    build_id: idSchema('build').nullable().describe('The newest build of the template; null if there is none.'),
+    has_checkpoint: z.boolean().describe('True if runtimes are restored from a checkpoint; false if they boot.'),
+    created_at: Timestamp.describe('When the template was created (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When the template last changed (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Template' })
 export type Template = z.infer<typeof Template>

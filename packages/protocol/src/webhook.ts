@@ -11,17 +11,22 @@ const WebhookUrl = Text.max(2048)
     return /^https?:$/.test(protocol) && username === '' && password === '' && hash === ''
   }, 'must be an https address without user, password and fragment')
   .describe(
-    'Where to send. `https` to a public host; `http`, and addresses that are not public, only where the operator has allowed their network.',
+    'The address that receives events: `https` on a public host. `http` and addresses that are not public need a network that the operator allows.',
   )
 
-const types = z.array(EventTypePattern).max(100).describe('Which events: `build.ready`, `runtime.*`. Empty: every one.')
-const description = Text.trim().max(200).describe('A note of your own, at most 200 characters. Default: empty.')
+const types = z
+  .array(EventTypePattern)
+  .max(100)
+  .describe('The event types to send, such as `build.ready` or `runtime.*`. Empty: every type.')
+const description = Text.trim().max(200).describe('Your own note, at most 200 characters. Default: empty.')
 
 /** The body of a new webhook. */
 export const CreateWebhook = z
   .strictObject({
     url: WebhookUrl,
-    types: types.default([]).describe('Which events: `build.ready`, `runtime.*`. Default empty: every one.'),
+    types: types
+      .default([])
+      .describe('The event types to send, such as `build.ready` or `runtime.*`. Empty (default): every type.'),
     description: description.default(''),
   })
   .meta({ id: 'CreateWebhook', examples: [{ url: 'https://hooks.example.com/holt' }] })
@@ -33,7 +38,12 @@ export const UpdateWebhook = z
     url: WebhookUrl.optional(),
     types: types.optional(),
     description: description.optional(),
-    state: z.enum(['active', 'disabled']).optional().describe('`active` goes on where it stopped.'),
+    state: z
+      .enum(['active', 'disabled'])
+      .optional()
+      .describe(
+        'The new state. `disabled`: send nothing. `active`: continue after the last sent event. Default: no change.',
+      ),
   })
   .meta({ id: 'UpdateWebhook' })
 export type UpdateWebhookInput = z.input<typeof UpdateWebhook>
@@ -47,7 +57,7 @@ export const RotateWebhookSecret = z
       .min(0)
       .max(7 * 86_400)
       .default(86_400)
-      .describe('The seconds for which messages are also signed with the previous secret.'),
+      .describe('The seconds for which the previous secret also signs messages. Default 86,400.'),
   })
   .meta({ id: 'RotateWebhookSecret' })
 export type RotateWebhookSecretInput = z.input<typeof RotateWebhookSecret>
@@ -56,46 +66,52 @@ export type RotateWebhookSecretInput = z.input<typeof RotateWebhookSecret>
 export const Webhook = z
   .object({
     webhook_id: idSchema('webhook').describe('The id of the webhook.'),
-    url: z.string().describe('Where events are sent.'),
-    types: z.array(z.string()).describe('Which events: `build.ready`, `runtime.*`. Empty: every one.'),
-    description: z.string().describe('A note of your own.'),
-    state: z.enum(['active', 'disabled']).describe('`disabled`: nothing is sent until it is set to `active` again.'),
+    url: z.string().describe('The address that receives events.'),
+    types: z
+      .array(z.string())
+      .describe('The event types to send, such as `build.ready` or `runtime.*`. Empty: every type.'),
+    description: z.string().describe('Your own note.'),
+    state: z
+      .enum(['active', 'disabled'])
+      .describe('The state of the webhook. `disabled`: nothing is sent until the state is set to `active`.'),
     state_reason: z
       .object({
         code: z.enum(['by_request', 'gone', 'failing', 'imported']).describe('The kind of reason, for programs.'),
-        message: z.string().describe('What happened, in a sentence.'),
+        message: z.string().describe('A sentence for people that says what happened.'),
       })
       .nullable()
-      .describe('Why it is disabled.'),
+      .describe('Why the webhook is disabled; null if it is active.'),
     cursor: z
       .number()
       .int()
-      .describe('Everything up to this event has been sent, is tried again, or was not asked for.'),
-    retrying: z.number().int().describe('How many deliveries wait to be tried again.'),
-    failing_since: Timestamp.nullable().describe('Since when nothing has arrived.'),
-    previous_secret_until: Timestamp.nullable().describe(
-      'The time until which the secret before a rotation also signs.',
+      .describe('The last processed event. Each event up to it was sent, waits for a retry, or is of another type.'),
+    retrying: z.number().int().describe('The number of deliveries that wait for a retry.'),
+    failing_since: Timestamp.nullable().describe(
+      'When deliveries began to fail (RFC 3339 UTC with milliseconds); null if the last one succeeded.',
     ),
-    created_at: Timestamp.describe('When it was made (RFC 3339 UTC with milliseconds).'),
-    updated_at: Timestamp.describe('When it changed last (RFC 3339 UTC with milliseconds).'),
+    previous_secret_until: Timestamp.nullable().describe(
+      'Until when the previous secret also signs messages (RFC 3339 UTC with milliseconds); null without a previous secret.',
+    ),
+    created_at: Timestamp.describe('When the webhook was created (RFC 3339 UTC with milliseconds).'),
+    updated_at: Timestamp.describe('When the webhook last changed (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof Webhook>
 
 /** A webhook with its secret, which is shown only once. */
 export const NewWebhook = Webhook.extend({
-  secret: z.string().describe('What messages are signed with: `whsec_` and base64. It is shown once.'),
+  secret: z.string().describe('The secret that signs messages: `whsec_` and base64. It is shown once.'),
 }).meta({ id: 'NewWebhook' })
 export type NewWebhook = z.infer<typeof NewWebhook>
 
 /** The outcome of one try. */
 export const DeliveryAttempt = z
   .object({
-    at: Timestamp.describe('When it was sent (RFC 3339 UTC with milliseconds).'),
-    status: z.number().int().nullable().describe('What the receiver answered; null: it did not.'),
-    duration_ms: z.number().int().describe('How long it took, in milliseconds.'),
-    error: z.string().nullable().describe('Why there was no answer.'),
-    response: z.string().describe('The first bytes of the answer, as text.'),
+    at: Timestamp.describe('When the message was sent (RFC 3339 UTC with milliseconds).'),
+    status: z.number().int().nullable().describe('The HTTP status of the answer; null if there was no answer.'),
+    duration_ms: z.number().int().describe('The time until the answer or the failure in milliseconds.'),
+    error: z.string().nullable().describe('Why there was no answer; null if there was one.'),
+    response: z.string().describe('The first bytes of the answer, as text; empty if there was no answer.'),
   })
   .meta({ id: 'DeliveryAttempt' })
 export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>
@@ -104,21 +120,27 @@ export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>
 export const WebhookDelivery = z
   .object({
     delivery_id: idSchema('delivery').describe('The id of the delivery.'),
-    webhook_id: idSchema('webhook').describe('The webhook that it is for.'),
-    event_id: idSchema('event').describe('The `webhook-id` of the message, the same in every try.'),
-    event_cursor: z.number().int().nullable().describe('Null: a test, which is in no log.'),
+    webhook_id: idSchema('webhook').describe('The webhook of the delivery.'),
+    event_id: idSchema('event').describe('The id in the header `webhook-id`, which is the same in every attempt.'),
+    event_cursor: z
+      .number()
+      .int()
+      .nullable()
+      .describe('The cursor of the event; null for a test message, which is in no event log.'),
     type: z.string().describe('The type of the event.'),
     state: z
       .enum(['retrying', 'delivered', 'failed'])
-      .describe('`retrying` until it is `delivered`, or every try has `failed`.'),
-    redelivery_of: idSchema('delivery').nullable().describe('The delivery that it repeats by request; else null.'),
-    attempts: z.array(DeliveryAttempt).describe('Every try, the first one first.'),
+      .describe('The state of the delivery. `retrying`: further attempts follow. `failed`: all attempts failed.'),
+    redelivery_of: idSchema('delivery')
+      .nullable()
+      .describe('The earlier delivery that this one repeats on request; null if it repeats none.'),
+    attempts: z.array(DeliveryAttempt).describe('The attempts, oldest first.'),
     next_attempt_at: Timestamp.nullable().describe(
-      'When it is tried next (RFC 3339 UTC with milliseconds); null: no more.',
+      'When the next attempt is due (RFC 3339 UTC with milliseconds); null if there is none.',
     ),
-    created_at: Timestamp.describe('When it was queued (RFC 3339 UTC with milliseconds).'),
+    created_at: Timestamp.describe('When the delivery was queued (RFC 3339 UTC with milliseconds).'),
     ended_at: Timestamp.nullable().describe(
-      'When it was delivered or given up (RFC 3339 UTC with milliseconds); null before.',
+      'When the delivery succeeded or its last attempt failed (RFC 3339 UTC with milliseconds); null before that.',
     ),
   })
   .meta({ id: 'WebhookDelivery' })

@@ -30,6 +30,13 @@ test.each([
   ['a docstring without a subject', '/** Whether it runs. */', ['1 "Whether it runs." opens a comment']],
   ['a docstring of lines', '/**\n * What runs.\n */', ['1 "What runs." opens a comment']],
   ['a docstring with a subject', '/** Returns what runs. */', []],
+  ['a description', "const x = z.string().describe('The name; null if there is none.')", []],
+  ['an opening', 'a\n  .describe("Whether it is used.")', ['2 "Whether it is used." opens a sentence']],
+  ['an opening on the next line', 'a.describe(\n  `How many.`,\n)', ['1 "How many." opens a description']],
+  ['a phrase', "a.describe('The name')", ['1 a description without a full stop: The name']],
+  ['a long sentence', `a.describe('${words(26)}')`, ['1 a sentence of 26 words: word word word word']],
+  ['a long description', `a.describe('${'Yes. '.repeat(80)}End.')`, ['1 a description of 404 characters']],
+  ['a call that is not of a schema', 'await engine.describe()', []],
 ])('source: %s', (_name, text, expected) => {
   expect(rulesOf('source.ts', text)).toEqual(expected)
 })

@@ -90,8 +90,11 @@ export const buildRoutes = {
         .int()
         .min(0)
         .default(0)
-        .describe('Give what follows this cursor. Default 0: everything.'),
-      follow: z.enum(['true', 'false', '1', '0']).default('false').describe('Stay until the build has ended.'),
+        .describe('Answer only log items after this cursor. Default 0: the whole log.'),
+      follow: z
+        .enum(['true', 'false', '1', '0'])
+        .default('false')
+        .describe('True: stream log items until the build ends. Default false.'),
     }),
     body: none,
     answers: { 200: { type: 'stream', item: BuildLogItem, description: 'The lines as they come.' } },

@@ -27,7 +27,9 @@ export const keyRoutes = {
     scope: 'admin',
     query: z.strictObject({
       ...pageQuery,
-      project: Text.max(63).optional().describe('Name or id of another project; needs `operator`.'),
+      project: Text.max(63)
+        .optional()
+        .describe('Another project, by name or id; needs the scope `operator`. Default: the project of the key.'),
     }),
     body: none,
     answers: { 200: answer(pageOf(Key).meta({ id: 'KeyPage' }), 'A page of keys, without secrets.') },

@@ -19,7 +19,7 @@ export const portRoutes = {
     body: none,
     answers: {
       200: answer(
-        z.object({ data: z.array(PortState).describe('The ports, in order.') }).meta({ id: 'PortList' }),
+        z.object({ data: z.array(PortState).describe('The ports, in ascending order.') }).meta({ id: 'PortList' }),
         'The ports, in order.',
       ),
     },

@@ -83,7 +83,7 @@ function shapeOf(schema: JsonSchema, inner: Inner): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   if (
     schema.description?.startsWith('An absolute path') === true ||
-    schema.description?.startsWith('An existing absolute path') === true
+    schema.description?.startsWith('The absolute path of the file or directory to') === true
   )
     return goodPaths
   const choices = schema.anyOf ?? schema.oneOf
