@@ -3,8 +3,8 @@ import { brokenRules } from './words/broken-rules.ts'
 
 /**
  * Checks the words of pages, comments, descriptions of fields and names of tests: line length,
- * sentence length and banned openings (see CONTRIBUTING.md). A file that is older than the check has
- * a bound in `scripts/words/bounds.json`, which may only fall. Run `node scripts/check-words.ts
+ * sentence length and banned openings (see CONTRIBUTING.md). A file that is older than the check
+ * has a bound in `scripts/words/bounds.json`, which may only fall. Run `node scripts/check-words.ts
  * --lower` to write the present counts.
  */
 const root = new URL('..', import.meta.url).pathname

@@ -42,7 +42,7 @@ const put = async (host: BuildHost, key: string, sizeBytes: number) => {
   return imageDigest
 }
 
-test('what is damaged of the cache is as what is not there', async () => {
+test('a damaged cache entry is the same as a missing one', async () => {
   const { inBuild, stateDir, builder } = await setUp()
   const pulled = () => builder.runs.at(-1)?.parts.pulled
   await inBuild(async (host) => {
@@ -58,7 +58,7 @@ test('what is damaged of the cache is as what is not there', async () => {
   })
 })
 
-test('what one build keeps the next one finds', async () => {
+test('a build finds the cached results of an earlier build', async () => {
   const { inBuild, engine } = await setUp()
   let checkpointId = ''
   await inBuild(async (host) => {
@@ -79,7 +79,7 @@ test('what one build keeps the next one finds', async () => {
   expect(kept?.map((one) => one.checkpointId)).toContain(checkpointId)
 })
 
-test('what was used longest ago goes when the cache is full, and what a build uses stays', async () => {
+test('the least recently used entry is removed from a full cache, and entries in use stay', async () => {
   const { inBuild, has } = await setUp({ HOLT_BUILD_CACHE_SIZE: '1MiB' })
   const images: Record<string, string> = {}
   const half = 2 ** 19
@@ -108,7 +108,7 @@ test('what was used longest ago goes when the cache is full, and what a build us
   await until(async () => !(await has(images.four ?? '')))
 })
 
-test('a cache mount keeps its content, one at a time where it is locked', async () => {
+test('a cache mount keeps its content, and a locked one has one user at a time', async () => {
   const { inBuild } = await setUp()
   const chunks = async function* (text: string) {
     yield Buffer.from(text)
@@ -156,7 +156,7 @@ test('a cache mount keeps its content, one at a time where it is locked', async 
   })
 })
 
-test('pulled images are found again, and forgotten where their image is gone', async () => {
+test('pulled images are found again, and forgotten if their image is gone', async () => {
   const { inBuild, builder, engine } = await setUp()
   const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
   let digest = ''
@@ -184,7 +184,7 @@ const entries = fc.array(
   { maxLength: 30 },
 )
 
-test('nobody goes who is held, nobody while all fit, and nobody was used later than one that stays and could go', () => {
+test('eviction never removes held entries, nothing if all fit, and the least recently used first', () => {
   fc.assert(
     fc.property(entries, fc.integer({ min: 0, max: 1000 }), (given, limit) => {
       const kept = given.map((entry, index) => ({ ...entry, ids: [`${entry.held ? 'held' : 'free'} ${index}`] }))
@@ -203,7 +203,7 @@ test('nobody goes who is held, nobody while all fit, and nobody was used later t
   )
 })
 
-test('a shared cache mount that another build replaces before it is read is empty', async () => {
+test('a shared cache mount that another build replaces before its read is empty', async () => {
   const { inBuild } = await setUp()
   const write = async (host: BuildHost, text: string, signal: AbortSignal) => {
     await using mount = await host.cache.openMount('npm', { locked: false, signal })

@@ -71,7 +71,7 @@ async function hasMadeThings(server: Pick<TestServer, 'engine' | 'stateDir'>): P
 /** Only the base templates. */
 const clean = { runtimes: [], checkpoints: 3, images: 1, work: [] }
 
-test.each(running)('a build that is %s is cancelled, and nothing is left of it', async (status) => {
+test.each(running)('a build that is %s can be cancelled and leaves nothing', async (status) => {
   const server = await setUp()
   server.builder.script = async (run) => {
     await makeThings(run, status)
@@ -88,7 +88,7 @@ test.each(running)('a build that is %s is cancelled, and nothing is left of it',
   expect((await cancel(server, build_id)).json.status).toBe('cancelled')
 })
 
-test('a build that waits is cancelled at once and never begins', async () => {
+test('a queued build is cancelled at once and never starts', async () => {
   const server = await setUp()
   server.builder.script = untilStopped
   const first = (await build(server)).json.build_id
@@ -100,7 +100,7 @@ test('a build that waits is cancelled at once and never begins', async () => {
   expect(server.builder.runs).toHaveLength(1)
 })
 
-test('a builder that does not let go does not keep a cancel waiting', async () => {
+test('a cancel does not wait for a builder that hangs', async () => {
   const server = await setUp()
   const { promise: late, resolve } = Promise.withResolvers<void>()
   server.builder.script = async (run) => {
@@ -127,7 +127,7 @@ test('a build that was ready before the cancel stays ready', async () => {
   expect((await cancel(server, build_id)).json.status).toBe('ready')
 })
 
-test('a failed build leaves nothing', async () => {
+test('a failed build leaves no files', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     await makeThings(run, 'building')
@@ -146,7 +146,7 @@ test('deleting a template cancels its builds', async () => {
   expect((await server.ask('GET', `${builds}/${build_id}`)).json.status).toBe('cancelled')
 })
 
-test('a build goes on though the template that it is based on is deleted', async () => {
+test('a build continues if its base template is deleted', async () => {
   const server = await setUp()
   const { image_digest } = await ended(server, (await build(server)).json.build_id)
   const { promise: go, resolve } = Promise.withResolvers<void>()
@@ -166,7 +166,7 @@ test('a build goes on though the template that it is based on is deleted', async
   expect((await server.engine.inspect(id))?.spec.imageDigest).toBe(image_digest)
 })
 
-test('builds that run or wait when the service stops have failed, and say so', async () => {
+test('a stop of the service fails running and queued builds, with the reason', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     await makeThings(run, 'building')
@@ -194,7 +194,7 @@ test('builds that run or wait when the service stops have failed, and say so', a
 })
 
 test.each(['queued', ...running] as const)(
-  'a service that was killed while a build was %s clears up',
+  'a service that was killed while a build was %s cleans up',
   async (status) => {
     const server = await setUp()
     const buildId = makeId('build')
@@ -215,7 +215,7 @@ test.each(['queued', ...running] as const)(
   },
 )
 
-test('steps wait for memory, and do not fail', async () => {
+test('steps wait for memory instead of failing', async () => {
   let free = 100
   const server = await setUp({ freeMemoryMiB: async () => free })
   server.builder.script = async ({ host }) => {
@@ -231,7 +231,7 @@ test('steps wait for memory, and do not fail', async () => {
   expect((await ended(server, build_id)).status).toBe('ready')
 })
 
-test('what steps have of the memory counts for runtimes', async () => {
+test('the memory of build steps counts against runtimes', async () => {
   const server = await setUp({ engine: new FakeEngine({ facts: { memoryMiB: 4096 } }) })
   const { promise: go, resolve } = Promise.withResolvers<void>()
   server.builder.script = async ({ host }) => {
@@ -252,7 +252,7 @@ test('what steps have of the memory counts for runtimes', async () => {
   expect((await create()).status).toBe(201)
 })
 
-test('what is secret of a request is in no file, no answer and no line', async () => {
+test('the secrets of a request are in no file, answer or log line', async () => {
   const server = await setUp()
   const secrets = ['correct-horse-battery', 'first line of it\nsecond line of it', 'registry-pass-word']
   server.builder.script = async ({ host, request }) => {

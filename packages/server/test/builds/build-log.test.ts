@@ -29,7 +29,7 @@ async function read({ ask }: Pick<TestServer, 'ask'>, id: string, query = ''): P
 
 const say = ({ host }: FakeRun, message: string) => host.report.log({ level: 'info', step: 1, message })
 
-test('lines are replayed from the beginning and after a cursor, and end with the status', async () => {
+test('lines are replayed from the start and after a cursor, and end with the status', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     say(run, 'one')
@@ -52,7 +52,7 @@ test('lines are replayed from the beginning and after a cursor, and end with the
   expect(await read(server, id, '?cursor=99')).toMatchObject([{ type: 'end' }])
 })
 
-test('a reader that follows gets lines as they come, one that does not gets what is there', async () => {
+test('a follower gets lines as they are written, and other readers get the stored lines', async () => {
   const server = await setUp()
   const { promise: go, resolve } = Promise.withResolvers<void>()
   server.builder.script = async (run) => {
@@ -84,7 +84,7 @@ test('a reader that follows gets lines as they come, one that does not gets what
   expect(text).toContain('"status":"ready"')
 })
 
-test('what a flood pushes out is said, and the newest lines are kept', async () => {
+test('a log that drops lines in a flood says so and keeps the newest lines', async () => {
   const server = await setUp()
   const lines = keptOfBuild.lines + 5000
   const started = Promise.withResolvers<string>()
@@ -110,7 +110,7 @@ test('what a flood pushes out is said, and the newest lines are kept', async () 
   expect(items).toHaveLength(keptOfBuild.lines + 2)
 }, 180_000)
 
-test('a flood that is faster than the database loses its oldest lines, and says so', async () => {
+test('a flood that is faster than the database drops its oldest lines, and says so', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     for (let line = 1; line <= 30_000; line += 1) say(run, `line ${line}`)
@@ -125,7 +125,7 @@ test('a flood that is faster than the database loses its oldest lines, and says 
   expect(lost + items.filter(({ type }) => type === 'log').length).toBe(30_000)
 })
 
-test('large lines are cut, and together they stay within their bytes', async () => {
+test('large lines are cut, and the total stays within its limit', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     for (let line = 1; line <= 700; line += 1) say(run, 'x'.repeat(100_000))
@@ -141,7 +141,7 @@ test('large lines are cut, and together they stay within their bytes', async () 
   expect(messages.length).toBeGreaterThan(400)
 })
 
-test('large lines that cannot be written take no more than is kept of a build, and as much while it is tried', async () => {
+test('large lines that cannot be written use at most twice the kept size of a log', async () => {
   const written = Promise.withResolvers<void>()
   const store = { change: () => written.promise } as unknown as Store
   const logs = new BuildLogs(store, keepingLog().log)
@@ -159,7 +159,7 @@ test('large lines that cannot be written take no more than is kept of a build, a
   await flushed
 })
 
-test('a reader that does not read costs the build nothing', async () => {
+test('a reader that stops reading does not slow the build', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     for (let line = 1; line <= 3000; line += 1) say(run, 'x'.repeat(1000))
@@ -173,7 +173,7 @@ test('a reader that does not read costs the build nothing', async () => {
   await response.body?.cancel()
 })
 
-test('lines may be anything', async () => {
+test('lines can contain any text', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     say(run, '\0\ud800\u202e{"type":"end"}\r\n\r\n')
@@ -188,7 +188,7 @@ test('lines may be anything', async () => {
   ])
 })
 
-test('lines are read for the project of their build alone', async () => {
+test('only the project of a build can read its lines', async () => {
   const server = await setUp()
   server.builder.script = async (run) => {
     say(run, 'one')

@@ -42,19 +42,19 @@ async function withNetwork(more: object) {
   return { ...seen[0], lines: text, key: builder.runs[0]?.request.policyKey }
 }
 
-test('a build without a policy may reach the public Internet', async () => {
+test('a build without a policy can reach the public Internet', async () => {
   const { hosts, ports, network, closed } = await withNetwork({})
   expect([hosts, closed]).toEqual([['*'], true])
   expect(ports).toEqual(expect.arrayContaining([80, 443, 22]))
   expect(network).toMatchObject({ resolver: '198.18.0.1', tun: 'create', ca_certificates: [] })
 })
 
-test('one with the policy null reaches nothing', async () => {
+test('a build with the policy null reaches nothing', async () => {
   const { hosts, network, key } = await withNetwork({ network_policy: null })
   expect([hosts, network, key]).toEqual([undefined, null, 'none'])
 })
 
-test('a stored policy and one written out that say the same are the same to the cache', async () => {
+test('equal stored and inline policies are the same to the cache', async () => {
   const stored = await withNetwork({ network_policy: 'web' })
   const inline = await withNetwork({ network_policy: { allow: [{ host: 'api.example.com' }] } })
   expect([stored.hosts, inline.hosts]).toEqual([['api.example.com'], ['api.example.com']])
@@ -62,7 +62,7 @@ test('a stored policy and one written out that say the same are the same to the 
   expect(stored.key).not.toBe((await withNetwork({})).key)
 })
 
-test('what was denied is in the log once, at its step', async () => {
+test('a denial is logged once, at its step', async () => {
   const { lines } = await withNetwork({ network_policy: 'web' })
   const items = lines
     .trim()
@@ -75,7 +75,7 @@ test('what was denied is in the log once, at its step', async () => {
   ])
 })
 
-test('certificates are given where the gateway reads requests, and only there', async () => {
+test('certificates are installed only if the gateway reads requests', async () => {
   const read = { allow: [{ host: 'api.example.com', methods: ['GET'] }] }
   const { network } = await withNetwork({ network_policy: read })
   expect((network as { ca_certificates: string[] }).ca_certificates).toEqual([

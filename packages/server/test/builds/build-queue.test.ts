@@ -11,7 +11,7 @@ const job = (projectId: string, templateId: string, buildId = `${projectId}/${te
 /** Nobody had a turn, and everybody may have one. */
 const free: Busy = { order: [], busyTemplates: new Set(), busyProjects: new Set() }
 
-test('projects take turns, whoever asked first and however often', () => {
+test('projects take turns, regardless of the order and number of their requests', () => {
   const waiting = [job('a', '1'), job('a', '2'), job('a', '3'), job('b', '4')]
   expect(chooseNext(waiting, { ...free, order: [] })).toBe(waiting[0])
   expect(chooseNext(waiting.slice(1), { ...free, order: ['a'] })).toBe(waiting[3])
@@ -26,7 +26,7 @@ const jobs = fc.array(
   { maxLength: 40 },
 )
 
-test('all run, at most so many at once, those of one template in order, and no project waits while another has two turns', async () => {
+test('every build runs within the limit, in order for a template, and in fair turns for projects', async () => {
   await fc.assert(
     fc.asyncProperty(jobs, fc.integer({ min: 1, max: 4 }), async (given, atOnce) => {
       const all = given.map(({ projectId, templateId }, index) =>
@@ -71,7 +71,7 @@ test('all run, at most so many at once, those of one template in order, and no p
   )
 })
 
-test('what is taken out does not run', async () => {
+test('a removed build does not run', async () => {
   const began: QueuedJob[] = []
   const { promise: go, resolve } = Promise.withResolvers<void>()
   const queue = new BuildQueue<QueuedJob>({

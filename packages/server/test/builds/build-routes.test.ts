@@ -17,7 +17,7 @@ async function setUp(options: Parameters<typeof startTestServer>[0] = {}) {
 const build = ({ ask }: TestServer, json: object = {}) =>
   ask('POST', builds, { json: { name: 'app', dockerfile: 'FROM scratch', ...json } })
 
-test('a build makes a template, and runtimes are made of it', async () => {
+test('a build makes a template, and the template makes runtimes', async () => {
   const server = await setUp()
   const { ask, makeRuntime, engine } = server
   const settings = { disk: '8GiB', memory: '512MiB', cpu: 2, on_restore: 'true', env: { GREETING: 'hello' } }
@@ -79,7 +79,7 @@ test('a build makes a template, and runtimes are made of it', async () => {
   )
 })
 
-test('the builder is told all that was asked for', async () => {
+test('the builder receives every requested option', async () => {
   const server = await setUp()
   const context = await server.ask('POST', `${templates}/context`, { body: await tarOf({ 'a.txt': 'hello' }) })
   const asked = {
@@ -134,7 +134,7 @@ test('the builder is told all that was asked for', async () => {
   })
 })
 
-test('a checkpoint of the build is the template\'s, and "starts" says what it is good for', async () => {
+test('the template has the checkpoint of the build, and its field starts says how it is used', async () => {
   const server = await setUp()
   const { engine } = server
   let checkpointBytes = 0
@@ -174,7 +174,7 @@ test('a checkpoint of the build is the template\'s, and "starts" says what it is
   expect(await template()).toMatchObject({ has_checkpoint: false, starts: 'boot' })
 })
 
-test('a failed build says why, and its template with it', async () => {
+test('a failed build and its template have the reason', async () => {
   const server = await setUp()
   server.builder.script = async ({ host }) => {
     host.report.steps([
@@ -216,7 +216,7 @@ test('a failed build says why, and its template with it', async () => {
   expect((await server.ask('GET', `${templates}/app`)).json).toMatchObject({ state: 'ready', state_reason: null })
 })
 
-test('what nobody expected is internal, and its words stay in the log of the service', async () => {
+test('an unexpected failure is internal, and its message is only in the log of the service', async () => {
   const server = await setUp()
   server.builder.script = () => Promise.reject(new Error('/var/lib/holt/x: EIO'))
   const { reason } = await ended(server, (await build(server)).json.build_id)
@@ -224,7 +224,7 @@ test('what nobody expected is internal, and its words stay in the log of the ser
   expect(server.logged).toContainEqual(expect.objectContaining({ level: 'error', message: 'a build failed' }))
 })
 
-test('a template that is built anew serves what it has until the new one is ready, also where that fails', async () => {
+test('a template that is rebuilt serves its old version until the new one is ready or if it fails', async () => {
   const server = await setUp()
   const { ask, builder, makeRuntime, engine } = server
   const imageOf = async (id: string) => (await engine.inspect(id))?.spec.imageDigest
@@ -248,7 +248,7 @@ test('a template that is built anew serves what it has until the new one is read
   expect((await ask('GET', `${templates}/app`)).json).toMatchObject({ state: 'ready', image_digest })
 })
 
-test.each(['failed', 'cancelled'])('a build that has %s lists what it leaves out', async (status) => {
+test.each(['failed', 'cancelled'])('a build that has %s lists its ignored instructions', async (status) => {
   const server = await setUp()
   const reason = 'A runtime runs the commands that it is given; hunter22 is a secret.'
   server.builder.script = async ({ host, signal }) => {
@@ -268,7 +268,7 @@ test.each(['failed', 'cancelled'])('a build that has %s lists what it leaves out
   expect(done.ignored).toEqual([{ instruction: 'CMD', line: 2, reason: reason.replace('hunter22', '***') }])
 })
 
-test('equal requests in flight are one build, others of the same template wait for it', async () => {
+test('equal concurrent requests share one build, and others for the template wait', async () => {
   const server = await setUp()
   const { promise: go, resolve } = Promise.withResolvers<void>()
   server.builder.script = () => go.then(() => undefined)
@@ -291,7 +291,7 @@ test('equal requests in flight are one build, others of the same template wait f
   expect((await build(server)).json.build_id).not.toBe(one.json.build_id)
 })
 
-test('a request that is repeated under its Idempotency-Key gets the build that it started', async () => {
+test('a repeated request with the same Idempotency-Key gets the build that it started', async () => {
   const server = await setUp()
   const again = () =>
     server.ask('POST', builds, {
@@ -304,7 +304,7 @@ test('a request that is repeated under its Idempotency-Key gets the build that i
   expect(server.builder.runs).toHaveLength(1)
 })
 
-test('tags are templates of their own', async () => {
+test('each tag is its own template', async () => {
   const server = await setUp()
   await ended(server, (await build(server)).json.build_id)
   await ended(server, (await build(server, { tag: 'v2', dockerfile: 'FROM two' })).json.build_id)
@@ -319,7 +319,7 @@ test('tags are templates of their own', async () => {
   expect((await server.ask('GET', '/v1/agents/runtime?template=app')).json.data).toHaveLength(0)
 })
 
-test('lists of templates and builds are filtered', async () => {
+test('lists of templates and builds can be filtered', async () => {
   const server = await setUp()
   const { json } = await build(server)
   await ended(server, json.build_id)
@@ -345,7 +345,7 @@ test.each([
   [{ context_id: '../x' }, 404, 'context_not_found'],
   [{ network_policy: 'none' }, 404, 'policy_not_found'],
   [{ memory: '4TiB' }, 400, 'unsupported_setting'],
-])('%j is refused before anything is made', async (json, status, code) => {
+])('%j is refused before anything is created', async (json, status, code) => {
   const server = await setUp()
   const answer = await build(server, json)
   expect([answer.status, answer.json.error.code]).toEqual([status, code])
@@ -353,14 +353,14 @@ test.each([
   expect((await server.ask('GET', builds)).json.data).toEqual([])
 })
 
-test('where no class of isolation is there a build is refused', async () => {
+test('a build is refused if no isolation class is available', async () => {
   const none = { available: false, reason: 'a test', fix: null } as const
   const engine = new FakeEngine({ facts: { isolation: { gvisor: none, container: none } } })
   const server = await setUp({ engine, baseSource: null })
   expect((await build(server)).json.error.code).toBe('not_supported_here')
 })
 
-test('builds on top of a template begin with what it was built with', async () => {
+test('a build on top of a template inherits its settings', async () => {
   const server = await setUp()
   await ended(server, (await build(server)).json.build_id)
   const bases: unknown[] = []
@@ -379,7 +379,7 @@ test('builds on top of a template begin with what it was built with', async () =
   ])
 })
 
-test('a check says of each line what a build does with it', async () => {
+test('a check reports the effect of each line in a build', async () => {
   const { ask } = await setUp()
   const dockerfile = 'FROM alpine:3\nCMD ["x"]\nRUN --security=insecure id'
   const { json } = await ask('POST', `${templates}/check`, { json: { dockerfile } })
@@ -388,7 +388,7 @@ test('a check says of each line what a build does with it', async () => {
   expect(json.images).toEqual(['alpine:3'])
 })
 
-test('deleting a template leaves its runtimes unharmed, and what nobody needs goes with the last of them', async () => {
+test('a deleted template keeps its runtimes, and its files go with the last of them', async () => {
   const server = await setUp()
   const { ask, engine, makeRuntime } = server
   const { image_digest } = await ended(server, (await build(server)).json.build_id)
@@ -407,7 +407,7 @@ test('deleting a template leaves its runtimes unharmed, and what nobody needs go
   await until(async () => (await has()) === false)
 })
 
-test('system templates stay', async () => {
+test('system templates cannot be deleted', async () => {
   const { ask } = await setUp()
   const answer = await ask('DELETE', `${templates}/base-small`)
   expect([answer.status, answer.json.error.code]).toEqual([409, 'conflict'])
@@ -428,7 +428,7 @@ test('routes need their scopes', async () => {
   expect((await server.ask('POST', `${templates}/check`, { key, json: { dockerfile: 'FROM x' } })).status).toBe(200)
 })
 
-test('a project that has many builds waiting is told to wait', async () => {
+test('a project with many queued builds gets 429', async () => {
   const server = await setUp()
   server.builder.script = ({ signal }) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))

@@ -45,7 +45,7 @@ async function sourcesOf(onRequest: RequestListener, change: Partial<EgressSetti
   return { ...made, host, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-test.skipIf(isMissing)('an image comes over verified TLS, from where the operator sends the name', async () => {
+test.skipIf(isMissing)('an image is pulled over verified TLS, from the address that the operator set', async () => {
   const image = await tinyImage()
   await using sources = await sourcesOf(({ url = '', method }, response) => {
     const digest = /sha256:[0-9a-f]{64}$/.exec(url)?.[0] ?? ''
@@ -59,7 +59,7 @@ test.skipIf(isMissing)('an image comes over verified TLS, from where the operato
   expect(await sources.images.ensure(resolved, options())).toMatchObject({ digest: image.digest })
 })
 
-test('a registry whose certificate is not trusted is not asked anything', async () => {
+test('a registry with an untrusted certificate gets no request', async () => {
   let requests = 0
   const count: RequestListener = (_, response) => {
     requests += 1
@@ -86,7 +86,7 @@ const inside = [
   'http://127.0.0.1:PORT/',
 ]
 
-test.each(inside)('neither a realm, a redirect nor ADD leads to %s', async (place) => {
+test.each(inside)('a realm, a redirect or ADD cannot reach %s', async (place) => {
   await using canary = await startCanary()
   const url = place.replace('PORT', String(canary.port))
   let answer: RequestListener = () => undefined
@@ -106,7 +106,7 @@ test.each(inside)('neither a realm, a redirect nor ADD leads to %s', async (plac
   expect(canary.connections).toBe(0)
 })
 
-test('a file comes over verified TLS', async () => {
+test('a file is downloaded over verified TLS', async () => {
   await using sources = await sourcesOf((_, response) => response.end('content'))
   const file = await sources.fetch('https://registry.example.com/a.txt', options().signal)
   expect([file.name, (await buffer(file.body)).toString()]).toEqual(['a.txt', 'content'])

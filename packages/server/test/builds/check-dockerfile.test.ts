@@ -18,7 +18,7 @@ const attacks: readonly [string, string][] = [
   ['as many words as fit', `FROM scratch\n${`ENV ${'a=b '.repeat(1000)}\n`.repeat(250)}`],
 ]
 
-test.each(attacks)('%s: other projects are answered meanwhile', { timeout: 60_000 }, async (_, dockerfile) => {
+test.each(attacks)('%s: other projects are served meanwhile', { timeout: 60_000 }, async (_, dockerfile) => {
   const server = await startTestServer()
   const { ask } = server
   const { key } = await makeProject(server, 'bystander')
@@ -42,7 +42,7 @@ test.each(attacks)('%s: other projects are answered meanwhile', { timeout: 60_00
   expect(answered).toBeGreaterThan(0)
 })
 
-test('a project that has too many checks at once is told so', { timeout: 60_000 }, async () => {
+test('a project with too many concurrent checks gets 429', { timeout: 60_000 }, async () => {
   const server = await startTestServer()
   const { ask } = server
   const { key } = await makeProject(server, 'bystander')
@@ -60,7 +60,7 @@ test('a project that has too many checks at once is told so', { timeout: 60_000 
   expect((await ask('POST', path, { json: { dockerfile: 'FROM scratch' }, key })).json).toMatchObject({ ok: true })
 })
 
-test('a check whose client leaves is not gone on with', async () => {
+test('a check stops when its client disconnects', async () => {
   const { ask } = await startTestServer()
   const dockerfile = [...stars.slice(1), 'FROM scratch'].join('\n')
   const gone = new AbortController()

@@ -19,7 +19,7 @@ const action: fc.Arbitrary<Action> = fc.record({
   name: fc.constantFrom('one', 'two', 'three'),
 })
 
-test('whatever is done in whatever order, everything that is used is there, and nothing else stays', async () => {
+test('after any sequence of operations, used images exist and unused ones are removed', async () => {
   const builder = new FakeBuilder()
   const server = await startTestServer({ builder, config: { buildCacheBytes: 0, buildsAtOnce: 2 } as never })
   const { ask, engine } = server
@@ -119,7 +119,7 @@ test('whatever is done in whatever order, everything that is used is there, and 
   )
 }, 120_000)
 
-test('what is being published, or was held since the collection began, is not removed; all else is', async () => {
+test('images that are being published or held stay; all others are removed', async () => {
   const holds = new Holds()
   const removed: string[] = []
   const remove = (id: string) => async () => void removed.push(id)
@@ -138,7 +138,7 @@ test('what is being published, or was held since the collection began, is not re
   expect(removed).toEqual(['other', 'new'])
 })
 
-test('an image is published only when a removal that has begun is over', async () => {
+test('an image is published only after a removal in progress has ended', async () => {
   const holds = new Holds()
   using collection = holds.beginCollection()
   const steps: string[] = []

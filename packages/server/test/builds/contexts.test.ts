@@ -23,7 +23,7 @@ async function setUp(options: Parameters<typeof startTestServer>[0] = {}) {
   return { ...server, builder, upload, files }
 }
 
-test('a context is stored once for the same bytes', async () => {
+test('equal bytes are stored as one context', async () => {
   const { upload, files } = await setUp()
   const tar = await tarOf({ a: 'one', 'b/c': 'two' })
   const first = await upload(tar)
@@ -36,7 +36,7 @@ test('a context is stored once for the same bytes', async () => {
   expect(files()).toHaveLength(2)
 })
 
-test('the same bytes at the same time are one context as well', async () => {
+test('concurrent uploads of equal bytes are one context', async () => {
   const { upload, files } = await setUp()
   const tar = await tarOf({ a: 'one' })
   const ids = await Promise.all(Array.from({ length: 8 }, async () => (await upload(tar)).json.context_id))
@@ -44,7 +44,7 @@ test('the same bytes at the same time are one context as well', async () => {
   expect(files()).toEqual([`${ids[0]}.tar`])
 })
 
-test('one that is packed is unpacked', async () => {
+test('a compressed context is unpacked', async () => {
   const { upload, stateDir } = await setUp()
   const tar = await tarOf({ a: 'one' })
   const { json } = await upload(gzipSync(tar))
@@ -57,7 +57,7 @@ test('one that is packed is unpacked', async () => {
 test.each([
   ['a plain', (tar: Buffer) => tar],
   ['a packed', (tar: Buffer) => gzipSync(tar)],
-])('while no more than the first byte of %s one is there others are served, and then it is stored', async (_, pack) => {
+])('an upload that stalls after the first byte of %s blocks nobody, and completes later', async (_, pack) => {
   const { ask } = await setUp()
   const packed = pack(await tarOf({ a: 'one' }))
   const { promise: served, resolve } = Promise.withResolvers<void>()
@@ -88,7 +88,7 @@ test.each([
   ['half an archive', 'half'],
   ['a broken gzip', brokenGzip],
   ['a broken gzip of which most has not come yet', Buffer.concat([brokenGzip, Buffer.alloc(8 * 2 ** 20)])],
-] as const)('%s is refused, and leaves nothing', async (_, body) => {
+] as const)('%s is refused and leaves nothing', async (_, body) => {
   const { upload, files } = await setUp()
   const tar = await tarOf({ a: 'x'.repeat(5000) })
   const answer = await upload(body === 'half' ? tar.subarray(0, 2000) : body)
@@ -97,7 +97,7 @@ test.each([
 })
 
 test.each([{}, { 'idempotency-key': 'once' }])(
-  'after one that was refused while it came its connection goes on: %j',
+  'after a refused upload, its connection continues: %j',
   async (headers) => {
     const { server } = await setUp()
     const body = Buffer.concat([brokenGzip, Buffer.alloc(512 * 1024)])
@@ -121,7 +121,7 @@ test.each([{}, { 'idempotency-key': 'once' }])(
   60_000,
 )
 
-test('whatever is sent is an archive or refused', async () => {
+test('any upload is either an archive or refused', async () => {
   const { upload, files } = await setUp()
   const tar = await tarOf({ a: 'one', b: 'two' })
   const changed = fc
@@ -137,7 +137,7 @@ test('whatever is sent is an archive or refused', async () => {
   expect(files().filter((name) => !name.endsWith('.tar'))).toEqual([])
 }, 60_000)
 
-test('one whose sender leaves is not stored', async () => {
+test('an upload whose client disconnects is not stored', async () => {
   const server = await setUp()
   const tar = await tarOf({ a: 'x'.repeat(100_000) })
   const stop = new AbortController()
@@ -152,7 +152,7 @@ test('one whose sender leaves is not stored', async () => {
   await until(() => server.files().length === 0)
 })
 
-test('of a project two hundred are kept', async () => {
+test('a project keeps at most two hundred contexts', async () => {
   let now = Date.now()
   const { upload, files } = await setUp({ now: () => (now += 1) })
   const ids: string[] = []
@@ -166,7 +166,7 @@ test('of a project two hundred are kept', async () => {
   )
 })
 
-test('of a project as many bytes are kept as HOLT_BUILD_CONTEXTS_SIZE says, what a build needs first', async () => {
+test('a project keeps as many bytes as HOLT_BUILD_CONTEXTS_SIZE, and contexts of builds first', async () => {
   let now = Date.now()
   const mib = 2 ** 20
   const server = await setUp({
@@ -189,7 +189,7 @@ test('of a project as many bytes are kept as HOLT_BUILD_CONTEXTS_SIZE says, what
   resolve()
 })
 
-test('uploads under way are bounded together, and give their room back', async () => {
+test('concurrent uploads share a limit and release it', async () => {
   const server = await setUp({ config: { buildContextsBytes: 2 ** 20 } as ServerConfig })
   const half = Buffer.from(await tarOf({ a: 'a'.repeat(600_000) }))
   const stop = new AbortController()
@@ -205,7 +205,7 @@ test('uploads under way are bounded together, and give their room back', async (
   expect((await server.upload(half)).status).toBe(201)
 })
 
-test('one that nobody uses goes after a day, and one that a build waits with stays', async () => {
+test('an unused context is removed after a day, and the context of a queued build stays', async () => {
   let now = Date.now()
   const server = await setUp({ now: () => now })
   const idle = (await server.upload(await tarOf({ a: 'one' }))).json
@@ -228,7 +228,7 @@ test('one that nobody uses goes after a day, and one that a build waits with sta
   expect(build_id).toMatch(/^bd/)
 })
 
-test('a context that a build has is there for it', async () => {
+test('the context of a build exists until the build uses it', async () => {
   const server = await setUp()
   const { context_id } = (await server.upload(await tarOf({ a: 'one' }))).json
   server.builder.script = async ({ request }) => {
@@ -253,7 +253,7 @@ function nextHandler(): Promise<void> {
 }
 
 test.each([0, 1, 70_000])(
-  'clients that vanish after %i bytes of one are no failure of the service, and leave nothing',
+  'clients that disconnect after %i bytes of an upload cause no failure and leave nothing',
   async (bytes) => {
     const { server, ask, logged, files } = await setUp()
     const count = 20

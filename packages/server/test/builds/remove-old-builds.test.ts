@@ -48,7 +48,7 @@ async function addBuild(store: Store, { endedAt, logBytes = 0 }: { endedAt: numb
 const idsOf = async ({ db }: Store, table: 'builds' | 'build_logs') =>
   (await db.selectFrom(table).select('build_id').execute()).map(({ build_id }) => build_id).toSorted()
 
-test('builds are kept for 30 days, with their logs; one that runs longer is not touched', async () => {
+test('builds and their logs are kept for 30 days, and running builds are never removed', async () => {
   const { store, service } = await setUp()
   await addBuild(store, { endedAt: now - 31 * day })
   const kept = [await addBuild(store, { endedAt: now - 29 * day }), await addBuild(store, { endedAt: null })]
@@ -57,7 +57,7 @@ test('builds are kept for 30 days, with their logs; one that runs longer is not 
   expect(await idsOf(store, 'build_logs')).toEqual(kept.toSorted())
 })
 
-test('of a project the newest thousand are kept', async () => {
+test('a project keeps its newest thousand builds', async () => {
   const { store, service } = await setUp()
   const ids: string[] = []
   for (let count = 0; count < 1003; count += 1) ids.push(await addBuild(store, { endedAt: now - 1 }))
@@ -65,7 +65,7 @@ test('of a project the newest thousand are kept', async () => {
   expect(await idsOf(store, 'builds')).toEqual(ids.slice(3).toSorted())
 })
 
-test('logs of a project are bounded together, the oldest go first and the builds stay', async () => {
+test('the logs of a project have a total limit: the oldest logs go first and the builds stay', async () => {
   const { store, service } = await setUp()
   const ids: string[] = []
   for (let count = 0; count < 40; count += 1)

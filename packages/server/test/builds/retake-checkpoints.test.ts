@@ -112,7 +112,7 @@ test('a start after an upgrade takes the checkpoints of built templates again, a
   expect((await rowOf(last, 'app')).checkpoint_id).toBe(after.checkpoint_id)
 })
 
-test('one at a time is taken, the smallest first', async () => {
+test('checkpoints are taken one at a time, the smallest first', async () => {
   const { server, engine, watch } = await setUp()
   await buildTemplate(server, 'large', { memory: '512MiB', start_cmd: 'sleep', ready_cmd: 'true' })
   await buildTemplate(server, 'small', { memory: '128MiB', start_cmd: 'sleep', ready_cmd: 'true' })
@@ -159,7 +159,7 @@ test('a template whose checkpoint cannot be taken again boots cold, and the next
   expect(await isRestored(last, engine, 'app')).toBe(true)
 })
 
-test('the output of an application is not quoted in the log', async () => {
+test('the log does not contain the output of an application', async () => {
   const { server, engine } = await setUp()
   await buildTemplate(server, 'app', { start_cmd: 'echo a-secret', ready_cmd: 'false', ready_timeout_secs: 1 })
   await upgrade(engine)
@@ -182,7 +182,7 @@ test('a template of an earlier version of Holt is retaken only without a start c
   expect(await isRestored(next, engine, 'app')).toBe(false)
 })
 
-test.each(['deleted', 'built'] as const)('a template that is %s meanwhile keeps what it got', async (how) => {
+test.each(['deleted', 'built'] as const)('a template that is %s meanwhile keeps its new checkpoint', async (how) => {
   const { server, engine, watch } = await setUp()
   await buildTemplate(server, 'app')
   await upgrade(engine)
@@ -231,7 +231,7 @@ test('deleted templates are skipped', async () => {
   expect(booted).toEqual([128])
 })
 
-test('a stop in between leaves nothing, and the next start takes the checkpoint', async () => {
+test('an interrupted retake leaves nothing, and the next start takes the checkpoint', async () => {
   const { server, engine, watch } = await setUp()
   await buildTemplate(server, 'app')
   await upgrade(engine)
@@ -253,7 +253,7 @@ test('a stop in between leaves nothing, and the next start takes the checkpoint'
   expect(await isRestored(last, engine, 'app')).toBe(true)
 })
 
-test('a kill in between is cleared away, and the next start takes the checkpoint', async () => {
+test('a killed retake is cleaned up, and the next start takes the checkpoint', async () => {
   using _ = catchKills()
   const { engine, watch } = watched()
   const builder = checkpointing()

@@ -10,4 +10,4 @@ vi.hoisted(() => {
 afterAll(removeFailpoints)
 
 // A build has more steps than anything else: 130 failures, each of some seconds on a machine that is busy.
-test(`${build.name}, wherever it fails`, { timeout: 1_800_000 }, () => expectEverywhere(build))
+test(`${build.name}, at every failpoint`, { timeout: 1_800_000 }, () => expectEverywhere(build))

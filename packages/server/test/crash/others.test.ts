@@ -9,4 +9,4 @@ vi.hoisted(() => {
 
 afterAll(removeFailpoints)
 
-test.each(otherScenarios)('$name, wherever it fails', { timeout: 900_000 }, expectEverywhere)
+test.each(otherScenarios)('$name, at every failpoint', { timeout: 900_000 }, expectEverywhere)

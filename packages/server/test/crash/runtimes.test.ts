@@ -12,7 +12,7 @@ vi.hoisted(() => {
 
 afterAll(removeFailpoints)
 
-test.each(runtimeScenarios)('$name, wherever it fails', { timeout: 900_000 }, expectEverywhere)
+test.each(runtimeScenarios)('$name, at every failpoint', { timeout: 900_000 }, expectEverywhere)
 
 test('every failpoint of the server is in a scenario', () => {
   const parts = new Set<string>([...runtimeScenarios, ...otherScenarios, build].flatMap((scenario) => scenario.parts))

@@ -30,11 +30,11 @@ async function holtd(args: readonly string[], env: Readonly<Record<string, strin
   return { stdout, stderr, code, dir }
 }
 
-test("version is the package's", async () => {
+test('the version is that of the package', async () => {
   expect(await holtd(['version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
 })
 
-test('the help names every setting that is read', async () => {
+test('the help names every setting', async () => {
   const { code, stdout } = await holtd(['--help'])
   expect(code).toBe(0)
   const settings = ['config.ts', 'tracing-settings.ts'].map(
@@ -47,7 +47,7 @@ test('the help names every setting that is read', async () => {
 })
 
 test.each([[['nothing']], [['serve', 'more']], [['doctor', '--xml']], [['version', '--json']]])(
-  'the arguments %j are misuse',
+  'the arguments %j are a usage error',
   async (args) => {
     const { code, stderr } = await holtd(args)
     expect(code).toBe(2)
@@ -55,7 +55,7 @@ test.each([[['nothing']], [['serve', 'more']], [['doctor', '--xml']], [['version
   },
 )
 
-test('wrong settings end it before anything is made, each named on a line', async () => {
+test('wrong settings end the daemon before it creates anything, one line for each', async () => {
   const { code, stderr, dir } = await holtd([], { HOLT_HOST: '0.0.0.0', HOLT_PORT: 'http' })
   expect(code).toBe(2)
   expect(stderr).toMatch(/HOLT_HOST: .*HOLT_ALLOW_REMOTE=1/)
@@ -63,26 +63,26 @@ test('wrong settings end it before anything is made, each named on a line', asyn
   expect(await readdir(dir)).toEqual([])
 })
 
-test('a start without a fitting guest fails at once with the command that corrects it', async () => {
+test('a start without a matching guest fails at once and names the command that builds it', async () => {
   const { code, stderr, dir } = await holtd(['serve'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect(code).toBe(1)
   expect(stderr).toBe('error: The guest /nowhere/holt-guest is not there. To correct it: unset HOLT_GUEST\n')
   expect(await readdir(dir)).toEqual([])
 })
 
-test('doctor without a guest names the command that corrects it, and makes nothing', async () => {
+test('doctor without a guest names the command that builds it and creates nothing', async () => {
   const { code, stdout, dir } = await holtd(['doctor'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect(code).toBe(1)
   expect(stdout).toMatch(/^FIX: unset HOLT_GUEST {4}# guest: \/nowhere\/holt-guest is not there$/m)
   expect(await readdir(dir)).toEqual([])
 })
 
-test('doctor says that no service runs, and with what one is started', async () => {
+test('doctor says that no service runs, and how to start one', async () => {
   const { stdout, dir } = await holtd(['doctor'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect(stdout).toContain(`\nwarn holtd: no service runs over ${join(dir, 'state')} (holt up)\n`)
 })
 
-test('halt where nothing was ever started does nothing, and makes nothing', async () => {
+test('halt without a service does nothing and creates nothing', async () => {
   // Nor does a setting matter that is wrong: the machine goes down.
   const { code, stderr, dir } = await holtd(['halt'], { HOLT_PORT: 'none' })
   expect([code, stderr]).toEqual([0, ''])
@@ -100,7 +100,7 @@ test('halt refuses while the service runs', async () => {
 test.each([
   ['doctor', 'stderr', /^warning: Holt has no setting HOLT_POOL_MINN\. Did you mean HOLT_POOL_MIN\?$/m],
   ['serve', 'stdout', /"level":40,.*"msg":"Holt has no setting HOLT_POOL_MINN\. Did you mean HOLT_POOL_MIN\?"/],
-] as const)('%s warns of a variable that is no setting on %s', async (verb, stream, warning) => {
+] as const)('%s warns of an unknown HOLT variable on %s', async (verb, stream, warning) => {
   const dir = await mkdtemp(join(tmpdir(), 'holt-main-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   // The service that runs here ends the start of another one.
@@ -109,17 +109,17 @@ test.each([
   expect(ended[stream]).toMatch(warning)
 })
 
-test('purge needs no guest', async () => {
+test('purge works without a guest', async () => {
   const { code, stderr } = await holtd(['purge'], { HOLT_GUEST: '/nowhere/holt-guest' })
   expect([code, stderr]).toEqual([0, ''])
 })
 
-test('an image reference that is none is a wrong setting', async () => {
+test('an invalid image reference is a wrong setting', async () => {
   const { code, stderr } = await holtd([], { HOLT_BASE_IMAGE: 'oci:/etc' })
   expect([code, stderr]).toEqual([2, 'error: HOLT_BASE_IMAGE: is not an image reference\n'])
 })
 
-test('doctor speaks JSON', async () => {
+test('doctor prints JSON', async () => {
   const { stdout } = await holtd(['doctor', '--json'], { HOLT_GUEST: '/nowhere/holt-guest' })
   const { checks } = JSON.parse(stdout)
   expect(checks.find(({ name }: { name: string }) => name === 'guest')).toMatchObject({

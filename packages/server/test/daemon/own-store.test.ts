@@ -42,8 +42,8 @@ async function putStore(from: string, to: string): Promise<void> {
   }
 }
 
-describe.skipIf(onPostgres)('a store that does not know what is in the state directory is refused', () => {
-  test('when it is empty: nothing is made or removed, and the right one starts as before', async () => {
+describe.skipIf(onPostgres)('a store that does not match the state directory is refused', () => {
+  test('if it is empty: nothing changes, and the right store starts as before', async () => {
     const { server, id, belongings } = await endedServer()
     const { stateDir, engine } = server
     const aside = await moveStoreAway(server)
@@ -56,7 +56,7 @@ describe.skipIf(onPostgres)('a store that does not know what is in the state dir
     expect((await ask('POST', `/v1/agents/runtime/${id}/resume`)).status).toBe(200)
   })
 
-  test('when there is a context of a build alone', async () => {
+  test('if the state directory has only a build context', async () => {
     const { server } = await endedServer()
     const { contexts } = new BuildPaths(server.stateDir)
     await mkdir(join(contexts, 'bc1.tar'), { recursive: true })
@@ -65,7 +65,7 @@ describe.skipIf(onPostgres)('a store that does not know what is in the state dir
     expect(await readdir(contexts)).toEqual(['bc1.tar'])
   })
 
-  test("when it is another installation's, until it is said that it is to be taken", async () => {
+  test('if it belongs to another installation, until it is adopted', async () => {
     const { server, belongings } = await endedServer()
     const other = await endedServer()
     await putStore(other.server.stateDir, server.stateDir)
@@ -79,7 +79,7 @@ describe.skipIf(onPostgres)('a store that does not know what is in the state dir
     await (await server.restart()).close()
   })
 
-  test("when it is another installation's of an earlier version, and the directory too has no id yet", async () => {
+  test('if it belongs to an older installation and the directory has no id', async () => {
     const { server, belongings } = await endedServer()
     const other = await endedServer()
     await putStore(other.server.stateDir, server.stateDir)
@@ -94,7 +94,7 @@ test.each([
   ['an earlier version, which gave none', true, true],
   ['an earlier version, taken in again', true, false],
   ['a state directory whose file is lost', false, true],
-])('a store that knows what is there gets its id: %s', async (_, withoutRow, withoutFile) => {
+])('a store that matches the directory gets its id: %s', async (_, withoutRow, withoutFile) => {
   const { server, id, belongings } = await endedServer()
   if (withoutRow) await tamper(server.stateDir, 'DELETE FROM store_facts')
   if (withoutFile) await rm(join(server.stateDir, 'store.json'))
@@ -110,14 +110,14 @@ test.each([
   expect((await ask('GET', `/v1/agents/runtime/${id}`)).status).toBe(200)
 })
 
-describe.skipIf(onPostgres || !hasPostgres())('on the way to PostgreSQL', () => {
+describe.skipIf(onPostgres || !hasPostgres())('during a move to PostgreSQL', () => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await startCluster()
   }, 120_000)
   afterAll(() => cluster[Symbol.asyncDispose]())
 
-  test('a start before the import is refused and leaves the database empty, and one after it has everything', async () => {
+  test('a start before the import is refused and writes nothing; a start after it has all rows', async () => {
     const { server, id, belongings } = await endedServer()
     const { stateDir, engine } = server
     await cluster.run('CREATE DATABASE there')

@@ -42,7 +42,7 @@ test('names the state directory of another service', async () => {
   )
 })
 
-test('an error of another kind is left as it is', async () => {
+test('passes another kind of error through', async () => {
   const cause = Object.assign(new Error('connect EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'connect' })
   expect(await explainedStart({ stateDir: '/nowhere', port: 4658 }, cause)).toBe(cause)
 })

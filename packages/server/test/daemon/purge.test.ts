@@ -3,7 +3,7 @@ import { purgeEngine, requireOwnStore } from '../../src/daemon/purge.ts'
 import { startTestServer } from '../support/start-test-server.ts'
 import { tamper, testDatabase } from '../support/test-store.ts'
 
-test('a checkpoint that resists is named, the others go, and the engine is closed', async () => {
+test('a checkpoint that cannot be deleted is named, the others are deleted, and the engine is closed', async () => {
   const { ask, makeRuntime, close, engine, stateDir } = await startTestServer()
   const checkpoints = engine.ability('checkpoints')
   if (checkpoints === null) throw new Error('no checkpoints')
@@ -30,7 +30,7 @@ test('a checkpoint that resists is named, the others go, and the engine is close
   expect(await checkpoints.list()).toHaveLength(before.length + 1)
 })
 
-test("another installation's store is not touched", async () => {
+test('the store of another installation is not changed', async () => {
   const { close, stateDir } = await startTestServer()
   await close()
   const database = await testDatabase(stateDir)

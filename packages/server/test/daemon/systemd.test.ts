@@ -34,7 +34,7 @@ const ofMountNamespace =
 const ofFilters =
   /^(?:SystemCallFilter|SystemCallArchitectures|MemoryDenyWriteExecute|RestrictNamespaces|RestrictSUIDSGID|RestrictRealtime|RestrictAddressFamilies|LockPersonality|ProtectHostname|ProtectClock)=/m
 
-test('the unit leaves mounts and system calls of runtimes alone', async () => {
+test('the unit does not restrict mounts and system calls of runtimes', async () => {
   const text = await readFile(unit, 'utf8')
   expect(text).not.toMatch(ofMountNamespace)
   expect(text).not.toMatch(ofFilters)
@@ -42,17 +42,17 @@ test('the unit leaves mounts and system calls of runtimes alone', async () => {
   expect(text).toMatch(/^Delegate=yes$/m)
 })
 
-test('the unit sets no limit to a start, which a migration of a large store may need', async () => {
+test('the unit has no start timeout, because a migration can take long', async () => {
   const text = await readFile(unit, 'utf8')
   expect(text.match(/^TimeoutStartSec=.*$/gm)).toEqual(['TimeoutStartSec=infinity'])
   expect(text).not.toMatch(/^TimeoutSec=/m)
 })
 
-test('the unit does not start again and again what has wrong settings', async () => {
+test('the unit does not restart a service with wrong settings', async () => {
   expect(await readFile(unit, 'utf8')).toMatch(/^RestartPreventExitStatus=2$/m)
 })
 
-test('runtimes outlive the service, and end before the machine unmounts their disks', async () => {
+test('runtimes survive a stop of the service, and end before their disks are unmounted', async () => {
   const [service, runtimes] = await Promise.all([unit, unitOfRuntimes].map((path) => readFile(path, 'utf8')))
   expect(service).toMatch(/^Wants=.*\bholt-runtimes\.service$/m)
   expect(service).toMatch(/^After=.*\bholt-runtimes\.service$/m)
@@ -66,7 +66,7 @@ test('runtimes outlive the service, and end before the machine unmounts their di
 test.each([
   [unit, /^ExecStart=(\S+) serve$/m],
   [unitOfRuntimes, /^ExecStop=(\S+) halt$/m],
-])('%s starts the program that is there', async (path, command) => {
+])('%s starts the installed program', async (path, command) => {
   const [, program = ''] = command.exec(await readFile(path, 'utf8')) ?? []
   const root = fileURLToPath(new URL('../../../../', import.meta.url))
   const { stdout } = await run(program.replace('/opt/holt/', root), ['version'], { cwd: '/' })
@@ -74,7 +74,7 @@ test.each([
 })
 
 test.skipIf(!hasAnalyze)(
-  `systemd understands every line of the units (${hasAnalyze ? 'ready' : 'no systemd-analyze'})`,
+  `systemd accepts every line of the units (${hasAnalyze ? 'ready' : 'no systemd-analyze'})`,
   async () => {
     const dir = await makeDir()
     const here = [unit, unitOfRuntimes].map((path) => join(dir, basename(path)))
@@ -88,7 +88,7 @@ test.skipIf(!hasAnalyze)(
   },
 )
 
-test('a manager is told through its own program, and what is started later does not know it', async () => {
+test('systemd is notified, and child processes do not inherit its socket', async () => {
   const dir = await makeDir()
   const told = join(dir, 'told')
   await writeFile(join(dir, 'systemd-notify'), `#!/bin/sh\necho "$NOTIFY_SOCKET $HOLT_DATABASE_URL$*" >> ${told}\n`)
@@ -112,7 +112,7 @@ test('a manager is told through its own program, and what is started later does 
   expect(logged).toEqual([])
 })
 
-test('without a manager nobody is told, and one that cannot be told is no end of the service', async () => {
+test('without systemd there is no notification, and a failed notification does not end the service', async () => {
   const { log, logged } = keepingLog()
   await findManager({ PATH: '/nowhere' }, log)('READY=1')
   expect(logged).toEqual([])

@@ -21,7 +21,7 @@ async function newDir(): Promise<string> {
 
 const configOf = (stateDir: string) => ({ stateDir, databaseUrl: null }) as ServerConfig
 
-test('an export is a file of its own with mode 0600, whatever lies in the directory', async () => {
+test('an export is a new file with mode 0600, and replaces nothing', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'holt-export-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   await (await openStore({ type: 'sqlite', path: join(dir, 'holt.db') })).close()
@@ -66,39 +66,36 @@ async function newStateDir({ stateDir }: { stateDir: string }): Promise<string> 
   return into
 }
 
-test.skipIf(onPostgres)(
-  'an import of rows alone says what is missing, starts, and tells nobody outside of it',
-  async () => {
-    const { server, file, webhookId } = await dumped()
-    const stateDir = await newStateDir(server)
-    const result = await importFrom(configOf(stateDir), file)
-    const missing = { snapshots: 1, templates: 0, runtimes: 1 }
-    expect(result).toMatchObject({ missing, disabledWebhooks: 1 })
-    const words = wordsOf(result, { stateDir })
-    expect(words).toContain(`missing in ${stateDir}: the files of 1 snapshot, 1 paused runtime\n`)
-    expect(words).toContain('disabled: 1 webhook')
-    const dialled: string[] = []
-    const dialWebhook = ({ host }: { host: string }) => {
-      dialled.push(host)
-      return Promise.reject(new Error('nothing is outside'))
-    }
-    const copy = await startTestServer(
-      { outside: { ...nothing, gateway: server.gateway, dialWebhook } as never },
-      stateDir,
-    )
-    const { json } = await copy.ask('GET', `/v1/agents/webhook/${webhookId}`)
-    expect(json).toMatchObject({ state: 'disabled', state_reason: { code: 'imported' } })
-    // The runtime that ran is lost, which is an event that the webhook was for.
-    expect((await copy.ask('GET', '/v1/agents/event?type=runtime.failed')).json.data).toHaveLength(1)
-    const keys = (await copy.ask('GET', '/v1/agents/key')).json.data.map(({ name }: { name: string }) => name)
-    expect(keys.toSorted()).toEqual(['admin of this machine', 'former admin of this machine'])
-    expect(dialled).toEqual([])
-    await copy.ask('PATCH', `/v1/agents/webhook/${webhookId}`, { json: { state: 'active' } })
-    await expect.poll(() => dialled.length, { timeout: 30_000 }).toBeGreaterThan(0)
-  },
-)
+test.skipIf(onPostgres)('an import of rows alone lists the missing files, starts, and sends no webhooks', async () => {
+  const { server, file, webhookId } = await dumped()
+  const stateDir = await newStateDir(server)
+  const result = await importFrom(configOf(stateDir), file)
+  const missing = { snapshots: 1, templates: 0, runtimes: 1 }
+  expect(result).toMatchObject({ missing, disabledWebhooks: 1 })
+  const words = wordsOf(result, { stateDir })
+  expect(words).toContain(`missing in ${stateDir}: the files of 1 snapshot, 1 paused runtime\n`)
+  expect(words).toContain('disabled: 1 webhook')
+  const dialled: string[] = []
+  const dialWebhook = ({ host }: { host: string }) => {
+    dialled.push(host)
+    return Promise.reject(new Error('nothing is outside'))
+  }
+  const copy = await startTestServer(
+    { outside: { ...nothing, gateway: server.gateway, dialWebhook } as never },
+    stateDir,
+  )
+  const { json } = await copy.ask('GET', `/v1/agents/webhook/${webhookId}`)
+  expect(json).toMatchObject({ state: 'disabled', state_reason: { code: 'imported' } })
+  // The runtime that ran is lost, which is an event that the webhook was for.
+  expect((await copy.ask('GET', '/v1/agents/event?type=runtime.failed')).json.data).toHaveLength(1)
+  const keys = (await copy.ask('GET', '/v1/agents/key')).json.data.map(({ name }: { name: string }) => name)
+  expect(keys.toSorted()).toEqual(['admin of this machine', 'former admin of this machine'])
+  expect(dialled).toEqual([])
+  await copy.ask('PATCH', `/v1/agents/webhook/${webhookId}`, { json: { state: 'active' } })
+  await expect.poll(() => dialled.length, { timeout: 30_000 }).toBeGreaterThan(0)
+})
 
-test.skipIf(onPostgres)('webhooks go on after an import that says so', async () => {
+test.skipIf(onPostgres)('webhooks continue after an import that asks for them', async () => {
   const { server, file } = await dumped()
   const stateDir = await newStateDir(server)
   expect(await importFrom(configOf(stateDir), file, { keepWebhooks: true })).toMatchObject({ disabledWebhooks: 0 })
@@ -106,19 +103,14 @@ test.skipIf(onPostgres)('webhooks go on after an import that says so', async () 
   expect(database.prepare('SELECT state FROM webhooks').all()).toEqual([{ state: 'active' }])
 })
 
-test.skipIf(onPostgres)(
-  'an import that is refused leaves nothing behind, not even the directory that it has made',
-  async () => {
-    const { server, file } = await dumped()
-    const dir = await newDir()
-    // Without the master keys.
-    await expect(importFrom(configOf(join(dir, 'new')), file)).rejects.toThrow('copy master-keys.json')
-    expect(await readdir(dir)).toEqual([])
-    const stateDir = await newStateDir(server)
-    await writeFile(file, (await readFile(file)).subarray(0, -20))
-    await expect(importFrom(configOf(stateDir), file)).rejects.toThrow(
-      /^the dump ends early, in the middle of line \d+/,
-    )
-    expect(await readdir(stateDir)).toEqual(['master-keys.json'])
-  },
-)
+test.skipIf(onPostgres)('a refused import leaves nothing, and removes the directory that it made', async () => {
+  const { server, file } = await dumped()
+  const dir = await newDir()
+  // Without the master keys.
+  await expect(importFrom(configOf(join(dir, 'new')), file)).rejects.toThrow('copy master-keys.json')
+  expect(await readdir(dir)).toEqual([])
+  const stateDir = await newStateDir(server)
+  await writeFile(file, (await readFile(file)).subarray(0, -20))
+  await expect(importFrom(configOf(stateDir), file)).rejects.toThrow(/^the dump ends early, in the middle of line \d+/)
+  expect(await readdir(stateDir)).toEqual(['master-keys.json'])
+})

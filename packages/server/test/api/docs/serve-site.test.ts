@@ -81,7 +81,7 @@ test.each([
   expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(body)))
 })
 
-test('pages have the policy of the manifest, and pictures one that lets nothing run', async () => {
+test('pages have the policy of the manifest, and the policy of pictures allows no scripts', async () => {
   const { dir, url } = await startSite()
   writeSite(dir)
   const page = await fetch(`${url}/docs/`)
@@ -93,7 +93,7 @@ test('pages have the policy of the manifest, and pictures one that lets nothing 
   expect(picture.headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*sandbox$/)
 })
 
-test('a reader keeps assets for good, and asks for pages again', async () => {
+test('assets are cached for good, and pages are revalidated', async () => {
   const { dir, url } = await startSite()
   writeSite(dir)
   const asset = await fetch(`${url}/docs/assets/app.1234.js`)
@@ -109,7 +109,7 @@ test('a reader keeps assets for good, and asks for pages again', async () => {
   expect((await fetch(`${url}/docs/gone`, { headers: { 'if-none-match': '*' } })).status).toBe(404)
 })
 
-test('a file is compressed for a reader that takes gzip, under another tag', async () => {
+test('a file is compressed for clients that accept gzip, under its own ETag', async () => {
   const { dir, url } = await startSite()
   writeSite(dir)
   const plain = await askRaw(url, '/docs/')
@@ -130,11 +130,11 @@ test.each([
   ['*', true],
   ['br;q=1, *;q=0', false],
   ['gzip;q=x', false],
-])('Accept-Encoding %j takes gzip: %j', (header, takes) => {
+])('Accept-Encoding %j accepts gzip: %j', (header, takes) => {
   expect(acceptsGzip(header)).toBe(takes)
 })
 
-test('HEAD has the headers of GET, and no body', async () => {
+test('HEAD has the headers of GET and no body', async () => {
   const { dir, url } = await startSite()
   writeSite(dir)
   const get = await askRaw(url, '/docs/reference/errors')
@@ -145,7 +145,7 @@ test('HEAD has the headers of GET, and no body', async () => {
   expect((await askRaw(url, '/docs/gone', 'HEAD')).status).toBe(404)
 })
 
-test('without a built site the answer says how to build it, and a build is served at once', async () => {
+test('without a built site, the answer says how to build it; a later build is served at once', async () => {
   const { dir, url } = await startSite()
   const before = await fetch(`${url}/docs/`)
   expect([before.status, before.headers.get('cache-control')]).toEqual([404, 'no-store'])
@@ -161,7 +161,7 @@ test('without a built site the answer says how to build it, and a build is serve
   expect((await fetch(`${url}/docs/`)).status).toBe(404)
 })
 
-test('a reader that leaves in the middle leaves no open file', async () => {
+test('a client that disconnects early leaves no open file', async () => {
   const { dir, url } = await startSite()
   writeSite(dir, { ...pages, 'assets/large.js': 'x'.repeat(8 * 2 ** 20) })
   const openFiles = () =>
@@ -184,7 +184,7 @@ test('a reader that leaves in the middle leaves no open file', async () => {
   await expect.poll(openFiles).toEqual([])
 })
 
-test('the service sends readers of /docs to the site, and answers them without a key', async () => {
+test('the service redirects /docs to the site and serves it without a key', async () => {
   const { server, ask } = await startTestServer()
   const { status, headers } = await askRaw(server.url, '/docs')
   expect([status, headers.location]).toEqual([308, '/docs/'])
@@ -198,7 +198,7 @@ test('the service sends readers of /docs to the site, and answers them without a
   }
 })
 
-test('what is open answers HEAD, as the description says, and what needs a key does not', async () => {
+test('open routes answer HEAD as described, and routes with a key do not', async () => {
   expect(openApi('1.2.3')).toHaveProperty('info.description', expect.stringContaining('HEAD'))
   const { server } = await startTestServer()
   for (const path of ['/healthz', '/openapi.json'])

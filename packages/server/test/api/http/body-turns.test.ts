@@ -12,7 +12,7 @@ function occupy(ms: number): { readonly begun: number; readonly ended: number } 
   }
 }
 
-test('one body continues in each turn of the event loop, and projects take turns', async () => {
+test('each turn of the event loop processes one body, and projects take turns', async () => {
   const turns = new BodyTurns()
   const order: string[] = []
   for (const name of ['many', 'many', 'many', 'one']) void turns.next(name).then(() => order.push(name))
@@ -25,7 +25,7 @@ test('one body continues in each turn of the event loop, and projects take turns
   expect(seen).toEqual(expect.arrayContaining([1, 2, 3, 4]))
 })
 
-test('a project rests three times as long as its work took, and others work meanwhile', async () => {
+test('a project waits three times as long as its work took, and other projects work meanwhile', async () => {
   const turns = new BodyTurns()
   const mine = [turns.run('mine', () => occupy(30)), turns.run('mine', () => occupy(1))]
   const others = await turns.run('others', () => occupy(1))
@@ -34,7 +34,7 @@ test('a project rests three times as long as its work took, and others work mean
   expect(others.begun).toBeLessThan(second?.begun ?? 0)
 })
 
-test('work that throws is followed by the next one', async () => {
+test('the next work runs after work that throws', async () => {
   const turns = new BodyTurns()
   const failed = turns.run('p', () => {
     throw new Error('no JSON')

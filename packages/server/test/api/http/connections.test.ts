@@ -68,7 +68,7 @@ async function open(port: number, localAddress = '127.0.0.1'): Promise<Client> {
   return { socket, closed, ask }
 }
 
-test('past the limit the oldest stranger goes, and the newest client is served', async () => {
+test('at the limit, the oldest unknown connection is closed and the newest client is served', async () => {
   const { connections, open } = await start({ maxConnections: 3, maxStrangers: 100 })
   const [first, ...others] = [await open(), await open(), await open()]
   const newest = await open()
@@ -78,7 +78,7 @@ test('past the limit the oldest stranger goes, and the newest client is served',
   expect(connections.size).toBe(3)
 })
 
-test('strangers are fewer than clients that have shown a key', async () => {
+test('unknown connections have a smaller share than clients that have sent a key', async () => {
   const { connections, open } = await start({ maxConnections: 100, maxStrangers: 2 })
   const known = []
   for (let count = 0; count < 3; count += 1) {
@@ -92,7 +92,7 @@ test('strangers are fewer than clients that have shown a key', async () => {
   expect(connections.size).toBe(5)
 })
 
-test('the peer that has most of them loses one', async () => {
+test('the address with the most connections loses one', async () => {
   const { open } = await start({ maxConnections: 4, maxStrangers: 100 })
   const alone = await open('127.0.0.2')
   const many = [await open('127.0.0.3'), await open('127.0.0.3'), await open('127.0.0.3')]
@@ -101,7 +101,7 @@ test('the peer that has most of them loses one', async () => {
   for (const each of [alone, next, ...many.slice(1)]) expect(await each.ask('/')).toContain('answered')
 })
 
-test('one with a key goes only where there is no stranger, the one that rests longest', async () => {
+test('a connection with a key is closed only if there is no unknown one, the longest idle first', async () => {
   const { open } = await start({ maxConnections: 3, maxStrangers: 100 })
   const [first, second] = [await open(), await open()]
   await first.ask('/known')
@@ -117,7 +117,7 @@ test('one with a key goes only where there is no stranger, the one that rests lo
   expect(await fourth.ask('/')).toContain('answered')
 })
 
-test('among clients with a key the project goes short that has most connections at rest', async () => {
+test('of the clients with a key, the project with the most idle connections loses one', async () => {
   const { connections, dropped, open } = await start({ maxConnections: 4, maxStrangers: 100 })
   const alone = await open()
   await alone.ask('/of/one')
@@ -133,7 +133,7 @@ test('among clients with a key the project goes short that has most connections 
   expect(dropped).toEqual(['connections', 'connections'])
 })
 
-test('an upgrade behind a request that is not answered yet stays one', async () => {
+test('an upgrade behind an unanswered request stays an upgrade', async () => {
   const { connections, waiting, open } = await start({ maxConnections: 2, maxStrangers: 100 })
   const upgraded = await open()
   upgraded.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -150,7 +150,7 @@ test('an upgrade behind a request that is not answered yet stays one', async () 
   expect(upgraded.socket.closed).toBe(false)
 })
 
-test('a request of a client that waits is not taken away, and where all do the newest is not served', async () => {
+test('a waiting request is not dropped; if all connections wait, the newest is refused', async () => {
   const { waiting, open } = await start({ maxConnections: 2, maxStrangers: 100 })
   const [first, second] = [await open(), await open()]
   const answers = [first.ask('/wait'), second.ask('/wait')]
@@ -160,7 +160,7 @@ test('a request of a client that waits is not taken away, and where all do the n
   for (const answer of answers) expect(await answer).toContain('waited')
 })
 
-test('a connection that was lent is like any other once its request is answered', async () => {
+test('a connection that was borrowed is ordinary again after its answer', async () => {
   const { open } = await start({ maxConnections: 2, maxStrangers: 100 })
   const [first, second] = [await open(), await open()]
   await first.ask('/lent')
@@ -170,7 +170,7 @@ test('a connection that was lent is like any other once its request is answered'
   expect(await third.ask('/')).toContain('answered')
 })
 
-test('a connection with more requests under way than anybody needs is cut', async () => {
+test('a connection with too many pipelined requests is closed', async () => {
   const { connections, open } = await start({ maxPipelined: 5 })
   const client = await open()
   client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200))
@@ -182,7 +182,7 @@ test('a connection with more requests under way than anybody needs is cut', asyn
   expect((await text(polite.socket)).split('answered')).toHaveLength(6)
 })
 
-test('what came along with the requests that a connection is cut for is not made requests of', async () => {
+test('requests after the one that closes the connection are not handled', async () => {
   const { seen, open } = await start({ maxPipelined: 5 })
   const client = await open()
   client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
@@ -191,7 +191,7 @@ test('what came along with the requests that a connection is cut for is not made
   expect(await (await open()).ask('/')).toContain('answered')
 })
 
-test('where very many requests wait in all, each connection may have few', async () => {
+test('with very many waiting requests in total, each connection may have only a few', async () => {
   const { connections, waiting, open } = await start({ maxWaiting: 10, maxPipelinedInCrowd: 2 })
   const ask = (count: number) => 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count)
   const [patient, polite, greedy] = [await open(), await open(), await open()]
@@ -210,7 +210,7 @@ test('where very many requests wait in all, each connection may have few', async
   expect(next.socket.closed).toBe(false)
 })
 
-test('requests that come in one breath are answered one by one', async () => {
+test('pipelined requests are answered in order', async () => {
   const { waiting, open } = await start({})
   const client = await open()
   client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3))
@@ -224,7 +224,7 @@ test('requests that come in one breath are answered one by one', async () => {
   expect((await text(client.socket)).split('waited')).toHaveLength(4)
 })
 
-test('in a crowd a request whose key seems right waits among its project, and not behind strangers of its address', async () => {
+test('under load, a request with a likely valid key queues with its project, not with unknown clients', async () => {
   const { open } = await start({ maxStrangers: 100 })
   const strangers: Client[] = []
   for (let count = 0; count < 80; count += 1) strangers.push(await open())
@@ -245,7 +245,7 @@ test('in a crowd a request whose key seems right waits among its project, and no
   expect(answered.indexOf('/likely')).toBeLessThan(40)
 })
 
-test('a client that takes nothing of its answer is cut, and one that reads late is not', async () => {
+test('a client that never reads its answer is disconnected, and a slow reader is not', async () => {
   const { connections, dropped, seen, open } = await start({ unreadTimeoutMs: 400 })
   const deaf = await open()
   deaf.socket.pause()
@@ -257,7 +257,7 @@ test('a client that takes nothing of its answer is cut, and one that reads late 
   expect(connections.size).toBe(1)
 })
 
-test('the connections leave the service descriptors of its own', () => {
+test('connections leave file descriptors for the service itself', () => {
   expect(limitsFor(null)).toEqual(connectionLimits)
   expect(limitsFor(1_000_000)).toEqual(connectionLimits)
   expect(limitsFor(1024)).toMatchObject({ maxConnections: 512, maxStrangers: 128, maxRequestsPerProject: 256 })

@@ -44,21 +44,21 @@ describe('a body', () => {
     'application/json; charset=latin1',
     'nonsense',
     'application/jsonx',
-  ])('of the type %s is 415', async (type) => {
+  ])('of the type %s answers 415', async (type) => {
     const { ask } = await startTestServer()
     const answer = await ask('POST', runtimes, { body: '{}', headers: { 'content-type': type } })
     expect([answer.status, answer.json.error.code]).toEqual([415, 'unsupported_media_type'])
   })
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    'of the type %s is taken',
+    'of the type %s is accepted',
     async (type) => {
       const { ask } = await startTestServer()
       expect((await ask('POST', runtimes, { body: '{}', headers: { 'content-type': type } })).status).toBe(201)
     },
   )
 
-  test('that never ends is cut off at the limit', async () => {
+  test('that never ends is cut off at the size limit', async () => {
     const { ask } = await startTestServer()
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(32)),
@@ -71,7 +71,7 @@ describe('a body', () => {
   })
 })
 
-test('every wrong field is named in one answer, body and query alike', async () => {
+test('every wrong field of body and query is named in one answer', async () => {
   const { ask } = await startTestServer()
   const { json } = await ask('POST', runtimes, {
     json: {
@@ -88,7 +88,7 @@ test('every wrong field is named in one answer, body and query alike', async () 
   expect(pointers.sort()).toEqual(['/colour', '/cpu', '/env/1A', '/env/OK', '/memory', '/name', '/on_timeout'])
 })
 
-test('a check over several fields is told beside what is wrong with others', async () => {
+test('a check across fields is reported together with other wrong fields', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/commands`, {
     json: { command: 'a', argv: ['b'], cwd: 5, colour: true },
@@ -105,7 +105,7 @@ test.each([
   [{ source: 5 }, '/source', 'must be a string'],
   [{ source: null }, '/source', 'must be a string'],
   [null, '', 'must be an object'],
-])('of the copy %j it says that %s %s', async (body, pointer, message) => {
+])('of the copy %j, the answer says that %s %s', async (body, pointer, message) => {
   const { ask, makeRuntime } = await startTestServer()
   const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/files/copy`, { json: body })
   expect(json.error.details.issues).toContainEqual({ pointer, message })
@@ -126,7 +126,7 @@ test.each([
     'must be a time such as 2030-01-01T12:00:00Z',
   ],
   ['project', { name: 'a', quotas: { requests_per_sec: 0 } }, '/quotas/requests_per_sec', 'must be more than 0'],
-])('of the %s %j it says that %s %s', async (kind, body, pointer, message) => {
+])('of the %s %j, the answer says that %s %s', async (kind, body, pointer, message) => {
   const { ask } = await startTestServer()
   const { json } = await ask('POST', `/v1/agents/${kind}`, { json: body })
   expect(json.error.details.issues).toEqual([{ pointer, message }])
@@ -159,7 +159,7 @@ test.each([
   ['webhook', { url: 'https://hooks.example.com', description: 'a\0b' }, '/description'],
   ['runtime', { snapshot: 'a\0b' }, '/snapshot'],
   ['template/build', { name: 'a', from_template: 'a\0b' }, '/from_template'],
-])('a %s of %j has text that not every store can keep', async (kind, body, pointer) => {
+])('a %s of %j has text that some stores cannot keep', async (kind, body, pointer) => {
   const { ask } = await startTestServer()
   const { status, json } = await ask('POST', `/v1/agents/${kind}`, { json: body })
   const message = 'must be well-formed text without NUL'
@@ -174,12 +174,12 @@ test.each([
   'runtime?name',
   'snapshot?name',
   'key?project',
-])('nothing is asked of the store with NUL in %s', async (query) => {
+])('a request with NUL in %s makes no query to the store', async (query) => {
   const { ask } = await startTestServer()
   expect((await ask('GET', `/v1/agents/${query}=a%00b`)).json.error.code).toBe('invalid_request')
 })
 
-test('nothing is named with NUL in a path', async () => {
+test('a path parameter cannot contain NUL', async () => {
   const { ask } = await startTestServer()
   for (const kind of ['project', 'snapshot', 'template', 'runtime', 'key', 'webhook']) {
     const { json } = await ask('GET', `/v1/agents/${kind}/a%00b`)
@@ -187,7 +187,7 @@ test('nothing is named with NUL in a path', async () => {
   }
 })
 
-test('a wrong path beside another wrong field is an invalid request', async () => {
+test('a wrong path with another wrong field is an invalid request', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/files/copy`, {
     json: { source: 'a', destination: '/b', recursive: 'yes' },
@@ -213,7 +213,7 @@ test.each([
   if (status === 405) expect(answer.headers.get('allow')).toMatch(/^[A-Z, ]+$/)
 })
 
-test('a request has the id that its client gives it, where that is one', async () => {
+test('the request id of the client is used if it is valid', async () => {
   const { ask } = await startTestServer()
   const idOf = async (given: string) =>
     (await ask('GET', '/healthz', { headers: { 'x-request-id': given } })).headers.get('x-request-id')
@@ -278,7 +278,7 @@ describe('a connection', () => {
     expect(await raw(server.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')).toMatch(/^HTTP\/1\.1 4\d\d |^$/)
   })
 
-  test('beyond the limit takes the place of one that has said nothing', async () => {
+  test('above the limit replaces a connection that has sent nothing', async () => {
     const { server, ask } = await startTestServer({ limits: { ...connectionLimits, maxConnections: 1 } })
     const { hostname, port } = new URL(server.url)
     const first = connect(Number(port), hostname)

@@ -18,7 +18,7 @@ function makeQueue() {
   return { queue, clock, begun, add, turns }
 }
 
-test('begins a few in a turn, those of each owner in order and the owners in rotation', async () => {
+test('starts a few jobs per turn, in order for each owner and in rotation between owners', async () => {
   const { begun, add, turns } = makeQueue()
   for (let n = 0; n < 100; n += 1) add('many', `many ${n}`)
   add('one', 'one 0')
@@ -33,7 +33,7 @@ test('begins a few in a turn, those of each owner in order and the owners in rot
   expect(begun.at(-1)).toBe('later 0')
 })
 
-test('what is of no use any more takes no turn', async () => {
+test('a cancelled job takes no turn', async () => {
   const { begun, add, turns } = makeQueue()
   for (let n = 0; n < 1_000; n += 1) add('gone', `${n}`, false)
   add('gone', 'there')
@@ -41,7 +41,7 @@ test('what is of no use any more takes no turn', async () => {
   expect(begun).toEqual(['there'])
 })
 
-test('nothing is begun while connections come in, but not for long', async () => {
+test('new connections delay jobs, but only for a short time', async () => {
   const { queue, clock, begun, add, turns } = makeQueue()
   const arrivals = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) {

@@ -23,7 +23,7 @@ async function say(url: string, bytes: string): Promise<Socket> {
   return socket
 }
 
-test('a project has as many requests under way as it may, and another one is served', async () => {
+test('a project has a limit of concurrent requests, and other projects are served', async () => {
   const limits = { ...connectionLimits, maxRequestsPerProject: 3 }
   const { server, ask } = await startTestServer({ limits })
   const head = `Host: x\r\nAuthorization: Bearer ${server.adminKey}\r\nContent-Type: application/json\r\nContent-Length: 10`
@@ -43,7 +43,7 @@ test('a project has as many requests under way as it may, and another one is ser
   await expect.poll(async () => (await ask('GET', '/v1/agents/runtime')).status).toBe(200)
 })
 
-test('what bodies take together is bounded for a project and for all, and is given back', () => {
+test('the bytes of bodies are limited for a project and in total, and are released', () => {
   const room = new BodyRoom()
   for (let taken = 0; taken < 16; taken += 1) room.take('a', 4 * mib)
   expect(() => room.take('a', 1)).toThrow(expect.objectContaining({ code: 'rate_limited' }))
@@ -56,7 +56,7 @@ test('what bodies take together is bounded for a project and for all, and is giv
   expect(() => room.take('a', 60 * mib)).not.toThrow()
 })
 
-test('bodies that stop are given back to the room', async () => {
+test('bodies that stop arriving release their bytes', async () => {
   const { server, ask } = await startTestServer()
   const head = `Host: x\r\nAuthorization: Bearer ${server.adminKey}\r\nContent-Type: application/json\r\nContent-Length: ${4 * mib}`
   const part = 'x'.repeat(3.9 * mib)
@@ -81,7 +81,7 @@ function firstLine(socket: Socket): Promise<string | null> {
   })
 }
 
-test('headers are all read, however many there are', async () => {
+test('all headers are read, however many there are', async () => {
   const { server } = await startTestServer()
   const many = Array.from({ length: 2_500 }, (_, n) => `a${n % 10}:`).join('\r\n')
   const socket = await say(
@@ -91,7 +91,7 @@ test('headers are all read, however many there are', async () => {
   expect(await firstLine(socket)).toBe('HTTP/1.1 200 OK')
 })
 
-test('results and bodies of requests that are not answered yet share one room, and small ones need none', async () => {
+test('results and bodies of unfinished requests share one limit, and small ones do not count', async () => {
   const { makeRuntime, ask } = await startTestServer()
   const commands = `/v1/agents/runtime/${await makeRuntime()}/commands`
   const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, 'x'.repeat(1000)]))
@@ -148,7 +148,7 @@ function countClosed(): () => number {
   return () => closed
 }
 
-test('a request that waits for a runtime is over when its client has left, and what it kept with it', async () => {
+test('a request that waits for a runtime ends and releases its bytes when its client disconnects', async () => {
   const written = Promise.withResolvers<void>()
   let pauses = false
   const engine = new FakeEngine({
@@ -193,7 +193,7 @@ test('a request that waits for a runtime is over when its client has left, and w
   expect((await next).status).toBe(200)
 }, 60_000)
 
-test('of a body that nobody wants the rest waits with the client, and the connection ends', async () => {
+test('the rest of an unread body stays with the client, and the connection closes', async () => {
   const { server } = await startTestServer()
   const pourInto = async (line: string) => {
     const socket = await say(server.url, `${line} HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 40}\r\n\r\n`)
@@ -215,7 +215,7 @@ test('of a body that nobody wants the rest waits with the client, and the connec
   expect(await Promise.all(lines.map(pourInto))).toEqual(refusals.map((refusal) => [refusal, true]))
 }, 60_000)
 
-test('bodies in chunks of one byte, behind answers that nobody reads, take little more than their bytes', async () => {
+test('bodies in chunks of one byte behind unread answers use little more memory than their bytes', async () => {
   const { server } = await startTestServer()
   let begun = 0
   const count = () => {

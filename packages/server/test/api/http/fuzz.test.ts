@@ -47,7 +47,7 @@ function encode(text: string): string {
 const framing: readonly ErrorCode[] = ['route_not_found', 'method_not_allowed', 'unsupported_media_type']
 
 test.each(Object.entries<Route>(routes))(
-  '%s answers everything with what its contract names, and never 500',
+  '%s answers every input within its contract, and never with 500',
   async (_name, route) => {
     const { ask, makeRuntime, logged } = await startTestServer()
     const runtime_id = await makeRuntime()

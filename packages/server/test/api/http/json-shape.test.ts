@@ -6,7 +6,7 @@ import { refuseOddShape } from '../../../src/api/http/json-shape.ts'
 const refuse = (text: string) => () => refuseOddShape(Buffer.from(text))
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
-test('takes what is nested as deep as may be, and refuses what is deeper, also where it never closes', () => {
+test('accepts the maximum depth and refuses deeper input, even if it is incomplete', () => {
   expect(refuse(nested(32))).not.toThrow()
   expect(refuse(`[${nested(31)},${nested(31)}]`)).not.toThrow()
   expect(refuse(nested(33))).toThrow('nested deeper than 32')
@@ -14,20 +14,20 @@ test('takes what is nested as deep as may be, and refuses what is deeper, also w
   expect(refuse('{"a":'.repeat(33))).toThrow('nested deeper than 32')
 })
 
-test('refuses more values than any schema has', () => {
+test('refuses more values than any schema allows', () => {
   expect(refuse(`[${'1,'.repeat(39_990)}1]`)).not.toThrow()
   expect(refuse(`[${'1,'.repeat(40_001)}1]`)).toThrow('more than 40000 values')
   expect(refuse(`[${'{},'.repeat(20_001)}{}]`)).toThrow('more than 40000 values')
 })
 
-test('what stands in texts counts for nothing', () => {
+test('ignores brackets and commas in strings', () => {
   const text = `${'['.repeat(100)}"\\${','.repeat(200_000)}\\"`
   expect(refuse(JSON.stringify({ [text]: text }))).not.toThrow()
   expect(refuse('"never closed [[[[')).not.toThrow()
   expect(refuse(`["\\\\",${nested(32)}]`)).toThrow('nested deeper')
 })
 
-test('a text of escaped quotes costs no more than other JSON of its length', () => {
+test('a string of escaped quotes is as fast as other JSON of its length', () => {
   const leastMs = (bytes: Buffer) => {
     const times = Array.from({ length: 5 }, () => {
       const begun = process.threadCpuUsage()
@@ -43,7 +43,7 @@ test('a text of escaped quotes costs no more than other JSON of its length', () 
   expect(leastMs(quotes)).toBeLessThan(leastMs(numbers))
 })
 
-test('sees the depth that a parser sees', () => {
+test('computes the same depth as a parser', () => {
   const wraps = fc.array(fc.constantFrom('array', 'object'), { minLength: 26, maxLength: 38 })
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), wraps, (value, around) => {

@@ -35,7 +35,7 @@ test.each<[string, string, object]>([
   expect(longest).toBeLessThan(longestPieceMs)
 })
 
-test('a network policy may have as many rules, ports, paths and methods as its schema takes', async () => {
+test('a network policy can have as many rules, ports, paths and methods as its schema allows', async () => {
   const { ask } = await startTestServer()
   const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
   const rule = {
@@ -48,7 +48,7 @@ test('a network policy may have as many rules, ports, paths and methods as its s
   expect(status).toBe(201)
 })
 
-test('the steps of a build may have as many sources and variables as its schema takes', async () => {
+test('the steps of a build can have as many sources and variables as its schema allows', async () => {
   const { ask } = await startTestServer()
   const steps = (count: number) => {
     const source = many(count, 'a')
@@ -65,7 +65,7 @@ test('the steps of a build may have as many sources and variables as its schema 
   expect(refused.json.error.message).toContain('at most 30000 sources and variables')
 })
 
-test('an object has no more fields than build arguments may have', async () => {
+test('no object can have more fields than build arguments', async () => {
   const { ask } = await startTestServer()
   const checked = (count: number) =>
     ask('POST', '/v1/agents/template/check', {

@@ -25,7 +25,7 @@ function arriving() {
   return { request, room, kept }
 }
 
-test('a body that comes in pieces of one byte is kept as one', async () => {
+test('a body that arrives byte by byte is buffered as one', async () => {
   const { request, kept } = arriving()
   const read = readJson(request, kept, asIs)
   const pieces = new Pieces()
@@ -37,7 +37,7 @@ test('a body that comes in pieces of one byte is kept as one', async () => {
   expect(await read).toEqual({ a: 1 })
 })
 
-test('of a body that is refused nothing is kept while its request waits for the answer', async () => {
+test('a refused body is released before its request is answered', async () => {
   const { request, room, kept } = arriving()
   room.take('p', 61 * mib) // Others of the project send as well.
   const read = readJson(request, kept, asIs)
@@ -49,7 +49,7 @@ test('of a body that is refused nothing is kept while its request waits for the 
   expect(request.readableFlowing).toBe(true)
 })
 
-test('a large body arrives in parts, and others have turns between them', async () => {
+test('a large body is read in parts, and other requests run between them', async () => {
   const { request, kept } = arriving()
   const read = readJson(request, kept, asIs)
   await nextTurn() // It flows.
@@ -65,7 +65,7 @@ test('a large body arrives in parts, and others have turns between them', async 
   expect(await read).toEqual({ a: 1 })
 })
 
-test('nothing is kept of a whole body that other requests of its project leave no room for', async () => {
+test('a complete body is released if other requests of its project leave no room', async () => {
   const { request, kept } = arriving()
   kept.request.takeBody(mib) // A body of the project is at work.
   const pieces = new Pieces(mib)
@@ -77,7 +77,7 @@ test('nothing is kept of a whole body that other requests of its project leave n
   expect(request.readableEnded).toBe(true)
 })
 
-test('the body of a client that left is neither parsed nor kept when its turn comes', async () => {
+test('the body of a disconnected client is neither parsed nor kept', async () => {
   const { turns } = arriving().kept
   let parsed = 0
   const [first, second] = [1, 2].map(() => {
@@ -98,7 +98,7 @@ test('the body of a client that left is neither parsed nor kept when its turn co
   expect(await second?.pieces.countKept()).toBe(0)
 })
 
-test('large bodies are parsed one in a turn, and small ones at once', async () => {
+test('one large body is parsed per turn, and small bodies at once', async () => {
   const parsedIn = async (text: string) => {
     const { turns } = arriving().kept
     let turn = 0
@@ -120,7 +120,7 @@ test('large bodies are parsed one in a turn, and small ones at once', async () =
   expect(await parsedIn(`{"a":${' '.repeat(5_000)}1}`)).toBe(3)
 })
 
-test('a body that broke off before it is read is not waited for', async () => {
+test('an aborted body is not waited for', async () => {
   const { request, kept } = arriving()
   request.on('error', () => {}) // It breaks.
   request.push('{}')

@@ -36,7 +36,7 @@ function withoutBody({ server }: TestServer, method: string, target: string, mor
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${fields.join('\r\n')}\r\n\r\n{`
 }
 
-test('a connection that asks for nothing more is closed, and one that has time left is not', async () => {
+test('an idle connection is closed, and one with time left is not', async () => {
   const ask = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const patient = await open(await startWith({}), ask)
   const short = await open(await startWith({ keepAliveTimeoutMs: 100 }), ask)
@@ -46,7 +46,7 @@ test('a connection that asks for nothing more is closed, and one that has time l
   await expect.poll(() => patient.received().match(/HTTP\/1\.1 200 /g)?.length).toBe(2)
 })
 
-test('a request whose JSON does not come in time is answered, and what is left of it not waited for', async () => {
+test('a request whose JSON is late is answered without its rest', async () => {
   const server = await startWith({ bodyTimeoutMs: 100 })
   const client = await open(server, withoutBody(server, 'POST', '/v1/agents/runtime'))
   await expect.poll(client.received).toMatch(/^HTTP\/1\.1 504 [\s\S]*"code":"timeout"/)
@@ -54,7 +54,7 @@ test('a request whose JSON does not come in time is answered, and what is left o
   expect((await server.ask('GET', '/v1/agents/runtime')).json.data).toEqual([])
 })
 
-test('an upload that sends nothing more is given up, and leaves nothing', async () => {
+test('a stalled upload is cancelled and leaves no file', async () => {
   const server = await startWith({ quietBodyMs: 100 })
   const runtime = `/v1/agents/runtime/${await server.makeRuntime()}`
   for (const target of ['/files/content?path=/tmp/new', '/files/archive?path=/tmp/new']) {
@@ -65,14 +65,14 @@ test('an upload that sends nothing more is given up, and leaves nothing', async 
   expect((await server.ask('GET', `${runtime}/files/stat?path=/tmp/new`)).status).toBe(404)
 })
 
-test('a build context that sends nothing more is answered, and leaves nothing', async () => {
+test('a stalled build context is answered and leaves no file', async () => {
   const server = await startWith({ quietBodyMs: 100 })
   const client = await open(server, withoutBody(server, 'POST', '/v1/agents/template/context'))
   await expect.poll(client.received).toMatch(/^HTTP\/1\.1 504 [\s\S]*"code":"timeout"/)
   expect(await readdir(join(server.stateDir, 'builds', 'contexts'))).toEqual([])
 })
 
-test('a build context that is sent again and sends nothing more is answered in the same time', async () => {
+test('a stalled repeated build context is answered in the same time', async () => {
   const server = await startWith({ quietBodyMs: 100 })
   const target = '/v1/agents/template/context'
   const sent = { body: await tarOf({ a: 'one' }), headers: { 'idempotency-key': 'k1' } }

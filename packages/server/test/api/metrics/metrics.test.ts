@@ -30,7 +30,7 @@ test('the metrics need the scope operator', async () => {
   expect((await ask('GET', '/metrics', { key })).status).toBe(403)
 })
 
-test('the metrics are the text format of Prometheus and count runtimes by state', async () => {
+test('the metrics have the Prometheus text format and count runtimes by state', async () => {
   const { ask, makeRuntime, metric, filled } = await startPooledServer()
   await filled(2)
   const over = await makeRuntime({ name: 'confidential' })
@@ -45,7 +45,7 @@ test('the metrics are the text format of Prometheus and count runtimes by state'
   expect(text).not.toContain('confidential')
 })
 
-test('requests are counted by route and status, and what is no route together', async () => {
+test('requests are counted by route and status, and requests without a route together', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   for (const name of ['a', 'b', 'c']) await server.ask('GET', `/no-route/${name}`)
@@ -61,7 +61,7 @@ test('requests are counted by route and status, and what is no route together', 
   expect(value('holt_http_requests_open')).toBe(1)
 })
 
-test('connections are counted by kind, and those that are taken away by the reason', async () => {
+test('connections are counted by kind, and closed ones by reason', async () => {
   const { maxPipelined } = connectionLimits
   const server = await startTestServer()
   const { hostname, port } = new URL(server.server.url)
@@ -80,7 +80,7 @@ test('connections are counted by kind, and those that are taken away by the reas
   expect((await metricsOf(server))('holt_connections_dropped_total', { reason: 'requests' })).toBe(1)
 })
 
-test('a client that leaves is counted as one, and what it had open is closed', async () => {
+test('a disconnected client is counted once, and its open streams are closed', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   const controller = new AbortController()
@@ -115,7 +115,7 @@ test('commands, snapshots, builds, verbs and changes are counted', async () => {
   expect(value('holt_store_change_duration_seconds_count', { result: 'committed' })).toBeGreaterThan(2)
 })
 
-test('what the gateway decides and carries is counted by reason, and no name is told', async () => {
+test('decisions and traffic of the gateway are counted by reason, without host names', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime({ network_policy: { allow: [{ host: 'api.example.com' }] } })
   const egress = server.gateway.of(id)
@@ -129,7 +129,7 @@ test('what the gateway decides and carries is counted by reason, and no name is 
   expect((await server.ask('GET', '/metrics')).text).not.toContain('confidential')
 })
 
-test('the host, the process and the version are told', async () => {
+test('the metrics include the host, the process and the version', async () => {
   const server = await startTestServer({ freeMemoryMiB: async () => 8192 })
   const id = await server.makeRuntime()
   server.engine.use(id, { memoryBytes: 1000, diskBytes: 500 })
@@ -145,7 +145,7 @@ test('the host, the process and the version are told', async () => {
   expect(value('process_open_fds')).toBeGreaterThan(0)
 })
 
-test('a metric that cannot be read is missing and counted, and the others are told', async () => {
+test('a metric that fails is left out and counted, and the others are answered', async () => {
   const server = await startTestServer()
   vi.spyOn(server.engine, 'describe').mockRejectedValue(new Error('the disk does not answer'))
   const { status, text } = await server.ask('GET', '/metrics')
@@ -160,7 +160,7 @@ test('a metric that cannot be read is missing and counted, and the others are to
   ])
 })
 
-test('the pools of two projects whose templates have one name are told of together', async () => {
+test('the pools of two projects with templates of the same name are added up', async () => {
   const pool = { template: 'app', isolation: 'gvisor' } as const
   const states = [
     { ...pool, ready: 1, making: 2, size: 3, oldestAt: 1000 },

@@ -6,7 +6,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 const path = '/v1/agents/runtime'
 const patience = { timeout: 10_000 }
 
-test('a runtime tells what it takes, what it may take, and nothing of the past that nobody saw', async () => {
+test('a runtime reports its use and its limits, and no samples without a look', async () => {
   const { ask, makeRuntime, engine, gateway } = await startTestServer()
   const id = await makeRuntime({ network_policy: { allow: [{ host: 'api.example.com' }] } })
   engine.use(id, { cpuUsec: 1_500_000, memoryBytes: 70 * 2 ** 20, diskBytes: 4096 })
@@ -42,7 +42,7 @@ test('the rate is that of the time between two readings', async () => {
   expect(await rate()).toBeCloseTo(0.5, 1)
 })
 
-test('a window has what was seen at each look', async () => {
+test('a window has the values of each look', async () => {
   const { makeRuntime, engine, restart } = await startTestServer()
   const id = await makeRuntime()
   engine.use(id, { memoryBytes: 5_000_000 })
@@ -55,7 +55,7 @@ test('a window has what was seen at each look', async () => {
   ])
 })
 
-test('one that cannot be read keeps no other from being looked at', async () => {
+test('an unreadable runtime does not stop looks at the others', async () => {
   const engine = new FakeEngine()
   const before = await startTestServer({ engine })
   const ids = [await before.makeRuntime(), await before.makeRuntime(), await before.makeRuntime()]
@@ -76,7 +76,7 @@ test('one that cannot be read keeps no other from being looked at', async () => 
   expect(logged).toContainEqual(expect.objectContaining({ facts: expect.objectContaining({ runtime_id: broken }) }))
 })
 
-test('one that stands still is read, and goes on standing still', async () => {
+test('a frozen runtime is read and stays frozen', async () => {
   const { ask, makeRuntime, engine } = await startTestServer()
   const [gvisor, container] = [await makeRuntime(), await makeRuntime({ isolation: 'container' })]
   for (const id of [gvisor, container]) await engine.ability('freezer')?.freeze(id)
@@ -86,7 +86,7 @@ test('one that stands still is read, and goes on standing still', async () => {
   expect((await engine.inspect(gvisor))?.frozen).toBe(true)
 })
 
-test('one that is paused takes nothing, and stays paused', async () => {
+test('a paused runtime has no use and stays paused', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const id = await makeRuntime()
   await ask('POST', `${path}/${id}/pause`)
@@ -95,7 +95,7 @@ test('one that is paused takes nothing, and stays paused', async () => {
   expect((await ask('GET', `${path}/${id}`)).json.state).toBe('paused')
 })
 
-test('one that has ended has none, and a host that does not account says so', async () => {
+test('an ended runtime has no metrics, and a host without accounting says so', async () => {
   const engine = new FakeEngine()
   const { ask, makeRuntime } = await startTestServer({ engine })
   const id = await makeRuntime()

@@ -20,7 +20,7 @@ function talkative() {
   return { log: makeLog({ logLevel: 'trace' }, destination), lines }
 }
 
-test('a request has one line at its end, and all that is written for it has its id', async () => {
+test('a request logs one line at its end, and every line of it has its id', async () => {
   const { log, lines } = talkative()
   const { ask, makeRuntime, engine } = await startTestServer({ log })
   const id = await makeRuntime()
@@ -42,7 +42,7 @@ test('a request has one line at its end, and all that is written for it has its 
   ])
 })
 
-test('what is begun for a request knows it, also when it goes on afterwards', async () => {
+test('work that a request starts has its id, even after the answer', async () => {
   const { log, lines } = talkative()
   await runFor({ requestId: 'rq1', caller: null, span: null }, async () => {
     await new Promise((resolve) => setTimeout(resolve, 1))
@@ -55,20 +55,20 @@ test('what is begun for a request knows it, also when it goes on afterwards', as
 })
 
 test.each(['a', 'rq1', 'b7ad6b71-69203331', 'A.b_c-9', 'x'.repeat(64)])(
-  'the request id %s of a client is taken',
+  'the request id %s of a client is accepted',
   (id) => {
     expect(givenRequestId(id)).toBe(id)
   },
 )
 
 test.each([undefined, '', '-a', 'a b', 'a"b', 'a\nb', 'ä', 'x'.repeat(65), ['a', 'b']])(
-  'the request id %j of a client is not taken',
+  'the request id %j of a client is replaced',
   (id) => {
     expect(givenRequestId(id)).toBeNull()
   },
 )
 
-test('no line has a secret, or what clients run and write', async () => {
+test('no line contains a secret, or what clients run and write', async () => {
   const { log, lines } = talkative()
   const server = await startTestServer({ log, builder: new FakeBuilder() })
   const { ask, makeKey, makeRuntime } = server

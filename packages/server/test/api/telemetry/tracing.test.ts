@@ -30,7 +30,7 @@ async function startTraced(settings: Readonly<Record<string, string>> = {}) {
   return { ...server, collector, flush }
 }
 
-test('nothing is traced, and no library loaded, where no collector is named', async () => {
+test('without a collector, nothing is traced and no library is loaded', async () => {
   const { log } = keepingLog()
   const open = (env: Record<string, string>) => openTracer(parseConfig(env), { log, installationId: 'abcd1234' })
   expect(await open({})).toBe(noTracer)
@@ -45,7 +45,7 @@ test.each([
   expect(() => parseConfig({ [name]: value })).toThrow(name)
 })
 
-test("a request is a span of its client's trace, and has below it what was done for it", async () => {
+test('a request is a span in the trace of its client, with its work below it', async () => {
   const { ask, makeRuntime, flush } = await startTraced()
   const id = await makeRuntime()
   const traceparent = `00-${traceId}-${parentId}-01`
@@ -70,7 +70,7 @@ test("a request is a span of its client's trace, and has below it what was done 
   expect(removal?.attributes['holt.runtime_id']).toBe(id)
 })
 
-test('the steps of a create are below its request', async () => {
+test('the steps of a create are spans below its request', async () => {
   const { makeRuntime, flush } = await startTraced()
   await makeRuntime()
   const spans = await flush()
@@ -95,7 +95,7 @@ test('a build and a snapshot are traced', async () => {
   expect(taken.map(({ attributes }) => attributes['holt.runtime_id'])).toContain(id)
 })
 
-test('a failure is a span that failed, by its kind and without its message', async () => {
+test('a failure is a failed span with its kind and without its message', async () => {
   const { ask, makeRuntime, engine, flush, collector } = await startTraced()
   await makeRuntime()
   const ensure = engine.ensure.bind(engine)
@@ -110,7 +110,7 @@ test('a failure is a span that failed, by its kind and without its message', asy
   expect(collector.received).not.toContain('the-message-of-a-failure')
 })
 
-test('nothing secret and nothing of what clients write is in a span', async () => {
+test('no span contains a secret or text of clients', async () => {
   const { ask, makeKey, makeRuntime, flush, collector } = await startTraced()
   const { key } = await makeKey('runtime:write', 'runtime:read')
   await ask('POST', '/v1/agents/secret', {
@@ -126,7 +126,7 @@ test('nothing secret and nothing of what clients write is in a span', async () =
   expect(collector.received).not.toContain(key)
 })
 
-test('a client that says its trace is not looked at is not traced', async () => {
+test('a trace that the client does not sample is not traced', async () => {
   const { ask, flush } = await startTraced()
   await ask('GET', path, { headers: { traceparent: `00-${traceId}-${parentId}-00` } })
   await ask('GET', path)
@@ -134,14 +134,14 @@ test('a client that says its trace is not looked at is not traced', async () => 
   expect(spans.filter(({ name }) => name === `GET ${path}`)).toHaveLength(1)
 })
 
-test('where none is to be sampled, only the traces of clients are', async () => {
+test('with a sample rate of 0, only traces that clients sample are recorded', async () => {
   const { ask, flush } = await startTraced({ OTEL_TRACES_SAMPLER_ARG: '0' })
   await ask('GET', path)
   await ask('GET', path, { headers: { traceparent: `00-${traceId}-${parentId}-01` } })
   expect((await flush()).filter(({ name }) => name === `GET ${path}`).map((span) => span.traceId)).toEqual([traceId])
 })
 
-test('a collector that is away is said once and holds nobody up', async () => {
+test('an unreachable collector is logged once and delays nothing', async () => {
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9')
   vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '500')
   const { log, logged } = keepingLog()
@@ -161,7 +161,7 @@ test.each([
   [`00-${traceId}-${parentId}-01`, 1],
   [`00-${traceId}-${parentId}-00`, 0],
   [`cc-${traceId}-${parentId}-03-what-comes-later`, 1],
-])('the traceparent %s is taken', (header, traceFlags) => {
+])('the traceparent %s is valid', (header, traceFlags) => {
   expect(parseTraceparent(header)).toEqual({ traceId, spanId: parentId, traceFlags, isRemote: true })
 })
 
@@ -174,6 +174,6 @@ test.each([
   `00-${traceId}-${'0'.repeat(16)}-01`,
   `00-${traceId.toUpperCase()}-${parentId}-01`,
   `00-${traceId}-${parentId}-01-more`,
-])('the traceparent %s is none', (header) => {
+])('the traceparent %s is not valid', (header) => {
   expect(parseTraceparent(header)).toBeNull()
 })

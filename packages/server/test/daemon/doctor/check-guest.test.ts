@@ -20,7 +20,7 @@ async function putGuest(path: string, bytes: Buffer | string): Promise<void> {
   await chmod(path, 0o755)
 }
 
-test('the guest is needed, for this processor', async () => {
+test('the guest must exist, for the architecture of this processor', async () => {
   const guest = await guestPath()
   const status = async () => (await checkGuest({ guest }, 'x64')).status
   expect(await status()).toBe('fix')
@@ -44,7 +44,7 @@ test.each([
   expect(await checkGuest({ guest }, 'x64')).toMatchObject({ status: 'fix', fix: 'unset HOLT_GUEST', message })
 })
 
-test('a guest that is older than a source beside it is refused', async () => {
+test('a guest that is older than its source is refused', async () => {
   const guest = await guestPath()
   await putGuest(guest, elfFor(62, stamp))
   const source = join(dirname(guest), 'internal/contain/contain.go')
@@ -65,7 +65,7 @@ test('a guest that is older than a source beside it is refused', async () => {
   }
 })
 
-test('the guest that is built here has the version of the service', async () => {
+test('the built guest has the version of the service', async () => {
   await requireGuest({ guest: await builtGuest() })
 })
 

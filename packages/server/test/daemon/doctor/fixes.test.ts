@@ -73,7 +73,7 @@ const bad: readonly (readonly [string, () => Check | readonly Check[] | Promise<
   ['no database', () => checkOfFailure({ code: '3D000', message: 'there is none' }, here)],
 ]
 
-test.each(bad)('what is to be typed is a command: %s', async (_, check) => {
+test.each(bad)('a fix is a command: %s', async (_, check) => {
   const checks = [await check()].flat()
   expect(checks.every(({ status }) => status === 'ok')).toBe(false)
   for (const { fix } of checks.filter(({ fix }) => fix !== null))
@@ -83,7 +83,7 @@ test.each(bad)('what is to be typed is a command: %s', async (_, check) => {
     }
 })
 
-test('what no command mends is a failure all the same, with a sentence', () => {
+test('a failure without a command has a sentence', () => {
   const check = checkArch('riscv64')
   expect(check).toMatchObject({ status: 'fix', fix: null, message: expect.stringContaining('use an x86-64') })
   expect(lineOf(check)).toBe('FIX: # architecture: there is no runsc for riscv64: use an x86-64 or arm64 machine')

@@ -34,11 +34,11 @@ test.each([
   expect(checkRelease(release).status).toBe(status)
 })
 
-test('a processor without a runner is none', () => {
+test('a processor without a runsc is a failure', () => {
   expect([checkArch('x64').status, checkArch('arm64').status, checkArch('riscv64').status]).toEqual(['ok', 'ok', 'fix'])
 })
 
-test('each feature that the kernel lacks is named, and what a class can do without only warns', () => {
+test('each missing kernel feature is named, and one that a class can do without is a warning', () => {
   const all = {
     filesystems: new Set(['ext4', 'erofs', 'overlay']),
     hasLoopDevices: true,
@@ -64,13 +64,13 @@ test.each([
   ['', 'ok', null],
   ['|/usr/share/apport/apport -p%p -s%s', 'warn', '/usr/share/apport/apport'],
   ['| /usr/lib/systemd/systemd-coredump %P', 'warn', '/usr/lib/systemd/systemd-coredump'],
-])('with the pattern %j for core dumps it is %s', (pattern, status, program) => {
+])('the core dump pattern %j is %s', (pattern, status, program) => {
   const check = checkCores(pattern)
   expect([check.status, check.message.startsWith(`${program} receives`)]).toEqual([status, program !== null])
   expect(check.fix).toBe(program === null ? null : 'sysctl -w kernel.core_pattern=core')
 })
 
-test('limits need their controllers, and places that can be written', () => {
+test('limits need their cgroup controllers and a writable cgroup', () => {
   expect(checkCgroups(fine)).toEqual([expect.objectContaining({ name: 'cgroups', status: 'ok' })])
   const without = (...names: string[]) => new Map([...fine.controllers].filter(([name]) => !names.includes(name)))
   expect(bad(checkCgroups({ ...fine, controllers: without('memory') }))).toEqual([['cgroup memory', 'fix']])
@@ -86,7 +86,7 @@ test('limits need their controllers, and places that can be written', () => {
   ])
 })
 
-test('limits that are low are told with the setting that raises them', () => {
+test('low limits are reported with the setting that raises them', () => {
   expect(bad(checkLimits(limits))).toEqual([])
   const low = { openFiles: 1024, threads: 4096, mapsPerProcess: 1000, inotifyInstances: 8 }
   expect(bad(checkLimits(low))).toEqual([
@@ -100,7 +100,7 @@ test('limits that are low are told with the setting that raises them', () => {
   expect(checkLimits(low).at(-1)?.fix).toBe('sysctl -w fs.inotify.max_user_instances=128')
 })
 
-test('a clock has to tell a time that can be, and to go evenly', () => {
+test('the clock must have a plausible time and run evenly', () => {
   const now = Date.parse('2027-03-01T12:00:00Z')
   const bootedAt = now - 3_600_000
   const status = (time: Partial<Parameters<typeof checkClock>[0]>) =>
@@ -115,15 +115,15 @@ test.each([
   ['yes\n', ['ok']],
   ['no\n', ['warn']],
   ['', []],
-])('a service manager that says %j of the time source', async (answer, expected) => {
+])('the service manager reports %j for the time source', async (answer, expected) => {
   expect((await checkTimeSource(async () => answer)).map(({ status }) => status)).toEqual(expected)
 })
 
-test('a machine without a service manager says nothing of its time source', async () => {
+test('a machine without a service manager has no report on its time source', async () => {
   expect(await checkTimeSource(() => Promise.reject(new Error('not found')))).toEqual([])
 })
 
-test('this machine is read, and every check of it has a name of its own', async () => {
+test('the checks run on this machine, and each has its own name', async () => {
   const facts = await readMachineFacts()
   expect(facts.memoryMiB).toBeGreaterThan(0)
   expect(facts.filesystems.size).toBeGreaterThan(0)

@@ -13,11 +13,11 @@ test.each([
   expect(checkNode(current).status).toBe(status)
 })
 
-test('root is needed', () => {
+test('the daemon needs root', () => {
   expect([checkRoot(0).status, checkRoot(1000).status, checkRoot(undefined).status]).toEqual(['ok', 'fix', 'fix'])
 })
 
-test('a port that is taken names another', async () => {
+test('a port in use is reported with another port', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -27,7 +27,7 @@ test('a port that is taken names another', async () => {
   expect((await checkPort({ ...config, port: 0 })).status).toBe('ok')
 })
 
-test('only what must be fixed is a FIX line', () => {
+test('only a required fix is a FIX line', () => {
   expect(lineOf(mustFix('disk', 'full', 'rm it'))).toBe('FIX: rm it    # disk: full')
   expect(lineOf(ok('disk', 'fine'))).toBe('ok   disk: fine')
   expect(lineOf(warn('disk', 'small', 'grow it'))).toBe('warn disk: small (grow it)')

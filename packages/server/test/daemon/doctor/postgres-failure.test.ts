@@ -29,20 +29,20 @@ test.each([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', remote, null, 'sslrootcert'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', remote, null, 'sslrootcert'],
   [null, remote, null, 'check its log'],
-])('of a database with %s at %s: %j is typed', (code, url, fix, words) => {
+])('for a database with %s at %s, the fix is %j', (code, url, fix, words) => {
   const check = checkOfFailure({ code, message: 'that is wrong' }, url)
   expect(check).toMatchObject({ name: 'store', status: 'fix', fix, message: expect.stringContaining(words) })
   expect(check.message).toContain('that is wrong')
   expect(JSON.stringify(check)).not.toContain('canary')
 })
 
-test('a port that nobody listens on is told as such', async () => {
+test('a refused connection is reported', async () => {
   const check = await checkStore({ stateDir: '/nowhere', databaseUrl: 'postgres://holt:canary@127.0.0.1:9/holt' })
   expect(check).toMatchObject({ status: 'fix', fix: 'systemctl start postgresql' })
 })
 
 test.skipIf(!hasPostgres())(
-  'a server without that database, or without TLS, says so',
+  'a missing database and a server without TLS are reported',
   { timeout: 60_000 },
   async () => {
     await using cluster = await startCluster()

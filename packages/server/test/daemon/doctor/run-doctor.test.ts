@@ -36,24 +36,21 @@ const doctor = async (env: Readonly<Record<string, string>>, name: string) => {
   return checks.find((check) => check.name === name)
 }
 
-test.skipIf(!isRoot)(
-  'beside a daemon versions are told: of this Holt, of that which runs, and of its runner',
-  async () => {
-    const { stateDir, runsc } = await besideDaemon()
-    const env = { HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }
-    expect(await doctor(env, 'holt')).toEqual({ name: 'holt', status: 'ok', message: version, fix: null })
-    expect((await doctor(env, 'holtd'))?.message).toMatch(/^9\.9\.9, ready at http:/)
-    expect((await doctor(env, 'gvisor'))?.message).toBe('runsc release-20270101.0')
-  },
-)
+test.skipIf(!isRoot)('with a running daemon, the versions of holt, the daemon and its runsc are reported', async () => {
+  const { stateDir, runsc } = await besideDaemon()
+  const env = { HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }
+  expect(await doctor(env, 'holt')).toEqual({ name: 'holt', status: 'ok', message: version, fix: null })
+  expect((await doctor(env, 'holtd'))?.message).toMatch(/^9\.9\.9, ready at http:/)
+  expect((await doctor(env, 'gvisor'))?.message).toBe('runsc release-20270101.0')
+})
 
-test.skipIf(!isRoot)('the runner of a daemon that was told to take another one is not guessed', async () => {
+test.skipIf(!isRoot)('the runsc of a daemon with its own setting is not guessed', async () => {
   const { stateDir, runsc } = await besideDaemon()
   await noteSettings(stateDir, { HOLT_RUNSC: '/another/runsc' })
   expect((await doctor({ HOLT_STATE_DIR: stateDir, HOLT_RUNSC: runsc }, 'gvisor'))?.message).toBe('available')
 })
 
-test.skipIf(!isRoot)('beside a daemon the cold boots in place of a restore are told', async () => {
+test.skipIf(!isRoot)('with a running daemon, cold boots in place of restores are reported', async () => {
   const { stateDir } = await besideDaemon()
   expect(await doctor({ HOLT_STATE_DIR: stateDir }, 'checkpoints')).toMatchObject({ status: 'ok' })
   const fallbacks = [{ isolation: 'gvisor', reason: 'incompatible', count: 3 }]

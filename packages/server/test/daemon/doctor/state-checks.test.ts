@@ -42,18 +42,18 @@ test.each([
   [{ filesystem: 0x0102_1994 }, [['file system', 'warn']]],
   [{ mount: { point: '/', options: ['ro'] } }, [['mount options', 'fix']]],
   [{ mount: { point: '/', options: ['rw', 'nosuid', 'noexec'] } }, [['mount options', 'fix']]],
-] as const)('of a disk with %j it is told: %j', (facts, expected) => {
+] as const)('a disk with %j is reported as: %j', (facts, expected) => {
   const found = checkDisk('/state', { ...disk, ...facts }).filter(({ status }) => status !== 'ok')
   expect(found.map(({ name, status }) => [name, status])).toEqual(expected)
 })
 
-test('the mount that a state directory is on is mounted anew, and not the directory', () => {
+test('the fix remounts the mount point of a state directory', () => {
   const facts = { ...disk, mount: { point: '/var', options: ['ro', 'noexec'] } }
   const fixes = checkDisk('/var/lib/holt', facts).flatMap(({ name, fix }) => (name === 'mount options' ? fix : []))
   expect(fixes).toEqual(['mount -o remount,rw /var', 'mount -o remount,exec /var'])
 })
 
-test('a path is on the deepest mount above it', () => {
+test('a path belongs to the deepest mount above it', () => {
   const mounts = [
     '/dev/a / ext4 rw 0 0',
     '/dev/b /var ext4 rw,noexec 0 0',
@@ -65,7 +65,7 @@ test('a path is on the deepest mount above it', () => {
   expect(mountOf(mounts, '/var/lib x/holt')).toEqual({ point: '/var/lib x', options: ['ro'] })
 })
 
-test('the disk of a directory that is not there yet is that of the one above', async () => {
+test('the disk of a missing directory is the disk of its parent', async () => {
   const dir = await makeDir()
   const facts = await readDiskFacts(join(dir, 'a', 'b'))
   expect(facts.freeMiB).toBeGreaterThan(0)
@@ -73,7 +73,7 @@ test('the disk of a directory that is not there yet is that of the one above', a
   expect(facts.mount.options).toContain('rw')
 })
 
-test('a state directory is to be closed and its own; one that is not there yet is fine', async () => {
+test('a state directory must be private and owned by the user; a missing one passes', async () => {
   const dir = await makeDir()
   const status = async (path: string) => (await checkStateDir(path)).status
   expect(await status(dir)).toBe('ok')
@@ -84,13 +84,13 @@ test('a state directory is to be closed and its own; one that is not there yet i
   expect(await status(join(dir, 'file'))).toBe('fix')
 })
 
-test.skipIf(process.geteuid?.() !== 0)('a state directory of somebody else is not', async () => {
+test.skipIf(process.geteuid?.() !== 0)('a state directory of another user fails', async () => {
   const dir = await makeDir()
   await chown(dir, 1000, 1000)
   expect(await checkStateDir(dir)).toMatchObject({ status: 'fix', fix: `chown 0 ${dir}` })
 })
 
-test('a store is whole, damaged, of a newer version, or not there yet', async () => {
+test('a store is intact, damaged, of a newer version, or missing', async () => {
   const stateDir = await makeDir()
   const check = () => checkStore({ stateDir, databaseUrl: null })
   expect((await check()).status).toBe('ok')
@@ -111,7 +111,7 @@ test('a store is whole, damaged, of a newer version, or not there yet', async ()
   expect((await check()).fix).toMatch(/^systemctl stop holtd\.service && mkdir /)
 })
 
-test('a store that cannot be looked into now is not called damaged', async () => {
+test('a store that is locked or unreadable is not reported as damaged', async () => {
   const stateDir = await makeDir()
   const path = join(stateDir, 'holt.db')
   // As it is for a moment while the first start makes it.
@@ -127,13 +127,13 @@ test('a store that cannot be looked into now is not called damaged', async () =>
   })
 }, 60_000)
 
-test('a database that does not answer is told without its password', async () => {
+test('a database that does not answer is reported without its password', async () => {
   const check = await checkStore({ stateDir: '/nowhere', databaseUrl: 'postgres://holt:canary@127.0.0.1:9/holt' })
   expect(check.status).toBe('fix')
   expect(JSON.stringify(check)).not.toContain('canary')
 })
 
-test('master keys are to be there where there is a store, sound, and closed', async () => {
+test('master keys must exist beside a store, be intact and be private', async () => {
   const stateDir = await makeDir()
   const path = join(stateDir, 'master-keys.json')
   const status = async () => (await checkMasterKeys({ stateDir, databaseUrl: null })).status
@@ -152,7 +152,7 @@ test('master keys are to be there where there is a store, sound, and closed', as
   }
 })
 
-test('master keys are needed where PostgreSQL has a store, whatever the state directory has', async () => {
+test('master keys are required with a PostgreSQL store, even if the state directory is empty', async () => {
   const stateDir = await makeDir()
   const away = { stateDir, databaseUrl: 'postgres://holt@127.0.0.1:9/holt' }
   expect((await checkMasterKeys(away)).status).toBe('warn')
@@ -164,7 +164,7 @@ test('master keys are needed where PostgreSQL has a store, whatever the state di
   expect(await checkMasterKeys(there)).toMatchObject({ status: 'fix', fix: expect.stringContaining('cp BACKUP') })
 }, 60_000)
 
-test('empty groups of other installations are told of, those with processes, of such as run, and our own are not', async () => {
+test('empty cgroups of other installations are reported, and those in use are not', async () => {
   const point = await makeDir()
   for (const [group, pids] of [
     ['holt-aaaaaaaa', ''],
@@ -194,7 +194,7 @@ test('empty groups of other installations are told of, those with processes, of 
   ])
 })
 
-test('loop devices of deleted disks are told of', () => {
+test('loop devices of deleted disks are reported', () => {
   const check = checkLeftovers({ emptyCgroups: [], deadLoops: ['/dev/loop3'] })
   expect(check).toEqual([expect.objectContaining({ status: 'warn', fix: 'losetup -d /dev/loop3' })])
   expect(checkLeftovers({ emptyCgroups: [], deadLoops: [] })).toEqual([expect.objectContaining({ status: 'ok' })])

@@ -23,24 +23,21 @@ async function run(statement: string) {
 test.each([
   ["Promise.reject(new TypeError('too late'))", 'an unhandled rejection', 'TypeError'],
   ["setImmediate(() => { throw new RangeError('too late') })", 'an uncaught exception', 'RangeError'],
-])(
-  '%s ends the process, and the last line of its log has the reason and where it was',
-  async (statement, msg, type) => {
-    const { code, stderr, lines } = await run(statement)
-    expect([code, stderr]).toEqual([1, ''])
-    expect(lines).toHaveLength(1)
-    const line = JSON.parse(lines[0] ?? '')
-    expect(line).toMatchObject({ level: 50, msg, err: { type, message: 'too late' } })
-    expect(line.err.stack).toMatch(/^\w+: too late\n +at /)
-  },
-)
+])('%s ends the process, and the last log line has the reason and its place', async (statement, msg, type) => {
+  const { code, stderr, lines } = await run(statement)
+  expect([code, stderr]).toEqual([1, ''])
+  expect(lines).toHaveLength(1)
+  const line = JSON.parse(lines[0] ?? '')
+  expect(line).toMatchObject({ level: 50, msg, err: { type, message: 'too late' } })
+  expect(line.err.stack).toMatch(/^\w+: too late\n +at /)
+})
 
-test('what is rejected with no error at all ends it as well', async () => {
+test('a rejection without an error also ends the process', async () => {
   const { code, lines } = await run("Promise.reject('just words')")
   expect([code, JSON.parse(lines[0] ?? '')]).toMatchObject([1, { level: 50, err: 'just words' }])
 })
 
-test('a rejection that is handled within its turn ends nothing', async () => {
+test('a rejection that is handled in the same turn ends nothing', async () => {
   const statement = "const late = Promise.reject(new Error('late')); late.catch(() => process.exit(3))"
   expect(await run(statement)).toMatchObject({ code: 3, lines: [] })
 })

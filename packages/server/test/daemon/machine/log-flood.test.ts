@@ -16,7 +16,7 @@ function keptLog() {
   return { log: makeLog({ logLevel: 'info' }, destination), lines }
 }
 
-test('of what is said again and again a hundred lines are written, then one now and then that says how many were left out', () => {
+test('repeated messages are written a hundred times, then at intervals with the number of dropped lines', () => {
   let now = 0
   const flood = new LogFlood(() => now)
   const admitted = (count: number) =>
@@ -29,7 +29,7 @@ test('of what is said again and again a hundred lines are written, then one now 
   expect(admitted(5)).toEqual([4, 0])
 })
 
-test('a log bounds warnings by their message, and nothing else', () => {
+test('the log limits warnings by their message only', () => {
   const { log, lines } = keptLog()
   for (let n = 0; n < 150; n += 1) {
     log.warn({ n }, 'a warning')
@@ -40,7 +40,7 @@ test('a log bounds warnings by their message, and nothing else', () => {
   expect([written('a warning'), written('an error'), written('a fact')]).toEqual([100, 100, 150])
 })
 
-test('an error takes a bounded part of a line, whatever a guest has said', () => {
+test('an error has a bounded length in a line, whatever a guest sends', () => {
   const { log, lines } = keptLog()
   const long = 'x'.repeat(60_000)
   log.warn({ err: new EngineError('failed', long) }, 'an engine failed')

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const module = new URL('../../../src/daemon/machine/make-log.ts', import.meta.url).href
 
-test('a log whose disk is full keeps nobody from going on, and takes no more memory with each line', () => {
+test('a log on a full disk blocks nobody and keeps no lines in memory', () => {
   const full = openSync('/dev/full', 'w')
   onTestFinished(() => closeSync(full))
   const program = `

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Semaphore } from '../../../src/foundation/async/semaphore.ts'
 
-test('so many run at a time, in the order in which they came, and one that fails makes room', async () => {
+test('runs at most the limit at a time, in order; a failure releases its slot', async () => {
   const turns = new Semaphore(2)
   const doors = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const begun: number[] = []
@@ -25,7 +25,7 @@ test('so many run at a time, in the order in which they came, and one that fails
   expect(most).toBe(2)
 })
 
-test('there is a turn again when all have ended', async () => {
+test('a slot is free again after all have ended', async () => {
   const turns = new Semaphore(1)
   await Promise.all([1, 2, 3].map((value) => turns.run(async () => value)))
   expect(await turns.run(async () => 'again')).toBe('again')

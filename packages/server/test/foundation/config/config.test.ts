@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError, parseConfig } from '../../../src/foundation/config/config.ts'
 import { openOutside } from '../../../src/resources/network/open-outside.ts'
 
-test('has a default for everything', () => {
+test('every setting has a default', () => {
   expect(parseConfig({})).toMatchObject({
     stateDir: '/var/lib/holt',
     host: '127.0.0.1',
@@ -13,11 +13,11 @@ test('has a default for everything', () => {
   })
 })
 
-test('takes an empty variable as absent', () => {
+test('an empty variable counts as absent', () => {
   expect(parseConfig({ HOLT_PORT: '', HOLT_ISOLATION: '' })).toEqual(parseConfig({}))
 })
 
-test('names every wrong variable at once', () => {
+test('every wrong variable is named at once', () => {
   const wrong = { HOLT_PORT: '99999', HOLT_ISOLATION: 'none', HOLT_STATE_DIR: 'relative', HOLT_HOST: '0.0.0.0' }
   try {
     parseConfig(wrong)
@@ -40,7 +40,7 @@ test.each([
   ['Ports.Example.com', { name: 'ports.example.com', front: null }],
   ['https://ports.example.com', { name: 'ports.example.com', front: { scheme: 'https', port: null } }],
   ['http://ports.lan:8080/', { name: 'ports.lan', front: { scheme: 'http', port: 8080 } }],
-])('the domain of ports %j is read', (text, domain) => {
+])('the domain of ports %j is accepted', (text, domain) => {
   expect(parseConfig({ HOLT_PORT_DOMAIN: text }).portDomain).toEqual(domain)
 })
 
@@ -60,12 +60,12 @@ test.each([
   expect(() => parseConfig({ HOLT_PORT_DOMAIN: text })).toThrow('HOLT_PORT_DOMAIN: must be a domain')
 })
 
-test('a state directory may have spaces and letters of any script', () => {
+test('a state directory can have spaces and letters of any script', () => {
   expect(parseConfig({ HOLT_STATE_DIR: '/srv/my höl t' }).stateDir).toBe('/srv/my höl t')
 })
 
-describe('an address to listen on', () => {
-  test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('%s is taken', (host) => {
+describe('the listen address', () => {
+  test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('%s is accepted', (host) => {
     expect(parseConfig({ HOLT_HOST: host }).host).toBe(host)
   })
 
@@ -78,8 +78,8 @@ describe('an address to listen on', () => {
   )
 })
 
-describe('registries', () => {
-  test('are read as lists', () => {
+describe('registry settings', () => {
+  test('are parsed as lists', () => {
     const { registries } = parseConfig({
       HOLT_REGISTRY_MIRRORS:
         'Docker.io=https://mirror.example.com, docker.io=http://127.0.0.1:5000/Prefix/,ghcr.io=http://[::1]:1',
@@ -112,8 +112,8 @@ describe('registries', () => {
   })
 })
 
-describe('the way out', () => {
-  test('is read as lists', () => {
+describe('the egress settings', () => {
+  test('are parsed as lists', () => {
     const { egress, issuer } = parseConfig({
       HOLT_EGRESS_RESOLVERS: '10.0.0.2, 10.0.0.3:5353,[fd00::2]:53,fd00::3',
       HOLT_EGRESS_ALLOWED_NETWORKS: '10.1.0.0/16,fd00::/8',
@@ -155,7 +155,7 @@ describe('the way out', () => {
     expect(() => parseConfig({ [name]: value })).toThrow(`${name}: `)
   })
 
-  test('needs a file of certificates that is one', async () => {
+  test('need a readable file of certificates', async () => {
     const { log } = { log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } }
     for (const file of ['/nowhere/ca.pem', '/etc/hostname']) {
       const opening = openOutside(parseConfig({ HOLT_EGRESS_CA_FILE: file }), log)
@@ -164,7 +164,7 @@ describe('the way out', () => {
   })
 })
 
-test('builds have settings', () => {
+test('the build settings are parsed', () => {
   expect(parseConfig({})).toMatchObject({ buildsAtOnce: 2, buildCacheBytes: 20 * 2 ** 30 })
   const given = { HOLT_BUILDS_AT_ONCE: '5', HOLT_BUILD_CACHE_SIZE: '512MiB' }
   expect(parseConfig(given)).toMatchObject({ buildsAtOnce: 5, buildCacheBytes: 2 ** 29 })

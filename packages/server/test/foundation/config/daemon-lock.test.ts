@@ -22,7 +22,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
 })
 
-test('the lock names this process, and goes when it is released', async () => {
+test('the lock names this process and is removed on release', async () => {
   await takeLock(dir)
   expect((await findDaemon(dir))?.pid).toBe(process.pid)
   await takeLock(dir)
@@ -30,7 +30,7 @@ test('the lock names this process, and goes when it is released', async () => {
   expect(await findDaemon(dir)).toBeNull()
 })
 
-test('a lock of a process that runs is respected; of one that has ended, or another with its pid, it is not', async () => {
+test('a lock of a running process holds; one of an ended process or a reused pid does not', async () => {
   const other = spawn('sleep', ['60'], { stdio: 'ignore' })
   onTestFinished(() => void other.kill('SIGKILL'))
   const text = await readFile(`/proc/${other.pid}/stat`, 'utf8')
@@ -48,7 +48,7 @@ test('a lock of a process that runs is respected; of one that has ended, or anot
   await takeLock(dir)
 })
 
-test('the unit that runs the daemon is known, also when that one has died, and told with what stops it', async () => {
+test('the systemd unit of the daemon is found, even if it failed, with the command that stops it', async () => {
   const path = join(dir, 'holtd.pid')
   expect(stopCommand(await findUnit(dir))).toBe('holt down')
   await writeFile(path, JSON.stringify({ pid: process.pid, start_time: '1', unit: 'holtd.service' }))
@@ -87,14 +87,14 @@ describe.skipIf(process.getuid?.() !== 0)('on a full disk', () => {
     await releaseLock(disk)
   })
 
-  test('with neither it says what to do, and leaves nothing', async () => {
+  test('without either directory, it says what to do and leaves nothing', async () => {
     const disk = await fullDisk(full, async () => {})
     await expect(takeLock(disk)).rejects.toThrow(`the file system of ${disk} is full`)
     expect(await readdir(disk)).toEqual(['rest'])
   })
 })
 
-test('a lock of a zombie, which nobody has waited for, holds nothing', async () => {
+test('a lock of a zombie process does not hold', async () => {
   // The shell becomes a program that does not wait for the child it has begot.
   const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
   onTestFinished(() => void parent.kill('SIGKILL'))
@@ -107,7 +107,7 @@ test('a lock of a zombie, which nobody has waited for, holds nothing', async () 
 })
 
 test.each(['', '{', '[]', '{"pid": -1, "start_time": "1"}', '{"pid": "x"}'])(
-  'a lock file with %j holds nothing',
+  'a lock file with %j does not hold',
   async (text) => {
     await writeFile(join(dir, 'holtd.pid'), text)
     expect(await findDaemon(dir)).toBeNull()
@@ -121,7 +121,7 @@ test('an installation keeps its id, and its directory is private', async () => {
   expect((await stat(join(dir, 'state'))).mode & 0o777).toBe(0o700)
 })
 
-test('credentials are private, written when they change, and replaced when they cannot be read', async () => {
+test('credentials are private, written on change, and replaced if they are unreadable', async () => {
   await writeCredentials(dir, { url: 'http://127.0.0.1:1', key: 'holt_a' })
   const path = join(dir, 'credentials.json')
   const first = await stat(path)

@@ -26,7 +26,7 @@ const damages: readonly (readonly [string, (whole: string) => string])[] = [
   ['has a key that is too short', (whole) => whole.replace(/(?<=[A-Za-z0-9+/_]{30})[A-Za-z0-9+/_]{8}/, '')],
 ]
 
-test.each(damages)('master keys whose file %s are refused with the way out, and not made anew', async (_, damage) => {
+test.each(damages)('master keys whose file %s are refused with the remedy and not replaced', async (_, damage) => {
   const { server, path, whole } = await stoppedServer('master-keys.json')
   const damaged = damage(whole)
   expect(damaged).not.toBe(whole)
@@ -37,7 +37,7 @@ test.each(damages)('master keys whose file %s are refused with the way out, and 
   expect((await (await server.restart()).ask('GET', '/v1/agents/secret')).status).toBe(200)
 })
 
-test('master keys that are not there are made anew where nothing is sealed, and else only when that is asked for', async () => {
+test('missing master keys are created only if nothing is encrypted or the operator asks for it', async () => {
   const { server, path } = await stoppedServer('master-keys.json')
   await rm(path)
   await expect(server.restart()).rejects.toThrow(/^master-keys\.json is not .* Restore it from a backup\..*HOLT_ADOPT/)
@@ -47,7 +47,7 @@ test('master keys that are not there are made anew where nothing is sealed, and 
   expect(JSON.parse(await readFile(path, 'utf8')).keys).toHaveLength(1)
 })
 
-test.each(damages)('a secret of ports whose file %s is made anew, and the log says so', async (_, damage) => {
+test.each(damages)('a port secret whose file %s is replaced, and the log says so', async (_, damage) => {
   const { server, path, whole } = await stoppedServer('port-secret')
   const damaged = damage(whole)
   expect(damaged).not.toBe(whole)
@@ -57,20 +57,17 @@ test.each(damages)('a secret of ports whose file %s is made anew, and the log sa
   expect(next.logged.map(({ message }) => message)).toContainEqual(expect.stringMatching(/^port-secret is damaged/))
 })
 
-test.each(damages)(
-  'credentials whose file %s are made anew, and the earlier key opens as before',
-  async (_, damage) => {
-    const { server, path, whole } = await stoppedServer('credentials.json')
-    const damaged = damage(whole)
-    expect(damaged).not.toBe(whole)
-    await writeFile(path, damaged)
-    const next = await server.restart()
-    const { url, key } = JSON.parse(await readFile(path, 'utf8'))
-    expect({ url, key }).toEqual({ url: next.server.url, key: next.server.adminKey })
-    for (const each of [key, server.server.adminKey])
-      expect((await next.ask('GET', '/v1/agents/secret', { key: each })).json.data).toHaveLength(1)
-  },
-)
+test.each(damages)('credentials whose file %s are replaced, and the earlier key still works', async (_, damage) => {
+  const { server, path, whole } = await stoppedServer('credentials.json')
+  const damaged = damage(whole)
+  expect(damaged).not.toBe(whole)
+  await writeFile(path, damaged)
+  const next = await server.restart()
+  const { url, key } = JSON.parse(await readFile(path, 'utf8'))
+  expect({ url, key }).toEqual({ url: next.server.url, key: next.server.adminKey })
+  for (const each of [key, server.server.adminKey])
+    expect((await next.ask('GET', '/v1/agents/secret', { key: each })).json.data).toHaveLength(1)
+})
 
 test.each(['', '{"id":"abc', 'no json', '{"id":"abc"}'])(
   'an installation whose file has %j is refused',

@@ -27,7 +27,7 @@ async function running(env: Record<string, string>, unit: string | null = null):
   return stateDir
 }
 
-test('what has run the last daemon starts the next one, also where that was stopped in order', async () => {
+test('the settings of the last daemon are the same after a start, even after a clean stop', async () => {
   const stateDir = await running({})
   expect(startCommand(await lastUnit(stateDir))).toBe('holt up')
   await noteSettings(stateDir, {}, 'holtd.service')
@@ -36,7 +36,7 @@ test('what has run the last daemon starts the next one, also where that was stop
   expect(startCommand(await lastUnit(await makeDir()))).toBe('holt up')
 })
 
-test('settings that mean something else are told, with what they are there and here', async () => {
+test('changed settings are reported with the old and the new value', async () => {
   const stateDir = await running({ HOLT_PORT: '4658', HOLT_POOL_MAX: '10', HOLT_LOG_LEVEL: 'debug', HOLT_REGION: 'eu' })
   const here = {
     HOLT_POOL_MAX: '11',
@@ -53,7 +53,7 @@ test('settings that mean something else are told, with what they are there and h
   await expect(changedSettings(stateDir, { HOLT_POOL_MAX: 'many' })).rejects.toThrow('HOLT_POOL_MAX')
 })
 
-test('a password is neither kept nor told', async () => {
+test('a password is neither stored nor reported', async () => {
   const stateDir = await running({ HOLT_DATABASE_URL: database })
   expect(await readFile(join(stateDir, 'running.json'), 'utf8')).not.toContain('a-canary')
   expect(await changedSettings(stateDir, { HOLT_DATABASE_URL: database })).toEqual([])
@@ -62,14 +62,14 @@ test('a password is neither kept nor told', async () => {
   ])
 })
 
-test('of what systemd runs only what is set here is told', async () => {
+test('of a daemon under systemd, only settings of this shell are reported', async () => {
   const stateDir = await running({ HOLT_POOL_MAX: '10', HOLT_REGION: 'eu' }, 'holtd.service')
   expect(await changedSettings(stateDir, { HOLT_REGION: 'us' })).toEqual([
     { name: 'HOLT_REGION', running: 'eu', here: 'us' },
   ])
 })
 
-test('where no daemon runs, what is set otherwise than at the last start is told', async () => {
+test('without a daemon, changes since the last start are reported', async () => {
   const stateDir = await makeDir()
   expect(await changedSinceLastStart(stateDir, { HOLT_PORT: '5000' })).toEqual([])
   await noteSettings(stateDir, { HOLT_PORT: '5000', HOLT_POOL_MIN: '2', HOLT_EGRESS_ALLOWED_NETWORKS: '127.0.0.0/8' })
@@ -84,13 +84,10 @@ test('where no daemon runs, what is set otherwise than at the last start is told
   expect(await changedSinceLastStart(stateDir, here)).toEqual([])
 })
 
-test.skipIf(process.getuid?.() !== 0)(
-  'on a full disk a daemon starts, and nothing is told of its settings',
-  async () => {
-    const disk = join(await makeDir(), 'disk')
-    await mountFullDisk(disk, 'size=256k', () => writeFile(join(disk, 'holtd.pid'), ' '.repeat(300)))
-    await takeLock(disk)
-    await noteSettings(disk, { HOLT_PORT: '1234' })
-    expect(await changedSettings(disk, { HOLT_PORT: '4321' })).toEqual([])
-  },
-)
+test.skipIf(process.getuid?.() !== 0)('with a full disk the daemon starts and reports no settings', async () => {
+  const disk = join(await makeDir(), 'disk')
+  await mountFullDisk(disk, 'size=256k', () => writeFile(join(disk, 'holtd.pid'), ' '.repeat(300)))
+  await takeLock(disk)
+  await noteSettings(disk, { HOLT_PORT: '1234' })
+  expect(await changedSettings(disk, { HOLT_PORT: '4321' })).toEqual([])
+})

@@ -16,7 +16,7 @@ test.each([
   ['a quota with too little left', 'quota_exceeded', { limit: 2.5, used: 1.25 }, headers(60, [2, 1, 60])],
   ['a quota that was lowered', 'quota_exceeded', { limit: 3, used: 8 }, headers(60, [3, 0, 60])],
   ['a queue', 'quota_exceeded', { limit: 50, retry_after_secs: 10, hint: 'Wait.' }, headers(10, [50, 0, 10])],
-] as const)('the answer of a limit on %s says when to come again and what is left', (_, code, limit, expected) => {
+] as const)('the error for a limit on %s has a time to retry and the remainder', (_, code, limit, expected) => {
   const error = limitReached(code, 'Too many.', limit)
   expect(limitHeaders(error)).toEqual(expected)
   expect(error).toMatchObject({ status: 429, code, details: { limit: limit.limit } })
@@ -29,11 +29,11 @@ test.each([
   [{ limit: 5, used: 'all', retry_after_secs: 2, reset_secs: null }, headers(2, [5, 0, 2])],
   [{ limit: Number.POSITIVE_INFINITY, used: 1 }, { 'retry-after': '1' }],
   [{ limit: '5' }, { 'retry-after': '1' }],
-])('of the facts %j only what is a number is told in headers', (details, expected) => {
+])('of the details %j, only numbers become headers', (details, expected) => {
   expect(limitHeaders(new HoltError('rate_limited', 'Too many.', { details }))).toEqual(expected)
 })
 
-test('an error without a number says only when to come again', () => {
+test('an error without a number only has a time to retry', () => {
   expect(limitHeaders(new HoltError('rate_limited', 'Too many.'))).toEqual({ 'retry-after': '1' })
   expect(limitHeaders(new HoltError('quota_exceeded', 'Too many.'))).toEqual({ 'retry-after': '60' })
 })

@@ -14,7 +14,7 @@ async function errorOf(ask: TestServer['ask'], path: string, options: object = {
   return (await ask('GET', `${base}/${path}`, options)).json.error
 }
 
-test('a wrong name is told, with the nearest one of the project', async () => {
+test('an unknown name is reported with the most similar name of the project', async () => {
   const { ask } = await start()
   await makeThings(ask, 'search-tools')
   for (const [kind, noun] of [
@@ -35,7 +35,7 @@ test('a wrong name is told, with the nearest one of the project', async () => {
   }
 })
 
-test("a template that Holt provides is as near as the project's own", async () => {
+test('templates of Holt are suggested like those of the project', async () => {
   const { ask } = await start()
   const made = await ask('POST', `${base}/runtime`, { json: { template: 'basesmall' } })
   expect(made.json.error).toMatchObject({
@@ -45,7 +45,7 @@ test("a template that Holt provides is as near as the project's own", async () =
   })
 })
 
-test('a create says which of its names is wrong, and where', async () => {
+test('a create says which name is wrong, and in which field', async () => {
   const { ask } = await start()
   await ask('POST', `${base}/secret`, { json: { name: 'stripe', value: 'x'.repeat(20), hosts: ['a.example.com'] } })
   const { json } = await ask('POST', `${base}/runtime`, {
@@ -58,7 +58,7 @@ test('a create says which of its names is wrong, and where', async () => {
   })
 })
 
-test('a name of another project is never the nearest one', async () => {
+test('a name of another project is never suggested', async () => {
   const server = await start()
   await makeThings(server.ask, 'search-tools')
   const { ask } = await makeProject(server, 'another')
@@ -66,7 +66,7 @@ test('a name of another project is never the nearest one', async () => {
     expect((await errorOf(ask, `${kind}/search-tool`)).details).toEqual({ name: 'search-tool', nearest: null })
 })
 
-test('a key that may not list the names is told none of them', async () => {
+test('a key without the scope to list names gets no suggestion', async () => {
   const { ask } = await start()
   await makeThings(ask, 'search-tools')
   const json = { name: 'weak', scopes: ['runtime:write'] }
@@ -77,7 +77,7 @@ test('a key that may not list the names is told none of them', async () => {
   expect((await create({ network_policy: null, secrets: ['search-tool'] })).json.error.details.nearest).toBeNull()
 })
 
-test('an id is told as one, and a long name is cut', async () => {
+test('an id is reported as an id, and a long name is shortened', async () => {
   const { ask } = await start()
   const runtime = `rt${'a'.repeat(20)}`
   expect(await errorOf(ask, `runtime/${runtime}`)).toMatchObject({
@@ -89,7 +89,7 @@ test('an id is told as one, and a long name is cut', async () => {
   expect(long.message.length).toBeLessThan(300)
 })
 
-test('only so many names are compared, the newest', async () => {
+test('only the newest names are compared, up to a limit', async () => {
   const { ask } = await start()
   const make = (name: string) => ask('POST', `${base}/network-policy`, { json: { name, allow: [] } })
   await make('oldest-name')

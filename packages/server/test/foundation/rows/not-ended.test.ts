@@ -4,7 +4,7 @@ import { notEnded } from '../../../src/foundation/rows/not-ended.ts'
 import { endedStates } from '../../../src/foundation/rows/states.ts'
 import { openSqliteStore } from '../../../src/foundation/store/sqlite-store.ts'
 
-test('runtimes that have not ended are found without reading those that have', async () => {
+test('a query for live runtimes reads no rows of ended ones', async () => {
   const store = openSqliteStore(':memory:')
   const live = store.db.selectFrom('runtimes').select('memory_mib').where(notEnded)
   for (const state of endedStates) expect(live.compile().sql).toContain(`'${state}'`)

@@ -5,16 +5,16 @@ import { endedStates, hasEnded, isAlive, mayFollow, transitions } from '../../..
 
 const state = fc.constantFrom(...runtimeStates)
 
-test('every state is in the table and every step leads to a state', () => {
+test('every state is in the table, and every transition leads to a state', () => {
   expect(Object.keys(transitions).sort()).toEqual([...runtimeStates].sort())
   for (const next of Object.values(transitions).flat()) expect(runtimeStates).toContain(next)
 })
 
-test('the ended states are those without a step', () => {
+test('exactly the ended states have no transition', () => {
   expect(runtimeStates.filter(hasEnded).sort()).toEqual([...endedStates].sort())
 })
 
-test('every walk stays ended, begins once, and comes to running again only through what a pause leads to', () => {
+test('every walk stays ended, begins once, and returns to running only through a resume', () => {
   fc.assert(
     fc.property(fc.array(state, { maxLength: 50 }), (wishes) => {
       const visited: RuntimeState[] = ['starting']
@@ -30,7 +30,7 @@ test('every walk stays ended, begins once, and comes to running again only throu
   )
 })
 
-test('every state can be left towards an end, and a delete can begin in each that is alive', () => {
+test('every state can reach an end, and every live state can be deleted', () => {
   const reaches = (from: RuntimeState, seen: readonly RuntimeState[]): boolean =>
     hasEnded(from) || transitions[from].some((to) => !seen.includes(to) && reaches(to, [...seen, to]))
   for (const from of runtimeStates) {

@@ -16,7 +16,7 @@ const owner: SealedFor = { purpose: 'secret value', projectId: 'pr1', ownerId: '
 const keysIn = async (dir: string) =>
   JSON.parse(await readFile(join(dir, 'master-keys.json'), 'utf8')).keys as { key: string }[]
 
-test('what is sealed opens for its owner, and for nothing else', async () => {
+test('an encrypted value opens only for its owner', async () => {
   const keys = await openMasterKeys(await place(), { now: 1 })
   const part = fc.string({ unit: 'grapheme', maxLength: 20 })
   const owners = fc.record({
@@ -40,13 +40,13 @@ test.each([
   { projectId: null },
   { ownerId: 'se2' },
   { version: 2 },
-])('a value cannot stand in the place of %j', async (other) => {
+])('a value cannot replace %j', async (other) => {
   const keys = await openMasterKeys(await place(), { now: 1 })
   const sealed = keys.seal('hunter22', owner)
   expect(() => keys.open(sealed, { ...owner, ...other })).toThrow()
 })
 
-test('a changed byte, a cut tag and another key do not open', async () => {
+test('a changed byte, a cut tag and another key do not decrypt', async () => {
   const [keys, others] = [
     await openMasterKeys(await place(), { now: 1 }),
     await openMasterKeys(await place(), { now: 1 }),
@@ -63,12 +63,12 @@ test('a changed byte, a cut tag and another key do not open', async () => {
   expect(() => others.open({ ...sealed, masterKeyId: others.currentId }, owner)).toThrow()
 })
 
-test('two sealings of one value have nothing in common', async () => {
+test('two encryptions of a value have nothing in common', async () => {
   const keys = await openMasterKeys(await place(), { now: 1 })
   expect(keys.seal('hunter22', owner).text).not.toBe(keys.seal('hunter22', owner).text)
 })
 
-test('the keys are in a file of their own that only its owner reads, and the same after a restart', async () => {
+test('the keys are in a private file and survive a restart', async () => {
   const dir = await place()
   const sealed = (await openMasterKeys(dir, { now: 1 })).seal('hunter22', owner)
   expect((await stat(join(dir, 'master-keys.json'))).mode & 0o777).toBe(0o600)
@@ -76,7 +76,7 @@ test('the keys are in a file of their own that only its owner reads, and the sam
 })
 
 test.each(['', 'no json', '{}', '{"keys":[]}', '{"keys":[{"id":"aaaaaaaaaaaa","key":"c2hvcnQ=","created_at":1}]}'])(
-  'a file that holds %j is not overwritten, and not repeated',
+  'a file that holds %j is not overwritten and not quoted',
   async (text) => {
     const dir = await place()
     await writeFile(join(dir, 'master-keys.json'), text)
@@ -100,7 +100,7 @@ async function withSecrets() {
   return { ...server, runtimeId }
 }
 
-test('a rotation seals everything anew and forgets the old key; runtimes notice nothing', async () => {
+test('a rotation encrypts everything again, and running runtimes continue', async () => {
   const server = await withSecrets()
   const before = await keysIn(server.stateDir)
   const rotated = await server.ask('POST', '/v1/agents/secret-key/rotate')
@@ -120,7 +120,7 @@ test('a rotation seals everything anew and forgets the old key; runtimes notice 
   ).toBe(403)
 })
 
-test('a rotation that was killed half-way is finished by the next start', async () => {
+test('an interrupted rotation is completed at the next start', async () => {
   const server = await withSecrets()
   await server.server.close()
   const keys: MasterKeys = await openMasterKeys(server.stateDir, { now: 2 })

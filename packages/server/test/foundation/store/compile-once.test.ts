@@ -15,7 +15,7 @@ const counting = (store: ReturnType<typeof openSqliteStore>) => {
   return { query, built: () => built }
 }
 
-test('a query is built once for each number of values, and runs with the values of each call', async () => {
+test('a query is compiled once for each number of values and runs with those of each call', async () => {
   const store = openSqliteStore(':memory:')
   const other = openSqliteStore(':memory:')
   try {
@@ -31,7 +31,7 @@ test('a query is built once for each number of values, and runs with the values 
   }
 })
 
-test('a query that uses its values in another order is refused', async () => {
+test('a query with its values in another order is refused', async () => {
   const store = openSqliteStore(':memory:')
   try {
     const swapped = compileOnce((db, [project, id]) =>

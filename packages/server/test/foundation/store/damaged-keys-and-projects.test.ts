@@ -18,7 +18,7 @@ const said = ({ logged }: TestServer) => logged.map(({ message, facts }) => `${m
 const damages = ['{"half', '{}', 'null', '["nothing"]'] as const
 
 test.each(damages)(
-  'a key whose scopes are %s opens nothing, is said, can be revoked, and keeps nobody from anything',
+  'a key whose scopes are %s is refused and logged, can be revoked, and affects no others',
   async (damage) => {
     const server = await startTestServer()
     const broken = await server.makeKey('admin')
@@ -50,7 +50,7 @@ test.each(damages)(
   },
 )
 
-test('a damaged key is not the other one that lets the last with admin be revoked', async () => {
+test('a damaged admin key does not count as the last one', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const broken = (await team.ask('POST', keys, { json: { name: 'broken', scopes: ['admin'] } })).json
@@ -60,7 +60,7 @@ test('a damaged key is not the other one that lets the last with admin be revoke
   expect((await team.ask('DELETE', `${keys}/${broken.key_id}`)).status).toBe(204)
 })
 
-test('a start whose own key is damaged makes another', async () => {
+test('a start whose own key is damaged makes another key', async () => {
   const server = await startTestServer()
   const before = server.server.adminKey
   await tamper(server.stateDir, `UPDATE keys SET scopes_json = '{"half'`)
@@ -73,7 +73,7 @@ test('a start whose own key is damaged makes another', async () => {
 })
 
 test.each(['{"half', 'null', '{"runtimes":"all"}'])(
-  'a project whose quotas are %s is left out of lists and adds nothing until they are set anew; others go on',
+  'a project whose quotas are %s is not listed or counted until they are set; others work',
   async (damage) => {
     const server = await startTestServer()
     const team = await makeProject(server, 'team', { runtimes: 1 })
@@ -106,7 +106,7 @@ test.each(['{"half', 'null', '{"runtimes":"all"}'])(
   },
 )
 
-test('the operator sets the damaged quotas of the project that his own key is of', async () => {
+test('the operator can repair the quotas of their own project', async () => {
   const server = await startTestServer()
   await tamper(server.stateDir, `UPDATE projects SET quotas_json = '{"half'`)
   const next = await server.restart()
@@ -123,7 +123,7 @@ test('a damaged project can be deleted', async () => {
   expect((await server.ask('DELETE', `${projects}/team`)).status).toBe(204)
 })
 
-test('a provider that is damaged, and values that open no more, keep nobody from others, and can be deleted', async () => {
+test('a damaged provider and undecryptable values affect no others and can be deleted', async () => {
   const server = await startTestServer()
   const oauth = { type: 'oauth2', token_url: 'https://a.example.com/token', client_id: 'a', client_secret: 'b' }
   for (const name of ['whole', 'broken']) {
@@ -150,7 +150,7 @@ test('a provider that is damaged, and values that open no more, keep nobody from
   expect((await next.ask('POST', '/v1/agents/secret-key/rotate')).json.resealed).toBe(2)
 })
 
-test('webhooks and deliveries that are damaged are left out, hold up no others, and can be deleted', async () => {
+test('damaged webhooks and deliveries are skipped, delay no others, and can be deleted', async () => {
   const { server, receiver, path, made } = await startWebhookServer()
   const whole = await server.ask('POST', webhooks, {
     json: { url: 'https://whole.example.com/whole', types: ['runtime.*'] },
@@ -174,7 +174,7 @@ test('webhooks and deliveries that are damaged are left out, hold up no others, 
   expect((await next.ask('DELETE', path)).status).toBe(204)
 })
 
-test('a webhook whose types are damaged is told of once, and sends again when it is changed', async () => {
+test('a webhook with damaged types is logged once and sends again after a change', async () => {
   const { server, receiver, path, made } = await startWebhookServer()
   await tamper(server.stateDir, `UPDATE webhooks SET types_json = '{"half' WHERE webhook_id = '${made.webhook_id}'`)
   await server.ask('POST', webhooks, { json: { url: 'https://whole.example.com/whole', types: ['runtime.running'] } })
@@ -192,7 +192,7 @@ test('a webhook whose types are damaged is told of once, and sends again when it
   expect(told()).toHaveLength(1)
 }, 60_000)
 
-test('events, audit entries and answers that are damaged keep nobody from the others', async () => {
+test('damaged events, audit entries and stored answers do not hide the others', async () => {
   const server = await startTestServer()
   const headers = { 'idempotency-key': 'k1' }
   const create = (at: TestServer) => at.ask('POST', runtimes, { json: { name: 'one' }, headers })
@@ -217,7 +217,7 @@ test('events, audit entries and answers that are damaged keep nobody from the ot
 test.each([
   ['its policy', (id: string) => `UPDATE runtime_networks SET inline_json = '{"half' WHERE runtime_id = '${id}'`],
   ['the key of its authority', (id: string) => `UPDATE sealed_values SET sealed = 'AAAA' WHERE owner_id = '${id}'`],
-])('a runtime whose network is damaged, %s, reaches nothing, and can be deleted', async (_, damage) => {
+])('a runtime with a damaged network, %s, reaches nothing and can be deleted', async (_, damage) => {
   const server = await startTestServer()
   const network_policy = { allow: [{ host: 'api.example.com' }] }
   const [whole, broken] = [await server.makeRuntime({ network_policy }), await server.makeRuntime({ network_policy })]
@@ -233,7 +233,7 @@ test.each([
   await next.makeRuntime({ network_policy })
 })
 
-test('a runtime is not made with a secret that opens no more, and is with another', async () => {
+test('a create with an undecryptable secret is refused, and with another secret it works', async () => {
   const server = await startTestServer()
   for (const name of ['whole', 'broken']) await server.ask('POST', secrets, { json: { name, value: 'v', env: true } })
   await tamper(

@@ -39,7 +39,7 @@ async function makeEach(server: TestServer, name: string): Promise<void> {
 
 const named = (list: readonly { name: string }[]) => list.map(({ name }) => name)
 
-test('a row that is damaged stops neither the start, nor a list, nor what is done to others', async () => {
+test('a damaged row stops neither the start, nor lists, nor work on other rows', async () => {
   const server = await startTestServer({ builder: new FakeBuilder() })
   for (const name of ['whole', 'broken']) await makeEach(server, name)
   const [broken] = await storedRows(server.stateDir, `SELECT runtime_id FROM runtimes WHERE name = 'broken'`)

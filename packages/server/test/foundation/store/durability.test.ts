@@ -31,13 +31,13 @@ async function isDone(promise: Promise<void>): Promise<boolean> {
   return done
 }
 
-test('without a commit there is nothing to wait for', async () => {
+test('without a commit there is no wait', async () => {
   const { durability, syncs } = slowDisk()
   await durability.settled()
   expect(syncs).toHaveLength(0)
 })
 
-test('commits that come during a sync share the next one, which begins after it', async () => {
+test('commits during a sync share the next sync', async () => {
   const { durability, syncs } = slowDisk()
   durability.committed()
   const first = durability.settled()
@@ -58,7 +58,7 @@ test('commits that come during a sync share the next one, which begins after it'
   expect(syncs).toHaveLength(2)
 })
 
-test('a sync that began before a commit does not count for it', async () => {
+test('a sync that began before a commit does not cover it', async () => {
   const { durability, syncs } = slowDisk()
   durability.committed()
   const first = durability.settled()
@@ -72,7 +72,7 @@ test('a sync that began before a commit does not count for it', async () => {
   await second
 })
 
-test('after a sync that failed nothing is durable any more: the disk is not asked again, and the owner is told once', async () => {
+test('after a failed sync, nothing is durable: there is no new sync, and the owner is notified once', async () => {
   const { durability, syncs, failures } = slowDisk()
   durability.committed()
   const first = durability.settled()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { moment, momentOrNull } from '../../../src/foundation/store/moment.ts'
 
-test('a time is the text of the standard library, whatever was written before it', () => {
+test('a formatted time equals that of the standard library, for any earlier time', () => {
   const time = fc.oneof(
     fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }),
     fc.integer({ min: 1_700_000_000_000, max: 1_700_200_000_000 }),
@@ -15,7 +15,7 @@ test('a time is the text of the standard library, whatever was written before it
   )
 })
 
-test('a time that is none is refused as the standard library does, and an absent one is null', () => {
+test('an invalid time is refused as in the standard library, and an absent one is null', () => {
   expect(() => moment(Number.NaN)).toThrow(RangeError)
   expect(() => moment(8.64e15 + 1)).toThrow(RangeError)
   expect(moment(0)).toBe('1970-01-01T00:00:00.000Z')

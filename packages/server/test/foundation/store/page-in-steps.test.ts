@@ -26,7 +26,7 @@ async function pagesOf(sizes: readonly (number | null)[], limit: number, examine
   }
 }
 
-test('pages have every row that matches once, newest first, and no more than the limit', async () => {
+test('pages have every matching row once, newest first, within the limit', async () => {
   const size = fc.option(fc.oneof(fc.constant(10), fc.integer({ min: 0, max: 2 * mib })))
   const limits = fc.integer({ min: 1, max: 5 })
   await fc.assert(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { KeyedLock } from '../../../src/foundation/async/keyed-lock.ts'
 import { giveTurn, readInTurn } from '../../../src/foundation/store/read-in-turn.ts'
 
-test('reads of one project run one after another, and another project and everything else go on between', async () => {
+test('reads of a project are sequential, and other work runs between them', async () => {
   const service = { reads: new KeyedLock() }
   let inside = 0
   let most = 0
@@ -23,7 +23,7 @@ test('reads of one project run one after another, and another project and everyt
   expect([most, ended]).toEqual([1, 50])
 })
 
-test('what nobody waits for any more is not read, and keeps nobody from those behind it', async () => {
+test('a cancelled read is not made and does not delay others', async () => {
   const service = { reads: new KeyedLock() }
   const leave = new AbortController()
   const reads: string[] = []

@@ -13,7 +13,7 @@ async function withStore(work: (path: string) => Promise<void>): Promise<void> {
 }
 
 describe('a database', () => {
-  test('that is whole, empty or not there yet is opened', async () => {
+  test('that is intact, empty or missing is opened', async () => {
     await withStore(async (path) => {
       requireIntegrity(path)
       requireIntegrity(`${path}-none`)
@@ -26,7 +26,7 @@ describe('a database', () => {
   test.each([
     ['its head', 0],
     ['a page of it', 4096 * 3],
-  ])('that is damaged in %s is refused as it is, with the ways out', async (_, at) => {
+  ])('that is damaged in %s is refused unchanged, with the remedies', async (_, at) => {
     await withStore(async (path) => {
       const bytes = await readFile(path)
       bytes.fill(0xa5, at, at + 4096)

@@ -24,7 +24,7 @@ const event = (project_id: string) => ({
   at: 1,
 })
 
-test('is durable, private, and opened again without a second migration', async () => {
+test('is durable, private, and reopened without a second migration', async () => {
   const path = await place()
   const first = openSqliteStore(path)
   const project = await ensureDefaultProject(first, 1)
@@ -38,7 +38,7 @@ test('is durable, private, and opened again without a second migration', async (
   database.close()
 })
 
-test('a database of a newer service is refused, not changed', async () => {
+test('a newer database is refused and not changed', async () => {
   const path = await place()
   await openSqliteStore(path).close()
   const database = new DatabaseSync(path)
@@ -47,7 +47,7 @@ test('a database of a newer service is refused, not changed', async () => {
   expect(() => openSqliteStore(path)).toThrow('newer')
 })
 
-test('a change that finds the disk full says so, leaves nothing, and the next one can be made', async () => {
+test('a change on a full disk fails and leaves nothing, and the next one works', async () => {
   const path = await place()
   const store = openSqliteStore(path)
   const project = await ensureDefaultProject(store, 1)
@@ -66,7 +66,7 @@ test('a change that finds the disk full says so, leaves nothing, and the next on
   await store.close()
 })
 
-test('a statement by itself is synced by SQLite, also after a transaction, whether that was committed, rolled back, or never begun', async () => {
+test('a single statement is synced by SQLite, also after a transaction of any end', async () => {
   const store = openSqliteStore(await place())
   const project = await ensureDefaultProject(store, 1)
   const synchronous = async () => {
@@ -82,7 +82,7 @@ test('a statement by itself is synced by SQLite, also after a transaction, wheth
   await store.close()
 })
 
-test('no change is acknowledged once the disk has failed to sync, also one that waits for no disk', async () => {
+test('after a failed sync, no change is acknowledged, with or without a wait for the disk', async () => {
   const failures: Error[] = []
   let failing = false
   const sync = async () => {
@@ -104,7 +104,7 @@ test('no change is acknowledged once the disk has failed to sync, also one that 
   await expect(store.close()).rejects.toThrow('the disk failed')
 })
 
-test('a start writes the log of a process that was killed into the database, and trusts it no further', async () => {
+test('a start checkpoints the log of a killed process and starts a new log', async () => {
   const [path, copy, alone] = [await place(), await place(), await place()]
   const killed = openSqliteStore(path)
   const project = await ensureDefaultProject(killed, 1)

@@ -14,7 +14,7 @@ const event = (project_id: string) => ({
   at: 1,
 })
 
-test('a change that throws leaves nothing, and the next one works', async () => {
+test('a change that throws is rolled back, and the next one works', async () => {
   const store = await openTestStore()
   const project = await ensureDefaultProject(store, 1)
   const failing = store.change(async (changes) => {
@@ -28,7 +28,7 @@ test('a change that throws leaves nothing, and the next one works', async () => 
   await store.close()
 })
 
-test('changes at once do not mix', async () => {
+test('concurrent changes do not mix', async () => {
   const store = await openTestStore()
   const project = await ensureDefaultProject(store, 1)
   const changes = Array.from({ length: 20 }, (_, index) =>
@@ -45,13 +45,13 @@ test('changes at once do not mix', async () => {
   await store.close()
 })
 
-test('a row of a project that does not exist is refused', async () => {
+test('a row with an unknown project is refused', async () => {
   const store = await openTestStore()
   await expect(store.db.insertInto('events').values(event('prnone')).execute()).rejects.toThrow(/foreign key/i)
   await store.close()
 })
 
-test('a cursor is read back, and nothing else is a cursor', () => {
+test('a valid cursor is read, and anything else is refused', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       expect(decodeCursor(encodeCursor(text.toWellFormed()))).toBe(text.toWellFormed())
@@ -64,7 +64,7 @@ test('a cursor is read back, and nothing else is a cursor', () => {
   )
 })
 
-test('a change that is to be durable later is seen at once, and settles', async () => {
+test('a change with deferred durability is visible at once, and its promise resolves', async () => {
   const store = await openTestStore()
   const project = await ensureDefaultProject(store, 1)
   await store.change((changes) => changes.insertInto('events').values(event(project)).execute(), { durable: 'later' })

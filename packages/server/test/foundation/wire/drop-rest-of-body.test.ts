@@ -42,7 +42,7 @@ async function say(
 
 const post = (path: string, length: number) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`
 
-test('a connection is not cut over a body that has come to its end, though not all of it was taken in', async () => {
+test('a connection with a complete but unread body stays open', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const length = 2 ** 20
@@ -52,7 +52,7 @@ test('a connection is not cut over a body that has come to its end, though not a
   expect(accepted.destroyed).toBe(false)
 })
 
-test('an answer before a long body is the last one, and its client has the time to read it', async () => {
+test('an answer before a long body is the last one, and its client has time to read it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { heard, socket, accepted } = await say(post('/first', 5 * 2 ** 20) + 'x'.repeat(5 * 2 ** 20))
@@ -64,7 +64,7 @@ test('an answer before a long body is the last one, and its client has the time 
   expect(accepted.destroyed).toBe(true)
 })
 
-test('nothing is done after the last answer', async () => {
+test('no work happens after the last answer', async () => {
   const { heard, asked, socket } = await say('POST /first HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
   while (!heard().includes('answer to /first')) await new Promise(setImmediate)
   socket.end(`0\r\n\r\n${post('/second', 0)}`)
@@ -72,7 +72,7 @@ test('nothing is done after the last answer', async () => {
   expect(asked).toEqual(['/first'])
 })
 
-test('what breaks off after the last answer gets no other one', async () => {
+test('a break after the last answer gets no second answer', async () => {
   const { server } = await startTestServer()
   const { port, hostname } = new URL(server.url)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })

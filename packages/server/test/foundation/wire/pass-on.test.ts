@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { passOn } from '../../../src/foundation/wire/pass-on.ts'
 
-test('a body flows into a stream, and ends it', async () => {
+test('a body is piped into a stream and ends it', async () => {
   const body = Readable.from(['a', 'b', 'c'], { objectMode: false })
   expect(String(await buffer(passOn(body, new PassThrough())))).toBe('abc')
 })
@@ -14,7 +14,7 @@ test('a body flows into a stream, and ends it', async () => {
 test.each([
   ['with an error', new Error('the disk failed'), 'the disk failed'],
   ['without a word', undefined, 'gone'],
-])('one that breaks off %s breaks the stream, also where it did so before', async (_, error, message) => {
+])('a body that breaks off %s destroys the stream, even if it did so before', async (_, error, message) => {
   for (const before of [true, false]) {
     const body = new PassThrough()
     body.on('error', () => {})
@@ -31,7 +31,7 @@ test.each([
   }
 })
 
-test('a stream that is broken ends what it reads, but no request', async () => {
+test('a destroyed stream ends its source, but no request', async () => {
   const body = new PassThrough()
   passOn(
     body,

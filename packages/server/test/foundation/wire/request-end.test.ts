@@ -7,7 +7,7 @@ import { KeptMemory } from '../../../src/tenancy/limits/kept-memory.ts'
 
 const mib = 2 ** 20
 
-test('a request counts, with what it keeps, for as long as anything works for it, though its client has left', () => {
+test('a disconnected request counts, with its bytes, until its work ends', () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
   const end = new RequestEnd(response)
   const inFlight = new RequestsInFlight(1)
@@ -25,7 +25,7 @@ test('a request counts, with what it keeps, for as long as anything works for it
   another()
 })
 
-test('work that ends before the answer has left ends nothing', () => {
+test('work that ends before the answer was sent does not end the count', () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
   const end = new RequestEnd(response)
   let isOver = false

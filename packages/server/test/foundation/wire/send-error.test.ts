@@ -31,7 +31,7 @@ test.each([
   ['SQLITE_READONLY_DBMOVED', () => sqliteError(1032)],
   ['SQLITE_IOERR', () => sqliteError(10)],
   ['SQLITE_IOERR_FSYNC', () => sqliteError(1034)],
-])('%s is 503, and logged for the operator', async (_, failure) => {
+])('%s answers 503 and is logged for the operator', async (_, failure) => {
   const { log, logged } = keepingLog()
   const error = await failure()
   const { status, code, message, hint } = toHoltError(error, log, 'rq1')
@@ -44,7 +44,7 @@ test.each([
   expect(logged).toMatchObject([{ level: 'error', facts: { err: error, request_id: 'rq1' } }])
 })
 
-test('a file for which there is no room is the same full disk', () => {
+test('a file write on a full disk is the same error', () => {
   const { log } = keepingLog()
   for (const code of ['ENOSPC', 'EDQUOT'])
     expect(toHoltError(Object.assign(new Error(`${code}: /secret`), { code }), log, 'rq1')).toMatchObject({
@@ -53,7 +53,7 @@ test('a file for which there is no room is the same full disk', () => {
     })
 })
 
-test('another failure of the database stays one that nobody expected', () => {
+test('another failure of the database is an internal error', () => {
   const { log } = keepingLog()
   expect(toHoltError(sqliteError(1), log, 'rq1')).toMatchObject({ status: 500, code: 'internal' })
   expect(toHoltError(sqliteError(13), log, 'rq1')).toMatchObject({ status: 507, code: 'disk_full' })
@@ -64,7 +64,7 @@ test.each([
   [30, '30'],
   ['soon\r\nx-evil: 1', '1'],
   [Number.POSITIVE_INFINITY, '1'],
-])('an error with 503 that says to come again after %j says %s in its header', (retry_after_secs, expected) => {
+])('a 503 that says to retry after %j says %s in its header', (retry_after_secs, expected) => {
   const error = new HoltError('unavailable', 'Not now.', { details: { retry_after_secs } })
   expect(errorHeaders(error, 'rq1')['retry-after']).toBe(expected)
 })

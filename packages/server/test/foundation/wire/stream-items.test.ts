@@ -17,7 +17,7 @@ test.each([
 })
 
 describe.each(['text/event-stream', 'application/x-ndjson'] as const)('%s', (format) => {
-  test('takes items no faster than they are read', async () => {
+  test('reads items only as fast as the client', async () => {
     let made = 0
     const body = writeItems(
       (async function* () {
@@ -31,7 +31,7 @@ describe.each(['text/event-stream', 'application/x-ndjson'] as const)('%s', (for
     body.destroy()
   })
 
-  test('says at once that there will be items', async () => {
+  test('sends its headers at once', async () => {
     const never = (async function* () {
       await new Promise(() => {})
       yield { type: 'stdout', cursor: 0 }
@@ -41,7 +41,7 @@ describe.each(['text/event-stream', 'application/x-ndjson'] as const)('%s', (for
     body.destroy()
   })
 
-  test('breaks where the items break', async () => {
+  test('breaks if the items break', async () => {
     const body = writeItems(
       (async function* () {
         yield { type: 'start', cursor: 0 }
@@ -58,7 +58,7 @@ describe.each(['text/event-stream', 'application/x-ndjson'] as const)('%s', (for
     expect(seen.filter((text) => text !== '')).toHaveLength(1)
   })
 
-  test('lets go of the items when its reader leaves', async () => {
+  test('releases the items when its reader disconnects', async () => {
     const { promise: released, resolve } = Promise.withResolvers<void>()
     const body = writeItems(
       (async function* () {
@@ -75,7 +75,7 @@ describe.each(['text/event-stream', 'application/x-ndjson'] as const)('%s', (for
   })
 })
 
-test('a quiet event stream says so, and then goes on', async () => {
+test('a quiet event stream sends a comment and then continues', async () => {
   vi.useFakeTimers()
   const { promise: later, resolve } = Promise.withResolvers<void>()
   const body = writeItems(
@@ -97,7 +97,7 @@ test('a quiet event stream says so, and then goes on', async () => {
   expect(seen.map((text) => text.split('\n')[0])).toEqual(['', 'event: start', ': quiet', ': quiet', 'event: end'])
 })
 
-test('a stream that is quiet for days keeps nothing of that', async () => {
+test('a stream that is quiet for days keeps no memory of it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const never = (async function* () {
     await new Promise(() => {})

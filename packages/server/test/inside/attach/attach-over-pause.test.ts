@@ -23,7 +23,7 @@ async function setUp(runtime: object = {}) {
 const isOpen = ({ ws }: TestAttachment) => ws.readyState === ws.OPEN
 const shows = (attachment: TestAttachment, text: string) => expect.poll(() => attachment.text).toBe(text)
 
-test('an attachment wakes a paused runtime, many at once resume it once, and all find what was there', async () => {
+test('an attachment resumes a paused runtime; several resume it once, and all get the earlier output', async () => {
   const { start, attached, pause, resumes, state } = await setUp()
   const id = await start({ command: 'cat', pty })
   const before = await attached(id, '?write=true')
@@ -40,7 +40,7 @@ test('an attachment wakes a paused runtime, many at once resume it once, and all
   for (const one of many) await shows(one, 'before;after;')
 })
 
-test('attachments that are open over a pause do not end it, and go on when one is typed into', async () => {
+test('attachments stay open over a pause, and input resumes the runtime', async () => {
   const { start, attached, pause, resumes, state } = await setUp()
   const ids = [
     await start({ command: 'cat', pty }),
@@ -63,7 +63,7 @@ test('attachments that are open over a pause do not end it, and go on when one i
   for (const writer of writers) expect(writer.last('input')?.taken_bytes).toBe('before;1;2;3;'.length)
 })
 
-test('without auto_resume an attachment is refused, and what is typed into an open one is, until it is resumed', async () => {
+test('without auto_resume, attachments and input are refused until a resume', async () => {
   const { start, attached, refused, pause, resumes, state, ask, path } = await setUp({ auto_resume: false })
   const id = await start({ command: 'cat', pty })
   const one = await attached(id, '?write=true')
@@ -79,7 +79,7 @@ test('without auto_resume an attachment is refused, and what is typed into an op
 })
 
 test.each([true, false])(
-  'a window that changes its size does not resume the runtime, and counts when it is back (auto_resume: %s)',
+  'a resize does not resume the runtime, and applies after the resume (auto_resume: %s)',
   async (auto_resume) => {
     const { start, attached, pause, resumes, state, ask, path } = await setUp({ auto_resume })
     const one = await attached(await start({ command: 'cat', pty }), '?write=true')
@@ -99,7 +99,7 @@ test.each([true, false])(
   },
 )
 
-test('a signal to a command of a paused runtime resumes it, also after its window has changed its size', async () => {
+test('a signal to a command of a paused runtime resumes it, also after a resize', async () => {
   const { start, attached, pause, state } = await setUp()
   const one = await attached(await start({ command: 'cat', pty }), '?write=true')
   await pause()

@@ -11,7 +11,7 @@ function waits(pace: AttachPace, projects: readonly string[]) {
   return { ended, all: Promise.all(all) }
 }
 
-test('a project may attach a few times at once, and then in intervals; others do not wait', async () => {
+test('a project can attach a few times at once and then at intervals; others do not wait', async () => {
   const pace = new AttachPace({ burst: 2, everyMs: 60 })
   const begun = performance.now()
   const { ended, all } = waits(pace, ['many', 'many', 'many', 'many', 'one'])
@@ -21,7 +21,7 @@ test('a project may attach a few times at once, and then in intervals; others do
   expect(performance.now() - begun).toBeGreaterThanOrEqual(115)
 })
 
-test('an attachment that would wait too long is refused, and one whose client leaves does not wait', async () => {
+test('an attachment with too long a wait is refused, and a disconnected client does not wait', async () => {
   const pace = new AttachPace({ burst: 1, everyMs: 8_000 })
   await pace.wait('p', signal)
   const gone = new AbortController()

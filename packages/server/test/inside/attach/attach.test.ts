@@ -30,7 +30,7 @@ describe('an attachment', () => {
     expect(one.last('input')?.taken_bytes).toBe(11)
   })
 
-  test('replays from its cursor, and says which stream bytes are of', async () => {
+  test('replays from its cursor, and names the stream of each frame', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'complain twice' })
     const whole = await attached(id)
@@ -42,7 +42,7 @@ describe('an attachment', () => {
     expect([rest.text, rest.frames[0]]).toMatchObject(['', { cursor: 6, replay_end: 6 }])
   })
 
-  test('is closed by a client that sends pings without end, and by a message of very many fragments', async () => {
+  test('is closed if its client sends endless pings or a message of very many fragments', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const calm = await attached(id)
@@ -59,7 +59,7 @@ describe('an attachment', () => {
     expect(calm.ws.readyState).toBe(calm.ws.OPEN)
   })
 
-  test('reads nothing more of a client that it refuses, also where its key is revoked then', async () => {
+  test('reads nothing from a refused client, even if its key is revoked then', async () => {
     const { start, attached, makeKey, ask } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const { key, key_id } = await makeKey('runtime:read')
@@ -74,7 +74,7 @@ describe('an attachment', () => {
     expect(resumed.mock.contexts).not.toContain(paused.mock.contexts[0])
   })
 
-  test('lets many watch and one write, who can be taken over from and is told', async () => {
+  test('lets many watch and one write; a takeover notifies the writer', async () => {
     const { start, attached, makeKey, ask, commands } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const one = await attached(id, '?write=true')
@@ -108,7 +108,7 @@ describe('an attachment', () => {
     expect([one.text, reader.last('exit')]).toMatchObject(['one;two;', { exit_code: 143, signal: 'SIGTERM' }])
   })
 
-  test('frees the writing when it leaves, and gives it back to the client that comes again', async () => {
+  test('releases the writer role when it disconnects, and returns it to a reconnecting client', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const one = await attached(id, '?write=true&client=somebody-1')
@@ -122,7 +122,7 @@ describe('an attachment', () => {
     await expect.poll(() => other.last('writer')?.reason).toBe('granted')
   })
 
-  test('takes the writing from nobody after it has gone, whatever it asked for before', async () => {
+  test('takes the writer role from nobody after it has disconnected', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const [gone, stays] = [await attached(id), await attached(id)]
@@ -137,7 +137,7 @@ describe('an attachment', () => {
     expect(stays.last('writer')?.reason).toBe('granted')
   })
 
-  test('sends no more than its window beyond what is taken', async () => {
+  test('sends at most its window beyond the acknowledged output', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'fill 400000' })
     const one = await attached(id, '?window=65536')
@@ -152,7 +152,7 @@ describe('an attachment', () => {
     expect(one.output.length).toBe(400_000)
   })
 
-  test('tells what a command refuses, and goes on', async () => {
+  test('reports the input that a command refuses, and continues', async () => {
     const { start, attached } = await setUp()
     const one = await attached(await start({ command: 'sleep' }), '?write=true')
     one.type('nobody reads this')
@@ -182,7 +182,7 @@ describe('an attachment', () => {
     expect((await one.closed).code).toBe(1009)
   })
 
-  test('is cut with 4401 within a second after its key is revoked, and with 1001 when the service closes', async () => {
+  test('is closed with 4401 within a second after its key is revoked, and with 1001 at a service stop', async () => {
     const { start, attached, makeKey, ask, server } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const { key, key_id } = await makeKey('runtime:read', 'runtime:write')
@@ -197,14 +197,14 @@ describe('an attachment', () => {
     await closing
   })
 
-  test('ends with 1011 when the guest is gone', async () => {
+  test('ends with 1011 when the guest fails', async () => {
     const { start, attached, engine, commands } = await setUp()
     const one = await attached(await start({ command: 'cat', pty: size }))
     engine.end(commands.split('/')[4] as never, { reason: 'crashed', message: 'by the test' })
     expect((await one.closed).code).toBe(1011)
   })
 
-  test('ends with 1011 and as much of what the guest says as a close frame takes', async () => {
+  test('ends with 1011 and as much of the guest message as fits into a close frame', async () => {
     const { start, attached, engine, commands } = await setUp()
     const id = await start({ command: 'cat', pty: size })
     const guest = engine.guest(commands.split('/')[4] as never)
@@ -216,7 +216,7 @@ describe('an attachment', () => {
     expect(await one.closed).toEqual({ code: 1011, reason: 'é'.repeat(61) })
   })
 
-  test('with the key of another project finds what it finds of a runtime that is none', async () => {
+  test('gets 404 with the key of another project', async () => {
     const attachServer = await setUp()
     const { start, server, path, refused } = attachServer
     const id = await start({ command: 'sleep' })
@@ -232,7 +232,7 @@ describe('an attachment', () => {
     expect(foreign).toMatchObject({ status: 404, json: { error: { code: 'runtime_not_found' } } })
   })
 
-  test('is one of 64 at the most', async () => {
+  test('is limited to 64 for a command', async () => {
     const { start, attached, refused } = await setUp()
     const id = await start({ command: 'sleep' })
     const all = await Promise.all(Array.from({ length: 64 }, () => attached(id)))
@@ -244,7 +244,7 @@ describe('an attachment', () => {
 })
 
 describe('an upgrade', () => {
-  test('takes a key from the header or from the subprotocols, and names only its own protocol back', async () => {
+  test('takes a key from the header or the subprotocols, and answers only its own protocol', async () => {
     const { start, attached, refused, server } = await setUp()
     const id = await start({ command: 'sleep' })
     const browser = await attached(id, '', {
@@ -295,7 +295,7 @@ describe('an upgrade', () => {
     }
   })
 
-  test('that is none is told what is wrong with it, or that it is none', async () => {
+  test('that is invalid gets the reason', async () => {
     const { start, ask, commands } = await setUp()
     const answer = await ask('GET', `${commands}/${await start({ command: 'sleep' })}/attach`)
     expect([answer.status, answer.json.error.code, answer.headers.get('upgrade')]).toEqual([
@@ -306,7 +306,7 @@ describe('an upgrade', () => {
   })
 })
 
-test('whatever a client sends, the service goes on and closes with a code of the contract', async () => {
+test('any input of a client leaves the service working and gets a documented close code', async () => {
   const { start, attached, ask, logged, commands } = await setUp()
   let id = await start({ command: 'cat', pty: size })
   const frame = fc.oneof(

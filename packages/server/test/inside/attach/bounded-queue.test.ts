@@ -19,7 +19,7 @@ function makeQueue<Source extends Flow>(flow: Source) {
   return { queue, flow, done, finish }
 }
 
-test('does one thing after another, in their order', async () => {
+test('does its work in order', async () => {
   const { queue, done, finish } = makeQueue(makeFlow())
   for (const thing of [1, 2, 3]) queue.add(thing, 1)
   await finish()
@@ -32,7 +32,7 @@ test('does one thing after another, in their order', async () => {
 test.each([
   ['bytes', 3, 60_000],
   ['things', 300, 1],
-])('stops its source while too many %s wait, and lets it go on', async (_, count, bytes) => {
+])('stops its source while too many %s wait, and continues later', async (_, count, bytes) => {
   const { queue, flow, finish } = makeQueue(makeFlow())
   for (let thing = 1; thing <= count; thing += 1) queue.add(thing, bytes)
   expect([flow.stop.mock.calls.length, flow.go.mock.calls.length]).toEqual([1, 0])
@@ -40,14 +40,14 @@ test.each([
   expect([flow.stop.mock.calls.length, flow.go.mock.calls.length]).toEqual([1, 1])
 })
 
-test('says what could not be done', async () => {
+test('reports failures', async () => {
   const { queue, flow, finish } = makeQueue(makeFlow())
   queue.add(-1, 1)
   await finish()
   expect(flow.failed).toHaveBeenCalledWith(new Error('-1'))
 })
 
-test('a source of two queues goes on when neither has it stopped', async () => {
+test('a source of two queues continues when neither is full', async () => {
   const source = makeFlow()
   const flow = sharedFlow(source)
   const queues = [makeQueue(flow), makeQueue(flow)]

@@ -32,7 +32,7 @@ function runPump() {
   return { pump, asked, gone, ended: pump.run() }
 }
 
-test('a command hears at once that it has to wait for its reader', async () => {
+test('a command is told at once that it must wait for its reader', async () => {
   const { pump, asked, gone, ended } = runPump()
   pump.hold(true)
   await new Promise(setImmediate)
@@ -41,7 +41,7 @@ test('a command hears at once that it has to wait for its reader', async () => {
   await expect(ended).rejects.toThrow('the end')
 })
 
-test('however often that changes it hears of it now and then, and last how it is', async () => {
+test('frequent changes are reported at intervals, and the last state always', async () => {
   const { pump, asked, gone, ended } = runPump()
   for (let change = 0; change < 1000; change++) {
     pump.hold(change % 2 === 0)

@@ -19,7 +19,7 @@ function watch() {
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
 afterEach(() => void vi.useRealTimers())
 
-test('a peer that answers, or says anything at all, is kept', async () => {
+test('a peer that answers or sends anything is kept', async () => {
   const { peer, lost } = watch()
   for (const sign of ['pong', 'message', 'ping']) {
     await vi.advanceTimersByTimeAsync(1_000)
@@ -29,7 +29,7 @@ test('a peer that answers, or says anything at all, is kept', async () => {
   expect([lost.mock.calls.length, peer.ping.mock.calls.length]).toEqual([0, 4])
 })
 
-test('one that says nothing from one question to the next is lost', async () => {
+test('a peer that sends nothing between two pings is closed', async () => {
   const { lost } = watch()
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lost).not.toHaveBeenCalled()
@@ -37,7 +37,7 @@ test('one that says nothing from one question to the next is lost', async () => 
   expect(lost).toHaveBeenCalled()
 })
 
-test('one that cannot be heard is not taken for lost', async () => {
+test('a peer whose input is paused is not closed', async () => {
   const { peer, lost } = watch()
   peer.isPaused = true
   await vi.advanceTimersByTimeAsync(10_000)
@@ -49,7 +49,7 @@ test('one that cannot be heard is not taken for lost', async () => {
   expect(lost).toHaveBeenCalled()
 })
 
-test('nobody is asked after the end', async () => {
+test('no ping is sent after the end', async () => {
   const { peer, lost } = watch()
   peer.emit('close')
   await vi.advanceTimersByTimeAsync(10_000)

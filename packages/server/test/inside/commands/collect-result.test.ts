@@ -22,7 +22,7 @@ async function collect(chunks: readonly string[], { room = 64 * mib, maxOutputBy
   return { ...stdout, taken }
 }
 
-test('output is kept up to its bound, and counted to its end', async () => {
+test('output is kept up to its limit and counted to its end', async () => {
   expect(await collect(['abc', 'def', 'ghi'], { maxOutputBytes: 5 })).toEqual({
     text: 'abcde',
     bytes: 9,
@@ -33,7 +33,7 @@ test('output is kept up to its bound, and counted to its end', async () => {
   expect(await collect(['abc'], { maxOutputBytes: 0 })).toMatchObject({ text: '', bytes: 3, truncated: true })
 })
 
-test('what is kept past the first bytes is counted, and never more than the bound', async () => {
+test('output after the first bytes is counted, within the limit', async () => {
   const chunks = Array.from({ length: 300 }, (_, n) => String.fromCharCode(97 + (n % 26)).repeat(1000))
   const { text, taken, truncated } = await collect(chunks)
   expect([text, truncated]).toEqual([chunks.join(''), false])
@@ -45,7 +45,7 @@ test('what is kept past the first bytes is counted, and never more than the boun
 test.each([
   ['in small pieces', Array.from({ length: 100 }, (_, n) => String(n % 10).repeat(1000))],
   ['in one piece', ['0123456789'.repeat(10_000)]],
-])('without room the first bytes are kept of output %s, and nothing after a gap', async (_, chunks) => {
+])('without room, the first bytes of output %s are kept, and nothing after a gap', async (_, chunks) => {
   const { text, ...rest } = await collect(chunks, { room: 0 })
   expect(text).toBe(chunks.join('').slice(0, freeBytes))
   expect(rest).toEqual({ bytes: 100_000, truncated: true, taken: 0 })

@@ -36,7 +36,7 @@ describe('a command that is waited for', () => {
     })
   })
 
-  test('says the same when it is read again', async () => {
+  test('gives the same result later', async () => {
     const { ask, commands } = await start()
     const { json } = await ask('POST', commands, { json: { command: 'complain loudly' } })
     const again = (await ask('GET', `${commands}/${json.command_id}`)).json
@@ -45,7 +45,7 @@ describe('a command that is waited for', () => {
     expect([stdout, stderr, truncated.stdout]).toEqual(['', 'loudly\n', false])
   })
 
-  test('with another exit code or after its time is a result', async () => {
+  test('with a non-zero exit code or a timeout is a result', async () => {
     const { ask, commands } = await start()
     expect((await ask('POST', commands, { json: { command: 'exit 7' } })).json.exit_code).toBe(7)
     expect((await ask('POST', commands, { json: { command: 'sleep', timeout_secs: 0.05 } })).json).toMatchObject({
@@ -55,7 +55,7 @@ describe('a command that is waited for', () => {
     })
   })
 
-  test('keeps the first MiB of a stream and says that more came', async () => {
+  test('keeps the first MiB of a stream and says that it is truncated', async () => {
     const { ask, commands } = await start()
     const { json } = await ask('POST', commands, { json: { command: 'fill 1500000' } })
     expect([json.stdout.length, json.stdout_bytes, json.truncated]).toEqual([
@@ -65,7 +65,7 @@ describe('a command that is waited for', () => {
     ])
   })
 
-  test('keeps as much of each stream as was asked for', async () => {
+  test('keeps the requested number of bytes of each stream', async () => {
     const { ask, commands } = await start()
     const json = { command: 'echo hello', max_output_bytes: 3 }
     expect((await ask('POST', commands, { json })).json).toMatchObject({
@@ -92,7 +92,7 @@ describe('a command that is waited for', () => {
     })
   })
 
-  test('whose runtime goes away has no made-up exit, and its cause is logged once', async () => {
+  test('whose runtime ends has no invented exit code, and the cause is logged once', async () => {
     const { ask, commands, engine, id, logged } = await start()
     const waiting = ask('POST', commands, { json: { command: 'sleep', timeout_secs: 0 } })
     await expect.poll(async () => (await ask('GET', commands)).json.data.length).toBe(1)
@@ -105,7 +105,7 @@ describe('a command that is waited for', () => {
     expect(warnings).toEqual([{ level: 'warn', facts, message: brokeMessage }])
   })
 
-  test('goes on when its client leaves, which is no break', async () => {
+  test('continues when its client disconnects', async () => {
     const { ask, commands, logged } = await start()
     const leaving = new AbortController()
     const waiting = ask('POST', commands, { json: { command: 'sleep', timeout_secs: 0 }, signal: leaving.signal })
@@ -133,7 +133,7 @@ describe('a stream', () => {
     ])
   })
 
-  test('is server-sent events where asked for', async () => {
+  test('is server-sent events on request', async () => {
     const { ask, commands } = await start()
     const { headers, text } = await ask('POST', commands, {
       json: { command: 'echo hi' },
@@ -147,7 +147,7 @@ describe('a stream', () => {
     expect(events.at(-1)).toMatch(/^event: end\n/)
   })
 
-  test('carries bytes that are not text as base64', async () => {
+  test('sends bytes that are not text as base64', async () => {
     const { ask, commands } = await start()
     const { text } = await ask('POST', commands, {
       json: { command: 'bytes ff00fe' },
@@ -156,7 +156,7 @@ describe('a stream', () => {
     expect(items(text)[1]).toMatchObject({ encoding: 'base64', data: Buffer.from('ff00fe', 'hex').toString('base64') })
   })
 
-  test('breaks without an end where the runtime goes away', async () => {
+  test('breaks without an end when the runtime ends', async () => {
     const { server, ask, commands, engine, id } = await start()
     const response = await fetch(`${server.url}${commands}`, {
       method: 'POST',
@@ -185,7 +185,7 @@ describe('a stream', () => {
 })
 
 describe('a command in the background', () => {
-  test('answers at once, has no timeout, takes input and ends when told', async () => {
+  test('answers at once, has no timeout, takes input and ends on request', async () => {
     const { ask, commands } = await start()
     const { status, json } = await ask('POST', commands, { json: { command: 'cat', background: true, stdin: true } })
     expect([status, json.state, json.exit_code, json.ended_at]).toEqual([201, 'running', null, null])
@@ -208,7 +208,7 @@ describe('a command in the background', () => {
     expect((await ask('POST', `${one}/signal`, { json: { signal: 'SIGTERM' } })).json.error.code).toBe('conflict')
   })
 
-  test('is signalled and killed', async () => {
+  test('can be signalled and killed', async () => {
     const { ask, commands } = await start()
     const begin = async () =>
       `${commands}/${(await ask('POST', commands, { json: { command: 'sleep', background: true } })).json.command_id}`
@@ -232,7 +232,7 @@ describe('a command in the background', () => {
 })
 
 describe('a write to stdin', () => {
-  test('is taken once however often it is sent', async () => {
+  test('is applied once, however often it is sent', async () => {
     const { ask, commands } = await start()
     const json = { command: 'cat', background: true, stdin: true }
     const one = `${commands}/${(await ask('POST', commands, { json })).json.command_id}`
@@ -266,7 +266,7 @@ describe('a write to stdin', () => {
 })
 
 describe('a shell session', () => {
-  test('is made by its first command, carries its directory, is listed and ends', async () => {
+  test('is created by its first command, keeps its directory, is listed and ends', async () => {
     const { ask, commands } = await start()
     const sessions = commands.replace(/commands$/, 'sessions')
     const run = (command: string, more = {}) => ask('POST', commands, { json: { command, session: 'dev', ...more } })
@@ -293,7 +293,7 @@ describe('a shell session', () => {
   })
 })
 
-test('a limit that the class would not hold is refused by name', async () => {
+test('a limit above that of the isolation class is refused by name', async () => {
   const { ask, commands } = await start()
   const { error } = (await ask('POST', commands, { json: { command: 'true', rlimits: { data: 1 } } })).json
   expect(error).toMatchObject({ code: 'unsupported_setting', details: { issues: [{ pointer: '/rlimits/data' }] } })

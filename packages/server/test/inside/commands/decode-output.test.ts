@@ -29,7 +29,7 @@ const chunk = fc.tuple(
   ),
 )
 
-test('no byte of a stream is lost, changed or given twice, and the order is kept', async () => {
+test('no byte of a stream is lost, changed or repeated, and the order is kept', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(chunk, { maxLength: 12 }), async (chunks) => {
       const out: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
@@ -51,7 +51,7 @@ test('no byte of a stream is lost, changed or given twice, and the order is kept
   )
 })
 
-test('text that is cut anywhere arrives as text', async () => {
+test('text that is split anywhere is decoded as text', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
@@ -84,11 +84,11 @@ test.each([
   ['c0', 0],
   ['ff', 0],
   ['f5', 0],
-])('of %s, %i bytes are an incomplete character', (hex, count) => {
+])('in %s, %i bytes are an incomplete character', (hex, count) => {
   expect(incompleteTail(Buffer.from(hex, 'hex'))).toBe(count)
 })
 
-test('output has the time at which it was read, where the guest tells it', async () => {
+test('output has the time of its read, if the guest reports it', async () => {
   async function* items(): AsyncGenerator<GuestItem> {
     yield { type: 'stdout', cursor: 1, data: Buffer.from('a').toString('base64'), at_ms: 1_767_225_600_123 }
     yield { type: 'stderr', cursor: 2, data: Buffer.from('b').toString('base64') }

@@ -15,7 +15,7 @@ const resultWith = (stdout: string, stderr: string) =>
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '\0', '\n', '"', '€', '😀'), maxLength: 300 })
 
-test('has the beginning of both streams, no longer than asked for, and says what is cut', () => {
+test('has the beginning of both streams within the limit, and says that it is truncated', () => {
   fc.assert(
     fc.property(text, text, fc.integer({ min: 200, max: 3000 }), (stdout, stderr, maxBytes) => {
       const short = shortenResult(resultWith(stdout, stderr), maxBytes)
@@ -32,7 +32,7 @@ test('has the beginning of both streams, no longer than asked for, and says what
   )
 })
 
-test('cuts no more than it must', () => {
+test('cuts no more than necessary', () => {
   const short = shortenResult(resultWith('\0'.repeat(1000), ''), 1200)
   expect(Buffer.byteLength(JSON.stringify(short))).toBeGreaterThan(600)
   expect(shortenResult(resultWith('out', 'err'), 1200)).toEqual(resultWith('out', 'err'))

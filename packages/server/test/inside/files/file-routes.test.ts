@@ -11,7 +11,7 @@ async function start(): Promise<TestServer & { files: string }> {
 }
 
 describe('content', () => {
-  test('is written new, replaced, and read', async () => {
+  test('is created, replaced and read', async () => {
     const { ask, files } = await start()
     const path = `${files}/content?path=/workspace/a/b.txt`
     expect((await ask('PUT', path, { body: 'one' })).status).toBe(201)
@@ -26,7 +26,7 @@ describe('content', () => {
     ])
   })
 
-  test('may be empty and may be any bytes', async () => {
+  test('can be empty and can be any bytes', async () => {
     const { server, ask, files } = await start()
     await ask('PUT', `${files}/content?path=/tmp/empty`)
     expect((await ask('GET', `${files}/stat?path=/tmp/empty`)).json.size_bytes).toBe(0)
@@ -62,7 +62,7 @@ describe('content', () => {
     expect((await write('"etag"')).json.error.details.issues[0].pointer).toBe('/header/If-None-Match')
   })
 
-  test('of an upload that breaks off is not written', async () => {
+  test('of an aborted upload is not written', async () => {
     const { server, ask, files } = await start()
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
@@ -92,7 +92,7 @@ test.each(['copy', 'move'])('%s cannot replace the root directory', async (verb)
 })
 
 describe('a tree', () => {
-  test('is made, listed, copied, moved and removed', async () => {
+  test('is created, listed, copied, moved and removed', async () => {
     const { ask, files } = await start()
     const post = (verb: string, json: object) => ask('POST', `${files}/${verb}`, { json })
     expect((await post('mkdir', { path: '/workspace/a/b' })).status).toBe(201)
@@ -150,11 +150,11 @@ describe('a tree', () => {
   })
 })
 
-describe('a body of a certain length', () => {
+describe('a body with a declared length', () => {
   const read = (chunks: string[], length: number) =>
     text(exactLength(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), length))
 
-  test('passes', async () => {
+  test('is passed through', async () => {
     expect(await read(['ab', 'c'], 3)).toBe('abc')
     expect(await read([], 0)).toBe('')
   })
@@ -163,7 +163,7 @@ describe('a body of a certain length', () => {
     [['abc'], 2],
     [['ab'], 3],
     [[], 1],
-  ])('of %j breaks where %i were announced', async (chunks, length) => {
+  ])('of %j breaks if %i were declared', async (chunks, length) => {
     await expect(read(chunks, length)).rejects.toThrow('announced')
   })
 })

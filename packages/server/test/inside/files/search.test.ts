@@ -11,7 +11,7 @@ async function start() {
   return { ...server, files, post }
 }
 
-test('a search by name and by content answers what it found, and whether that is all', async () => {
+test('a search by name and by content answers its matches, and whether they are complete', async () => {
   const { post } = await start()
   const byName = SearchResult.parse((await post('search', { path: '/workspace', glob: '*.ts' })).json)
   expect(byName).toMatchObject({ data: [{ path: '/workspace/a.ts', type: 'file', line: null }], truncated: null })
@@ -20,7 +20,7 @@ test('a search by name and by content answers what it found, and whether that is
   expect(byContent).toMatchObject({ data: [{ line: 2, column: 1, length: 3, text: 'two' }], truncated: 'max_results' })
 })
 
-test('a search is streamed where that is asked for', async () => {
+test('a search is streamed on request', async () => {
   const { post } = await start()
   const json = { path: '/workspace', content: { pattern: 'two' } }
   const { text, headers } = await post('search', json, { accept: 'application/x-ndjson' })
@@ -39,12 +39,12 @@ test.each([
   [{ path: '/workspace', max_results: 0 }, '/max_results'],
   [{ path: '/workspace', glob: ['a\0'] }, '/glob'],
   [{ path: '/workspace', timeout_secs: 1e9 }, '/timeout_secs'],
-])('a search of %j is wrong', async (json, pointer) => {
+])('a search of %j is refused', async (json, pointer) => {
   const { post } = await start()
   expect((await post('search', json)).json.error.details.issues[0].pointer).toContain(pointer)
 })
 
-test('a replacement changes as often as is expected, or nothing', async () => {
+test('a replacement makes the expected number of changes, or none', async () => {
   const { ask, files, post } = await start()
   const what = { path: '/workspace', pattern: 'two', replacement: 'three' }
   expect((await post('replace', { ...what, expected_count: 2 })).json.error.code).toBe('conflict')
@@ -60,7 +60,7 @@ test('a replacement changes as often as is expected, or nothing', async () => {
     expect((await post('replace', { ...what, ...wrong })).json.error.details.issues[0].pointer).toBe('/paths')
 })
 
-test('a symlink is made, modes and owners are changed', async () => {
+test('symlinks, modes and owners can be set', async () => {
   const { post } = await start()
   const link = { path: '/workspace/link', target: '../x' }
   expect((await post('symlink', link)).json).toMatchObject({ type: 'symlink', symlink_target: '../x' })

@@ -17,7 +17,7 @@ describe('an archive', () => {
     return { response, bytes: new Uint8Array(await response.arrayBuffer()) }
   }
 
-  test('comes as tar and as tar.gz, and becomes a tree again', async () => {
+  test('is downloaded as tar and as tar.gz, and extracted to the same tree', async () => {
     const service = await start()
     const { ask, files } = service
     await ask('PUT', `${files}/content?path=/workspace/a/b`, { body: 'content' })
@@ -32,7 +32,7 @@ describe('an archive', () => {
     expect((await ask('GET', `${files}/content?path=/workspace/new/b`)).text).toBe('content')
   })
 
-  test('is put where something is only when that is said', async () => {
+  test('replaces or merges only on request', async () => {
     const service = await start()
     const { ask, files } = service
     await ask('PUT', `${files}/content?path=/workspace/a/b`, { body: 'new' })
@@ -46,7 +46,7 @@ describe('an archive', () => {
     expect((await ask('GET', `${files}/stat?path=/workspace/c/kept`)).json.error.code).toBe('path_not_found')
   })
 
-  test('that is wrong is an error that says why', async () => {
+  test('that is invalid is an error with the reason', async () => {
     const { ask, files } = await start()
     const put = (query: string, body: Uint8Array = new Uint8Array(100)) =>
       ask('PUT', `${files}/archive?${query}`, { body })
@@ -90,7 +90,7 @@ describe('a watch', () => {
     }
   }
 
-  test.each([undefined, 'text/event-stream'])('tells what changes, as %s, and goes on at a cursor', async (accept) => {
+  test.each([undefined, 'text/event-stream'])('reports changes, as %s, and continues at a cursor', async (accept) => {
     const service = await start()
     const { ask, files } = service
     const seen: WatchItem[] = []
@@ -118,7 +118,7 @@ describe('a watch', () => {
     }
   })
 
-  test('of what is no directory is refused', async () => {
+  test('of a path that is not a directory is refused', async () => {
     const { ask, files } = await start()
     await ask('PUT', `${files}/content?path=/tmp/f`, { body: 'x' })
     expect((await ask('GET', `${files}/watch?path=/tmp/f`)).json.error.code).toBe('not_a_directory')

@@ -10,7 +10,7 @@ async function start() {
 
 const digest = (text: string) => `sha-256=:${createHash('sha256').update(text).digest('base64')}:`
 
-test('an upload in parts appears with its last one', async () => {
+test('an upload in parts becomes a file with its last part', async () => {
   const { ask, files, part } = await start()
   const first = await ask('PUT', `${part}&partial=true`, { body: 'one ' })
   expect([first.status, first.json]).toEqual([
@@ -26,7 +26,7 @@ test('an upload in parts appears with its last one', async () => {
   expect((await ask('GET', status)).json).toMatchObject({ offset_bytes: 7, completed: true })
 })
 
-test('an upload can be aborted, also one that is not there', async () => {
+test('an upload can be aborted, even if it does not exist', async () => {
   const { ask, files, part } = await start()
   await ask('PUT', `${part}&partial=1`, { body: 'one ' })
   const upload = `${files}/upload?path=/tmp/a&upload_id=upload-1`
@@ -57,13 +57,13 @@ test.each([
   ['&upload_id=../../../etc/x', '/query/upload_id'],
   ['&upload_id=upload-1&offset=-1', '/query/offset'],
   ['&upload_id=upload-1&partial=maybe', '/query/partial'],
-])('a write with %s is wrong', async (query, pointer) => {
+])('a write with %s is refused', async (query, pointer) => {
   const { ask, files } = await start()
   const { json } = await ask('PUT', `${files}/content?path=/tmp/a${query}`, { body: 'x' })
   expect(json.error.details.issues[0].pointer).toBe(pointer)
 })
 
-test('a range is given only of the file that the client knows', async () => {
+test('a range is answered only for the version that the client knows', async () => {
   const { ask, files } = await start()
   const path = `${files}/content?path=/tmp/a`
   await ask('PUT', path, { body: '0123456789' })

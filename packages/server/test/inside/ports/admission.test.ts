@@ -14,7 +14,7 @@ async function start(options: Parameters<typeof startPortServer>[0] = {}): Promi
   return { ...server, token: (await server.get(3000)).token }
 }
 
-test('a token opens a port in both forms, as a header, in the query and as a cookie', async () => {
+test('a token is accepted in both address forms, as a header, in the query and as a cookie', async () => {
   const { byHost, byPath, hostOf, token } = await start()
   for (const visit of [
     (path: string, headers = {}) => byHost(hostOf(3000), path, { headers }),
@@ -26,7 +26,7 @@ test('a token opens a port in both forms, as a header, in the query and as a coo
   }
 })
 
-test('nothing opens a private port but its own token', async () => {
+test('a private port accepts only its own token', async () => {
   const { byHost, byPath, hostOf, token, get, server, makeRuntime } = await start()
   const other = await makeRuntime()
   const foreign = [(await get(3001)).token, 'hp2', `${token}x`, token.slice(0, -1), 'holt_', '']
@@ -43,7 +43,7 @@ test('nothing opens a private port but its own token', async () => {
   expect(await byHost(hostOf(3000), '/', { headers: { authorization } })).toMatchObject({ status: 404 })
 })
 
-test('a runtime of somebody else is the same as none', async () => {
+test('a runtime of another project is the same as a missing one', async () => {
   const portServer = await start()
   const { byHost, byPath, hostOf, makeKey, server, id } = portServer
   const same = (answer: { text: string }) => ({ ...JSON.parse(answer.text).error, request_id: '' })
@@ -69,7 +69,7 @@ test('a runtime of somebody else is the same as none', async () => {
 })
 
 test.each(['localhost', 'x.localhost', '3000.localhost', 'a.b.localhost', '-.localhost', `3000-${missing}x.localhost`])(
-  'the host %s: the API answers only where no name of the domain of ports is meant',
+  'the host %s: the API answers only hosts outside the domain of ports',
   async (host) => {
     const { byHost } = await start()
     const answer = await byHost(host, '/healthz')
@@ -77,7 +77,7 @@ test.each(['localhost', 'x.localhost', '3000.localhost', 'a.b.localhost', '-.loc
   },
 )
 
-test('a host has one canonical form, and the API is not behind it', async () => {
+test('a host name is normalised, and its ports do not reach the API', async () => {
   const { byHost, hostOf, token, id } = await start()
   const headers = { 'x-holt-port-token': token }
   for (const host of [
@@ -92,7 +92,7 @@ test('a host has one canonical form, and the API is not behind it', async () => 
   }
 })
 
-test('a request that can be read in two ways is refused', async () => {
+test('an ambiguous request is refused', async () => {
   const { raw, hostOf, token } = await start()
   const port = hostOf(3000)
   for (const head of [
@@ -118,7 +118,7 @@ test('a request that can be read in two ways is refused', async () => {
   expect(await readAll(same)).toMatch(/^HTTP\/1\.1 200 .*inside/s)
 })
 
-test('a token that is expired, rotated, or of a key that is gone says so, and a public port needs none', async () => {
+test('expired, rotated and revoked tokens are refused with the reason, and a public port needs none', async () => {
   let now = Date.now()
   const { ask, port, byHost, byPath, hostOf, makeKey, program } = await start({ now: () => now })
   const withToken = (token: string) => ({ headers: { 'x-holt-port-token': token } })
@@ -145,14 +145,14 @@ test('a token that is expired, rotated, or of a key that is gone says so, and a 
   expect((await byHost(hostOf(3001), '/')).status).toBe(404)
 })
 
-test('tokens stay good over a restart', async () => {
+test('tokens stay valid over a restart', async () => {
   const { token, id, restart } = await start()
   const { server } = await restart()
   const answer = await fetch(`${server.url}/v1/agents/runtime/${id}/ports/3000/proxy/?holt_token=${token}`)
   expect([answer.status, await answer.text()]).toEqual([200, 'inside'])
 })
 
-test('a browser is sent away from the address that has one', async () => {
+test('a browser is redirected away from the address with the token', async () => {
   const { byHost, byPath, hostOf, token, port } = await start()
   const headers = { accept: 'text/html,*/*' }
   const host = await byHost(hostOf(3000), `/a?x=1&holt_token=${token}&y=%20`, { headers })
@@ -169,7 +169,7 @@ test('a browser is sent away from the address that has one', async () => {
   expect(bare).toMatchObject({ status: 307, headers: { location: `${port(3000)}/proxy/?x=1&holt_token=${token}` } })
 })
 
-test('a token is read only by the service that made it, for the port it was made for', () => {
+test('a token is valid only for its service and its port', () => {
   const secret = randomBytes(32)
   const place = fc.record({
     runtimeId: fc.constantFrom(missing, `rt${'b'.repeat(20)}`),

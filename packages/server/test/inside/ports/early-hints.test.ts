@@ -24,14 +24,14 @@ test.each([
   ['a quoted value with a space', ';title="x y"'],
   ['a quoted value with a semicolon', ';title="x;y"'],
   ['a target with a space', ', <a b>'],
-])('a link of many parameters and %s does not reach Node', (_, end) => {
+])('a link of many parameters and %s is not passed to Node', (_, end) => {
   // Few enough that a service without the bound ends this test as well.
   const link = `<a>${';a=b'.repeat(12)}${end}`
   const { links } = given(link)
   expect(links.flat()).toEqual(end.startsWith(',') ? [`<a>${';a=b'.repeat(12)}`] : [])
 })
 
-test('links of the usual forms pass, together', () => {
+test('links of the usual forms are passed on together', () => {
   const links = [
     '</style.css>; rel=preload; as=style',
     '</a,b.js>;rel="preload";crossorigin',
@@ -40,7 +40,7 @@ test('links of the usual forms pass, together', () => {
   expect(given(links.join(', ')).links).toEqual([links])
 })
 
-test('Node takes every link that is passed on', () => {
+test('Node accepts every link that is passed on', () => {
   const unit = fc.constantFrom('<', '>', ';', 'a', '=', '"', ' ', ',', '\\', '<a>', ';a=', '="a"')
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }), (text) => {
@@ -49,7 +49,7 @@ test('Node takes every link that is passed on', () => {
   )
 })
 
-test('early answers beyond a number are not read, whatever they have', () => {
+test('informational answers above a limit are ignored', () => {
   const odd = Array.from({ length: 16 }, () => '<a> b')
   expect(given(...odd.slice(1), '<a>;rel=preload').links).toHaveLength(1)
   expect(given(...odd, '<a>;rel=preload').links).toEqual([])

@@ -36,7 +36,7 @@ async function seen(request: IncomingMessage) {
   return { method, url, rawHeaders, headers, body: await text(request), trailers: request.trailers }
 }
 
-test('visits are counted by what was answered, and what no status is together', async () => {
+test('requests are counted by status, and those without a status together', async () => {
   const { visit, ask, program } = await start()
   program(3000, (request, response) => response.writeHead(Number(request.url?.slice(1))).end())
   for (const path of ['/204', '/503', '/789', '/790']) await visit(path)
@@ -57,7 +57,7 @@ test('visits are counted by what was answered, and what no status is together', 
 })
 
 test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'])(
-  '%s is carried',
+  '%s is passed on',
   async (method) => {
     for (const form of forms) {
       const { program, visit } = await start(form)
@@ -74,7 +74,7 @@ test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 
   },
 )
 
-test.each(forms)('what is for us, or for one connection, does not reach the program (%s form)', async (form) => {
+test.each(forms)('headers for the service or for one connection do not reach the program (%s form)', async (form) => {
   const { program, visit, token, server, port } = await start(form)
   program(3000, async (incoming, response) => void response.end(JSON.stringify(await seen(incoming))))
   const headers = {
@@ -132,7 +132,7 @@ test.each(forms)('what is for us, or for one connection, does not reach the prog
   expect(key.text).not.toContain(token)
 })
 
-test('a token in the query is not passed on, however it is written', async () => {
+test('a token in the query is not passed on, in any spelling', async () => {
   const { program, byHost, hostOf, token } = await start()
   program(3000, (incoming, response) => response.end(incoming.url))
   for (const [path, expected] of [
@@ -143,7 +143,7 @@ test('a token in the query is not passed on, however it is written', async () =>
     expect((await byHost(hostOf(3000), path)).text).toBe(expected)
 })
 
-test.each(forms)('answers are passed on as they are, but for what reaches beyond the port (%s form)', async (form) => {
+test.each(forms)('answers are passed on, without headers that affect other ports (%s form)', async (form) => {
   const { program, visit, port } = await start(form)
   program(3000, (_, response) => {
     response.writeHead(302, [
@@ -167,7 +167,7 @@ test.each(forms)('answers are passed on as they are, but for what reaches beyond
     expect(headers[policy] === undefined, policy).toBe(form === 'path')
 })
 
-test('nobody listens: 502 in the shape of the contract', async () => {
+test('without a server, the answer is 502 in the error format', async () => {
   for (const form of forms) {
     const { visit } = await start(form)
     const answer = await visit('/')
@@ -189,7 +189,7 @@ test.each([
   ['endless headers', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(20_000)}`],
   ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
   ['a status of nothing', 'HTTP/1.1 000 \r\n\r\n'],
-])('a program that answers %s is 502, and the service goes on', async (_, bytes) => {
+])('a program that answers %s gives 502, and the service continues', async (_, bytes) => {
   const { engine, id, visit, ask, logged } = await start()
   engine.guest(id)?.ports.listen(3000, (connection) => {
     connection.resume()
@@ -225,7 +225,7 @@ test('bytes after an answer are not the next answer', async () => {
   await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)
 })
 
-test('a program of any bytes never breaks the service', async () => {
+test('no bytes of a program break the service', async () => {
   const { engine, id, visit, ask, logged } = await start()
   const piece = fc.oneof(
     fc.constantFrom(
@@ -286,7 +286,7 @@ test('bodies and trailers pass both ways', async () => {
   ])
 })
 
-test('trailers come to a client that did not ask for them, announced where the program announced them', async () => {
+test('trailers reach a client that did not ask for them, announced as by the program', async () => {
   const { engine, id, program, visit, raw, hostOf, token } = await start()
   program(3000, (incoming, response) => {
     if (incoming.url === '/announced') response.setHeader('Trailer', 'X-Sum, Set-Cookie, X-Late')
@@ -306,7 +306,7 @@ test('trailers come to a client that did not ask for them, announced where the p
   expect(await visit('/', { method: 'HEAD' })).toMatchObject({ status: 200, trailers: {}, text: '' })
 })
 
-test('early hints come before the answer, as many as are bounded, and not to a client of HTTP/1.0', async () => {
+test('a bounded number of early hints comes before the answer, and none for HTTP/1.0', async () => {
   const { program, server, raw, hostOf, token } = await start()
   const [style, script] = ['</a.css>; rel=preload; as=style', '<https://x.example/b,c.js>; rel="preload"']
   program(3000, (incoming, response) => {
@@ -333,7 +333,7 @@ test('early hints come before the answer, as many as are bounded, and not to a c
   expect(await text(old)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
 })
 
-test('a program that speaks HTTP/2 without TLS is a 502 that says what to use', async () => {
+test('a program that speaks HTTP/2 without TLS gives a 502 that says what to use', async () => {
   const { engine, id, visit } = await start()
   const program = createHttp2Server()
   const settings = Buffer.from('000006040000000000000300000064', 'hex')
@@ -352,7 +352,7 @@ test('a program that speaks HTTP/2 without TLS is a 502 that says what to use', 
   expect([other.code, other.hint]).toEqual(['port_failed', expect.not.stringContaining('HTTP/2')])
 })
 
-test('a stream of events arrives as it is sent, and ends inside when the client leaves', async () => {
+test('an event stream arrives as it is sent, and ends in the program when the client disconnects', async () => {
   const { program, server, hostOf, token } = await start()
   let send = (_: string) => {}
   let left = false
@@ -375,7 +375,7 @@ test('a stream of events arrives as it is sent, and ends inside when the client 
   await expect.poll(() => left, patience).toBe(true)
 })
 
-test('an answer before the end of an upload arrives, and an upload that breaks off breaks off inside', async () => {
+test('an answer before the end of an upload arrives, and an aborted upload aborts in the program', async () => {
   const { program, server, hostOf, token } = await start()
   let broken = false
   let arrived = false
@@ -403,7 +403,7 @@ test('an answer before the end of an upload arrives, and an upload that breaks o
   await expect.poll(() => broken, patience).toBe(true)
 })
 
-test('an upload that goes on after its answer is taken in, and its connection serves the next request', async () => {
+test('the rest of an upload after its answer is read, and its connection is reused', async () => {
   const { program, hostOf, token, raw } = await start()
   program(3000, (_, response) => response.end('enough'))
   const head = (line: string, length: number) =>
@@ -422,7 +422,7 @@ test('an upload that goes on after its answer is taken in, and its connection se
   socket.destroy()
 })
 
-test('a program sees the end of a visit as an end, not as a reset', async () => {
+test('a program sees the end of a request as an end, not as a reset', async () => {
   const { engine, id, program, visit } = await start()
   const broken: unknown[] = []
   const inside = program(3000, (_, response) => response.end('done'))
@@ -432,7 +432,7 @@ test('a program sees the end of a visit as an end, not as a reset', async () => 
   expect(broken).toEqual([])
 })
 
-test('one connection of a client serves several requests', async () => {
+test('one client connection serves several requests', async () => {
   const { program, raw, hostOf, token } = await start()
   program(3000, (incoming, response) => response.end(`<${incoming.url}>`))
   const head = (path: string, last = false) =>
@@ -441,7 +441,7 @@ test('one connection of a client serves several requests', async () => {
   expect(all.match(/<\/\d>/g)).toEqual(['</1>', '</2>', '</3>'])
 })
 
-test('places are bounded, of a runtime and of all, and are free again', async () => {
+test('connections are limited, for a runtime and in total, and are released', async () => {
   const { program, visit, engine, id } = await start('host', { portLimits: { perRuntime: 2, total: 2 } })
   const waiting: (() => void)[] = []
   program(3000, (_, response) => void waiting.push(() => response.end('done')))
@@ -458,7 +458,7 @@ test('places are bounded, of a runtime and of all, and are free again', async ()
   expect((await next).status).toBe(200)
 })
 
-test('a connection on which nothing moves is cut, and so is one whose token expires', async () => {
+test('an idle connection is closed, and so is one whose token expires', async () => {
   const idle = await start('host', { portLimits: { idleMs: 100 } })
   idle.program(3000, () => {})
   await expect(idle.visit('/')).rejects.toThrow(/hang up|ECONNRESET/)
@@ -468,7 +468,7 @@ test('a connection on which nothing moves is cut, and so is one whose token expi
   await expect(expiring.byHost(expiring.hostOf(3000), `/?holt_token=${token}`)).rejects.toThrow(/hang up|ECONNRESET/)
 })
 
-test.each(['rotation', 'revocation', 'private'])('a %s cuts what is open', async (how) => {
+test.each(['rotation', 'revocation', 'private'])('a %s closes open connections', async (how) => {
   const { ask, port, program, byHost, hostOf, makeKey, engine, id } = await start()
   let asked = 0
   program(3000, () => {
@@ -487,7 +487,7 @@ test.each(['rotation', 'revocation', 'private'])('a %s cuts what is open', async
   await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)
 })
 
-test('a large body passes both ways unchanged', async () => {
+test('a large body passes unchanged in both directions', async () => {
   const { program, server, hostOf, token } = await start()
   program(3000, (incoming, response) => incoming.pipe(response))
   const { hostname, port } = new URL(server.url)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startPortServer } from '../../support/port-visitor.ts'
 
-test('a port is private, and says where it is and how to get in', async () => {
+test('a port is private, and its answer has the addresses and the token', async () => {
   const { get, id, server, program } = await startPortServer()
   program(3000, (_, response) => response.end('hi'))
   const found = await get(3000)
@@ -20,7 +20,7 @@ test('a port is private, and says where it is and how to get in', async () => {
   expect(Date.parse((await get(3000, '?expires_in_secs=60')).expires_at) - Date.now()).toBeLessThanOrEqual(60_000)
 })
 
-test('a port is waited for', async () => {
+test('a request can wait for a port', async () => {
   const { get, program } = await startPortServer()
   expect((await get(3000, '?wait_secs=0.02')).listening).toBe(false)
   const waiting = get(3000, '?wait_secs=60')
@@ -28,7 +28,7 @@ test('a port is waited for', async () => {
   expect((await waiting).listening).toBe(true)
 })
 
-test('a port that is made public says so in the runtime, and ports are listed', async () => {
+test('a public port is listed, and shown in the runtime', async () => {
   const { ask, port, id, program } = await startPortServer()
   program(3000, (_, response) => response.end())
   expect((await ask('PATCH', port(8080), { json: { public: true } })).json).toMatchObject({ port: 8080, public: true })
@@ -42,7 +42,7 @@ test('a port that is made public says so in the runtime, and ports are listed', 
 })
 
 test.each(['0', '02280', '+2280', '-1', '65536', '%EF%BC%92%EF%BC%92', '2280%20', '1e3', 'http'])(
-  'the port %s is 400 everywhere',
+  'the port %s is 400 on every route',
   async (text) => {
     const { ask, port, byPath, byHost, hostOf } = await startPortServer()
     for (const path of ['', '/rotate']) {
@@ -56,13 +56,13 @@ test.each(['0', '02280', '+2280', '-1', '65536', '%EF%BC%92%EF%BC%92', '2280%20'
   },
 )
 
-test('a port in digits of another script is 400 in the host form', async () => {
+test('a port in non-ASCII digits is 400 in the host form', async () => {
   const { byHost, hostOf } = await startPortServer()
   const host = Buffer.from(hostOf('２２８０')).toString('latin1')
   expect(await byHost(host, '/')).toMatchObject({ status: 400, code: 'invalid_request' })
 })
 
-test('too many ports are refused, and a runtime that has ended has none', async () => {
+test('too many ports are refused, and an ended runtime has none', async () => {
   const { ask, port, id } = await startPortServer()
   for (let number = 1; number <= 256; number += 1) await ask('PATCH', port(number), { json: { public: true } })
   const refused = await ask('PATCH', port(257), { json: { public: true } })
@@ -73,7 +73,7 @@ test('too many ports are refused, and a runtime that has ended has none', async 
   expect((await ask('PATCH', port(1), { json: { public: true } })).json.error.code).toBe('runtime_terminated')
 })
 
-test('a key that may only read gets no token', async () => {
+test('a read-only key gets no token', async () => {
   const { ask, port, makeKey, id } = await startPortServer()
   const { key } = await makeKey('runtime:read')
   expect((await ask('GET', `/v1/agents/runtime/${id}/ports`, { key })).status).toBe(200)

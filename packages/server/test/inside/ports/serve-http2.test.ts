@@ -98,7 +98,7 @@ test('answers while the client still uploads', async () => {
   expect(got[':status']).toBe(502)
 })
 
-test('tells a gRPC client in headers, for it shows no body', async () => {
+test('puts the error for a gRPC client into headers', async () => {
   const server = await start()
   const common = { ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc' }
   const authority = server.hostOf(3000)
@@ -114,7 +114,7 @@ test('tells a gRPC client in headers, for it shows no body', async () => {
   expect(stranger.headers['grpc-status']).toBe('16')
 })
 
-test('curl sees the answer', async () => {
+test('curl shows the answer', async () => {
   const { server, hostOf, token } = await start()
   const { stdout } = await promisify(execFile)('curl', [
     '-sS',
@@ -136,7 +136,7 @@ test.each([
   ['byte by byte', Array.from({ length: 24 }, () => 1)],
   ['cut behind the first line', [16]],
   ['cut before its end', [23]],
-])('answers in HTTP/2 where the preface comes in several packets, %s', async (_title, sizes) => {
+])('answers in HTTP/2 if the preface is split into packets, %s', async (_title, sizes) => {
   const { server, hostOf, token } = await start()
   const cutting = await startCuttingProxy(server.url, sizes)
   const session = connect(cutting.url)
@@ -146,7 +146,7 @@ test.each([
   expect(JSON.parse(await text(stream)).error.code).toBe('port_failed')
 })
 
-test('answers the first of several streams, and outlives those that are reset', async () => {
+test('answers the first of several streams, and survives resets of the others', async () => {
   const { server, hostOf, token } = await start()
   const session = connect(server.url)
   const ended = once(session, 'close')
@@ -165,7 +165,7 @@ test('answers the first of several streams, and outlives those that are reset', 
   expect((await fetch(`${server.url}/healthz`)).ok).toBe(true)
 })
 
-test('survives whatever follows the first bytes of HTTP/2', async () => {
+test('survives any bytes after the first bytes of HTTP/2', async () => {
   const { server, raw } = await startPortServer()
   const bytes = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 1, maxLength: 100 })
   await fc.assert(
@@ -180,7 +180,7 @@ test('survives whatever follows the first bytes of HTTP/2', async () => {
   expect((await fetch(`${server.url}/healthz`)).ok).toBe(true)
 })
 
-test('ends a connection that sends nothing more after its first bytes', async () => {
+test('closes a connection that stalls after its first bytes', async () => {
   const server = await startPortServer({ limits: { ...connectionLimits, headersTimeoutMs: 200 } })
   const socket = server.raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0')
   socket.resume()

@@ -53,24 +53,21 @@ function upgrade(
   return { changed, answered }
 }
 
-test.each(['host', 'path'])(
-  'a connection changes its protocol in the %s form, and either side may end first',
-  async (form) => {
-    const server = await start()
-    const path =
-      form === 'host' ? `/a?holt_token=${server.token}` : `${server.port(3000)}/proxy/a?holt_token=${server.token}`
-    const { changed } = upgrade(server, { path, headers: form === 'host' ? { host: server.hostOf(3000) } : {} })
-    const [answer, socket, head] = await changed
-    expect(answer.headers).toMatchObject({ upgrade: 'echo', 'x-path': '/a' })
-    expect(answer.headers['set-cookie']?.[0]).not.toContain('Domain')
-    socket.unshift(head)
-    socket.end('and goodbye')
-    expect(await text(socket)).toBe('hello and goodbye')
-    await expect.poll(() => server.engine.guest(server.id)?.ports.connections, patience).toBe(0)
-  },
-)
+test.each(['host', 'path'])('a connection is upgraded in the %s form, and either side can end first', async (form) => {
+  const server = await start()
+  const path =
+    form === 'host' ? `/a?holt_token=${server.token}` : `${server.port(3000)}/proxy/a?holt_token=${server.token}`
+  const { changed } = upgrade(server, { path, headers: form === 'host' ? { host: server.hostOf(3000) } : {} })
+  const [answer, socket, head] = await changed
+  expect(answer.headers).toMatchObject({ upgrade: 'echo', 'x-path': '/a' })
+  expect(answer.headers['set-cookie']?.[0]).not.toContain('Domain')
+  socket.unshift(head)
+  socket.end('and goodbye')
+  expect(await text(socket)).toBe('hello and goodbye')
+  await expect.poll(() => server.engine.guest(server.id)?.ports.connections, patience).toBe(0)
+})
 
-test('an upgrade that the program refuses is answered as the program does', async () => {
+test('a refused upgrade is answered as by the program', async () => {
   const server = await start()
   const headers = { host: server.hostOf(3000), 'x-holt-port-token': server.token }
   const [answer] = await upgrade(server, { protocol: 'other', headers }).answered
@@ -83,7 +80,7 @@ test.each([
   ['to HTTP/2', { upgrade: 'h2c', token: '' }, 426],
   ['to several protocols', { upgrade: 'echo, other', token: '' }, 426],
   ['with a body', { 'content-length': '1', token: '' }, 426],
-])('an upgrade %s is none', async (_, { token: given, ...headers }: Record<string, string>, status) => {
+])('an upgrade %s is not passed on', async (_, { token: given, ...headers }: Record<string, string>, status) => {
   const server = await start()
   const token = given === undefined ? {} : { 'x-holt-port-token': server.token }
   const { answered } = upgrade(server, { headers: { host: server.hostOf(3000), ...token, ...headers } })
@@ -92,7 +89,7 @@ test.each([
   if (status === 426) expect(await text(answer)).toBe('plain undefined')
 })
 
-test.each(['rotation', 'revocation'])('a %s cuts an open connection', async (how) => {
+test.each(['rotation', 'revocation'])('a %s closes an open connection', async (how) => {
   const server = await start()
   const { key, key_id } = await server.makeKey('runtime:write')
   const { token } = (await server.ask('GET', server.port(3000), { key })).json
@@ -106,7 +103,7 @@ test.each(['rotation', 'revocation'])('a %s cuts an open connection', async (how
   await expect.poll(() => server.engine.guest(server.id)?.ports.connections, patience).toBe(0)
 })
 
-test('a raw connection is had with a key or a token, and nobody listening is 502', async () => {
+test('a raw connection needs a key or a token, and a port without a server gives 502', async () => {
   const server = await start()
   server.engine.guest(server.id)?.ports.listen(7, (connection) => connection.pipe(connection))
   const { token } = await server.get(7)
@@ -126,7 +123,7 @@ test('a raw connection is had with a key or a token, and nobody listening is 502
   expect([plain.status, plain.json.error.code]).toEqual([404, 'route_not_found'])
 })
 
-test('the last that a client says before it closes arrives, and its end is no reset', async () => {
+test('the last bytes of a client arrive, and its close is not a reset', async () => {
   const server = await start()
   const said: string[] = []
   const broken: unknown[] = []

@@ -36,7 +36,7 @@ const comesTo = (server: Asked, state: string) =>
     return template.state === state && template
   })
 
-test('are there from the start, and a later start leaves them as they are', async () => {
+test('exist from the start, and a later start does not change them', async () => {
   let now = 1_000_000
   const server = await setUp({ now: () => now })
   const first = await get(server)
@@ -57,7 +57,7 @@ test('are there from the start, and a later start leaves them as they are', asyn
   expect(grown.updated_at).not.toBe(first.updated_at)
 })
 
-test('are built when a runtime of them is first asked for, once for all who ask', async () => {
+test('are built at their first use, once for all requests', async () => {
   const server = await setUp()
   const { promise, resolve } = Promise.withResolvers<undefined>()
   server.builder.script = () => promise
@@ -82,7 +82,7 @@ test('are built when a runtime of them is first asked for, once for all who ask'
   })
 })
 
-test('say why their build failed, and are tried again when they are pulled', async () => {
+test('report why their build failed, and a pull tries again', async () => {
   const server = await setUp()
   server.builder.script = () => Promise.reject(new BuildError('step_failed', 'the registry is down'))
   expect((await pull(server)).status).toBe(202)
@@ -100,7 +100,7 @@ test('say why their build failed, and are tried again when they are pulled', asy
   expect(server.builder.runs[1]?.request.noCache).toBe(true)
 })
 
-test('are built anew beside their use when the service has another Dockerfile for them', async () => {
+test('are rebuilt in the background when their Dockerfile changes', async () => {
   const server = await setUp()
   await pull(server)
   const first = await comesTo(server, 'ready')
@@ -117,7 +117,7 @@ test('are built anew beside their use when the service has another Dockerfile fo
   expect(server.builder.runs).toHaveLength(2)
 })
 
-test('work as they are where they cannot be built anew, which is tried once', async () => {
+test('stay in use if a rebuild fails, which is tried once', async () => {
   const server = await setUp()
   await pull(server)
   await comesTo(server, 'ready')
@@ -130,13 +130,13 @@ test('work as they are where they cannot be built anew, which is tried once', as
   expect(await get(again)).toMatchObject({ state: 'ready', state_reason: null })
 })
 
-test('wait for the base that they are built on', async () => {
+test('wait for their base template', async () => {
   const server = await setUp({ baseSource: null })
   for (const answer of [await create(server), await pull(server)]) expect(answer.status).toBe(404)
   expect(await get(server)).toMatchObject({ state: 'unbuilt', build_id: null })
 })
 
-test('are as before they were built when they are deleted', async () => {
+test('are unbuilt again after a delete', async () => {
   const server = await setUp()
   await pull(server)
   const { template_id } = await comesTo(server, 'ready')
@@ -144,7 +144,7 @@ test('are as before they were built when they are deleted', async () => {
   expect(await get(server)).toMatchObject({ template_id, state: 'unbuilt', image_digest: null })
 })
 
-test('are the only ones that are pulled, and their names are taken', async () => {
+test('are the only templates to pull, and their names are reserved', async () => {
   const server = await setUp()
   expect(await pull(server, {}, 'base-small')).toMatchObject({ status: 400 })
   expect(await pull(server, {}, 'nobody')).toMatchObject({ status: 404 })
@@ -153,13 +153,13 @@ test('are the only ones that are pulled, and their names are taken', async () =>
   expect(taken).toMatchObject({ status: 409, json: { error: { code: 'name_taken' } } })
 })
 
-test('are pulled by those who may build templates', async () => {
+test('can be pulled with the scope to build templates', async () => {
   const server = await setUp()
   const { key } = await server.makeKey('template:read', 'runtime:write')
   expect((await server.ask('POST', `${templates}/coder/pull`, { json: {}, key })).status).toBe(403)
 })
 
-test('let a runtime reach the vendors whose secrets it is given, and nothing more', async () => {
+test('let a runtime reach only the vendors of its secrets', async () => {
   const server = await setUp()
   await pull(server)
   await comesTo(server, 'ready')
@@ -191,7 +191,7 @@ test('let a runtime reach the vendors whose secrets it is given, and nothing mor
     expect(await create(server, json), JSON.stringify(json)).toMatchObject({ status: 400 })
 })
 
-test('go to their vendors, also where a secret of that name is for somebody else', async () => {
+test('reach their vendors, even if a secret of that name is for another host', async () => {
   const server = await setUp()
   await pull(server)
   await comesTo(server, 'ready')
@@ -202,7 +202,7 @@ test('go to their vendors, also where a secret of that name is for somebody else
   expect(refused.text).toContain('proxy.example.com')
 })
 
-test('are read from their directories', async () => {
+test('match their directories', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'holt-agents-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   await mkdir(join(dir, 'coder'))

@@ -58,7 +58,7 @@ const token = (name: string, expires_in?: unknown) => ({
   body: JSON.stringify({ access_token: name, token_type: 'Bearer', expires_in }),
 })
 
-test('asks as RFC 6749 says, with id and secret form-encoded', async () => {
+test('the request follows RFC 6749, with the id and secret form-encoded', async () => {
   const { tokens, asked } = await setUp(() => token('t1', 3600))
   expect(await tokens.token(provider)).toBe('t1')
   const [{ request, form } = {} as Asked] = asked
@@ -72,7 +72,7 @@ test('asks as RFC 6749 says, with id and secret form-encoded', async () => {
   expect(pair).toBe('holt%3Aone:hunter22+%2B%26%25')
 })
 
-test('id and secret stand in the form where that is wanted', async () => {
+test('the id and secret are in the form on request', async () => {
   const { tokens, asked } = await setUp(() => token('t1'))
   await tokens.token({
     ...provider,
@@ -86,7 +86,7 @@ test('id and secret stand in the form where that is wanted', async () => {
   })
 })
 
-test('a token is asked for once, however many need it, and again shortly before it expires', async () => {
+test('a token is requested once for all, and again shortly before it expires', async () => {
   const { tokens, asked, clock } = await setUp((count) => token(`t${count}`, '600'))
   expect(new Set(await Promise.all(Array.from({ length: 20 }, () => tokens.token(provider))))).toEqual(new Set(['t1']))
   clock.now += 500_000
@@ -98,7 +98,7 @@ test('a token is asked for once, however many need it, and again shortly before 
   expect([await tokens.token(provider), asked.length]).toEqual(['t3', 3])
 })
 
-test('other settings are another token', async () => {
+test('changed settings give a new token', async () => {
   const { tokens } = await setUp((count) => token(`t${count}`, 3600))
   expect(await tokens.token(provider)).toBe('t1')
   expect(await tokens.token({ ...provider, version: 2 })).toBe('t2')
@@ -121,7 +121,7 @@ test.each([
     { status: 302, body: '', headers: { location: 'https://login.example.com/2' } },
     'answered 302',
   ],
-])('%s is an error that repeats nothing', async (_, reply, told) => {
+])('%s is an error without quoted content', async (_, reply, told) => {
   const { tokens, asked, clock } = await setUp(() => reply)
   const failure = await tokens.token(provider).catch((error: Error) => error.message)
   expect(failure).toContain(told)
@@ -131,7 +131,7 @@ test.each([
   expect(asked).toHaveLength(1) // It is left alone for a while.
 })
 
-test('after a failure it is tried again, and a token that is still good is used meanwhile', async () => {
+test('a failure is retried, and a valid token stays in use meanwhile', async () => {
   const { tokens, asked, clock } = await setUp((count) =>
     count === 2 ? { status: 503, body: '' } : token(`t${count}`, 600),
   )
@@ -145,7 +145,7 @@ test('after a failure it is tried again, and a token that is still good is used 
   expect(tokens.lastError('ip1')).toBeNull()
 })
 
-test('an endpoint that may not be reached is an error without addresses', async () => {
+test('a forbidden endpoint is an error without addresses', async () => {
   const dialer = new Dialer({ resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], extraCaPem: null })
   const tokens = new OAuthTokens((target, signal) => dialer.dialTls(target, signal), Date.now)
   const internal = { ...provider.settings, token_url: 'https://127.0.0.1/token' }

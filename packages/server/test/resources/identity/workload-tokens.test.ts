@@ -25,7 +25,7 @@ const tokenOf = async ({ gateway }: Pick<TestServer, 'gateway'>, runtimeId: stri
   (await gateway.of(runtimeId)?.options.secrets[0]?.value())?.value ?? ''
 
 test.each(['RS256', 'ES256', 'EdDSA'])(
-  'a %s token is verified by what the service publishes without a key',
+  'a %s token can be verified with the public documents, without a key',
   async (algorithm) => {
     const server = await withProvider({ algorithm, ttl_secs: 60 })
     const { ask, runtimeId } = server
@@ -47,7 +47,7 @@ test.each(['RS256', 'ES256', 'EdDSA'])(
   },
 )
 
-test('what is published has nothing private', async () => {
+test('the public documents have no private data', async () => {
   const server = await withProvider({})
   await tokenOf(server, server.runtimeId)
   const { keys } = (await server.ask('GET', '/.well-known/jwks.json', { key: null })).json
@@ -58,7 +58,7 @@ test('what is published has nothing private', async () => {
 test.each([
   `UPDATE sealed_values SET sealed = 'AAAA' WHERE purpose = 'signing key'`,
   `UPDATE signing_keys SET public_jwk_json = '{"half'`,
-])('a signing key that is damaged is followed by another: %s', async (damage) => {
+])('a damaged signing key is replaced: %s', async (damage) => {
   const server = await withProvider({})
   const before = decodeProtectedHeader(await tokenOf(server, server.runtimeId))
   await server.close()
@@ -72,7 +72,7 @@ test.each([
   await jwtVerify(token, createRemoteJWKSet(new URL(`${next.server.url}/.well-known/jwks.json`)))
 })
 
-test('each runtime has tokens of its own, kept for half of their life', async () => {
+test('each runtime has its own tokens, cached for half of their lifetime', async () => {
   const clock = { at: Date.now() }
   const server = await withProvider({ ttl_secs: 600 }, { now: () => clock.at })
   const other = await server.makeRuntime({
@@ -87,7 +87,7 @@ test('each runtime has tokens of its own, kept for half of their life', async ()
   expect(decodeJwt(await tokenOf(server, server.runtimeId)).jti).not.toBe(decodeJwt(first).jti)
 })
 
-test('a key is the same after a restart, is replaced after a month, and is found a day longer', async () => {
+test('a key survives a restart, is rotated after a month, and is published a day longer', async () => {
   const clock = { at: Date.now() }
   const server = await withProvider({}, { now: () => clock.at })
   const kidOf = async (from: Pick<TestServer, 'gateway'>) =>
@@ -105,7 +105,7 @@ test('a key is the same after a restart, is replaced after a month, and is found
   expect(await kids(again)).toEqual([second])
 })
 
-test("the name to sign with is the operator's, where there is one", async () => {
+test('the issuer is the setting of the operator, if there is one', async () => {
   const server = await startTestServer({ config: { issuer: 'https://holt.example.com' } as never })
   const { json } = await server.ask('GET', '/.well-known/openid-configuration', { key: null })
   expect(json).toMatchObject({
@@ -123,7 +123,7 @@ test.each([{ ttl_secs: 601 }, { ttl_secs: 10 }, { algorithm: 'HS256' }, { algori
   },
 )
 
-test('runtimes are ended with what they had', async () => {
+test('runtimes end with their tokens', async () => {
   const server = await withProvider({})
   const secret = server.gateway.of(server.runtimeId)?.options.secrets[0]
   await server.ask('DELETE', `${runtimes}/${server.runtimeId}`)

@@ -19,7 +19,7 @@ const itemsOf = (text: string): NetworkLogItem[] =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-test('decisions are there in order, with every field, and end with end', async () => {
+test('decisions are in order, with every field and a final item', async () => {
   const { ask, log, egress } = await withRuntime()
   egress.decide({ type: 'dns', port: null, name: 'a.example.com' })
   const process = { pid: 7, name: 'curl', uid: 1000 }
@@ -51,7 +51,7 @@ test.each([
   ['1970-01-01T00:00:01.001Z', 2],
   ['1970-01-01T01:00:25.500+01:00', 26],
   ['1970-01-01T00:00:40.000Z', 40],
-])('what was decided since %s begins at its first decision', async (since, first) => {
+])('decisions since %s begin at the first of them', async (since, first) => {
   const { ask, log, egress } = await withRuntime()
   for (let second = 1; second <= 40; second += 1) egress.decide({ at: second * 1000 })
   const cursors = async (query: string) =>
@@ -62,7 +62,7 @@ test.each([
   expect(await cursors(`${query}&cursor=39`)).toEqual([40, 40])
 })
 
-test('since a moment after all nothing was decided, and a moment must be one', async () => {
+test('a future time gives no decisions, and an invalid time is refused', async () => {
   const { ask, log, egress } = await withRuntime()
   for (const second of [1, 2, 3]) egress.decide({ at: second * 1000 })
   const items = itemsOf((await ask('GET', `${log}?since=1970-01-01T00:00:04.000Z`)).text)
@@ -70,7 +70,7 @@ test('since a moment after all nothing was decided, and a moment must be one', a
   expect((await ask('GET', `${log}?since=yesterday`)).status).toBe(400)
 })
 
-test('what a runtime chose is bounded', async () => {
+test('text that a runtime chose is shortened', async () => {
   const { ask, log, egress } = await withRuntime()
   egress.decide({
     path: 'x'.repeat(100_000),
@@ -80,7 +80,7 @@ test('what a runtime chose is bounded', async () => {
   expect((await ask('GET', log)).text.length).toBeLessThan(3000)
 })
 
-test('the log goes on after a restart where it was, and stays when the runtime has ended', async () => {
+test('the log continues after a restart, and stays after the end of its runtime', async () => {
   const server = await withRuntime()
   server.egress.decide({ name: 'a.example.com' })
   const again = await server.restart()
@@ -94,7 +94,7 @@ test('the log goes on after a restart where it was, and stays when the runtime h
   ])
 })
 
-test('a reader that follows gets what comes, and the end when the runtime ends', async () => {
+test('a follower gets new decisions, and the end when the runtime ends', async () => {
   const { server, log, egress, ask, id } = await withRuntime()
   egress.decide({ name: 'a.example.com' })
   const response = await fetch(`${server.url}${log}?follow=true`, {
@@ -112,7 +112,7 @@ test('a reader that follows gets what comes, and the end when the runtime ends',
   expect(names).toEqual(['a.example.com', 'b.example.com', 'end'])
 })
 
-test('a flood is cut, memory stays bounded, and the log says how much is missing', async () => {
+test('a flood is cut within bounded memory, and the log has the number of lost decisions', async () => {
   const { ask, log, egress } = await withRuntime()
   for (let index = 0; index < 20_000; index += 1) egress.decide({ port: (index % 60_000) + 1 })
   await ask('GET', log)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bytesInUse } from '../../../../streams/test/support/pieces.ts'
 import { loggedDecision } from '../../../src/resources/network/logged-decision.ts'
 
-test('a decision that waits has the path of its request, and not the head that it was in', async () => {
+test('a queued decision keeps the path of its request, and not the whole head', async () => {
   const before = await bytesInUse()
   const kept = Array.from({ length: 500 }, (_, n) => {
     const head = Buffer.from(`/a/path/of/its/own/${n} ${'x'.repeat(30_000)}`).toString('latin1')

@@ -10,7 +10,7 @@ const makePolicy = ({ ask }: TestServer, json: object) => ask('POST', policies, 
 const issuesOf = (answer: { json: { error: { details: { issues: { pointer: string }[] } } } }) =>
   answer.json.error.details.issues.map(({ pointer }) => pointer)
 
-test('without a policy nothing is opened, and nothing is told to the guest', async () => {
+test('without a policy no network is opened, and the guest gets no settings', async () => {
   const { makeRuntime, gateway, engine, ask } = await startTestServer()
   const id = await makeRuntime()
   expect([gateway.attached, engine.guest(id)?.network]).toEqual([[], null])
@@ -29,7 +29,7 @@ test('without a policy nothing is opened, and nothing is told to the guest', asy
 })
 
 test.each(['gvisor', 'container'])(
-  'a policy opens the way out of a %s runtime before its guest is bound',
+  'a policy opens the network of a %s runtime before its guest is bound',
   async (isolation) => {
     const { makeRuntime, gateway, engine, ask } = await startTestServer()
     const id = await makeRuntime({ network_policy: web, isolation })
@@ -51,7 +51,7 @@ test.each(['gvisor', 'container'])(
   },
 )
 
-test('two runtimes have nothing of their networks in common', async () => {
+test('two runtimes share nothing of their networks', async () => {
   const server = await startTestServer()
   await server.ask('POST', '/v1/agents/secret', { json: { name: 's', value: 'x', hosts: ['api.example.com'] } })
   const ids = [await server.makeRuntime({ network_policy: web, secrets: ['s'] })]
@@ -62,7 +62,7 @@ test('two runtimes have nothing of their networks in common', async () => {
   expect(server.engine.guest(ids[0] ?? '')?.identity?.env).toMatchObject({ S: one?.secrets[0]?.placeholder })
 })
 
-test('a restarted service opens the ways out of running runtimes again, with the same authority', async () => {
+test('a restarted service reopens the networks of running runtimes with the same authority', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime({ network_policy: web })
   const before = server.gateway.of(id)
@@ -76,7 +76,7 @@ test('a restarted service opens the ways out of running runtimes again, with the
   expect(again.gateway.of(id)?.connections).toHaveLength(1)
 })
 
-test('the end of a runtime closes its way out and forgets the key of its authority', async () => {
+test('the end of a runtime closes its network and deletes the key of its authority', async () => {
   const { makeRuntime, gateway, ask, engine, stateDir } = await startTestServer()
   const id = await makeRuntime({ network_policy: web })
   const egress = gateway.of(id)
@@ -87,7 +87,7 @@ test('the end of a runtime closes its way out and forgets the key of its authori
   expect((await ask('GET', `${runtimes}/${id}/network`)).json.network_policy).toEqual({ type: 'inline' })
 })
 
-test('a stored policy is followed by every runtime that has it, when its change is answered', async () => {
+test('a change of a stored policy applies to every runtime before the answer', async () => {
   const server = await startTestServer()
   const { ask, gateway } = server
   await makePolicy(server, { name: 'web', ...web })
@@ -109,7 +109,7 @@ test('a stored policy is followed by every runtime that has it, when its change 
   expect((await ask('GET', `${runtimes}/${ids[0]}`)).json.network_policy).toMatchObject({ type: 'stored', name: null })
 })
 
-test("a runtime's policy is replaced, taken away and given back while it runs", async () => {
+test('a policy of a running runtime can be replaced, removed and set again', async () => {
   const server = await startTestServer()
   const { ask, gateway, engine } = server
   const id = await server.makeRuntime()
@@ -133,7 +133,7 @@ test("a runtime's policy is replaced, taken away and given back while it runs", 
   expect(gateway.of(id)?.hosts).toEqual(['api.example.com'])
 })
 
-test('changes at once end with what is stored', async () => {
+test('concurrent changes end with the stored policy', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime({ network_policy: web })
   const hosts = Array.from({ length: 12 }, (_, index) => `h${index}.example.com`)
@@ -149,7 +149,7 @@ test('changes at once end with what is stored', async () => {
   expect(server.engine.guest(id)?.network === null).toBe(policy === null)
 })
 
-test('only a runtime that runs can be changed; any can be looked at', async () => {
+test('only a running runtime can be changed; any can be read', async () => {
   const { makeRuntime, ask } = await startTestServer()
   const id = await makeRuntime({ network_policy: web })
   await ask('DELETE', `${runtimes}/${id}`)
@@ -182,7 +182,7 @@ test('a create names every wrong rule of an inline policy', async () => {
   expect((await ask('POST', runtimes, { json: { network_policy: 'none' } })).json.error.code).toBe('policy_not_found')
 })
 
-test('a create refuses a secret that could not be used', async () => {
+test('a create refuses a secret that cannot be used', async () => {
   const server = await startTestServer()
   const { ask } = server
   await ask('POST', '/v1/agents/secret', { json: { name: 'stripe', value: 'x', hosts: ['api.stripe.com'] } })
@@ -207,7 +207,7 @@ test('a create refuses a secret that could not be used', async () => {
   expect((await ask('GET', runtimes)).json.data).toHaveLength(1)
 })
 
-test('names of policies are unique, and no ids', async () => {
+test('names of policies are unique and differ from ids', async () => {
   const server = await startTestServer()
   const made = (await makePolicy(server, { name: 'web', ...web })).json
   expect((await makePolicy(server, { name: 'web' })).json.error.code).toBe('name_taken')
@@ -218,7 +218,7 @@ test('names of policies are unique, and no ids', async () => {
     expect((await server.ask('GET', `${policies}/${reference}`)).json.policy_id).toBe(made.policy_id)
 })
 
-test('a policy answers what the gateway can see of it', async () => {
+test('a policy answers what the gateway can see', async () => {
   const server = await startTestServer()
   const allow = [
     { host: 'a.example.com' },
@@ -231,7 +231,7 @@ test('a policy answers what the gateway can see of it', async () => {
   expect(presets.map(({ name }: { name: string }) => name)).toContain('npm')
 })
 
-test('scopes: who may read policies may not change them, and who may use secrets may not set them', async () => {
+test('scopes for reading and for changing policies and secrets are separate', async () => {
   const server = await startTestServer()
   const { key } = await server.makeKey('runtime:read', 'runtime:write', 'policy:read', 'secret:read')
   const status = async (method: string, path: string, json?: object) =>

@@ -29,7 +29,7 @@ async function setUp() {
   }
 }
 
-test('what the policy allows is carried, what it does not is not asked for, and both are in the log', async () => {
+test('the gateway allows what the policy allows, denies the rest, and logs both', async () => {
   const server = await setUp()
   const id = await server.makeRuntime({ network_policy: server.policy })
   const guest = await guestOf(server, id)
@@ -63,7 +63,7 @@ test('what the policy allows is carried, what it does not is not asked for, and 
   )
 })
 
-test('a connection that a new policy does not allow is cut when the change is answered', async () => {
+test('a connection that a new policy denies is closed before the answer', async () => {
   const server = await setUp()
   const id = await server.makeRuntime({ network_policy: server.policy })
   const guest = await guestOf(server, id)
@@ -76,7 +76,7 @@ test('a connection that a new policy does not allow is cut when the change is an
   await expect(guest.dial('echo.example.com', server.host.port)).rejects.toThrow('REFUSED')
 })
 
-test('a stored policy that is tightened cuts connections of every runtime that has it', async () => {
+test('a stricter stored policy closes connections of every runtime that has it', async () => {
   const server = await setUp()
   await server.ask('POST', '/v1/agents/network-policy', { json: { name: 'web', ...server.policy } })
   const ends: Promise<{ reset: boolean }>[] = []
@@ -88,7 +88,7 @@ test('a stored policy that is tightened cuts connections of every runtime that h
   expect(await Promise.all(ends)).toMatchObject([{ reset: true }, { reset: true }])
 })
 
-test('when the service stops, everything is cut; the next one carries on with the same addresses', async () => {
+test('a stop of the service closes all connections; the next service has the same addresses', async () => {
   const server = await setUp()
   const id = await server.makeRuntime({ network_policy: server.policy })
   const guest = await guestOf(server, id)
@@ -102,7 +102,7 @@ test('when the service stops, everything is cut; the next one carries on with th
   expect((await drain(stream)).text).toBe('again')
 })
 
-test('the end of a runtime ends its connections', async () => {
+test('the end of a runtime closes its connections', async () => {
   const server = await setUp()
   const id = await server.makeRuntime({ network_policy: server.policy })
   const guest = await guestOf(server, id)

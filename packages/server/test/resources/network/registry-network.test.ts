@@ -31,7 +31,7 @@ test.each([
   '169.254.169.254',
   'fd00:ec2::254',
   '0.0.0.0',
-])('%s is not connected to, with and without TLS', async (host) => {
+])('%s is not contacted, with or without TLS', async (host) => {
   await using canary = await startCanary({ host: '127.0.0.1' })
   for (const tls of [true, false]) {
     const target = { host, port: canary.port, tls, isOperators: false }
@@ -40,7 +40,7 @@ test.each([
   expect(canary.connections).toBe(0)
 })
 
-test('a name that resolves to an address inside is not connected to, unless the operator lists its network', async () => {
+test('a name that resolves to an internal address is not contacted, unless its network is allowed', async () => {
   await using host = await startHttpHost((_, response) => response.end('hi'))
   await using dns = await startDnsServer({ 'registry.example.com': { A: ['127.0.0.1'] } })
   const target = { host: 'registry.example.com', port: host.port, tls: false, isOperators: false }
@@ -52,7 +52,7 @@ test('a name that resolves to an address inside is not connected to, unless the 
   expect(await ask(await allowed.connect(target, signal()))).toContain('hi')
 })
 
-test("the operator's own hosts may be anywhere, and have the names that this machine knows", async () => {
+test('hosts of the operator can be anywhere, and use the names of this machine', async () => {
   await using host = await startHttpHost((_, response) => response.end('hi'))
   for (const name of ['127.0.0.1', 'localhost']) {
     const target = { host: name, port: host.port, tls: false, isOperators: true }
@@ -60,7 +60,7 @@ test("the operator's own hosts may be anywhere, and have the names that this mac
   }
 })
 
-test('TLS is verified to the name or the address', async () => {
+test('TLS is verified against the name or the address', async () => {
   const ca = await makeTestCa()
   await using host = await startHttpsHost(await issue(ca, '127.0.0.1'), (_, response) => response.end('hi'))
   const network = networkOf({ extraCaPem: ca.certificatePem })
@@ -81,14 +81,14 @@ test.each([
   await expect(networkOf({}).connect(target, signal())).rejects.toMatchObject({ name: 'NetworkError', reason })
 })
 
-test('says that nobody listens', async () => {
+test('reports a refused connection', async () => {
   const host = await startHttpHost(() => undefined)
   await host[Symbol.asyncDispose]()
   const target = { host: '127.0.0.1', port: host.port, tls: false, isOperators: true }
   await expect(networkOf({}).connect(target, signal())).rejects.toMatchObject({ reason: 'unreachable' })
 })
 
-test('an abort is the reason, whatever else happens', async () => {
+test('an abort is the reason, whatever happens besides', async () => {
   const target = { host: '127.0.0.1', port: 1, tls: false, isOperators: true }
   await expect(networkOf({}).connect(target, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
 })

@@ -29,7 +29,7 @@ async function suggested(decisions: readonly Partial<Decision>[], current: objec
   return suggestPolicy(log, ref, { current: body, allowedNetworks: ['10.1.0.0/16'] })
 }
 
-test('names with the ports that were tried, each once', async () => {
+test('names appear once, with the ports of the attempts', async () => {
   const { add, denied, policy } = await suggested([
     { type: 'dns', name: 'db.example.com' },
     { name: 'db.example.com', port: 5432 },
@@ -44,7 +44,7 @@ test('names with the ports that were tried, each once', async () => {
   expect([denied, policy.allow]).toEqual([5, add])
 })
 
-test('a name that was refused before a port was known is guessed to be https, and said so', async () => {
+test('a name without a known port is assumed to be https, with a remark', async () => {
   const { add, remarks } = await suggested([{ type: 'dns', name: 'registry.npmjs.org' }])
   expect(add).toEqual([{ host: 'registry.npmjs.org', ports: [443] }])
   expect(remarks.map(({ message }) => message)).toEqual([
@@ -53,7 +53,7 @@ test('a name that was refused before a port was known is guessed to be https, an
   ])
 })
 
-test('what is not public, or no name, is left out with a remark', async () => {
+test('internal addresses and invalid names are left out with a remark', async () => {
   const { add, remarks } = await suggested([
     { name: 'intranet.example.com', port: 443, rule: 'non_public' },
     { address: '169.254.169.254', port: 80, rule: 'no_rule' },
@@ -67,7 +67,7 @@ test('what is not public, or no name, is left out with a remark', async () => {
   )
 })
 
-test('an address becomes a network of one, with a remark', async () => {
+test('an address becomes a network of one address, with a remark', async () => {
   const { add, remarks } = await suggested([
     { address: '8.8.4.4', port: 9000 },
     { address: '10.1.2.3', port: 80 }, // which the operator lists
@@ -79,7 +79,7 @@ test('an address becomes a network of one, with a remark', async () => {
   expect(remarks.map(({ message }) => message)).toEqual(Array(2).fill(expect.stringContaining('is an address')))
 })
 
-test('what is allowed by now is not suggested, and the policy keeps what it has', async () => {
+test('hosts that are allowed now are not suggested, and the policy keeps its rules', async () => {
   const current = { allow: [{ host: '*.example.com' }], include: ['npm'] }
   const { add, policy } = await suggested(
     [
@@ -97,7 +97,7 @@ test('what is allowed by now is not suggested, and the policy keeps what it has'
   expect(policy).toMatchObject({ allow: [{ host: '*.example.com' }, ...add], include: ['npm'] })
 })
 
-test('what failed for another reason, or was allowed, or ended, needs no rule', async () => {
+test('failures for other reasons, allowed attempts and ends need no rule', async () => {
   expect(
     await suggested([
       { name: 'a.example.com', port: 443, allowed: true, rule: 'r' },
@@ -108,7 +108,7 @@ test('what failed for another reason, or was allowed, or ended, needs no rule', 
   ).toMatchObject({ add: [], remarks: [], denied: 0 })
 })
 
-test('whatever is denied, the suggestion is a valid policy', async () => {
+test('any denials give a valid policy', async () => {
   const name = fc.oneof(fc.domain(), fc.string({ unit: 'binary' }), fc.ipV4(), fc.ipV6())
   const decision = fc.record({
     type: fc.constantFrom('dns' as const, 'connect' as const, 'request' as const),
@@ -125,7 +125,7 @@ test('whatever is denied, the suggestion is a valid policy', async () => {
   )
 })
 
-test('many denied hosts are held against a large policy, and others go on meanwhile', async () => {
+test('many denied hosts are compared with a large policy, and other requests run meanwhile', async () => {
   const allow = Array.from({ length: 256 }, (_, at) => ({ host: `allowed${at}.example.com`, ports: [443, 8443] }))
   const decisions = Array.from({ length: 20_000 }, (_, at) => ({ name: `denied${at}.example.com`, port: 443 }))
   const longest = await longestPieceOf(async () => {

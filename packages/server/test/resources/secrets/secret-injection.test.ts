@@ -52,7 +52,7 @@ async function ask(guest: TestGuest, ca: string, authorization: string): Promise
   return promise.finally(() => socket.destroy())
 }
 
-test('the value is put in outside, never seen inside, and follows its versions and its end', async () => {
+test('the value is inserted by the gateway, invisible inside, and follows changes and deletion', async () => {
   const server = await setUp()
   await server.ask('POST', secrets, { json: { name: 'api', value: 'hunter22-hunter22', hosts: ['api.example.com'] } })
   const policy = { allow: [{ host: 'api.example.com' }] }
@@ -79,7 +79,7 @@ test('the value is put in outside, never seen inside, and follows its versions a
   expect(log).not.toContain('hunter')
 })
 
-test('an OAuth token is fetched for it, and when there is none nothing is sent', async () => {
+test('an OAuth token is fetched for it, and without one nothing is sent', async () => {
   const server = await setUp()
   const settings = {
     type: 'oauth2',

@@ -9,7 +9,7 @@ const stripe = { name: 'stripe', value, hosts: ['api.stripe.com'] }
 const create = ({ ask }: TestServer, json: object, headers: Record<string, string> = {}) =>
   ask('POST', path, { json, headers })
 
-test('a value goes in and never comes out: no answer, no event, no log, no byte of the database has it', async () => {
+test('no answer, event, log line or database byte contains a value', async () => {
   const server = await startTestServer()
   const { ask, logged, stateDir } = server
   const answers = [
@@ -40,7 +40,7 @@ test('a value goes in and never comes out: no answer, no event, no log, no byte 
   expect(JSON.stringify(logged)).not.toContain('hunter22')
 })
 
-test('repeating a create with its Idempotency-Key answers the same secret', async () => {
+test('a repeated create with the same Idempotency-Key answers the same secret', async () => {
   const server = await startTestServer()
   const first = await create(server, stripe, { 'idempotency-key': 'k1' })
   const second = await create(server, stripe, { 'idempotency-key': 'k1' })
@@ -65,7 +65,7 @@ test.each([
   })
 })
 
-test('what a secret does not say is decided by its header', async () => {
+test('default settings of a secret depend on its header', async () => {
   const server = await startTestServer()
   expect((await create(server, { ...stripe, name: 'stripe-live' })).json).toMatchObject({
     header: 'authorization',
@@ -108,7 +108,7 @@ test.each<[object, string]>([
   ])
 })
 
-test('a new version acts with the next request, and so does a deletion', async () => {
+test('a new version and a deletion apply to the next request', async () => {
   const server = await startTestServer()
   const { ask, gateway } = server
   await create(server, stripe)
@@ -134,7 +134,7 @@ test('a new version acts with the next request, and so does a deletion', async (
   expect([again?.placeholder, await again?.value()]).toEqual([first?.placeholder, null])
 })
 
-test('a new version keeps what is absent, and cannot move into runtimes', async () => {
+test('a new version keeps absent fields, and cannot change to env', async () => {
   const server = await startTestServer()
   const { ask } = server
   await create(server, { ...stripe, header: 'x-key', format: 'Key {value}' })
@@ -151,7 +151,7 @@ test('a new version keeps what is absent, and cannot move into runtimes', async 
   expect((await put({ env: false, env_name: 'STRIPE', value })).json.version).toBe(4)
 })
 
-test('a value that is to be inside is in the environment, and the runtime says so', async () => {
+test('a secret with env is in the environment, and the runtime says so', async () => {
   const server = await startTestServer()
   const { ask, engine } = server
   await create(server, { name: 'license', value, env: true, env_name: 'LICENSE_KEY' })
@@ -165,7 +165,7 @@ test('a value that is to be inside is in the environment, and the runtime says s
   expect(plain.json).toMatchObject({ secrets: [], secrets_inside: false })
 })
 
-test('a value comes from a provider that several secrets have, and changes for all of them', async () => {
+test('a provider can serve several secrets, and a change applies to all of them', async () => {
   const server = await startTestServer()
   const { ask, gateway } = server
   const providers = '/v1/agents/identity-provider'
@@ -192,7 +192,7 @@ test('a value comes from a provider that several secrets have, and changes for a
 test.each([
   { type: 'oauth2', token_url: 'https://login.example.com/token', client_id: 'holt', client_secret: 'x' },
   { type: 'workload', audience: 'x' },
-])('what $type makes expires, so it cannot be inside', async (provider) => {
+])('a value of $type expires, so it cannot be in the environment', async (provider) => {
   const server = await startTestServer()
   await server.ask('POST', '/v1/agents/identity-provider', { json: { name: 'p', ...provider } })
   const { error } = (await create(server, { name: 'a', provider: 'p', env: true })).json
@@ -204,7 +204,7 @@ test.each([
   'https://user:pass@login.example.com/token',
   'https://login.example.com/token#x',
   'login.example.com',
-])('%s is no address to ask for tokens at', async (token_url) => {
+])('%s is refused as a token address', async (token_url) => {
   const { ask } = await startTestServer()
   const json = { name: 'p', type: 'oauth2', token_url, client_id: 'holt', client_secret: 'x' }
   expect((await ask('POST', '/v1/agents/identity-provider', { json })).json.error.details.issues[0].pointer).toBe(

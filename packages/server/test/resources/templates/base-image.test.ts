@@ -48,7 +48,7 @@ describe.skipIf(missing !== '')(`base templates from a container image${missing}
     return `${reference}@sha256:${createHash('sha256').update(manifest).digest('hex')}`
   }
 
-  test('are asked for again while the image is not there, and then its user works in its directory in both classes', async () => {
+  test('retry until the image exists, and then run as its user and in its directory', async () => {
     await using registry = await startRegistry()
     const reference = `${registry.address}/team/base:1`
     await using holtd = await startHoltd({ HOLT_BASE_IMAGE: reference })
@@ -95,7 +95,7 @@ describe.skipIf(missing !== '')(`base templates from a container image${missing}
     expect(await holtd.leaks()).toEqual([])
   })
 
-  test('say that an image is for another platform', async () => {
+  test('report an image for another platform', async () => {
     await using registry = await startRegistry()
     const layout = join(dir, 'foreign')
     const layers = [{ tar: await tarOf(join(dir, 'tree'), 'echo a >a'), compression: 'gzip' as const }]
@@ -107,7 +107,7 @@ describe.skipIf(missing !== '')(`base templates from a container image${missing}
     await failsWith(holtd, 'The image is for linux/s390x; this host runs linux/')
   })
 
-  test('say that the registry does not answer, and the service stays up', async () => {
+  test('report an unreachable registry, and the service keeps running', async () => {
     const reference = `127.0.0.1:${await freePort()}/team/base:1`
     await using holtd = await startHoltd({ HOLT_BASE_IMAGE: reference })
     await failsWith(holtd, `${reference} could not be fetched: connection refused.`)

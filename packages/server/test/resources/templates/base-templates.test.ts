@@ -28,7 +28,7 @@ function counting(digest = 'one', tree = 'a tree'): BaseSource & { made: number 
   return source
 }
 
-test('three sizes share one image, each with a checkpoint of its own', async () => {
+test('three sizes share one image, and each has its own checkpoint', async () => {
   const { ask, engine } = await startTestServer()
   const { data } = (await ask('GET', '/v1/agents/template')).json
   expect(data.map(({ name }: { name: string }) => name).sort()).toEqual(['base-large', 'base-medium', 'base-small'])
@@ -50,7 +50,7 @@ test('three sizes share one image, each with a checkpoint of its own', async () 
   expect((await ask('GET', '/readyz')).json.status).toBe('ready')
 })
 
-test('are found again and not made again', async () => {
+test('are found at the next start and not rebuilt', async () => {
   const source = counting()
   const first = await startTestServer({ baseSource: source })
   const before = (await first.ask('GET', '/v1/agents/template')).json
@@ -59,7 +59,7 @@ test('are found again and not made again', async () => {
   expect(source.made).toBe(1)
 })
 
-test('are made anew when the recipe changes, and the old image goes unless a runtime uses it', async () => {
+test('are rebuilt when the recipe changes, and the old image goes when no runtime uses it', async () => {
   const first = await startTestServer({ baseSource: counting('one', 'old tree') })
   const old = (await first.ask('GET', '/v1/agents/template/base-small')).json.image_digest
   const id = await first.makeRuntime()
@@ -74,7 +74,7 @@ test('are made anew when the recipe changes, and the old image goes unless a run
   expect(await checkpoints(first.engine)).toHaveLength(3)
 })
 
-test('are not ready while their image is made that is not there any more', async () => {
+test('are not ready while a missing image is rebuilt', async () => {
   const first = await startTestServer({ baseSource: counting() })
   const { digest } = (await images(first.engine))?.[0] ?? {}
   await first.close()
@@ -94,7 +94,7 @@ test('are not ready while their image is made that is not there any more', async
   await second.makeRuntime()
 })
 
-test('a create while they are made says how far that is', async () => {
+test('a create during their build answers the progress', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const { promise: making, resolve: tell } = Promise.withResolvers<void>()
   const slow: BaseSource = {
@@ -145,7 +145,7 @@ async function startTestServerWithoutWaiting(baseSource: BaseSource) {
   return { ask, done: next.templatesMade }
 }
 
-test('are made anew when images are written in another way than they were', async () => {
+test('are rebuilt when the image format changes', async () => {
   const source = counting()
   const first = await startTestServer({ baseSource: source })
   const images = first.engine.ability('images')
@@ -157,7 +157,7 @@ test('are made anew when images are written in another way than they were', asyn
   expect(source.made).toBe(2)
 })
 
-test('progress only rises', async () => {
+test('progress never falls', async () => {
   const dones: number[] = []
   const { ask } = await startTestServerWithoutWaiting({
     ...tinySource,
@@ -176,7 +176,7 @@ test('progress only rises', async () => {
   expect(dones).toEqual(dones.toSorted((a, b) => a - b))
 })
 
-test('a source that was out of reach is asked again without a restart, and what failed says why until then', async () => {
+test('an unreachable source is retried without a restart, and the failure says why', async () => {
   let reachable = false
   const source: BaseSource = {
     ...tinySource,
@@ -202,7 +202,7 @@ test('a source that was out of reach is asked again without a restart, and what 
   })
 })
 
-test('templates that are ready stay so while their next image cannot be made, and get it later', async () => {
+test('stay ready if their next image cannot be built, and get it later', async () => {
   const first = await startTestServer({ baseSource: counting('one', 'old tree') })
   let reachable = false
   const next = counting('two', 'new tree')
@@ -215,7 +215,7 @@ test('templates that are ready stay so while their next image cannot be made, an
   await vi.waitFor(() => expect(next.made).toBe(1), { timeout: 10_000, interval: 10 })
 })
 
-test('a source that fails leaves failed templates with a reason, and the next start tries again', async () => {
+test('a failing source leaves failed templates with a reason, and the next start retries', async () => {
   const failing: BaseSource = { ...tinySource, make: () => Promise.reject(new Error('/secret/path is gone')) }
   const first = await startTestServer({ baseSource: failing })
   const { json, text } = await first.ask('GET', '/v1/agents/template/base-small')
@@ -254,7 +254,7 @@ test.each(['ensure', 'dial', 'remove'] as const)(
   },
 )
 
-test('where no checkpoint can be taken the templates are ready and say so', async () => {
+test('without checkpoints the templates are ready and say so', async () => {
   const isolation = {
     gvisor: { available: false, reason: 'none', fix: null },
     container: { available: true, runner: 'fake', canCheckpoint: false },

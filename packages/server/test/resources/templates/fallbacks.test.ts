@@ -3,7 +3,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 
 const told = 'a checkpoint cannot be restored: runtimes of its template boot cold'
 
-test('cold boots in place of a restore are counted each, and logged once for a template', async () => {
+test('each cold boot in place of a restore is counted, and logged once for a template', async () => {
   const { ask, engine, logged, makeRuntime } = await startTestServer()
   const readyz = async () => (await ask('GET', '/readyz')).json.fallbacks
   await makeRuntime()

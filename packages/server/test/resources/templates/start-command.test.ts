@@ -42,12 +42,12 @@ async function bound({ restored = false } = {}) {
   return { start, guest }
 }
 
-test('a template without commands has none run', async () => {
+test('a template without commands runs none', async () => {
   const { start } = await bound()
   expect(await start({})).toEqual([])
 })
 
-test('a runtime that was booted starts the application, and on_restore comes after it', async () => {
+test('a booted runtime starts the application and then runs on_restore', async () => {
   const { start } = await bound()
   const processes = await start({ startCmd: 'sleep', readyCmd: 'true', onRestore: 'echo done' })
   expect(processes).toEqual([
@@ -56,12 +56,12 @@ test('a runtime that was booted starts the application, and on_restore comes aft
   ])
 })
 
-test('a runtime that was restored starts nothing again, and runs on_restore', async () => {
+test('a restored runtime runs on_restore and starts nothing', async () => {
   const { start } = await bound({ restored: true })
   expect(await start({ startCmd: 'sleep', readyCmd: 'false', onRestore: 'true' })).toMatchObject([{ id: onRestoreId }])
 })
 
-test('on_restore runs each time that its runtime is restored', async () => {
+test('on_restore runs at every restore', async () => {
   const { start } = await bound({ restored: true })
   await start({ onRestore: 'true' })
   const ended = { state: 'exited', user: 'user' }
@@ -108,7 +108,7 @@ test('a start command that is killed while the ready command hangs ends the wait
   expect(await failed).toMatchObject({ code: 'start_cmd_failed', message: expect.stringMatching(/SIGTERM/) })
 })
 
-test('what a command has printed of a secret is not quoted', async () => {
+test('the error does not quote a secret that a command printed', async () => {
   const { start } = await bound()
   const failed = await start({ onRestore: 'complain wrong password hunter2' }).catch((error: unknown) => error)
   expect(failed).toMatchObject({ code: 'on_restore_failed', message: expect.stringMatching(/wrong password \*\*\*$/) })

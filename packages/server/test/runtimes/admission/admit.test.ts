@@ -15,7 +15,7 @@ const roomy: Admission = {
   memoryMiB: 1024,
 }
 
-test('takes a runtime where there is room', () => {
+test('accepts a runtime if there is room', () => {
   expect(() => admit(roomy)).not.toThrow()
   expect(() => admit({ ...roomy, freeMemoryMiB: null })).not.toThrow()
 })
@@ -31,11 +31,11 @@ test.each([
   [{ reserve: { ...usualReserve, diskMiB: 50_001 } }, 'disk_full'],
   [{ freeMemoryMiB: 2000, broughtBackMiB: 1200 }, 'capacity_exhausted'],
   [{ freeMemoryMiB: 2400, broughtBackMiB: 800, arrivingMiB: 800 }, 'capacity_exhausted'],
-])('refuses one with %j as %s', (change, code) => {
+])('refuses a runtime with %j as %s', (change, code) => {
   expect(() => admit({ ...roomy, ...change })).toThrow(expect.objectContaining({ code }))
 })
 
-test('a disk is refused that is larger than the host can ever give, and no other', () => {
+test('only a disk larger than the host can ever give is refused as such', () => {
   const host = { hostDiskMiB: 60_000, reserve: { ...usualReserve, diskMiB: 1024 } }
   for (const disk of [undefined, 4096, 58_976]) expect(() => requirePossibleDisk(disk, host)).not.toThrow()
   for (const disk of [58_977, 2 ** 20])
@@ -44,7 +44,7 @@ test('a disk is refused that is larger than the host can ever give, and no other
     )
 })
 
-test('what is refused stays refused when there is less room', () => {
+test('a refused runtime stays refused with less room', () => {
   const number = fc.nat(40_000)
   fc.assert(
     fc.property(

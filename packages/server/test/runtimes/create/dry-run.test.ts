@@ -206,7 +206,7 @@ const cases: readonly Case[] = [
   ],
 ]
 
-test.each(cases)('%s: names %j, as the create then does, and leaves nothing', async (_, codes, prepare) => {
+test.each(cases)('%s: names %j like the create, and leaves nothing', async (_, codes, prepare) => {
   const place = await setUp()
   const { team, builder } = place
   const body = await prepare(place)
@@ -229,7 +229,7 @@ test.each(cases)('%s: names %j, as the create then does, and leaves nothing', as
     })
 })
 
-test('names all reasons at once; who removes one after another meets each of them in a create', async () => {
+test('names all reasons at once, in the order in which a create meets them', async () => {
   const { server, team, free } = await setUp({ runtimes: 0, disk_mib: 1 })
   await server.ask('PATCH', '/v1/agents/project/team', { json: { quotas: { runtimes: 1, disk_mib: null } } })
   await create(team, { name: 'mine' })
@@ -271,7 +271,7 @@ test('names all reasons at once; who removes one after another meets each of the
   expect((await create(team, body)).status).toBe(201)
 })
 
-test('what would be made is made: of that size, class, policy and deadline, and counted so', async () => {
+test('the planned runtime is the created one: size, class, policy and deadline, with its quotas', async () => {
   const { server, team } = await setUp({ runtimes: 4, cpu: 9.5, memory_mib: 12_000, disk_mib: 40_000 })
   await team.ask('POST', '/v1/agents/secret', { json: secret })
   const stored = { name: 'shop', allow: [{ host: 'api.stripe.com' }] }
@@ -332,7 +332,7 @@ test('what would be made is made: of that size, class, policy and deadline, and 
   expect(server.logged).toEqual([])
 }, 120_000)
 
-test('an agent template says which policy holds where the create says nothing of the network', async () => {
+test('an agent template names the default policy if the create has none', async () => {
   const { server, team } = await setUp()
   const { ask } = server
   await team.ask('POST', '/v1/agents/secret', { json: { name: 'anthropic', value: 'a-value' } })
@@ -351,7 +351,7 @@ test('an agent template says which policy holds where the create says nothing of
   })
 })
 
-test('leaves an Idempotency-Key to the create, and no entry in the audit log', async () => {
+test('uses no Idempotency-Key and writes no audit entry', async () => {
   const server = await startTestServer()
   const { ask } = server
   const headers = { 'idempotency-key': 'one' }
@@ -383,14 +383,14 @@ test.each([
   expect((await next.ask('GET', '/v1/agents/audit?route=createRuntime')).json.data).toMatchObject([{ status: 400 }])
 })
 
-test('needs the scope that a create needs', async () => {
+test('needs the scope of a create', async () => {
   const server = await startTestServer()
   const { key } = await server.makeKey('runtime:read')
   const refused = await server.ask('POST', path, { json: { dry_run: true }, key })
   expect([refused.status, refused.json.error.code]).toEqual([403, 'forbidden'])
 })
 
-test('`dry_run: false` makes a runtime', async () => {
+test('`dry_run: false` creates a runtime', async () => {
   const { ask } = await startTestServer()
   expect((await ask('POST', path, { json: { dry_run: false } })).status).toBe(201)
 })

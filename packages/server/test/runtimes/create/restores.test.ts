@@ -4,7 +4,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
 
-test('what is under way counts for all others until it has come back', () => {
+test('the memory of restores in progress is reserved', () => {
   const restores = new RestoresUnderWay()
   restores.begin('a', 300)
   restores.begin('b', 200)
@@ -20,11 +20,11 @@ test.each([
   [1, 1024, 1],
   [300 * 2 ** 20, 1024, 300],
   [3000 * 2 ** 20, 1024, 1024],
-])('a checkpoint of %j bytes brings a runtime of %i MiB back with %i MiB', (bytes, memoryMiB, expected) => {
+])('a checkpoint of %j bytes restores a runtime of %i MiB with %i MiB', (bytes, memoryMiB, expected) => {
   expect(broughtBackMiB(bytes, memoryMiB)).toBe(expected)
 })
 
-test('a host with room for what begins empty may have none for what comes back full', async () => {
+test('a host with room for a cold boot can have no room for a restore', async () => {
   let freeMiB = 60_000
   const server = await startTestServer({ freeMemoryMiB: async () => freeMiB })
   const { ask } = server
@@ -42,7 +42,7 @@ test('a host with room for what begins empty may have none for what comes back f
   expect((await ask('POST', `${path}/${id}/resume`)).json.state).toBe('running')
 })
 
-test('what has come back counts no more', async () => {
+test('a finished restore is no longer reserved', async () => {
   let freeMiB = 60_000
   const server = await startTestServer({ freeMemoryMiB: async () => freeMiB })
   const { ask } = server

@@ -27,12 +27,12 @@ describe('create', () => {
     expect(json.template.name).toBe('base-small')
   })
 
-  test('takes no body at all as every field at its default', async () => {
+  test('takes an absent body as all defaults', async () => {
     const { ask } = await startTestServer()
     expect((await ask('POST', path)).status).toBe(201)
   })
 
-  test('tells the guest who it is', async () => {
+  test('sends its identity to the guest', async () => {
     const { ask, engine } = await startTestServer()
     const { json } = await ask('POST', path, { json: { name: 'worker-1', env: { MODE: 'fast' } } })
     expect(engine.guest(json.runtime_id)?.identity).toMatchObject({
@@ -58,7 +58,7 @@ describe('create', () => {
     expect((await ask('POST', path, { json: { template: template_id } })).json.template.name).toBe('base-medium')
   })
 
-  test('restores the checkpoint of the template where the size is its own, and boots cold where it is not', async () => {
+  test('restores the checkpoint for the size of the template, and boots cold for others', async () => {
     const { makeRuntime, engine } = await startTestServer()
     expect((await engine.inspect(await makeRuntime()))?.restored).toBe(true)
     expect((await engine.inspect(await makeRuntime({ memory: 2 })))?.restored).toBe(false)
@@ -66,7 +66,7 @@ describe('create', () => {
     expect((await engine.inspect(await makeRuntime({ disk: 8 })))?.restored).toBe(true)
   })
 
-  test('refuses a second live runtime of a name, and allows it when the first has ended', async () => {
+  test('refuses a second live runtime of a name, and accepts it after the first has ended', async () => {
     const { ask, makeRuntime } = await startTestServer()
     const first = await makeRuntime({ name: 'one' })
     expect((await ask('POST', path, { json: { name: 'one' } })).json.error).toMatchObject({
@@ -90,12 +90,12 @@ describe('create', () => {
     expect([answer.status, answer.json.error.code]).toEqual([status, code])
   })
 
-  test('names the disk that would be large enough', async () => {
+  test('names the smallest disk that is large enough', async () => {
     const { ask } = await startTestServer()
     expect((await ask('POST', path, { json: { disk: 1 } })).json.error.details).toEqual({ required_mib: 4096 })
   })
 
-  test('says why a class of isolation is not available', async () => {
+  test('says why an isolation class is not available', async () => {
     const isolation = {
       gvisor: { available: false, reason: 'runsc is missing', fix: 'apt-get install runsc' },
       container: { available: true, runner: 'fake', canCheckpoint: false },
@@ -108,7 +108,7 @@ describe('create', () => {
     expect((await ask('POST', path, { json: { isolation: 'container' } })).status).toBe(201)
   })
 
-  test('says why a class is gone whose start fails for good, and not to try again shortly', async () => {
+  test('an isolation class whose start fails for good gets an error without a short retry', async () => {
     const facts: Partial<EngineFacts> = {}
     const trial = 'a trial start of a runtime fails'
     const before = (verb: string) => {
@@ -130,7 +130,7 @@ describe('create', () => {
     expect((await ask('GET', '/readyz')).json.isolation.gvisor).toMatchObject({ available: false, reason: trial })
   })
 
-  test('refuses a disk that the host can never give, of runtimes and of builds', async () => {
+  test('refuses a disk larger than the host, for runtimes and builds', async () => {
     const { ask } = await startTestServer({ engine: new FakeEngine({ facts: { diskMiB: 60 * 1024 } }) })
     const refused = { code: 'unsupported_setting', details: { available_mib: 59 * 1024 } }
     expect((await ask('POST', path, { json: { disk: '1TB' } })).json.error).toMatchObject(refused)
@@ -139,7 +139,7 @@ describe('create', () => {
     expect((await ask('POST', path, { json: { disk: '50g' } })).json.disk_mib).toBe(50 * 1024)
   })
 
-  test('refuses when the disk is nearly full, and goes on reading and deleting', async () => {
+  test('refuses creates on a nearly full disk; reads and deletes continue', async () => {
     const facts = { diskFreeMiB: 4096 }
     const { ask, makeRuntime } = await startTestServer({ engine: new FakeEngine({ facts }) })
     const id = await makeRuntime()
@@ -154,7 +154,7 @@ describe('create', () => {
     [new EngineError('failed', 'runsc said /secret/path'), 503, 'unavailable'],
     [new EngineError('invalid', '/secret/path'), 400, 'unsupported_setting'],
     [new Error('/secret/path'), 503, 'unavailable'],
-  ])('leaves a failed row and nothing in the engine when the engine says %s', async (failure, status, code) => {
+  ])('leaves a failed row and no runtime in the engine when the engine says %s', async (failure, status, code) => {
     let failing = false
     const engine = new FakeEngine({
       before: (verb) => {
@@ -252,7 +252,7 @@ describe('update', () => {
     expect((await ask('PATCH', `${path}/${id}`, { json: { timeout_secs: null } })).json.expires_at).toBeNull()
   })
 
-  test('refuses a runtime that has ended', async () => {
+  test('refuses an ended runtime', async () => {
     const { ask, makeRuntime } = await startTestServer()
     const id = await makeRuntime()
     await ask('DELETE', `${path}/${id}`)
@@ -261,7 +261,7 @@ describe('update', () => {
 })
 
 describe('delete', () => {
-  test('answers when the engine has nothing left, and the same again', async () => {
+  test('answers after the engine has removed the runtime, and the same again', async () => {
     const { ask, makeRuntime, engine } = await startTestServer()
     const id = await makeRuntime()
     expect((await ask('DELETE', `${path}/${id}`)).status).toBe(204)
@@ -270,7 +270,7 @@ describe('delete', () => {
     expect((await ask('GET', `${path}/${id}`)).json.state).toBe('terminated')
   })
 
-  test('stops a create that is under way', async () => {
+  test('stops a create in progress', async () => {
     const { promise: dialled, resolve: tell } = Promise.withResolvers<string>()
     const { promise: answered, reject: refuse } = Promise.withResolvers<void>()
     let holding = false
@@ -294,7 +294,7 @@ describe('delete', () => {
     expect((await ask('GET', `${path}/${id}`)).json.state).toBe('terminated')
   })
 
-  test('is finished later when the engine could not do it at once', async () => {
+  test('is completed later if the engine fails', async () => {
     let failing = true
     const engine = new FakeEngine({
       before: (verb) => {
@@ -312,7 +312,7 @@ describe('delete', () => {
   })
 })
 
-test('a runtime that does not run says so on every route inside it', async () => {
+test('every route below a runtime that does not run has the same error', async () => {
   const { ask, makeRuntime, engine } = await startTestServer()
   const [ended, failed] = [await makeRuntime(), await makeRuntime()]
   await ask('DELETE', `${path}/${ended}`)
@@ -330,7 +330,7 @@ test('a runtime that does not run says so on every route inside it', async () =>
   }
 })
 
-test('a runtime that asks for it ends at its deadline', async () => {
+test('a runtime ends at its requested deadline', async () => {
   let now = Date.now()
   const { ask, makeRuntime, engine } = await startTestServer({ now: () => now })
   const id = await makeRuntime({ timeout_secs: 60, on_timeout: 'terminate' })

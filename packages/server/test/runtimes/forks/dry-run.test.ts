@@ -24,7 +24,7 @@ async function setUp(quotas: object = {}) {
 const make = async ({ ask }: Asks, body: object = {}): Promise<string> =>
   (await ask('POST', path, { json: body })).json.runtime_id
 
-test('says what the children would be and makes none; the fork then makes them so', async () => {
+test('describes the children and creates none; the fork then creates the same', async () => {
   const { server, team, verbs } = await setUp({ runtimes: 4, memory_mib: 10_000 })
   const id = await make(team, { memory: 2, network_policy: { include: ['npm'] }, timeout_secs: 500 })
   const stored = async () => {
@@ -53,7 +53,7 @@ test('says what the children would be and makes none; the fork then makes them s
   ])
 })
 
-test('opens no sealed key of the network', async () => {
+test('decrypts no key of the network', async () => {
   const { server } = await setUp()
   const id = await make(server, { network_policy: { include: ['npm'] } })
   await tamper(server.stateDir, "UPDATE sealed_values SET sealed = 'AAAA'")
@@ -61,7 +61,7 @@ test('opens no sealed key of the network', async () => {
   expect(await fork(server, id, { dry_run: true })).toMatchObject({ status: 200, json: { would_create: true } })
 })
 
-test('counts the children that there is room for, as the fork then does', async () => {
+test('counts the children that fit, like the fork', async () => {
   const { team } = await setUp({ runtimes: 3, disk_mib: 3 * 4096 })
   const id = await make(team)
   const asked = await fork(team, id, { count: 5, dry_run: true })
@@ -75,7 +75,7 @@ test('counts the children that there is room for, as the fork then does', async 
   expect(errors).toEqual(['quota_exceeded', 'quota_exceeded', 'quota_exceeded'])
 })
 
-test('counts what the host can promise', async () => {
+test('includes the memory that the host has promised', async () => {
   const { server, facts } = await setUp()
   Object.assign(facts, { memoryMiB: 3000 })
   const id = await server.makeRuntime({ memory: '2400MiB' })
@@ -100,7 +100,7 @@ test.each([
   expect((await fork(team, id, {})).json.error.code).toBe(code)
 })
 
-test('a runtime of another project is as one that is not there', async () => {
+test('a runtime of another project is the same as a missing one', async () => {
   const { server, team } = await setUp()
   const id = await server.makeRuntime()
   const refused = await fork(team, id, { dry_run: true })

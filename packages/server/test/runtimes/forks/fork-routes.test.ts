@@ -20,7 +20,7 @@ interface Child {
 
 const idsOf = (json: { data: readonly Child[] }) => json.data.flatMap(({ runtime }) => runtime?.runtime_id ?? [])
 
-test('children begin where the runtime stands, under identities of their own, and it goes on', async () => {
+test('children begin in the state of the runtime with new ids, and the runtime continues', async () => {
   const server = await startTestServer()
   const { engine, makeRuntime, ask } = server
   const { write, read, start, running } = inside(server)
@@ -54,7 +54,7 @@ test('children begin where the runtime stands, under identities of their own, an
   expect(await checkpointIds(server)).toEqual(before)
 })
 
-test('what is said of the children is theirs, and the rest is as their parent has it', async () => {
+test('given settings apply to the children, and others come from the parent', async () => {
   const server = await startTestServer()
   const source = await server.makeRuntime({ timeout_secs: 500, metadata: { team: 'red' }, auto_resume: false })
   const [own] = (await fork(server, source, { metadata: { try: '1' }, timeout_secs: null })).json.data
@@ -69,7 +69,7 @@ test('what is said of the children is theirs, and the rest is as their parent ha
   expect(like.runtime.expires_at).not.toBe(null)
 })
 
-test('children have the policy, the placeholders, the authority and the addresses of their parent', async () => {
+test('children have the policy, placeholders, authority and addresses of their parent', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime, gateway, engine } = server
   await ask('POST', '/v1/agents/secret', { json: { name: 'api', value: 'hunter22', hosts: ['api.example.com'] } })
@@ -92,7 +92,7 @@ test('children have the policy, the placeholders, the authority and the addresse
   })
 })
 
-test('a child that cannot be made says why, and keeps none of the others', async () => {
+test('a child that fails has the reason, and does not affect the others', async () => {
   let made = 0
   let fails = false
   const engine = new FakeEngine({
@@ -110,7 +110,7 @@ test('a child that cannot be made says why, and keeps none of the others', async
   expect(failed).toMatchObject({ runtime: null, error: { code: 'disk_full', hint: expect.stringMatching(/./) } })
 })
 
-test('each child is admitted like any runtime', async () => {
+test('each child passes admission like any runtime', async () => {
   let looks = 0
   const server = await startTestServer({ freeMemoryMiB: async () => (++looks > 5 ? 100 : null) })
   const source = await server.makeRuntime()
@@ -120,7 +120,7 @@ test('each child is admitted like any runtime', async () => {
   expect(codes).toContain('capacity_exhausted')
 })
 
-test('a fork that cannot be written down is refused as a whole, and the runtime goes on', async () => {
+test('a fork whose checkpoint fails is refused as a whole, and the runtime continues', async () => {
   let fails = false
   const engine = new FakeEngine({
     before: (verb) => {
@@ -147,7 +147,7 @@ test.each([
   expect([answer.status, answer.json.error.code]).toEqual([status, code])
 })
 
-test('a paused runtime is not woken for a fork', async () => {
+test('a paused runtime is not resumed for a fork', async () => {
   const server = await startTestServer()
   const source = await server.makeRuntime()
   await server.ask('POST', `${runtimes}/${source}/pause`)
@@ -155,7 +155,7 @@ test('a paused runtime is not woken for a fork', async () => {
   expect((await server.ask('GET', `${runtimes}/${source}`)).json.state).toBe('paused')
 })
 
-test('a repeated fork makes no more children, also where its first answer was lost with the service', async () => {
+test('a repeated fork makes no more children, even if the first answer was lost in a crash', async () => {
   const server = await startTestServer()
   const source = await server.makeRuntime()
   const headers = { 'idempotency-key': 'k1' }
@@ -177,7 +177,7 @@ test('a repeated fork makes no more children, also where its first answer was lo
   expect(repeated.data[1].error.code).toBe('unavailable')
 })
 
-test('children go on when their parent ends, and can be forked and written down themselves', async () => {
+test('children survive their parent, and can be forked and snapshotted', async () => {
   const server = await startTestServer()
   const { write, read } = inside(server)
   const source = await server.makeRuntime()

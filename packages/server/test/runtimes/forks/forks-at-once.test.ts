@@ -46,7 +46,7 @@ const askForForks = ({ ask }: TestServer, id: string, count: number, json: objec
 
 const checkpointsOf = async ({ engine }: TestServer) => (await engine.ability('checkpoints')?.list())?.length
 
-test('forks that wait at once share one checkpoint, which is newer than each of them', async () => {
+test('concurrent forks share one checkpoint, which is newer than each request', async () => {
   const { server, counts, goOn, waiting } = await serverThatWaits()
   const source = await server.makeRuntime()
   const before = await checkpointsOf(server)
@@ -68,7 +68,7 @@ test('forks that wait at once share one checkpoint, which is newer than each of 
   expect(counts.taken).toBe(3)
 })
 
-test('a checkpoint that fails fails those who wait for it, and nothing of it is left', async () => {
+test('a failed checkpoint fails all its forks and leaves nothing', async () => {
   let fails = true
   const { server, counts, goOn, waiting } = await serverThatWaits(() => fails)
   const source = await server.makeRuntime()
@@ -87,7 +87,7 @@ test('a checkpoint that fails fails those who wait for it, and nothing of it is 
   expect(answer?.status).toBe(201)
 })
 
-test('children of many forks are made a few at a time', async () => {
+test('children of many forks are created a few at a time', async () => {
   const { server, counts, goOn } = await serverThatWaits()
   goOn()
   const source = await server.makeRuntime()

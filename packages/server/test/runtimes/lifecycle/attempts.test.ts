@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Attempts } from '../../../src/runtimes/lifecycle/attempts.ts'
 
-test('what failed is tried again after a pause, and forgotten with its runtime', async () => {
+test('a failure is retried after a delay, and forgotten with its runtime', async () => {
   let now = 0
   let tried = 0
   const attempts = new Attempts(() => now)

@@ -34,7 +34,7 @@ async function rowsOf(count: number) {
   return { ids, service, clock, read, write, live }
 }
 
-test('clocks that cannot be read at first move no deadline', async () => {
+test('clocks that are unreadable at first move no deadline', async () => {
   const { ids, service, clock, read } = await rowsOf(1)
   const before = (await read(ids[0])).expires_at
   let slow = true
@@ -50,7 +50,7 @@ test('clocks that cannot be read at first move no deadline', async () => {
 })
 
 test.each([3_600_000, -3_600_000])(
-  'a clock that is set by %d ms moves the deadlines from before, and none that was written since',
+  'a clock change of %d ms moves earlier deadlines, and none written since',
   async (byMs) => {
     const { ids, service, clock, read, write, live } = await rowsOf(4)
     const [old, renamed, late, fresh] = ids
@@ -75,8 +75,8 @@ test.each([3_600_000, -3_600_000])(
   },
 )
 
-describe('a clock that is set while nobody watches', () => {
-  test.each([3_600_000, -3_600_000])('by %d ms moves deadlines, once', async (byMs) => {
+describe('a clock change while the service is stopped', () => {
+  test.each([3_600_000, -3_600_000])('of %d ms moves deadlines once', async (byMs) => {
     const { ids, service, clock, read, write } = await rowsOf(2)
     const [id, fresh] = ids
     await ClockWatch.open(service)
@@ -93,7 +93,7 @@ describe('a clock that is set while nobody watches', () => {
     expect((await read(fresh)).expires_at).toBe(clock.wall + 60_000)
   })
 
-  test('and was set before, while somebody did, moves them by the difference alone', async () => {
+  test('after one while it ran moves deadlines by the difference only', async () => {
     const { ids, service, clock, read, write } = await rowsOf(1)
     const watch = await ClockWatch.open(service)
     const deadline = clock.wall + 7_200_000
@@ -125,7 +125,7 @@ describe('a clock that is set while nobody watches', () => {
   })
 })
 
-test('a runtime that should not end any more is left as it is', async () => {
+test('a runtime without a deadline is not changed', async () => {
   const { ids, service, read } = await rowsOf(1)
   const { project_id: projectId, runtime_id: runtimeId } = await read(ids[0])
   const reason = { code: 'timeout', message: 'late' }
@@ -134,7 +134,7 @@ test('a runtime that should not end any more is left as it is', async () => {
   expect(await service.engine.inspect(runtimeId)).not.toBeNull()
 })
 
-test('the way into a runtime that has ended is forgotten', async () => {
+test('the connection into an ended runtime is dropped', async () => {
   const { ids, service } = await rowsOf(1)
   const links = new RuntimeLinks(() => service)
   for (const id of [...ids, 'rtended']) links.gate(id)

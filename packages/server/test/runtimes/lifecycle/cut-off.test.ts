@@ -37,8 +37,8 @@ async function hasArrived({ ask }: TestServer): Promise<void> {
 const take = (engine: FakeEngine, id: string) =>
   engine.ability('checkpoints')?.take(id, checkpointId, AbortSignal.timeout(5_000))
 
-describe('a pause or a resume that a crash cut off', () => {
-  test('before the runtime was thawed lets it go on, thawed and with its network', async () => {
+describe('a pause or resume that a crash interrupted', () => {
+  test('before the thaw continues the runtime, thawed and with its network', async () => {
     const { engine } = steeredEngine()
     const network_policy = { allow: [{ host: 'api.example.com' }] }
     const { server, id, stateOf } = await serverWithRuntime(engine, { network_policy })
@@ -55,7 +55,7 @@ describe('a pause or a resume that a crash cut off', () => {
   test.each([
     ['incompatible', 'snapshot_incompatible'],
     ['damaged', 'snapshot_damaged'],
-  ] as const)('with a checkpoint that is %s here keeps that, and says so', async (problem, code) => {
+  ] as const)('with a checkpoint that is %s here keeps the checkpoint, and says so', async (problem, code) => {
     const { engine } = steeredEngine()
     const { server, id, stateOf } = await serverWithRuntime(engine)
     await server.close()
@@ -68,7 +68,7 @@ describe('a pause or a resume that a crash cut off', () => {
     expect(await engine.ability('checkpoints')?.usable(checkpointId)).toMatchObject({ problem })
   })
 
-  test('and that comes to a paused runtime does not answer who wants it to run', async () => {
+  test('and ends paused does not answer the request to run', async () => {
     const { engine, hold } = steeredEngine()
     const { server, id } = await serverWithRuntime(engine)
     await server.ask('POST', `${path}/${id}/pause`)
@@ -84,7 +84,7 @@ describe('a pause or a resume that a crash cut off', () => {
     await expectKept(next, id)
   })
 
-  test('and that comes to a running runtime does not answer who wants it paused', async () => {
+  test('and ends running does not answer the request to pause', async () => {
     const { engine, hold } = steeredEngine()
     const { server, id } = await serverWithRuntime(engine)
     await server.close()
@@ -100,7 +100,7 @@ describe('a pause or a resume that a crash cut off', () => {
   })
 })
 
-test('what nobody works on is finished for who asks for it', async () => {
+test('is completed for the next request', async () => {
   const { engine } = steeredEngine()
   const { server, id } = await serverWithRuntime(engine)
   const { ask } = server
@@ -116,7 +116,7 @@ test('what nobody works on is finished for who asks for it', async () => {
   expect(refused.json.error.code).toBe('runtime_paused')
 })
 
-describe('a change that was made and whose error is seen', () => {
+describe('a committed change whose error is observed', () => {
   test('of a resume: the runtime runs', async () => {
     const { engine, next } = steeredEngine()
     const { server, id } = await serverWithRuntime(engine)
@@ -129,7 +129,7 @@ describe('a change that was made and whose error is seen', () => {
     expect(await engine.inspect(id)).not.toBeNull()
   })
 
-  test('of a pause: who follows an output waits', async () => {
+  test('of a pause: the follower of an output waits', async () => {
     const { engine, next } = steeredEngine()
     const { server, id } = await serverWithRuntime(engine)
     const { ask } = server
@@ -150,7 +150,7 @@ describe('a change that was made and whose error is seen', () => {
 })
 
 test.each(['create', 'resume'])(
-  'a %s that fails as a delete begins is answered as that of a deleted runtime',
+  'a %s that fails as a delete begins answers that the runtime is deleted',
   async (what) => {
     const { engine, next } = steeredEngine()
     const server = await startTestServer({ engine })
@@ -167,7 +167,7 @@ test.each(['create', 'resume'])(
   },
 )
 
-test('an on_restore that fails at a resume keeps nobody out, and the runtime says so', async () => {
+test('an on_restore that fails at a resume blocks nobody, and the runtime reports it', async () => {
   const { engine } = steeredEngine()
   const { server, id } = await serverWithRuntime(engine)
   await tamper(
@@ -183,7 +183,7 @@ test('an on_restore that fails at a resume keeps nobody out, and the runtime say
   await expectKept(server, id)
 })
 
-test('what comes back is counted once where memory is short, by creates too', async () => {
+test('memory of a resume is counted once, also by creates', async () => {
   const { engine, hold } = steeredEngine()
   const freeMemoryMiB = { now: 60_000 }
   const server = await startTestServer({ engine, freeMemoryMiB: async () => freeMemoryMiB.now })
@@ -199,7 +199,7 @@ test('what comes back is counted once where memory is short, by creates too', as
   expect((await resuming).json.state).toBe('running')
 })
 
-test('a resume gives way to the end of the service, and the runtime stays paused', async () => {
+test('a stop of the service cancels a resume, and the runtime stays paused', async () => {
   const { engine, hold } = steeredEngine()
   const { server, id } = await serverWithRuntime(engine)
   await server.ask('POST', `${path}/${id}/pause`)
@@ -215,7 +215,7 @@ test('a resume gives way to the end of the service, and the runtime stays paused
   await expectKept(await server.restart(), id)
 })
 
-test('a delete in the middle of a pause that was due is no error of the service', async () => {
+test('a delete during a scheduled pause is no error of the service', async () => {
   const { engine, hold } = steeredEngine()
   const { server, id } = await serverWithRuntime(engine)
   const { reached, release } = hold('take')
@@ -228,7 +228,7 @@ test('a delete in the middle of a pause that was due is no error of the service'
   expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('a pause that was due is done before a delete that has begun stops it: that is no error either', async () => {
+test('a scheduled pause that completes before a delete is no error either', async () => {
   const { engine, hold } = steeredEngine()
   const { server, id } = await serverWithRuntime(engine)
   const { reached, release } = hold('take')

@@ -32,7 +32,7 @@ function watchOf(...ids: readonly string[]) {
   return { lookAfter, links, paused }
 }
 
-test('after a time without a look whoever came meanwhile is let in before idleness is judged', () => {
+test('after a missed check, waiting requests are counted before idleness is judged', () => {
   const { lookAfter, links, paused } = watchOf('used', 'idle')
   for (let looks = 0; looks < 5; looks += 1) lookAfter(1_000)
   lookAfter(600_000)
@@ -42,7 +42,7 @@ test('after a time without a look whoever came meanwhile is let in before idlene
   expect(paused).toEqual(['idle'])
 })
 
-test('looks that are always late find what is idle', () => {
+test('late checks still find idle runtimes', () => {
   const { lookAfter, paused } = watchOf('idle')
   for (let looks = 0; looks < 10; looks += 1) lookAfter(5_000)
   expect(paused).toEqual([])

@@ -8,7 +8,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 const path = '/v1/agents/runtime'
 const patience = { timeout: 10_000 }
 
-describe('what is decided of a deadline', () => {
+describe('the lifetime settings', () => {
   test.each([
     [{}, true, { timeout_secs: 3600, on_timeout: 'pause', idle_timeout_secs: null, auto_resume: 1 }],
     [{}, false, { timeout_secs: null, on_timeout: 'terminate', idle_timeout_secs: null, auto_resume: 1 }],
@@ -17,12 +17,12 @@ describe('what is decided of a deadline', () => {
     [{ timeout_secs: 60, on_timeout: 'terminate' }, true, { timeout_secs: 60, on_timeout: 'terminate' }],
     [{ idle_timeout_secs: 5, auto_resume: false }, true, { idle_timeout_secs: 5, auto_resume: 0 }],
     [{ idle_timeout_secs: null }, false, { idle_timeout_secs: null }],
-  ] as const)('of %j where a pause is possible: %j', (request, canPause, expected) => {
+  ] as const)('of %j with a possible pause are %j', (request, canPause, expected) => {
     expect(decideDeadline(request, { canPause })).toMatchObject(expected)
   })
 
   test.each([{ on_timeout: 'pause' }, { idle_timeout_secs: 5 }] as const)(
-    'refuses %j where no pause is possible',
+    '%j is refused without a possible pause',
     (request) => {
       expect(() => decideDeadline(request, { canPause: false })).toThrow(
         expect.objectContaining({ code: 'unsupported_setting' }),
@@ -32,7 +32,7 @@ describe('what is decided of a deadline', () => {
 })
 
 describe('a runtime past its deadline', () => {
-  test('is paused, and has its time anew when it comes back', async () => {
+  test('is paused, and has its full time again after the resume', async () => {
     let now = Date.now()
     const { ask, makeRuntime, engine } = await startTestServer({ now: () => now })
     const id = await makeRuntime({ timeout_secs: 60 })
@@ -68,7 +68,7 @@ describe('a runtime past its deadline', () => {
     expect(taken).toBe(before + 1)
   })
 
-  test('that is extended while its pause is about to begin goes on', async () => {
+  test('that is extended as its pause begins continues', async () => {
     let now = Date.now()
     const engine = new FakeEngine()
     const { ask, makeRuntime } = await startTestServer({ engine, now: () => now })
@@ -93,7 +93,7 @@ describe('a runtime past its deadline', () => {
     expect((await ask('GET', `${path}/${extended}`)).json.state).toBe('running')
   })
 
-  test('that is extended in time goes on', async () => {
+  test('that is extended in time continues', async () => {
     let now = Date.now()
     const { ask, makeRuntime } = await startTestServer({ now: () => now })
     const [extended, sentinel] = [await makeRuntime({ timeout_secs: 60 }), await makeRuntime({ timeout_secs: 60 })]
@@ -105,7 +105,7 @@ describe('a runtime past its deadline', () => {
     expect((await ask('GET', `${path}/${extended}`)).json.state).toBe('running')
   })
 
-  test('that cannot be paused now goes on, and is tried again', async () => {
+  test('that cannot be paused now continues, and is retried', async () => {
     let full = true
     let tried = 0
     let now = Date.now()
@@ -130,7 +130,7 @@ describe('a runtime past its deadline', () => {
   })
 })
 
-test('a clock that is set moves deadlines with it', async () => {
+test('a clock change moves deadlines', async () => {
   let [now, monotonic] = [Date.now(), 1_000_000]
   const { ask, makeRuntime } = await startTestServer({ now: () => now, monotonic: () => monotonic })
   const [id, sentinel] = [await makeRuntime({ timeout_secs: 3600 }), await makeRuntime({ timeout_secs: 30 })]
@@ -148,7 +148,7 @@ test('a clock that is set moves deadlines with it', async () => {
   expect(await expiry()).toBe(before + 7_200_000 - 86_400_000)
 })
 
-test('a clock that is set while no service runs moves deadlines with it', async () => {
+test('a clock change while the service is stopped moves deadlines', async () => {
   let [now, monotonic] = [Date.now(), 1_000_000]
   const first = await startTestServer({ now: () => now, monotonic: () => monotonic })
   const [long, short] = [await first.makeRuntime({ timeout_secs: 3600 }), await first.makeRuntime({ timeout_secs: 30 })]
@@ -164,7 +164,7 @@ test('a clock that is set while no service runs moves deadlines with it', async 
   })
 })
 
-test('what is left half-done is finished though the clock was set back', async () => {
+test('interrupted work is completed even if the clock was set back', async () => {
   let now = Date.now()
   let fails = 1
   const engine = new FakeEngine({
@@ -182,7 +182,7 @@ test('what is left half-done is finished though the clock was set back', async (
 })
 
 describe('an idle runtime', () => {
-  test('is paused, and one that is used is not', async () => {
+  test('is paused, and one in use is not', async () => {
     const clock = skippingClock()
     const { ask, makeRuntime } = await startTestServer(clock)
     const stateOf = async (id: string) => (await ask('GET', `${path}/${id}`)).json.state
@@ -221,7 +221,7 @@ describe('an idle runtime', () => {
     await following
   })
 
-  test('is one through whose network nothing moves', async () => {
+  test('is one without network traffic', async () => {
     const clock = skippingClock()
     const { ask, makeRuntime, gateway } = await startTestServer(clock)
     const stateOf = async (id: string) => (await ask('GET', `${path}/${id}`)).json.state
@@ -243,7 +243,7 @@ describe('an idle runtime', () => {
     expect(await stateOf(busy)).toBe('running')
   })
 
-  test('in which nothing runs is frozen, and thawed for whoever comes', async () => {
+  test('without running processes is frozen, and thawed for the next request', async () => {
     const clock = skippingClock()
     const { ask, makeRuntime, engine } = await startTestServer(clock)
     const [id, working] = [await makeRuntime(), await makeRuntime()]
@@ -265,7 +265,7 @@ describe('an idle runtime', () => {
     expect((await ask('DELETE', `${path}/${id}`)).status).toBe(204)
   })
 
-  test('that is frozen answers the next service', async () => {
+  test('that is frozen is found by the next service', async () => {
     const clock = skippingClock()
     const first = await startTestServer(clock)
     const id = await first.makeRuntime()
@@ -278,7 +278,7 @@ describe('an idle runtime', () => {
   })
 })
 
-test('what is due in longer than a timer of Node takes (2^31 ms) is not due at once', async () => {
+test('a deadline beyond the longest timer of Node (2^31 ms) is not due at once', async () => {
   const warnings: string[] = []
   const warn = (warning: Error) => warnings.push(warning.name)
   process.on('warning', warn)

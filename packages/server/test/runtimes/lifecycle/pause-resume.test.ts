@@ -11,7 +11,7 @@ async function checkpointsOf(engine: FakeEngine): Promise<number> {
 }
 
 describe('a runtime that is paused', () => {
-  test('has nothing on the host, and goes on where it stood', async () => {
+  test('leaves nothing on the host, and continues where it stopped', async () => {
     const { ask, makeRuntime, engine } = await startTestServer()
     const before = await checkpointsOf(engine)
     const id = await makeRuntime({ timeout_secs: 600 })
@@ -38,7 +38,7 @@ describe('a runtime that is paused', () => {
     await expect.poll(() => checkpointsOf(engine)).toBe(before)
   })
 
-  test('comes back for a request that goes inside, once for many, and not for one that does not', async () => {
+  test('is resumed by a request into it, once for many, and not by other requests', async () => {
     const { engine, counts } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
@@ -92,7 +92,7 @@ describe('a runtime that is paused', () => {
     expect(items.at(-1).type).toBe('end')
   })
 
-  test('twenty times is still followed where nothing comes from it', async () => {
+  test('twenty times still has its output stream, even without output', async () => {
     const { ask, makeRuntime } = await startTestServer()
     const id = await makeRuntime()
     const { command_id } = (
@@ -110,7 +110,7 @@ describe('a runtime that is paused', () => {
     expect(items.map((line) => JSON.parse(line).type)).toEqual(expect.arrayContaining(['stdout', 'exit', 'end']))
   })
 
-  test('ends by a delete, and its checkpoint with it', async () => {
+  test('can be deleted, with its checkpoint', async () => {
     const { ask, makeRuntime, engine } = await startTestServer()
     const before = await checkpointsOf(engine)
     const id = await makeRuntime()
@@ -122,7 +122,7 @@ describe('a runtime that is paused', () => {
     expect((await ask('POST', `${path}/${id}/resume`)).status).toBe(410)
   })
 
-  test('has no memory promised, and is not brought back where there is none', async () => {
+  test('has no reserved memory, and is not resumed without room', async () => {
     const { ask, makeRuntime } = await startTestServer({
       engine: new FakeEngine({ facts: { memoryMiB: 2600 } }),
       config: { memoryOvercommit: 1 } as never,
@@ -139,7 +139,7 @@ describe('a runtime that is paused', () => {
     expect((await ask('POST', `${path}/${id}/resume`)).json.state).toBe('running')
   })
 
-  test('has its way out closed, and open again afterwards', async () => {
+  test('has a closed network, and an open one after the resume', async () => {
     const { ask, makeRuntime, gateway } = await startTestServer()
     const id = await makeRuntime({ network_policy: { allow: [{ host: 'api.example.com' }] } })
     expect(gateway.of(id)).not.toBeNull()
@@ -150,8 +150,8 @@ describe('a runtime that is paused', () => {
   })
 })
 
-describe('what cannot be paused', () => {
-  test('says so, and is not asked to be at its deadline', async () => {
+describe('a runtime that cannot be paused', () => {
+  test('says so, and is not paused at its deadline', async () => {
     const { ask, makeRuntime } = await startTestServer()
     const id = await makeRuntime({ isolation: 'container' })
     expect((await ask('GET', `${path}/${id}`)).json).toMatchObject({ timeout_secs: null, on_timeout: 'terminate' })
@@ -170,7 +170,7 @@ describe('what cannot be paused', () => {
     }
   })
 
-  test('is a runtime with the value of a secret inside', async () => {
+  test('has the value of a secret inside', async () => {
     const { ask, makeRuntime } = await startTestServer()
     await ask('POST', '/v1/agents/secret', { json: { name: 'token', value: 'very-secret', env: true } })
     const id = await makeRuntime({ secrets: ['token'] })
@@ -181,7 +181,7 @@ describe('what cannot be paused', () => {
 })
 
 describe('a pause that fails', () => {
-  test('leaves the runtime running, and nothing of a checkpoint', async () => {
+  test('leaves the runtime running and no checkpoint', async () => {
     const { engine, next } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const before = await checkpointsOf(engine)
@@ -198,7 +198,7 @@ describe('a pause that fails', () => {
     expect((await ask('POST', `${path}/${id}/pause`)).json.state).toBe('paused')
   })
 
-  test('gives way to a delete', async () => {
+  test('is cancelled by a delete', async () => {
     const { engine, hold } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
@@ -215,8 +215,8 @@ describe('a pause that fails', () => {
   })
 })
 
-describe('while a runtime is written down', () => {
-  test('requests wait, and bring it back when it is paused', async () => {
+describe('during a checkpoint', () => {
+  test('requests wait, and resume the runtime after its pause', async () => {
     const { engine, hold } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
@@ -237,7 +237,7 @@ describe('while a runtime is written down', () => {
     expect((await ask('GET', `${path}/${id}`)).json.state).toBe('running')
   })
 
-  test('a request that is under way is answered first', async () => {
+  test('a request in progress is answered first', async () => {
     const { ask, makeRuntime } = await startTestServer()
     const id = await makeRuntime()
     let finish = () => {}
@@ -257,7 +257,7 @@ describe('while a runtime is written down', () => {
     expect((await ask('GET', `${path}/${id}/files/content?path=/workspace/part`)).text).toBe('whole')
   })
 
-  test('a command that is waited for goes on afterwards, and its time with it', async () => {
+  test('a waited-for command continues afterwards, with its remaining time', async () => {
     const { ask, makeRuntime } = await startTestServer()
     const id = await makeRuntime()
     const waiting = ask('POST', `${path}/${id}/commands`, { json: { command: 'cat', stdin: true } })

@@ -36,7 +36,7 @@ async function expectKept({ ask }: TestServer, id: string): Promise<void> {
 const pausing = `UPDATE runtimes SET state = 'pausing', pause_checkpoint_id = 'cpaaaaaaaaaaaaaaaaaaaa'`
 
 describe('after a crash', () => {
-  test('before a checkpoint was taken the runtime goes on', async () => {
+  test('before a checkpoint the runtime continues', async () => {
     const { server, id } = await closedWithRuntime()
     await tamper(server.stateDir, pausing)
     const next = await server.restart()
@@ -45,7 +45,7 @@ describe('after a crash', () => {
     await expectKept(next, id)
   })
 
-  test('after a checkpoint was taken the runtime is paused', async () => {
+  test('after a checkpoint the runtime is paused', async () => {
     const { server, id, engine } = await closedWithRuntime()
     await tamper(server.stateDir, pausing)
     await checkpoints(engine).take(id, 'cpaaaaaaaaaaaaaaaaaaaa', signal())
@@ -54,7 +54,7 @@ describe('after a crash', () => {
     await expectKept(next, id)
   })
 
-  test('of the runtime and the service in the middle of a pause it has failed', async () => {
+  test('of the runtime and the service during a pause, the runtime has failed', async () => {
     const { server, id, engine } = await closedWithRuntime()
     await tamper(server.stateDir, pausing)
     engine.end(id, { reason: 'host_restarted', message: '' })
@@ -64,14 +64,14 @@ describe('after a crash', () => {
     await expect.poll(() => engine.inspect(id)).toBeNull()
   })
 
-  test('a paused runtime is paused, and comes back', async () => {
+  test('a paused runtime is paused and can be resumed', async () => {
     const { server, id } = await closedWithRuntime((first, which) => first.ask('POST', `${path}/${which}/pause`))
     const next = await server.restart()
     expect((await next.ask('GET', `${path}/${id}`)).json.state).toBe('paused')
     await expectKept(next, id)
   })
 
-  test.each([true, false])('of a resume it is paused again (the engine has it: %s)', async (made) => {
+  test.each([true, false])('during a resume the runtime is paused again (the engine has it: %s)', async (made) => {
     const { server, id, engine } = await closedWithRuntime((first, which) =>
       first.ask('POST', `${path}/${which}/pause`),
     )
@@ -97,7 +97,7 @@ describe('a resume that fails', () => {
     ['damaged', 'snapshot_damaged'],
     ['incompatible', 'snapshot_incompatible'],
     ['absent', 'snapshot_damaged'],
-  ] as const)('for a checkpoint that is %s leaves it paused, and says why', async (problem, code) => {
+  ] as const)('for a checkpoint that is %s leaves the runtime paused, with the reason', async (problem, code) => {
     const server = await startTestServer()
     const { ask, engine } = server
     const id = await server.makeRuntime()
@@ -114,7 +114,7 @@ describe('a resume that fails', () => {
     expect((await ask('DELETE', `${path}/${id}`)).status).toBe(204)
   })
 
-  test('gives way to a delete', async () => {
+  test('is cancelled by a delete', async () => {
     const { engine, hold } = steeredEngine()
     const { ask, makeRuntime } = await startTestServer({ engine })
     const id = await makeRuntime()
@@ -131,7 +131,7 @@ describe('a resume that fails', () => {
   })
 })
 
-test('every step of a pause and a resume is an event, with its reason', async () => {
+test('every step of a pause and a resume is an event with its reason', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   await server.ask('POST', `${path}/${id}/pause`)

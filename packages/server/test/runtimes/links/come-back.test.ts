@@ -6,7 +6,7 @@ import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
 import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
-test('breaks are forgiven where the runtime was away, and are bounded where it was not', async () => {
+test('breaks during an absence of the runtime are retried, and other breaks only a few times', async () => {
   const store = await openTestStore()
   const service = { engine: new FakeEngine(), store, monotonic: () => 1 } as unknown as Runtimes
   const links = new RuntimeLinks(() => service)

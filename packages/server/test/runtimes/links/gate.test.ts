@@ -32,7 +32,7 @@ function gateTo(answer: () => Promise<void>) {
   return { gate, wakes: () => woken }
 }
 
-test('a request that comes as the runtime goes brings it back', async () => {
+test('a request that arrives during a pause resumes the runtime', async () => {
   const { gate, wakes } = gateTo(async () => {})
   const asked = gate.request(ask('POST'))
   gate.setAway()
@@ -40,7 +40,7 @@ test('a request that comes as the runtime goes brings it back', async () => {
   expect(wakes()).toBe(1)
 })
 
-test('a question that a pause broke is asked again when the runtime is back, and does not bring it back', async () => {
+test('a query that a pause interrupted is repeated after the resume, and does not cause it', async () => {
   const broken = Promise.withResolvers<void>()
   let asked = 0
   const { gate, wakes } = gateTo(async () => {
@@ -58,7 +58,7 @@ test('a question that a pause broke is asked again when the runtime is back, and
   expect([wakes(), asked]).toEqual([0, 2])
 })
 
-test('who waits for another hold, or for what is under way, stops waiting when told to', async () => {
+test('a wait for another hold or for work in progress can be cancelled', async () => {
   const held = Promise.withResolvers<void>()
   const { gate } = gateTo(() => held.promise)
   const first = gate.hold(0, () => held.promise, signal())
@@ -93,7 +93,7 @@ function keptOfThoseWhoAsk(gate: Gate): Promise<number> {
   )
 }
 
-test('while a runtime is held, and while it comes back, nothing is kept of who has left', async () => {
+test('cancelled waiters are released while a runtime is held and while it is resumed', async () => {
   const { gate } = gateTo(async () => {})
   const written = Promise.withResolvers<void>()
   const held = gate.hold(0, () => written.promise, signal())

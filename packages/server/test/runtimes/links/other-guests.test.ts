@@ -5,7 +5,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
 
-test('a runtime whose guest is of an earlier version is not written down, and goes on', async () => {
+test('a runtime with an older guest gets no checkpoint and continues', async () => {
   const quiesced: string[] = []
   const { ask, makeRuntime, engine } = await startTestServer()
   const id = await makeRuntime()
@@ -49,7 +49,7 @@ async function serverWhoseChildrenSay(bound: object) {
 
 const problems = ['clock: no', '/etc/machine-id: is a directory']
 
-test('a child that may have keys or random numbers of its parent does not run', async () => {
+test('a child that can share keys or random numbers with its parent does not run', async () => {
   const { ask, id, engine } = await serverWhoseChildrenSay({ distinct: false, problems })
   const { json } = await ask('POST', `${path}/${id}/fork`, { json: {} })
   const [child] = json.data ?? []
@@ -63,7 +63,7 @@ test('a child that may have keys or random numbers of its parent does not run', 
   }
 })
 
-test('what else a guest could not apply is logged, and the child runs', async () => {
+test('other settings that a guest did not apply are logged, and the child runs', async () => {
   const { ask, id, logged } = await serverWhoseChildrenSay({ distinct: true, problems })
   const { json } = await ask('POST', `${path}/${id}/fork`, { json: {} })
   expect(json.data[0].runtime.state).toBe('running')

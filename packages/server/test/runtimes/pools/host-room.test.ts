@@ -20,7 +20,7 @@ test.each<[string, Partial<HostRoom>, boolean, boolean]>([
   expect(isTight(now)).toBe(tight)
 })
 
-test('what has room for one more is never tight with it', () => {
+test('a host with room for one more is never tight with it', () => {
   for (let freeMemoryMiB = 0; freeMemoryMiB < 6000; freeMemoryMiB += 50) {
     if (hasRoom({ ...host, freeMemoryMiB }, 200))
       expect(isTight({ ...host, freeMemoryMiB: freeMemoryMiB - 200 })).toBe(false)

@@ -22,7 +22,7 @@ test.each([
   expect(poolSizes(needs, ceiling)).toEqual(sizes)
 })
 
-test('no pools together are above the ceiling, and none is above what it asks for', () => {
+test('all pools together stay within the ceiling, and each within its demand', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ floor: fc.nat(50), demand: fc.nat(500) }), { maxLength: 8 }),

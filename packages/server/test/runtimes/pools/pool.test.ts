@@ -4,7 +4,7 @@ import { Pool } from '../../../src/runtimes/pools/pool.ts'
 const shape = {} as ConstructorParameters<typeof Pool>[1]
 const hourMs = 3600_000
 
-test('a member that failed is tried again after a pause, which a clock that is set back does not make longer', async () => {
+test('a failed member is retried after a delay, which a clock change does not extend', async () => {
   let elapsedMs = 5000
   const pool = new Pool('base-small', shape, () => elapsedMs)
   pool.size = 1

@@ -19,7 +19,7 @@ function failingEngine(fails: (verb: Parameters<NonNullable<FakeEngineOptions['b
 }
 
 describe('a pool', () => {
-  test('fills to its floor with runtimes that stand still and are nobody’s', async () => {
+  test('fills to its minimum with frozen runtimes that belong to no project', async () => {
     const { filled, engine, ask } = await startPooledServer({ floor: 3 })
     for (const id of await filled(3)) {
       expect(await engine.inspect(id)).toMatchObject({ state: 'running', frozen: true, restored: true })
@@ -29,7 +29,7 @@ describe('a pool', () => {
     expect((await ask('GET', path)).json.data).toEqual([])
   })
 
-  test('gives a create the runtime that has waited longest, and fills again', async () => {
+  test('gives a create its oldest runtime, and refills', async () => {
     const { filled, makeRuntime, engine, waiting, metric, ask } = await startPooledServer()
     const [oldest = '', next = ''] = await filled(2)
     expect(await makeRuntime()).toBe(oldest)
@@ -43,7 +43,7 @@ describe('a pool', () => {
     expect(await metric('holt_runtime_create_seconds_count', { source: 'pool' })).toBe(1)
   })
 
-  test('serves a burst from what waits, makes the rest, and is larger after it', async () => {
+  test('serves a burst from its members, creates the rest, and grows afterwards', async () => {
     const { filled, makeRuntime, metric } = await startPooledServer()
     const pooled = await filled(2)
     const made = await Promise.all(Array.from({ length: 6 }, () => makeRuntime()))
@@ -54,7 +54,7 @@ describe('a pool', () => {
     expect(hits + (await metric('holt_pool_misses_total'))).toBe(6)
   })
 
-  test('comes to be where somebody wants another template or class', async () => {
+  test('is created for another requested template or class', async () => {
     const { makeRuntime, filled, metric, engine, waiting } = await startPooledServer({ floor: 0 })
     await makeRuntime({ template: 'base-medium' })
     const [medium = ''] = await filled(2, 'base-medium')
@@ -68,7 +68,7 @@ describe('a pool', () => {
     expect(await waiting('base-large')).toEqual([])
   })
 
-  test('has nothing for another size', async () => {
+  test('does not serve another size', async () => {
     const { filled, makeRuntime, waiting, metric } = await startPooledServer()
     const pooled = await filled(2)
     expect(pooled).not.toContain(await makeRuntime({ cpu: 2 }))
@@ -77,7 +77,7 @@ describe('a pool', () => {
     expect(await metric('holt_pool_misses_total')).toBe(0)
   })
 
-  test('has nothing for a larger disk on a host that cannot make one larger', async () => {
+  test('does not serve a larger disk if the host cannot grow disks', async () => {
     const engine = new FakeEngine()
     const ability = engine.ability.bind(engine)
     engine.ability = ((name: keyof Abilities) => {
@@ -90,7 +90,7 @@ describe('a pool', () => {
     expect(await waiting()).toEqual(pooled)
   })
 
-  test('is off with a ceiling of 0', async () => {
+  test('is disabled with a ceiling of 0', async () => {
     const { makeRuntime, metric, waiting } = await startPooledServer({ floor: 2, ceiling: 0 })
     await makeRuntime()
     expect(await waiting()).toEqual([])
@@ -99,7 +99,7 @@ describe('a pool', () => {
 })
 
 describe('a claim', () => {
-  test('applies all that a create says', async () => {
+  test('applies all settings of the create', async () => {
     const { filled, ask, engine } = await startPooledServer()
     const [oldest] = await filled(2)
     const json = {
@@ -129,7 +129,7 @@ describe('a claim', () => {
     expect((await engine.inspect(made.runtime_id))?.spec.diskMiB).toBe(20 * 1024)
   })
 
-  test('of a larger disk takes nobody out of the pool where no disk grows', async () => {
+  test('for a larger disk takes no member if disks cannot grow', async () => {
     const { filled, ask, engine, waiting } = await startPooledServer({ engine: new FakeEngine({ canGrow: false }) })
     const before = await filled(2)
     const { status, json: made } = await ask('POST', path, { json: { disk: '20GiB' } })
@@ -138,7 +138,7 @@ describe('a claim', () => {
     expect(await waiting()).toEqual(before)
   })
 
-  test('gives secrets and runs what the template has for it', async () => {
+  test('gives secrets and runs the commands of the template', async () => {
     const { filled, ask, makeRuntime, engine, tamper, metric } = await startPooledServer()
     await ask('POST', '/v1/agents/secret', { json: { name: 'inside', value: 'hidden', env: true } })
     await tamper(`UPDATE templates SET on_restore = 'exit 0' WHERE name = 'base-small'`)
@@ -149,7 +149,7 @@ describe('a claim', () => {
     expect(await metric('holt_pool_hits_total')).toBe(1)
   })
 
-  test('is refused for a name that is taken, and takes nobody', async () => {
+  test('with a name in use is refused and takes no member', async () => {
     const { filled, makeRuntime, ask, waiting } = await startPooledServer()
     await filled(2)
     await makeRuntime({ name: 'one' })
@@ -169,7 +169,7 @@ describe('a claim', () => {
     await expect.poll(async () => (await waiting()).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4)
   })
 
-  test('passes over a runtime that is of no use, and the client does not see it', async () => {
+  test('skips a broken member, and the client does not notice', async () => {
     const broken = new Set<string>()
     const engine = failingEngine((verb, id) => verb === 'thaw' && broken.has(id))
     const { filled, makeRuntime, ask } = await startPooledServer({ engine })
@@ -181,7 +181,7 @@ describe('a claim', () => {
     await filled(2)
   })
 
-  test('makes the runtime where all that wait are of no use', async () => {
+  test('creates a runtime if all members are broken', async () => {
     let broken = false
     const engine = failingEngine((verb) => verb === 'thaw' && broken)
     const { filled, makeRuntime, metric } = await startPooledServer({ engine })
@@ -191,7 +191,7 @@ describe('a claim', () => {
     expect(await metric('holt_runtime_create_seconds_count', { source: 'template' })).toBe(1)
   })
 
-  test('of a runtime that ends between its bind and its row is seen to have ended', async () => {
+  test('of a runtime that ends between bind and row is reported as ended', async () => {
     const { filled, makeRuntime, ask, engine } = await startPooledServer({ floor: 1 })
     const [id = ''] = await filled(1)
     const guest = engine.guest(id)
@@ -211,7 +211,7 @@ describe('a claim', () => {
     await expect.poll(() => engine.inspect(id)).toBeNull()
   })
 
-  test('is found again by a repeated create whose answer was lost', async () => {
+  test('is found again by a repeated create with a lost answer', async () => {
     const first = await startPooledServer()
     await first.filled(2)
     const request = { json: {}, headers: { 'idempotency-key': 'once' } }
@@ -225,7 +225,7 @@ describe('a claim', () => {
 })
 
 describe('members that', () => {
-  test('end by themselves are replaced', async () => {
+  test('that end by themselves are replaced', async () => {
     const { filled, engine } = await startPooledServer()
     const [dead = ''] = await filled(2)
     engine.end(dead, { reason: 'crashed', message: '' })
@@ -233,7 +233,7 @@ describe('members that', () => {
     expect(await filled(2)).not.toContain(dead)
   })
 
-  test('are made of what the template was before are replaced', async () => {
+  test('of an older version of the template are replaced', async () => {
     const { filled, engine, tamper, waiting } = await startPooledServer()
     const old = await filled(2)
     await tamper(`UPDATE templates SET disk_mib = disk_mib + 1024 WHERE name = 'base-small'`)
@@ -242,7 +242,7 @@ describe('members that', () => {
     for (const id of old) expect(await engine.inspect(id)).toBeNull()
   })
 
-  test('are of a template that is gone go', async () => {
+  test('of a deleted template are removed', async () => {
     const { filled, tamper, makeRuntime, engine } = await startPooledServer({ floor: 0 })
     await makeRuntime({ template: 'base-medium' })
     const old = await filled(2, 'base-medium')
@@ -250,7 +250,7 @@ describe('members that', () => {
     for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
   })
 
-  test('have waited for an hour are replaced, the new one first', async () => {
+  test('that have waited for an hour are replaced, the new one first', async () => {
     let now = Date.now()
     const { filled, waiting, metric } = await startPooledServer({ now: () => now })
     const old = await filled(2)
@@ -267,7 +267,7 @@ describe('members that', () => {
     await filled(2)
   })
 
-  test('cannot be made are tried again, ever more seldom', async () => {
+  test('that cannot be created are retried, at growing intervals', async () => {
     let failures = 0
     const engine = failingEngine((verb) => verb === 'freeze' && failures++ < 2)
     const { filled, logged } = await startPooledServer({ engine, floor: 1 })
@@ -276,7 +276,7 @@ describe('members that', () => {
     expect(logged.filter(({ message }) => message.includes('could not be made'))).toHaveLength(2)
   })
 
-  test('are wanted no more are given back', async () => {
+  test('without demand are removed', async () => {
     let now = Date.now()
     const { filled, makeRuntime, engine, metric } = await startPooledServer({ floor: 0, now: () => now })
     await makeRuntime()
@@ -288,14 +288,14 @@ describe('members that', () => {
 })
 
 describe('a host that is short of memory', () => {
-  test('has no pools, and makes runtimes', async () => {
+  test('has no pools, and creates runtimes', async () => {
     const { makeRuntime, metric, waiting } = await startPooledServer({ freeMemoryMiB: async () => 6600 })
     await makeRuntime()
     await expect.poll(() => metric('holt_pool_size_wanted')).toBe(2)
     expect(await waiting()).toEqual([])
   })
 
-  test('has what waits back, and fills its pools when there is memory again', async () => {
+  test('removes its members, and refills its pools when there is memory again', async () => {
     let free = 32_000
     const { filled, engine } = await startPooledServer({ freeMemoryMiB: async () => free })
     const old = await filled(2)
@@ -307,7 +307,7 @@ describe('a host that is short of memory', () => {
 })
 
 describe('after a restart', () => {
-  test('what waited is taken up, and nothing is made anew', async () => {
+  test('members are adopted, and none is recreated', async () => {
     const first = await startPooledServer()
     const pooled = await first.filled(2)
     await first.close()
@@ -320,7 +320,7 @@ describe('after a restart', () => {
     expect(second.logged.map(({ message }) => message).join()).not.toContain('is not in the database')
   })
 
-  test('what was being made, what is somebody’s, and what has ended goes', async () => {
+  test('unfinished, claimed and ended members are removed', async () => {
     const first = await startPooledServer({ floor: 4 })
     const [half = '', bound = '', dead = '', good = ''] = await first.filled(4)
     await first.close()
@@ -335,7 +335,7 @@ describe('after a restart', () => {
     expect(second.logged.map(({ message }) => message).join()).toContain('cannot be used')
   })
 
-  test('with another template what waited goes', async () => {
+  test('with another template, members are removed', async () => {
     const first = await startPooledServer()
     const old = await first.filled(2)
     await first.close()
@@ -345,7 +345,7 @@ describe('after a restart', () => {
     await second.filled(2)
   })
 
-  test('with pools off what waited goes', async () => {
+  test('with pools disabled, members are removed', async () => {
     const first = await startPooledServer()
     const old = await first.filled(2)
     await first.close()

@@ -9,13 +9,13 @@ function gate() {
   return { gate: new RefillGate((busy) => refills.push(busy)), refills }
 }
 
-test('refills at once while no create is under way', () => {
+test('refills at once if no create is in progress', () => {
   const { gate: open, refills } = gate()
   open.wish()
   expect(refills).toEqual([false])
 })
 
-test('stands back while creates are under way, and refills as soon as the last is over', () => {
+test('waits for creates in progress, and refills after the last one', () => {
   const { gate: held, refills } = gate()
   const creates = [held.holdBack(), held.holdBack()]
   held.wish()
@@ -25,7 +25,7 @@ test('stands back while creates are under way, and refills as soon as the last i
   expect(refills).toEqual([false])
 })
 
-test('stands back for a quarter of a second at the most', () => {
+test('waits for at most a quarter of a second', () => {
   const { gate: held, refills } = gate()
   using _create = held.holdBack()
   held.wish()
@@ -36,7 +36,7 @@ test('stands back for a quarter of a second at the most', () => {
   expect(refills).toEqual([true])
 })
 
-test('refills once more as soon as creates are over that it was held back by', () => {
+test('refills once more after the creates that delayed it', () => {
   const { gate: held, refills } = gate()
   const create = held.holdBack()
   held.wish()
@@ -48,7 +48,7 @@ test('refills once more as soon as creates are over that it was held back by', (
   expect(refills).toEqual([true, false])
 })
 
-test('refills every quarter of a second under creates without an end, whenever it is wished for', () => {
+test('refills every quarter of a second under continuous creates', () => {
   const { gate: held, refills } = gate()
   let create = held.holdBack()
   for (let passedMs = 0; passedMs < 10_000; passedMs += 50) {
@@ -61,14 +61,14 @@ test('refills every quarter of a second under creates without an end, whenever i
   expect(refills).toEqual(Array(40).fill(true))
 })
 
-test('does nothing that nobody wished for', () => {
+test('does nothing without a request', () => {
   const { gate: idle, refills } = gate()
   idle.holdBack()[Symbol.dispose]()
   idle.holdBack()[Symbol.dispose]()
   expect(refills).toEqual([])
 })
 
-test('refills no more once it is closed', () => {
+test('does not refill after it is closed', () => {
   const { gate: closed, refills } = gate()
   using _create = closed.holdBack()
   closed.wish()

@@ -7,7 +7,7 @@ test.each([
   { cpus: 8, startsAtOnce: 8, makes: 4 },
   { cpus: 12, startsAtOnce: 12, makes: 6 },
   { cpus: 128, startsAtOnce: 128, makes: 8 },
-])('makes $makes at a time with $cpus processors', ({ makes, ...facts }) => {
+])('creates $makes at a time with $cpus processors', ({ makes, ...facts }) => {
   expect(makingAtOnce(facts)).toBe(makes)
 })
 
@@ -15,6 +15,6 @@ test.each([
   { startsAtOnce: 2, makes: 1 },
   { startsAtOnce: 3, makes: 2 },
   { startsAtOnce: 5, makes: 4 },
-])('leaves creates one of $startsAtOnce places to start in', ({ makes, startsAtOnce }) => {
+])('leaves one of $startsAtOnce start slots to creates', ({ makes, startsAtOnce }) => {
   expect(makingAtOnce({ cpus: 64, startsAtOnce })).toBe(makes)
 })

@@ -65,7 +65,7 @@ test.each([
   { cpus: 64, startsAtOnce: 64, atOnce: 8 },
   { cpus: 64, startsAtOnce: 2, atOnce: 1 },
 ])(
-  'makes $atOnce members at a time, and no more, with $cpus processors and $startsAtOnce starts at once',
+  'creates at most $atOnce members at a time, with $cpus processors and $startsAtOnce starts at once',
   async ({ atOnce, ...facts }) => {
     const { hold, room, starting, most, releaseAll, filled } = await setUp(12, facts)
     hold(true)
@@ -79,7 +79,7 @@ test.each([
   },
 )
 
-test('makes as many as memory allows, and counts what those that are being made will take', async () => {
+test('creates as many as memory allows, including the memory of those in progress', async () => {
   const { hold, room, starting, releaseAll, filled, waiting } = await setUp(12)
   hold(true)
   room(leftMiB + 3 * memberMiB + 20)
@@ -93,7 +93,7 @@ test('makes as many as memory allows, and counts what those that are being made 
   expect([starting().length, (await waiting()).length]).toEqual([0, 3])
 })
 
-test('keeps no create waiting: one that finds nobody in the pool is made beside those that are made for it', async () => {
+test('does not delay creates: one that finds an empty pool starts beside the refill', async () => {
   const { hold, room, starting, releaseAll, filled, makeRuntime } = await setUp(12)
   hold(true)
   room()
@@ -106,7 +106,7 @@ test('keeps no create waiting: one that finds nobody in the pool is made beside 
   await filled(12)
 })
 
-test('makes one after the other beside creates that do not end, and as many as ever once they are over', async () => {
+test('creates one after the other beside continuous creates, and at full rate afterwards', async () => {
   const { hold, room, starting, release, releaseAll, filled, makeRuntime } = await setUp(12)
   hold(true)
   const creating = makeRuntime({ cpu: 2 })

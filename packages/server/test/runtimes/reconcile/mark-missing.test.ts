@@ -31,7 +31,7 @@ async function statesOf({ ask }: TestServer) {
   )
 }
 
-test('an image that is listed but lacks a file is missing, until it is whole again', async () => {
+test('an image that lacks a file is missing, until it is complete again', async () => {
   const server = await furnished()
   const engine = new FakeEngine()
   const found = server.engine.ability.bind(server.engine)
@@ -52,7 +52,7 @@ test('an image that is listed but lacks a file is missing, until it is whole aga
   await again.close()
 })
 
-test('what has no files fails at the start with the name of the file, stays so, and is ready again when they are back', async () => {
+test('rows without files fail at the start with the file name, and recover when the files return', async () => {
   const server = await furnished()
   const whole = { memory: ['ready', null], filesystem: ['ready', null], mine: ['ready', null] }
   expect(await statesOf(server)).toEqual(whole)
@@ -97,7 +97,7 @@ async function idOf({ ask }: TestServer, name: string): Promise<string | undefin
   return data.find((row: { name: string }) => row.name === name)?.snapshot_id
 }
 
-test('a store whose files are elsewhere is refused by a directory that has none, until it is said that it is to be taken', async () => {
+test('a directory without files refuses a store with files elsewhere, until it is adopted', async () => {
   const server = await furnished()
   await server.close()
   await tamper(server.stateDir, `UPDATE store_facts SET value = 'aaaaaaaaaaaaaaaaaaaa'`)

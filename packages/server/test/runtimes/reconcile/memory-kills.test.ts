@@ -3,7 +3,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
 
-test('tells of processes that were ended for memory: of the first at once, of more together', async () => {
+test('logs processes that were killed for memory: the first at once, more together', async () => {
   const { ask, engine, makeRuntime } = await startTestServer()
   const id = await makeRuntime()
   const events = async () => {

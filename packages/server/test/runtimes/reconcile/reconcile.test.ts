@@ -7,7 +7,7 @@ import { storedRows, tamper } from '../../support/test-store.ts'
 const path = '/v1/agents/runtime'
 
 describe('after a restart', () => {
-  test('runtimes that ran still run, with their commands', async () => {
+  test('running runtimes still run, with their commands', async () => {
     const first = await startTestServer()
     const id = await first.makeRuntime({ name: 'kept' })
     const { command_id } = (
@@ -22,7 +22,7 @@ describe('after a restart', () => {
     expect(text).toContain('after')
   })
 
-  test('the same key opens the service, and the credentials name the new address', async () => {
+  test('the same key works, and the credentials have the new address', async () => {
     const first = await startTestServer()
     const second = await first.restart()
     expect(second.server.adminKey).toBe(first.server.adminKey)
@@ -66,7 +66,7 @@ describe('after a restart', () => {
       undefined,
     ],
     ['and the host has lost it', 'SELECT 1', true, 'failed', 'lost'],
-  ])('a crash %s leaves no half', async (_when, sql, removed, state, reason) => {
+  ])('a crash %s leaves nothing unfinished', async (_when, sql, removed, state, reason) => {
     const first = await startTestServer()
     const id = await first.makeRuntime()
     await first.server.close()
@@ -87,7 +87,7 @@ describe('after a restart', () => {
     expect((await second.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('host_restarted')
   })
 
-  test('a runtime that no row knows is reported and kept', async () => {
+  test('a runtime without a row is reported and kept', async () => {
     const first = await startTestServer()
     const id = await first.makeRuntime()
     await first.server.close()
@@ -97,7 +97,7 @@ describe('after a restart', () => {
     expect(second.logged.map(({ message }) => message).join()).toContain('is not in the database')
   })
 
-  test('one record that cannot be handled does not stop the start or the others', async () => {
+  test('one unreadable record does not stop the start or the others', async () => {
     let bad = ''
     const engine = new FakeEngine({
       before: (verb, id) => {
@@ -116,7 +116,7 @@ describe('after a restart', () => {
   })
 })
 
-test('a runtime that the engine drops while the service runs is failed', async () => {
+test('a runtime that the engine loses while the service runs is failed', async () => {
   const { ask, makeRuntime, engine } = await startTestServer()
   const [dropped, crashed] = [await makeRuntime(), await makeRuntime()]
   await engine.remove(dropped, AbortSignal.timeout(1000))
@@ -140,7 +140,7 @@ test('every change of state is an event', async () => {
   ])
 })
 
-test('rows that are over go after seven days', async () => {
+test('ended rows are removed after seven days', async () => {
   let now = Date.now()
   const first = await startTestServer({ now: () => now })
   const [over, live] = [await first.makeRuntime(), await first.makeRuntime()]
@@ -151,7 +151,7 @@ test('rows that are over go after seven days', async () => {
   expect((await second.ask('GET', `${path}/${live}`)).status).toBe(200)
 })
 
-test('a runtime that is frozen and thawed is not looked at for that', async () => {
+test('a freeze or thaw of a runtime does not trigger a reconcile', async () => {
   const { ask, makeRuntime, engine } = await startTestServer()
   const [id, sentinel] = [await makeRuntime(), await makeRuntime()]
   const stateOf = async (which: string) => (await ask('GET', `${path}/${which}`)).json.state

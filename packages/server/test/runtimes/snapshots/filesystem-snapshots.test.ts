@@ -38,7 +38,7 @@ test('it has the files and no process, and boots in any class and size that fits
   expect(small.json.error.message).toContain('snapshot')
 })
 
-test('it outlives the runtime and the template, and starts its application', async () => {
+test('it survives its runtime and template, and starts its application', async () => {
   const server = await setUp()
   const { ask, makeRuntime } = server
   const { write } = inside(server)
@@ -63,7 +63,7 @@ test('it outlives the runtime and the template, and starts its application', asy
   expect((await again.ask('GET', `${runtimes}/${id}`)).json.template.name).toBe('app')
 })
 
-test('the image of one that is gone goes with the last runtime that is made of it', async () => {
+test('the image of a deleted snapshot is removed with its last runtime', async () => {
   const server = await setUp()
   const { ask, makeRuntime, engine } = server
   const source = await makeRuntime()
@@ -79,7 +79,7 @@ test('the image of one that is gone goes with the last runtime that is made of i
   await expect.poll(images).not.toContain(image)
 })
 
-test('the end of a runtime whose image others need has nobody look for what is not needed', async () => {
+test('the end of a runtime whose image is in use starts no collection', async () => {
   const server = await setUp()
   const { ask, makeRuntime, engine } = server
   const source = await makeRuntime()
@@ -96,7 +96,7 @@ test('the end of a runtime whose image others need has nobody look for what is n
   expect(looks).toHaveBeenCalledTimes(1)
 })
 
-test('a template is built upon it with its settings, and upon no memory', async () => {
+test('a template can be built on it with its settings, and not on a memory snapshot', async () => {
   const server = await setUp()
   const { ask, makeRuntime, builder } = server
   const source = await makeRuntime({ env: { MODE: 'fast' } })
@@ -121,7 +121,7 @@ test('a template is built upon it with its settings, and upon no memory', async 
   expect([missing.status, missing.json.error.code]).toEqual([404, 'snapshot_not_found'])
 })
 
-test('what is left of the disk beside the reserve decides whether one is written', async () => {
+test('the free disk without the reserve decides whether a snapshot is accepted', async () => {
   const server = await setUp()
   const id = await server.makeRuntime()
   const describe = server.engine.describe.bind(server.engine)
@@ -131,7 +131,7 @@ test('what is left of the disk beside the reserve decides whether one is written
   expect((await server.ask('GET', `${snapshots}?state=failed`)).json.data).toHaveLength(1)
 })
 
-test('a runtime that is slow to send its files keeps nothing of others from being removed', async () => {
+test('a slow source does not delay removals of others', async () => {
   const server = await setUp()
   const { ask, makeRuntime, engine } = server
   const id = await makeRuntime()

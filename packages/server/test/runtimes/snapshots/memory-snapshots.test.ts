@@ -14,7 +14,7 @@ const snapshot = ({ ask }: Pick<TestServer, 'ask'>, id: string, json: object = {
 const checkpointIds = async ({ engine }: TestServer) =>
   (await engine.ability('checkpoints')?.list())?.map(({ checkpointId }) => checkpointId) ?? []
 
-test('a runtime of a snapshot begins where the other stood, and both go on by themselves', async () => {
+test('a runtime of a snapshot begins in the state of the source, and both continue independently', async () => {
   const server = await startTestServer()
   const { makeRuntime, engine, ask } = server
   const { write, read, start, running } = inside(server)
@@ -55,7 +55,7 @@ test('a runtime of a snapshot begins where the other stood, and both go on by th
   })
 })
 
-test('it goes on at its own size and in its own class; the disk may grow', async () => {
+test('it keeps its size and class; the disk can grow', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime, engine } = server
   await snapshot(server, await makeRuntime(), { name: 'one' })
@@ -72,7 +72,7 @@ test('it goes on at its own size and in its own class; the disk may grow', async
   expect((await engine.inspect(id))?.spec).toMatchObject({ diskMiB: 8192, restoreOnly: true })
 })
 
-test('it goes on in its own class where the service makes others by default', async () => {
+test('it keeps its class if the service has another default', async () => {
   const server = await startTestServer()
   await snapshot(server, await server.makeRuntime(), { name: 'one' })
   const { config } = { config: { isolation: 'container' } as const }
@@ -81,18 +81,21 @@ test('it goes on in its own class where the service makes others by default', as
   expect((await again.engine.inspect(id))?.spec.isolation).toBe('gvisor')
 })
 
-test.each(['incompatible', 'damaged'] as const)('one that is %s makes no runtime, and says so', async (problem) => {
-  const server = await startTestServer()
-  const { ask, engine, makeRuntime } = server
-  const { snapshot_id } = (await snapshot(server, await makeRuntime(), { name: 'one' })).json
-  engine.spoil(`cp${snapshot_id.slice(2)}`, problem)
-  const { status, json } = await ask('POST', runtimes, { json: { snapshot: 'one' } })
-  expect([status, json.error.code]).toEqual([422, `snapshot_${problem}`])
-  const [failed] = (await ask('GET', `${runtimes}?state=failed`)).json.data
-  expect(failed.state_reason.code).toBe(`snapshot_${problem}`)
-})
+test.each(['incompatible', 'damaged'] as const)(
+  'a snapshot that is %s creates no runtime, and says so',
+  async (problem) => {
+    const server = await startTestServer()
+    const { ask, engine, makeRuntime } = server
+    const { snapshot_id } = (await snapshot(server, await makeRuntime(), { name: 'one' })).json
+    engine.spoil(`cp${snapshot_id.slice(2)}`, problem)
+    const { status, json } = await ask('POST', runtimes, { json: { snapshot: 'one' } })
+    expect([status, json.error.code]).toEqual([422, `snapshot_${problem}`])
+    const [failed] = (await ask('GET', `${runtimes}?state=failed`)).json.data
+    expect(failed.state_reason.code).toBe(`snapshot_${problem}`)
+  },
+)
 
-test('a class without checkpoints and a value inside are refused, and their files are not', async () => {
+test('a class without checkpoints and a secret inside are refused for memory, and not for files', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime } = server
   const container = await makeRuntime({ isolation: 'container' })
@@ -106,7 +109,7 @@ test('a class without checkpoints and a value inside are refused, and their file
   expect((await ask('GET', `${snapshots}?kind=memory`)).json.data).toEqual([])
 })
 
-test('one that could not be written says why, leaves nothing, lets go of its name, and its runtime goes on', async () => {
+test('a failed snapshot has the reason, leaves nothing, and frees its name; its runtime continues', async () => {
   let fails = false
   const engine = new FakeEngine({
     before: (verb) => {
@@ -131,7 +134,7 @@ test('one that could not be written says why, leaves nothing, lets go of its nam
   expect((await snapshot(server, id, { name: 'one' })).status).toBe(201)
 })
 
-test('a runtime that is deleted while it is written down is answered as such', async () => {
+test('a delete of the runtime during its snapshot answers that it is deleted', async () => {
   const { engine, hold } = steeredEngine()
   const server = await startTestServer({ engine })
   const id = await server.makeRuntime()
@@ -144,7 +147,7 @@ test('a runtime that is deleted while it is written down is answered as such', a
   expect([status, json.error.code]).toEqual([410, 'runtime_terminated'])
 })
 
-test('a snapshot that is deleted while it is written leaves nothing', async () => {
+test('a delete of a snapshot in progress leaves nothing', async () => {
   const { engine, hold } = steeredEngine()
   const server = await startTestServer({ engine })
   const id = await server.makeRuntime()
@@ -161,7 +164,7 @@ test('a snapshot that is deleted while it is written leaves nothing', async () =
   expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')
 })
 
-test('a paused runtime is not woken for a snapshot', async () => {
+test('a paused runtime is not resumed for a snapshot', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   expect((await server.ask('POST', `${runtimes}/${id}/pause`)).status).toBe(200)

@@ -24,7 +24,7 @@ async function setUp() {
   return { ...server, source, egressOf, placeholderOf }
 }
 
-test('programs go on with their placeholders, their authority and their addresses', async () => {
+test('programs continue with their placeholders, authority and addresses', async () => {
   const { makeRuntime, source, egressOf, placeholderOf, engine } = await setUp()
   const id = await makeRuntime({ snapshot: 'memory', network_policy: policy, secrets: ['api'] })
   expect(placeholderOf(id)).toBe(placeholderOf(source))
@@ -34,7 +34,7 @@ test('programs go on with their placeholders, their authority and their addresse
   expect(engine.guest(id)?.network).toMatchObject({ ca_certificates: [egressOf(id)?.ca.certificatePem] })
 })
 
-test('files go on with their placeholders alone', async () => {
+test('files keep only their placeholders', async () => {
   const { makeRuntime, source, egressOf, placeholderOf } = await setUp()
   const id = await makeRuntime({ snapshot: 'files', network_policy: policy, secrets: ['api'] })
   expect(placeholderOf(id)).toBe(placeholderOf(source))
@@ -42,7 +42,7 @@ test('files go on with their placeholders alone', async () => {
   expect(egressOf(id)?.addresses?.known).toEqual([])
 })
 
-test.each(['memory', 'files'])('what the create does not say is not reached: %s', async (snapshot) => {
+test.each(['memory', 'files'])('hosts without a rule in the create are not reached: %s', async (snapshot) => {
   const { ask, makeRuntime, egressOf, engine, placeholderOf } = await setUp()
   const id = await makeRuntime({ snapshot })
   expect((await ask('GET', `${runtimes}/${id}`)).json).toMatchObject({ network_policy: null, secrets: [] })
@@ -50,7 +50,7 @@ test.each(['memory', 'files'])('what the create does not say is not reached: %s'
   expect(placeholderOf(id)).toBe(undefined)
 })
 
-test('a network that is given later is of the authority that programs trust', async () => {
+test('a later network has the authority that programs trust', async () => {
   const { ask, makeRuntime, source, egressOf } = await setUp()
   const id = await makeRuntime({ snapshot: 'memory' })
   const { status } = await ask('PUT', `${runtimes}/${id}/network`, { json: { network_policy: policy } })
@@ -58,7 +58,7 @@ test('a network that is given later is of the authority that programs trust', as
   expect(egressOf(id)?.ca.certificatePem).toBe(egressOf(source)?.ca.certificatePem)
 })
 
-test('the authority outlives the runtime, and goes with the snapshot', async () => {
+test('the authority survives the runtime, and is deleted with the snapshot', async () => {
   const { ask, makeRuntime, source, egressOf, stateDir, close } = await setUp()
   const { snapshot_id } = (await ask('GET', '/v1/agents/snapshot/memory')).json
   const before = egressOf(source)?.ca.certificatePem
@@ -73,7 +73,7 @@ test('the authority outlives the runtime, and goes with the snapshot', async () 
   expect(JSON.stringify(texts)).not.toContain('hunter22')
 })
 
-test('one that is ready keeps its authority though its writer was told of a failure', async () => {
+test('a ready snapshot keeps its authority even if its writer got an error', async () => {
   const { ask, stateDir, close } = await setUp()
   const { snapshot_id } = (await ask('GET', '/v1/agents/snapshot/memory')).json
   await close()

@@ -12,7 +12,7 @@ const snapshot = ({ ask }: Pick<TestServer, 'ask'>, id: string, json: object = {
 const checkpointIds = async ({ engine }: TestServer) =>
   (await engine.ability('checkpoints')?.list())?.map(({ checkpointId }) => checkpointId) ?? []
 
-test('names are unique, found beside ids, and free again after a delete', async () => {
+test('names are unique, accepted in place of ids, and free after a delete', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime } = server
   const id = await makeRuntime()
@@ -48,7 +48,7 @@ test('the list is newest first, in pages, by name, kind, state and runtime', asy
   expect(await names(`cursor=${page.next_cursor}`)).toEqual(['one'])
 })
 
-test('a delete gives the disk back and leaves runtimes of it alone', async () => {
+test('a delete frees the disk and does not affect its runtimes', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime } = server
   const source = await makeRuntime()
@@ -63,7 +63,7 @@ test('a delete gives the disk back and leaves runtimes of it alone', async () =>
   expect((await ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')
 })
 
-test('a repeated request is answered with the snapshot that it made', async () => {
+test('a repeated request answers the same snapshot', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   const headers = { 'idempotency-key': 'k1' }
@@ -73,7 +73,7 @@ test('a repeated request is answered with the snapshot that it made', async () =
   expect((await server.ask('GET', snapshots)).json.data).toHaveLength(1)
 })
 
-test('a request that died after its snapshot was ready finds it', async () => {
+test('a repeated request after a crash finds the ready snapshot', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   const headers = { 'idempotency-key': 'k1' }
@@ -87,7 +87,7 @@ test('a request that died after its snapshot was ready finds it', async () => {
 test.each([
   { code: 'disk_full', message: 'No room.', answered: 'disk_full' },
   { code: 'interrupted', message: 'The service stopped.', answered: 'unavailable' },
-])('a repeated request whose snapshot failed ($code) is told why', async ({ answered, ...reason }) => {
+])('a repeated request whose snapshot failed ($code) gets the reason', async ({ answered, ...reason }) => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   const headers = { 'idempotency-key': 'k1' }
@@ -103,7 +103,7 @@ test.each([
   expect(json.error).toMatchObject({ code: answered, message: reason.message })
 })
 
-test('one that was being written when the service died has failed, and leaves nothing', async () => {
+test('a snapshot in progress at a crash has failed and leaves nothing', async () => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   const before = await checkpointIds(server)
@@ -117,7 +117,7 @@ test('one that was being written when the service died has failed, and leaves no
   expect((await snapshot(again, id, { name: 'one' })).status).toBe(201)
 })
 
-test('what happens to a snapshot is an event', async () => {
+test('every change of a snapshot is an event', async () => {
   const server = await startTestServer()
   const { snapshot_id } = (await snapshot(server, await server.makeRuntime(), { name: 'one' })).json
   await server.ask('DELETE', `${snapshots}/one`)

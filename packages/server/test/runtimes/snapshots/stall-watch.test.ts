@@ -5,7 +5,7 @@ const stalled = () => new Error('stalled')
 const never = new Promise<never>(() => {})
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-test('a source that stops sending is given up, whether it obeys or not', async () => {
+test('a source that stops sending is cancelled, even if it ignores that', async () => {
   const watch = new StallWatch(20, stalled)
   const source = async function* () {
     yield 1
@@ -20,7 +20,7 @@ test('a source that stops sending is given up, whether it obeys or not', async (
   expect(watch.signal.reason).toMatchObject({ message: 'stalled' })
 })
 
-test("the time that a reader takes is not the source's", async () => {
+test('the time of a slow reader does not count against the source', async () => {
   const watch = new StallWatch(50, stalled)
   const source = async function* () {
     yield* [1, 2, 3]

@@ -3,7 +3,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
 
-test('a page of large runtimes is short, and the next ones have the rest', async () => {
+test('a page of large runtimes is short, and the next pages have the rest', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const made: string[] = []
   for (let count = 0; count < 6; count += 1) {

@@ -14,21 +14,21 @@ const lookAt = (secs: number, cpuSecs: number, more: Partial<Look> = {}): Look =
   ...more,
 })
 
-test('a ring keeps the last looks, oldest first, and every number of them', () => {
+test('a ring keeps the last samples, oldest first, at every size', () => {
   const ring = new SampleRing(3)
   expect(ring.looks()).toEqual([])
   for (const secs of [1, 2, 3, 4, 5]) ring.add(lookAt(secs, secs / 2, { sentBytes: secs * 2 ** 40 }))
   expect(ring.looks()).toEqual([3, 4, 5].map((secs) => lookAt(secs, secs / 2, { sentBytes: secs * 2 ** 40 })))
 })
 
-test('a rate is processor time by time, and there is none without a look before, or over a resume', () => {
+test('a rate is processor time per time, and is null without an earlier sample and over a resume', () => {
   expect(rateOf(lookAt(20, 5), lookAt(10, 0))).toBe(0.5)
   expect(rateOf(lookAt(20, 5), null)).toBeNull()
   expect(rateOf(lookAt(20, 1), lookAt(10, 5))).toBeNull()
   expect(rateOf(lookAt(10, 5), lookAt(10, 4))).toBeNull()
 })
 
-test('a window has one look for each step: the last, with the most memory, and the rate since the step before', () => {
+test('a window has one sample for each step: the last, with its peak memory and its rate', () => {
   const looks = [
     lookAt(5, 1),
     lookAt(15, 2),
@@ -44,7 +44,7 @@ test('a window has one look for each step: the last, with the most memory, and t
   ])
 })
 
-test('a window without looks is empty', () => {
+test('a window without samples is empty', () => {
   expect(windowOf([], { sinceMoment: 0, stepMs: 10_000 })).toEqual([])
   expect(windowOf([lookAt(1, 0)], { sinceMoment: 2_000, stepMs: 10_000 })).toEqual([])
 })

@@ -10,7 +10,7 @@ import { openTestStore, storedRows } from '../../support/test-store.ts'
 
 const path = '/v1/agents/audit'
 
-test('every call that changes something is in the log: who, what, with which key, from where, and what came of it', async () => {
+test('every changing call is logged: actor, action, key, address and result', async () => {
   const { ask, makeRuntime, makeKey } = await startTestServer()
   const { key, key_id } = await makeKey('runtime:write')
   const id = await makeRuntime({ name: 'mine' })
@@ -37,7 +37,7 @@ test('every call that changes something is in the log: who, what, with which key
   expect(text).not.toContain(key)
 })
 
-test('a terminal is in the log with what was answered, also one that was refused', async () => {
+test('a terminal is logged with its answer, even if it was refused', async () => {
   const { ask, makeRuntime, makeKey, server } = await startTestServer()
   const runtime_id = await makeRuntime()
   const json = { command: 'sleep', background: true }
@@ -60,7 +60,7 @@ test('a terminal is in the log with what was answered, also one that was refused
   ])
 })
 
-test('what is done to a port is done to its runtime', async () => {
+test('a change of a port is logged for its runtime', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const runtime_id = await makeRuntime()
   const port = `/v1/agents/runtime/${runtime_id}/ports/8080`
@@ -82,7 +82,7 @@ test('a change and its entry are one transaction', async () => {
   expect(entries).toMatchObject([{ route: 'createRuntime', project_id: expect.stringMatching(/^pr/) }])
 })
 
-test('what is named by its name is found by its id', async () => {
+test('a resource that is named by its name is logged by its id', async () => {
   const { ask } = await startTestServer()
   const { policy_id } = (await ask('POST', '/v1/agents/network-policy', { json: { name: 'web', include: ['npm'] } }))
     .json
@@ -110,7 +110,7 @@ const named: readonly Named[] = [
 ]
 
 test.each(named)(
-  'all that was done to a %s is found by its id and by its name, what was refused as well',
+  'every call on a %s is found by its id and its name, including refused ones',
   async (kind, param, body, change) => {
     const { ask, makeKey } = await startTestServer()
     const reader = await makeKey('runtime:read')
@@ -132,7 +132,7 @@ test.each(named)(
   },
 )
 
-test('what was refused because of the state of a thing is about its id, also where it has no name any more', async () => {
+test('a call that a state refused is logged with the id, even if the name is gone', async () => {
   const { ask } = await startTestServer()
   const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'team' } })).json
   const { key } = (await ask('POST', '/v1/agents/key', { json: { name: 'k', scopes: ['admin'], project: 'team' } }))
@@ -163,7 +163,7 @@ test('a template is found by its id, its name and its name with the tag', async 
   expect(await statuses('base-small:latest')).toEqual([403, 403, 409, 409, 409])
 })
 
-test('the name of a project of others is none to who is no operator', async () => {
+test('the name of a resource of another project matches nothing without the scope operator', async () => {
   const { ask, makeKey } = await startTestServer()
   const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'team' } })).json
   const { key } = await makeKey('admin')
@@ -172,7 +172,7 @@ test('the name of a project of others is none to who is no operator', async () =
   expect(await found()).toEqual([])
 })
 
-test('what was done inside a runtime, or to it, is found by its id and by its name', async () => {
+test('calls on and inside a runtime are found by its id and its name', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const id = await makeRuntime({ name: 'mine' })
   const other = await makeRuntime({ name: 'mine2' })
@@ -188,7 +188,7 @@ test('what was done inside a runtime, or to it, is found by its id and by its na
     expect((await ask('GET', `${path}?subject=${encodeURIComponent(none)}`)).json.data).toEqual([])
 })
 
-test("an operator's call is in the log of the project that it changes, without the operator's key and address", async () => {
+test('a call of an operator is in the log of the changed project, without key and address', async () => {
   const { ask, server } = await startTestServer()
   await ask('POST', '/v1/agents/project', { json: { name: 'team' } })
   const admin = { name: 'k', scopes: ['admin'], project: 'team' }
@@ -229,7 +229,7 @@ function askAndVanish(url: string, key: string): void {
   expect(spawnSync(process.execPath, ['-e', program], { timeout: 30_000 }).status).toBe(0)
 }
 
-test('a client that has vanished before it is asked for its address holds nothing up', async () => {
+test('a client that disconnects before its address is read delays nothing', async () => {
   const { ask, makeRuntime, server } = await startTestServer()
   askAndVanish(server.url, server.adminKey)
   const id = await makeRuntime()
@@ -238,7 +238,7 @@ test('a client that has vanished before it is asked for its address holds nothin
   await expect.poll(routesOf, { timeout: 20_000 }).toContain('startCommand')
 })
 
-test('an entry that the store does not take is dropped, and those beside it are written', async () => {
+test('an entry that the store refuses is dropped, and the entries beside it are written', async () => {
   const store = await openTestStore()
   const { log, logged } = keepingLog()
   const audit = new AuditLog(store, log, () => 0)
@@ -265,7 +265,7 @@ test('an entry that the store does not take is dropped, and those beside it are 
   await store.close()
 })
 
-test('a project that floods the log loses entries of its own, which is said, and others lose none', async () => {
+test('a project that floods the log loses its own entries, which is logged, and others lose none', async () => {
   const store = await openTestStore()
   const { log, logged } = keepingLog()
   const audit = new AuditLog(store, log, () => 0, { all: 8, project: 4 })
@@ -300,7 +300,7 @@ test('a project that floods the log loses entries of its own, which is said, and
   await store.close()
 })
 
-test('calls without a valid key are in the log before their minute is over, as one entry', async () => {
+test('calls without a valid key are logged within a minute as one entry', async () => {
   const store = await openTestStore()
   let now = 0
   const audit = new AuditLog(store, keepingLog().log, () => now)
@@ -324,7 +324,7 @@ test('calls without a valid key are in the log before their minute is over, as o
   await store.close()
 })
 
-test('whoever reads the log sees how many calls without a valid key there were until then', async () => {
+test('a reader of the log sees the calls without a valid key up to now', async () => {
   const { ask } = await startTestServer()
   for (const count of [1, 2]) {
     await ask('GET', '/v1/agents/runtime', { key: 'holt_wrong' })
@@ -332,7 +332,7 @@ test('whoever reads the log sees how many calls without a valid key there were u
   }
 })
 
-test('filters and pages choose', async () => {
+test('filters and pages select entries', async () => {
   const { ask, makeRuntime, makeKey } = await startTestServer()
   const since = new Date().toISOString()
   const ids = [await makeRuntime(), await makeRuntime(), await makeRuntime()]
@@ -345,7 +345,7 @@ test('filters and pages choose', async () => {
   expect((await ask('GET', `${path}?since=${since}`)).json.data).toHaveLength(4)
 })
 
-test('an operator names a project by its name too, and hears where there is none', async () => {
+test('an operator can name a project, and an unknown name is an error', async () => {
   const { ask } = await startTestServer()
   const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'team' } })).json
   const { key } = (await ask('POST', '/v1/agents/key', { json: { name: 'k', scopes: ['admin'], project: 'team' } }))
@@ -363,7 +363,7 @@ test('an operator names a project by its name too, and hears where there is none
   expect((await ask('GET', `${path}?project=nobody`)).json.error.code).toBe('project_not_found')
 })
 
-test('nobody but an operator sees other projects, and no route changes an entry', async () => {
+test('only an operator sees other projects, and no route changes an entry', async () => {
   const { ask, makeKey } = await startTestServer()
   const admin = await makeKey('admin')
   for (const project of ['all', `pr${'a'.repeat(20)}`])
@@ -372,7 +372,7 @@ test('nobody but an operator sees other projects, and no route changes an entry'
   expect(changing).toEqual([])
 })
 
-test('each route that changes something is audited', () => {
+test('every changing route is audited', () => {
   const audited = Object.entries<Route>(routes).filter(([, route]) => auditKindOf(route) !== null)
   const silent = Object.entries<Route>(routes).filter(
     ([, { method, scope }]) => method !== 'GET' && scope !== null && !scope.endsWith(':read'),
@@ -383,7 +383,7 @@ test('each route that changes something is audited', () => {
   expect(names).not.toContain('searchFiles')
 })
 
-test('entries go when they are old, and the oldest of a kind of a project when there are too many', async () => {
+test('entries are removed by age, and the oldest of a kind by count', async () => {
   const server = await startTestServer()
   for (let count = 0; count < 5; count += 1) await server.makeKey('runtime:read')
   await server.close()
@@ -397,7 +397,7 @@ test('entries go when they are old, and the oldest of a kind of a project when t
   await store.close()
 })
 
-test('what is too much of a long log goes in steps, after one count', async () => {
+test('surplus entries of a long log are removed in steps, after one count', async () => {
   const store = await openTestStore()
   const entry = {
     kind: 'inside',

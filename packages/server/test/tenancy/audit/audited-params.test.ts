@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bytesInUse } from '../../../../streams/test/support/pieces.ts'
 import { auditedParams } from '../../../src/tenancy/audit/audit-request.ts'
 
-test('an entry that waits has the beginnings of parameters, and not the target that they were in', async () => {
+test('a queued entry keeps shortened parameters, and not the whole request target', async () => {
   const before = await bytesInUse()
   const kept = Array.from({ length: 500 }, (_, n) => {
     const target = Buffer.from(`/v1/agents/runtime/rt-${n}-${'x'.repeat(300)}?${'y'.repeat(15_000)}`).toString('latin1')

@@ -56,7 +56,7 @@ test.each<[string, Partial<ListAuditQuery> & { readonly meant?: Meant }, readonl
   await store.close()
 })
 
-test('what has an index is not looked through', async () => {
+test('filters with an index do not scan the log', async () => {
   const indexed = [{ project: 'pr1' }, { project: 'pr1', kind: 'change' }, { project: 'all' }] as const
   for (const query of indexed) {
     const plans = await plansOf((db) => findEntries(db, { limit: 50, ...query }))
@@ -78,7 +78,7 @@ test('what has an index is not looked through', async () => {
   }
 })
 
-test('a page may be empty though older entries follow', async () => {
+test('a page can be empty although older entries follow', async () => {
   const first = await startTestServer()
   const { project_id } = (await first.ask('GET', '/v1/agents/whoami')).json.project
   await first.close()
@@ -90,7 +90,7 @@ test('a page may be empty though older entries follow', async () => {
   expect(page).toEqual({ data: [], next_cursor: expect.any(String) })
 })
 
-test('while a project asks for long pages, others are answered', async () => {
+test('long pages of one project do not delay other requests', async () => {
   const first = await startTestServer()
   const { project_id } = (await first.ask('GET', '/v1/agents/whoami')).json.project
   const other = await makeProject(first, 'other')
@@ -107,7 +107,7 @@ test('while a project asks for long pages, others are answered', async () => {
   await Promise.all(pages)
 }, 60_000)
 
-test('a long log is counted in steps, and nothing is removed before all of it is', async () => {
+test('a long log is counted in steps, and removal starts after the count', async () => {
   const store = await openTestStore()
   await write(store, 'pr1', 50)
   const old = new OldAudit({ store, now: () => 0 }, { days: 400, inside: 5, change: 5 } as never, 20)

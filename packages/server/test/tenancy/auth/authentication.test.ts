@@ -8,7 +8,7 @@ const pathOf = ({ path }: Route) => path.replaceAll('{runtime_id}', `rt${'a'.rep
 const withoutId = (text: string) => text.replace(/rq[a-z0-9]{20}/, '')
 
 describe('every route with a scope', () => {
-  test('refuses a missing key and an unknown one with a 401 each, and says no more', async () => {
+  test('refuses a missing key and an unknown one with 401 and without details', async () => {
     const { ask } = await startTestServer()
     const messages = new Set<string>()
     for (const [, route] of guarded) {
@@ -54,7 +54,7 @@ describe('every route with a scope', () => {
     }
   })
 
-  test('lets its scope and admin pass', async () => {
+  test('accepts its scope and admin', async () => {
     const { ask, makeKey } = await startTestServer()
     for (const [, route] of guarded) {
       const scopes =
@@ -79,7 +79,7 @@ test('routes without a scope need no key', async () => {
 })
 
 describe('a key', () => {
-  test('is refused once it is revoked, and the last admin key cannot be', async () => {
+  test('is refused once it is revoked, and the last admin key cannot be revoked', async () => {
     const { ask, makeKey } = await startTestServer()
     const { key, key_id } = await makeKey('runtime:read')
     expect((await ask('GET', '/v1/agents/runtime', { key })).status).toBe(200)
@@ -90,7 +90,7 @@ describe('a key', () => {
     expect((await ask('DELETE', `/v1/agents/key/${admin.key_id}`)).json.error.code).toBe('conflict')
   })
 
-  test('is refused from its expiry on', async () => {
+  test('is refused after its expiry', async () => {
     let now = Date.now()
     const { ask } = await startTestServer({ now: () => now })
     const expires_at = new Date(now + 60_000).toISOString()
@@ -117,7 +117,7 @@ describe('a key', () => {
     ).toBe('/expires_at')
   })
 
-  test('that was revoked, or replaced, is as one that never was, also once it would have expired', async () => {
+  test('that was revoked or replaced is the same as an unknown one, even after its expiry', async () => {
     let now = Date.now()
     const { ask } = await startTestServer({ now: () => now })
     const make = async (name: string) => {
@@ -148,7 +148,7 @@ describe('a key', () => {
     expect(json.data[0]).toMatchObject({ key_id, scopes: ['template:read'], prefix: key.slice(0, 12) })
   })
 
-  test('has its last use written at most once a minute', async () => {
+  test('updates its last use at most once a minute', async () => {
     let now = Date.parse('2026-01-01T00:00:00Z')
     const { ask } = await startTestServer({ now: () => now })
     const lastUsed = async () => (await ask('GET', '/v1/agents/key')).json.data[0].last_used_at
@@ -173,7 +173,7 @@ describe('a key', () => {
     await expect(reading).rejects.toThrow()
   })
 
-  test('that is revoked loses the command it waits for and the upload it sends', async () => {
+  test('that is revoked loses its waiting command and its upload', async () => {
     const { server, ask, makeKey, makeRuntime } = await startTestServer()
     const { key, key_id } = await makeKey('runtime:read', 'runtime:write')
     const runtime = `/v1/agents/runtime/${await makeRuntime()}`

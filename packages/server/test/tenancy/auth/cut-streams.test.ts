@@ -129,7 +129,7 @@ function readSlowly(answer: IncomingMessage): Promise<Ended> {
   return new Promise((resolve) => answer.once('close', () => resolve(answer.complete ? 'finished' : 'cut')))
 }
 
-test('every route that is followed has its opening here', async () => {
+test('every streaming route has an example here', async () => {
   const { ways } = await start()
   expect(
     Object.keys(ways)
@@ -186,7 +186,7 @@ test.each<[string, (of: Ending) => unknown]>([
   expect(staysEnded).toBe(false)
 })
 
-test('a visit by a token is cut when the key that made the token is revoked', async () => {
+test('a request with a token is closed when the key of the token is revoked', async () => {
   const { server } = await start()
   const { key, key_id } = await server.makeKey('runtime:read', 'runtime:write')
   const { token } = (await server.ask('GET', server.port(3000), { key })).json

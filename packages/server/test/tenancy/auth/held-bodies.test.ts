@@ -49,7 +49,7 @@ test.each<[string, (of: Ended) => unknown]>([
   expect((data ?? []).map(({ name }: { name: string }) => name)).not.toContain('another')
 })
 
-test('a body that comes slowly is taken from a key that is good', async () => {
+test('a slow body is accepted from a valid key', async () => {
   const server = await startTestServer()
   const { key, key_id: keyId } = await server.makeKey('admin')
   const { answer, end } = await askSlowly(server, { key, keyId })

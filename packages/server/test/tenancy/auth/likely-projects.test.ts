@@ -7,7 +7,7 @@ import { startTestServer } from '../../support/start-test-server.ts'
 
 const headerOf = (secret: string) => `Bearer ${secret}`
 
-test('knows the project of a key that was right until it is forgotten, and of nothing else', () => {
+test('knows the project of a valid key until it is forgotten, and of no other key', () => {
   const likely = new LikelyProjects()
   expect(likely.of(headerOf('right'))).toBeNull()
   likely.note(digestOf('right'), 'project')
@@ -22,7 +22,7 @@ test('knows the project of a key that was right until it is forgotten, and of no
   expect(likely.of(headerOf('other'))).toBe('other')
 })
 
-test('who uses keys by the thousand pushes out none of anybody else', () => {
+test('a user of thousands of keys evicts only their own', () => {
   const likely = new LikelyProjects()
   likely.note(digestOf('mine'), 'mine')
   for (let n = 0; n < 10_000; n += 1) {
@@ -47,7 +47,7 @@ async function open(url: string) {
   }
 }
 
-test('over a new connection a key that was right waits among its project, and one that was revoked, rotated or deleted among its address', async () => {
+test('on a new connection, a known key queues with its project, and an invalidated key with its address', async () => {
   const holt = await startTestServer()
   const { server, ask } = holt
   const strangers = await Promise.all(Array.from({ length: 80 }, () => open(server.url)))

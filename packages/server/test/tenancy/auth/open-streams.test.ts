@@ -19,7 +19,7 @@ function watch(streams: OpenStreams, keyId: string) {
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-test('a stream is cut within a second after its key is no longer valid', async () => {
+test('a stream is closed within a second after its key is invalid', async () => {
   const valid = new Set(['a 1', 'b 1'])
   const streams = new OpenStreams(async () => valid)
   const [one, other] = [watch(streams, 'a'), watch(streams, 'b')]
@@ -29,14 +29,14 @@ test('a stream is cut within a second after its key is no longer valid', async (
   expect([one.cut.mock.calls.length, other.cut.mock.calls.length]).toEqual([1, 0])
 })
 
-test('every stream is cut when keys cannot be read', async () => {
+test('every stream is closed if keys cannot be read', async () => {
   const streams = new OpenStreams(() => Promise.reject(new Error('the disk is gone')))
   const { cut } = watch(streams, 'a')
   await vi.advanceTimersByTimeAsync(1_000)
   expect(cut).toHaveBeenCalledOnce()
 })
 
-test('a stream that nobody reads is cut; one that is quiet or read slowly is not', async () => {
+test('an unread stream is closed; a quiet or slow one is not', async () => {
   const streams = new OpenStreams(async (ids) => new Set(ids.map((id) => `${id} 1`)))
   const [stalled, quiet, slow] = [watch(streams, 'a'), watch(streams, 'a'), watch(streams, 'a')]
   stalled.response.writableNeedDrain = true
@@ -48,7 +48,7 @@ test('a stream that nobody reads is cut; one that is quiet or read slowly is not
   expect([stalled, quiet, slow].map(({ cut }) => cut.mock.calls.length)).toEqual([1, 0, 0])
 })
 
-test('nothing is looked at while nothing is open', async () => {
+test('no key is checked without an open stream', async () => {
   const validKeys = vi.fn(async (ids: readonly string[]) => new Set(ids))
   const streams = new OpenStreams(validKeys)
   watch(streams, 'a').response.emit('close')

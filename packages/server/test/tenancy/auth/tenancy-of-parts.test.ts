@@ -31,7 +31,7 @@ async function setUp() {
   }
 }
 
-test('a part of a thing is looked for below its own parent alone, on every route', async () => {
+test('a sub-resource is found only below its own parent, on every route', async () => {
   const { ask, own, foreign, sibling } = await setUp()
   expect(new Set(ofParts.flatMap(([, { path }]) => paramsOf(path).slice(1)))).toEqual(
     new Set(['command_id', 'name', 'port', 'delivery_id']),
@@ -53,7 +53,7 @@ test('a part of a thing is looked for below its own parent alone, on every route
   }
 })
 
-test('nothing is changed in a part by who names it below another parent', async () => {
+test('a sub-resource cannot be changed through another parent', async () => {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const { ask } = await makeProject(server, 'another')
   const [foreign, own] = [await makeThings(server.ask, 'mine'), await makeThings(ask, 'theirs', '5000')]

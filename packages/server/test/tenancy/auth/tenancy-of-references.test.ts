@@ -130,11 +130,11 @@ function lasting({ status, text }: { readonly status: number; readonly text: str
   return [status, text.replaceAll(passing, '').replaceAll(asked, 'what was asked for')]
 }
 
-test('every field of the schemas that names a thing is asked about here', () => {
+test('every schema field that names a resource has an example here', () => {
   expect(references.toSorted()).toEqual(Object.keys(ways).toSorted())
 })
 
-test('what a field names of another project is what nobody has', async () => {
+test('a reference to another project is the same as an unknown one', async () => {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const another = await makeProject(server, 'another')
   const projectOf = async (ask: TestServer['ask']) => (await ask('GET', '/v1/agents/whoami')).json.project
@@ -165,7 +165,7 @@ test('what a field names of another project is what nobody has', async () => {
   }
 })
 
-test("what a build's own steps name of another project is what nobody has", async () => {
+test('a reference to another project in a build step is the same as an unknown one', async () => {
   const builder = new FakeBuilder()
   const server = await startTestServer({ builder })
   const another = await makeProject(server, 'another')

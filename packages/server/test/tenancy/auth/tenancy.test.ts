@@ -29,7 +29,7 @@ async function setUp() {
   return { ...server, own, foreign: (await makeProject(server, 'another')).key }
 }
 
-test('what belongs to another project is the same 404 as what is not there, on every route', async () => {
+test('a resource of another project is the same 404 as a missing one, on every route', async () => {
   const { ask, own, foreign } = await setUp()
   for (const [name, { method, path }] of ofOneThing) {
     const { query = '', json } = leastRequests[name] ?? {}
@@ -56,7 +56,7 @@ test('what belongs to another project is the same 404 as what is not there, on e
   expect((await ask('GET', '/v1/agents/snapshot/mine')).json).toMatchObject({ snapshot_id: own.snapshot_id })
 })
 
-test('what a create names of another project is the same 404 as what is not there', async () => {
+test('a reference of a create to another project is the same 404 as an unknown one', async () => {
   const { ask, own, foreign } = await setUp()
   const runtime = { template: 'base-small' }
   const creates: readonly (readonly [path: string, id: keyof typeof noThings, body: (id: string) => object])[] = [
@@ -79,7 +79,7 @@ test('what a create names of another project is the same 404 as what is not ther
   expect((await ask('GET', '/v1/agents/runtime', { key: foreign })).json.data).toEqual([])
 })
 
-test('what is for operators is the same 403 whatever it is about', async () => {
+test('operator routes answer the same 403 for any resource', async () => {
   const { ask, foreign, own } = await setUp()
   const { project_id } = (await ask('GET', '/v1/agents/whoami')).json.project
   for (const [name, { method, path }] of ofOperators) {
@@ -90,7 +90,7 @@ test('what is for operators is the same 403 whatever it is about', async () => {
   }
 })
 
-test('lists have nothing of another project', async () => {
+test('lists contain nothing of another project', async () => {
   const { ask, own, foreign } = await setUp()
   for (const [name, { method, path }] of lists) {
     const { status, text } = await ask(method, path, { key: foreign })
@@ -99,7 +99,7 @@ test('lists have nothing of another project', async () => {
   }
 })
 
-test("policies, secrets and providers are a project's own, by name as well", async () => {
+test('policies, secrets and providers belong to one project, also by name', async () => {
   const { ask, foreign } = await setUp()
   for (const path of ['network-policy', 'secret', 'identity-provider'])
     expect((await ask('GET', `/v1/agents/${path}/mine`, { key: foreign })).status).toBe(404)
@@ -108,7 +108,7 @@ test("policies, secrets and providers are a project's own, by name as well", asy
   expect(made.json.error.code).toBe('provider_not_found')
 })
 
-test("templates are a project's own", async () => {
+test('templates belong to one project', async () => {
   const { ask, own, foreign } = await setUp()
   for (const template of ['mine', own.template_id]) {
     const { json } = await ask('POST', '/v1/agents/runtime', { key: foreign, json: { template } })
@@ -122,7 +122,7 @@ test("templates are a project's own", async () => {
   expect((await ask('GET', '/v1/agents/template/mine')).json.build_id).toBe(own.build_id)
 })
 
-test('templates that Holt provides are read by every project and written by none', async () => {
+test('templates of Holt are readable in every project and writable in none', async () => {
   const { ask, foreign } = await setUp()
   const { json } = await ask('GET', '/v1/agents/template', { key: foreign })
   const small = json.data.find(({ name }: { name: string }) => name === 'base-small')
@@ -137,7 +137,7 @@ test('templates that Holt provides are read by every project and written by none
   expect((await ask('POST', '/v1/agents/template/build', same)).json.error.code).toBe('name_taken')
 })
 
-test("builds and contexts are a project's own", async () => {
+test('builds and contexts belong to one project', async () => {
   const { ask, own, foreign } = await setUp()
   const build = { name: 'other', dockerfile: 'FROM scratch', context_id: own.context_id }
   const refused = await ask('POST', '/v1/agents/template/build', { key: foreign, json: build })

@@ -20,7 +20,7 @@ async function all({ ask }: TestServer, query = ''): Promise<Event[]> {
   }
 }
 
-test('the log has every change in order, without gaps, with who asked for it', async () => {
+test('the log has every change in order, without gaps, with its actor', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime, makeKey } = server
   const before = (await ask('GET', `${path}?cursor=latest`)).json.last_cursor
@@ -52,7 +52,7 @@ test('the log has every change in order, without gaps, with who asked for it', a
   expect(made[4]?.subject).toEqual({ kind: 'key', id: key_id })
 })
 
-test('what the service does by itself has no key', async () => {
+test('changes of the service itself have no key', async () => {
   let now = Date.now()
   const server = await startTestServer({ now: () => now })
   const id = await server.makeRuntime({ timeout_secs: 60, on_timeout: 'terminate' })
@@ -62,7 +62,7 @@ test('what the service does by itself has no key', async () => {
   expect(await items.next()).toMatchObject({ type: 'end' })
 })
 
-test('types, subjects and the order choose', async () => {
+test('types, subjects and the order filter events', async () => {
   const server = await startTestServer()
   const { ask, makeRuntime } = server
   const ids = [await makeRuntime(), await makeRuntime()]
@@ -91,7 +91,7 @@ test.each([
   expect([status, json.error.details.issues[0].pointer]).toEqual([400, pointer])
 })
 
-test('a page says where to go on later, also where nothing matched', async () => {
+test('a page has a cursor for later, even without matches', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const first = (await ask('GET', `${path}?type=build.*`)).json
   expect(first).toMatchObject({ data: [], next_cursor: null })
@@ -100,7 +100,7 @@ test('a page says where to go on later, also where nothing matched', async () =>
   expect(later.data.map(({ type }: Event) => type)).toEqual(['runtime.starting', 'runtime.running'])
 })
 
-test('a follower gets what comes, and goes on over a restart without a gap or a repetition', async () => {
+test('a follower gets new events, and continues over a restart without a gap or a repetition', async () => {
   let server = await startTestServer()
   const seen: Event[] = []
   for (let round = 0; round < 3; round += 1) {
@@ -115,7 +115,7 @@ test('a follower gets what comes, and goes on over a restart without a gap or a 
   expect(new Set(seen.map(({ event_id }) => event_id)).size).toBe(seen.length)
 })
 
-test('Server-Sent Events have the cursor as id', async () => {
+test('server-sent events have the cursor as their id', async () => {
   const { ask, makeKey } = await startTestServer()
   await makeKey('runtime:read')
   const { text } = await ask('GET', path, { headers: { accept: 'text/event-stream' } })
@@ -135,7 +135,7 @@ test('a runtime has its own stream, which ends with it', async () => {
   expect(rest).toEqual(['runtime.terminating', 'runtime.terminated', 'end'])
 })
 
-test('old events go from the beginning, and a cursor among them has expired', async () => {
+test('the oldest events are removed first, and their cursors have expired', async () => {
   const first = await startTestServer()
   for (let count = 0; count < 3; count += 1) await first.makeRuntime()
   const { last_cursor } = (await first.ask('GET', `${path}?cursor=latest`)).json
@@ -154,7 +154,7 @@ test('old events go from the beginning, and a cursor among them has expired', as
   expect((await server.ask('GET', `${path}?cursor=${last_cursor - 3}`)).status).toBe(200)
 })
 
-test('a log that is much too long is shortened step by step until it is not', async () => {
+test('a much too long log is shortened in steps', async () => {
   const first = await startTestServer()
   for (let count = 0; count < 10; count += 1) await first.makeKey('runtime:read')
   await first.close()
@@ -174,7 +174,7 @@ test('a log that is much too long is shortened step by step until it is not', as
   expect(steps.length).toBeGreaterThanOrEqual((longest - 3) / 2)
 })
 
-test('events that are too old go, with all before them', async () => {
+test('events beyond the maximum age are removed, with all before them', async () => {
   let now = Date.now()
   const first = await startTestServer({ now: () => now })
   await first.makeRuntime({ timeout_secs: null })
@@ -189,7 +189,7 @@ test('events that are too old go, with all before them', async () => {
   expect((await all(server))[0]?.cursor).toBe(last_cursor + 1)
 })
 
-test('an event of a moment at which the clock was behind takes nothing with it', async () => {
+test('an event with an earlier time removes nothing else', async () => {
   const server = await startTestServer()
   for (let count = 0; count < 3; count += 1) await server.makeKey('runtime:read')
   const before = await all(server)
@@ -202,7 +202,7 @@ test('an event of a moment at which the clock was behind takes nothing with it',
   expect(after.map(({ cursor }) => cursor)).toEqual(before.map(({ cursor }) => cursor))
 })
 
-test('a page of the log is found by an index, however long the log is', async () => {
+test('a page of the log uses an index, however long the log is', async () => {
   const plans = await plansOf(async (db) => {
     await eventsAfter(db, { projectId: 'pr' }, 5, 3)
     await eventsBefore(db, { projectId: 'pr' }, 5, 3)
@@ -215,7 +215,7 @@ test('a page of the log is found by an index, however long the log is', async ()
   ])
 })
 
-test('an event that is damaged in the database keeps nobody from those behind it', async () => {
+test('a damaged event does not hide later events', async () => {
   const server = await startTestServer()
   await server.makeKey('runtime:read')
   await server.makeKey('runtime:read')
@@ -223,13 +223,13 @@ test('an event that is damaged in the database keeps nobody from those behind it
   expect((await all(server)).map(({ data }) => 'damaged' in data)).toEqual([true, false])
 })
 
-test('a key needs event:read', async () => {
+test('the log needs the scope event:read', async () => {
   const { ask, makeKey } = await startTestServer()
   const [reader, other] = [await makeKey('event:read'), await makeKey('template:read')]
   expect((await ask('GET', path, { key: reader.key })).status).toBe(200)
   expect((await ask('GET', path, { key: other.key })).status).toBe(403)
 })
 
-test('every type of event is of the form kind.what', () => {
+test('every event type has the form kind.what', () => {
   for (const type of eventTypes) expect(type).toMatch(/^[a-z_]+\.[a-z_]+$/)
 })

@@ -33,7 +33,7 @@ async function openLog() {
   }
 }
 
-test('what comes is read once for all who follow a log', async () => {
+test('new events are read once for all followers of a log', async () => {
   const { store, follow, write } = await openLog()
   await write(1)
   const streams = Array.from({ length: 100 }, () => follow())
@@ -46,7 +46,7 @@ test('what comes is read once for all who follow a log', async () => {
   expect(reads.mock.calls.length).toBeLessThan(20)
 })
 
-test('of a long log little is read at once for who does not ask for more', async () => {
+test('a long log is read in small pages unless a client reads more', async () => {
   const { store, follow, write } = await openLog()
   await write(300)
   const stream = follow()
@@ -60,7 +60,7 @@ test('of a long log little is read at once for who does not ask for more', async
   expect((await stream.next()).value).toMatchObject({ type: 'key.revoked', cursor: 301 })
 })
 
-test('who lags gets everything in order, and what comes meanwhile', async () => {
+test('a slow follower gets everything in order, including new events', async () => {
   const { follow, write } = await openLog()
   await write(120)
   const stream = follow()
@@ -72,7 +72,7 @@ test('who lags gets everything in order, and what comes meanwhile', async () => 
   expect(cursors).toEqual(Array.from({ length: 130 }, (_, index) => index + 1))
 })
 
-test('a project has as many streams of its log as it may, and another one has its own', async () => {
+test('the streams of a project are limited, and another project has its own limit', async () => {
   const server = await startTestServer()
   const other = await makeProject(server, 'other')
   const path = '/v1/agents/event?follow=true'

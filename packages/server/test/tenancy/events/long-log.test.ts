@@ -18,7 +18,7 @@ async function setUp() {
   return { server: await first.restart(), cursors, last }
 }
 
-test('events of a rare type are found in a long log, over short pages and in a stream', async () => {
+test('rare event types are found in a long log, in short pages and in a stream', async () => {
   const { server, cursors, last } = await setUp()
   const pages = async (query: string) => {
     const found: Event[][] = []
@@ -42,7 +42,7 @@ test('events of a rare type are found in a long log, over short pages and in a s
   expect(items.map((item) => item.cursor)).toEqual([...cursors, last])
 })
 
-test('events that are removed while a page is read are not missing from it without a word', async () => {
+test('events that are removed while a page is read are reported as lost', async () => {
   const { server, cursors } = await setUp()
   const begin = cursors[0] as number
   const answers = []
@@ -61,7 +61,7 @@ test('events that are removed while a page is read are not missing from it witho
   expect(answers.filter((answer) => answer !== 1 && answer !== 'cursor_expired')).toEqual([])
 })
 
-test('what chooses by type is found by an index, and looks at so many', async () => {
+test('a filter by type uses an index and reads a bounded number of rows', async () => {
   const filter = { projectId: 'pr', types: ['runtime.running'] as const }
   const plans = await plansOf(async (db) => {
     await eventsAfter(db, filter, 5, 3)

@@ -173,7 +173,7 @@ class LossyEngine extends FakeEngine {
   }
 }
 
-test('what a guest has done is not done again where its answer was lost on the way', async () => {
+test('the guest does not repeat work whose answer was lost', async () => {
   const engine = new LossyEngine()
   const server = await startTestServer({ engine })
   const files = `/v1/agents/runtime/${await server.makeRuntime()}/files`
@@ -189,7 +189,7 @@ test('what a guest has done is not done again where its answer was lost on the w
   expect((await move()).json.error.code).toBe('path_not_found')
 })
 
-test('of 100 requests at once with one key one runs, and all others are told so or get its answer', async () => {
+test('of 100 requests at once with one key one runs, and the others get an error or its answer', async () => {
   const server = await startTestServer()
   const send = () =>
     server.ask('POST', '/v1/agents/runtime', { json: { name: 'one' }, headers: { 'idempotency-key': 'k1' } })
@@ -212,7 +212,7 @@ test('of 100 requests at once with different bodies one runs, and the others are
   expect(new Set(codes)).toEqual(new Set(['idempotency_mismatch']))
 })
 
-test('an upload with a key is answered once, and other bytes under it are refused', async () => {
+test('an upload with a key runs once, and other bytes under its key are refused', async () => {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const [one, other] = [await tarOf({ a: 'one' }), await tarOf({ a: 'other, and longer than the one' })]
   const send = (to: TestServer, body: Uint8Array) =>

@@ -27,7 +27,7 @@ const path = '/v1/agents/runtime'
 const create = ({ ask }: TestServer, key: string, json: object = {}) =>
   ask('POST', path, { json, headers: { 'idempotency-key': key } })
 
-test('the same key and request make one runtime and the same answer, also after a restart', async () => {
+test('the same key and request make one runtime and one answer, also after a restart', async () => {
   const server = await startTestServer()
   const first = await create(server, 'k1', { name: 'one', metadata: { a: '1', b: '2' } })
   const second = await create(server, 'k1', { metadata: { b: '2', a: '1' }, name: 'one' })
@@ -47,7 +47,7 @@ test('the same key for another request is refused', async () => {
   ).toBe('idempotency_mismatch')
 })
 
-test('a request that still runs is in progress', async () => {
+test('a request that still runs is reported as in progress', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const { promise: begun, resolve: tell } = Promise.withResolvers<void>()
   let holding = false
@@ -67,7 +67,7 @@ test('a request that still runs is in progress', async () => {
   expect((await first).status).toBe(201)
 })
 
-test('a refusal is kept; a failure that asks to try again is not', async () => {
+test('a refusal is stored; a failure that asks for a retry is not', async () => {
   let failing = false
   const engine = new FakeEngine({
     before: (verb) => {
@@ -98,7 +98,7 @@ test('a command is not started twice', async () => {
   expect((await server.ask('GET', commands)).json.data).toHaveLength(2)
 })
 
-test('of a long result the beginning of its output is kept', async () => {
+test('the beginning of a long output is stored', async () => {
   const server = await startTestServer()
   const commands = `${path}/${await server.makeRuntime()}/commands`
   const json = { command: 'fill 3000000', max_output_bytes: 4_000_000 }
@@ -112,7 +112,7 @@ test('of a long result the beginning of its output is kept', async () => {
   expect(row.body.length).toBeLessThan(1.5 * 2 ** 20)
 })
 
-test('a request whose answer is too long to be kept is not done twice', async () => {
+test('a request whose answer is too long to store does not run twice', async () => {
   const server = await startTestServer()
   const commands = `${path}/${await server.makeRuntime()}/commands`
   const json = { argv: ['true', ...Array.from({ length: 10 }, () => 'x'.repeat(128 * 1024 - 1))], background: true }
@@ -123,7 +123,7 @@ test('a request whose answer is too long to be kept is not done twice', async ()
   expect((await server.ask('GET', commands)).json.data).toHaveLength(1)
 })
 
-test("a project's oldest answers are let go of for newer ones, and nobody else's", async () => {
+test('the oldest answers of a project are removed for newer ones, and no others', async () => {
   const store = await openTestStore()
   onTestFinished(() => store.close())
   const projectId = await ensureDefaultProject(store, 1)
@@ -190,7 +190,7 @@ async function boundedStore({ maxRecords, keyIdOf }: Bound) {
 }
 
 test.each(holders)(
-  'where a $whose has as many requests of one day as are known, new ones are refused and none is forgotten',
+  'a $whose with the maximum of requests for one day gets new ones refused and loses none',
   async (holder) => {
     const { store, projectId, clock, open, answer, known } = await boundedStore(holder)
     for (const key of 'abcdefgh') {
@@ -215,30 +215,27 @@ test.each(holders)(
   },
 )
 
-test.each(holders)(
-  'where the clock was set back, a $whose that has too many is looked at again after a day',
-  async (holder) => {
-    const { store, clock, open } = await boundedStore(holder)
-    clock.now = 30 * dayMs
-    for (const key of 'abcdefgh') await open(key)
-    clock.now = dayMs
-    await expect(open('i')).rejects.toThrow('Idempotency-Key')
-    // Somebody else removes them, and says so to nobody.
-    await store.db.deleteFrom('idempotency').execute()
-    await expect(open('i')).rejects.toThrow('Idempotency-Key')
-    clock.now = 2 * dayMs + 2
-    await expect(open('i')).resolves.toBeDefined()
-  },
-)
+test.each(holders)('after the clock was set back, a full $whose is checked again after a day', async (holder) => {
+  const { store, clock, open } = await boundedStore(holder)
+  clock.now = 30 * dayMs
+  for (const key of 'abcdefgh') await open(key)
+  clock.now = dayMs
+  await expect(open('i')).rejects.toThrow('Idempotency-Key')
+  // Somebody else removes them, and says so to nobody.
+  await store.db.deleteFrom('idempotency').execute()
+  await expect(open('i')).rejects.toThrow('Idempotency-Key')
+  clock.now = 2 * dayMs + 2
+  await expect(open('i')).resolves.toBeDefined()
+})
 
-test.each(holders)('of many requests of a $whose at once as many are noted as there is room for', async (holder) => {
+test.each(holders)('of many concurrent requests of a $whose only those with room are recorded', async (holder) => {
   const { open, known } = await boundedStore(holder)
   const outcomes = await Promise.all([...'abcdefghijklmnopqrst'].map((key) => open(key).catch(({ code }) => code)))
   expect(outcomes.filter((outcome) => outcome === 'rate_limited')).toHaveLength(12)
   expect(await known()).toHaveLength(8)
 })
 
-test.each(holders)('what was taken back, or has grown old, makes room in a $whose', async (holder) => {
+test.each(holders)('withdrawn and old records free room in a $whose', async (holder) => {
   const { store, records, clock, open, drop, known } = await boundedStore(holder)
   for (const key of 'abcd') await open(key)
   for (const key of 'efghijklm') {
@@ -258,7 +255,7 @@ test.each(holders)('what was taken back, or has grown old, makes room in a $whos
   expect(await known()).toBe('cdnoqrst')
 })
 
-test('a request that finds no room is answered with 429 and a time to wait, and is not done', async () => {
+test('a request without room gets 429 with a time to retry, and does not run', async () => {
   const server = await startTestServer()
   await create(server, 'k1')
   const [{ project_id }] = await storedRows(server.stateDir, 'SELECT project_id FROM idempotency')
@@ -288,7 +285,7 @@ test.each([
     'idempotency_key_order (project_id=? AND key_id=? AND created_at<?)',
     'idempotency_key_refused (project_id=? AND key_id=?)',
   ],
-])('what can go of %j is found without looking at the rest', async (holder, old, refused) => {
+])('removable records of %j are found without a scan', async (holder, old, refused) => {
   const plans = await plansOf(async (db) => {
     await removeOldest(db as never, { holder, before: 1, limit: 8 })
     await removeRefused(db as never, { holder, limit: 8 })
@@ -300,7 +297,7 @@ test.each([
   for (const plan of plans) expect(plan).not.toMatch(/^SCAN|TEMP B-TREE/)
 })
 
-test.each(holders)('refusals of a $whose are forgotten where there is no room, and nothing else is', async (holder) => {
+test.each(holders)('only refusals of a $whose are removed when there is no room', async (holder) => {
   const { open, answer, known } = await boundedStore(holder)
   for (const key of 'abcdefgh') {
     await open(key)
@@ -319,7 +316,7 @@ test.each(holders)('refusals of a $whose are forgotten where there is no room, a
   await expect(open('m')).rejects.toThrow('Idempotency-Key')
 })
 
-test('what one API key has been refused in its project leaves the counts of others as they are', async () => {
+test('refusals of one key do not count against other keys of the project', async () => {
   const bound = { maxRecords: 8, keyIdOf: (key: string) => (key === key.toLowerCase() ? 'ke1' : 'ke2') }
   const { open, answer, known } = await boundedStore(bound)
   for (const key of 'abcd') {
@@ -357,7 +354,7 @@ test.each([
   expect((await ask(path, { name: 'own' }, own.key, 'three')).status).toBe(201)
 })
 
-test('a key that may only read takes its own share by what it searches, and no more', async () => {
+test('searches of a read-only key count against its own share', async () => {
   const server = await startTestServer({ limits: { ...connectionLimits, maxKeyedPerProject: 4 } })
   const search = `${path}/${await server.makeRuntime()}/files/search`
   const reader = await server.makeKey('runtime:read')
@@ -370,7 +367,7 @@ test('a key that may only read takes its own share by what it searches, and no m
   expect((await create(server, 'k1')).status).toBe(201)
 })
 
-test('the secret of a new key is answered again and is not in the database', async () => {
+test('the secret of a new key is repeated, and is not in the database', async () => {
   const server = await startTestServer()
   const make = () => server.ask('POST', '/v1/agents/key', { json: { name: 'x' }, headers: { 'idempotency-key': 'k1' } })
   const first = await make()
@@ -388,7 +385,7 @@ const withKey =
   (target: string, json: object) =>
     ask('POST', target, { json, key, headers: { 'idempotency-key': 'k1' } })
 
-test('what a key of the project was answered is answered to those that may ask for it', async () => {
+test('answers of one key are repeated to other keys of the project with the same scopes', async () => {
   const server = await startTestServer()
   const first = await create(server, 'k1')
   const [writer, reader] = [await server.makeKey('runtime:write'), await server.makeKey('runtime:read')]
@@ -398,7 +395,7 @@ test('what a key of the project was answered is answered to those that may ask f
   expect((await withKey(server, writer.key)(path, { name: 'x' })).json.error.code).toBe('idempotency_mismatch')
 })
 
-test('what is shown once is answered again to the key that asked, under whichever secret, and to no other', async () => {
+test('a secret answer is repeated only to the same key, under any of its secrets', async () => {
   const server = await startTestServer()
   const [own, other] = [await server.makeKey('admin'), await server.makeKey('admin')]
   const requests = [
@@ -423,7 +420,7 @@ test('what is shown once is answered again to the key that asked, under whicheve
   }
 })
 
-test('the same request is told after a rotation of its key, and of what the store is sealed with', async () => {
+test('a request is recognised after rotations of its key and of the master key', async () => {
   const server = await startTestServer()
   const { key, key_id } = await server.makeKey('runtime:write')
   const first = await withKey(server, key)(path, {})
@@ -440,7 +437,7 @@ test.each([
       tamper(stateDir, "UPDATE sealed_values SET sealed = 'AAAA' WHERE purpose = 'idempotency'"),
   ],
   ['of another state directory', ({ stateDir }: TestServer) => rm(join(stateDir, 'master-keys.json'))],
-])('where what records are sealed with is %s, requests of before are refused and new ones go on', async (_, lose) => {
+])('if the key of records is %s, earlier requests are refused and new ones run', async (_, lose) => {
   const server = await startTestServer()
   await create(server, 'k1')
   await lose(server)
@@ -454,7 +451,7 @@ test.each([
 const jsonForms = ['application/json', '*/*', 'text/html, application/json;q=0.9']
 const stream = 'text/event-stream'
 
-test('what is kept is answered whatever form is asked for, unless that is a stream', async () => {
+test('a stored answer is repeated for any Accept header, except for streams', async () => {
   const server = await startTestServer()
   const runtime = `${path}/${await server.makeRuntime()}`
   const run = (key: string, accept: string, json: object) =>
@@ -473,7 +470,7 @@ test('what is kept is answered whatever form is asked for, unless that is a stre
   expect((await server.ask('GET', `${runtime}/commands`)).json.data).toHaveLength(2)
 })
 
-test('of a command that was streamed the result is answered as well, and it is not run again', async () => {
+test('a streamed command is repeated as its result, and does not run again', async () => {
   const server = await startTestServer()
   const commands = `${path}/${await server.makeRuntime()}/commands`
   const run = (accept: string) =>
@@ -490,7 +487,7 @@ test.each(['', ' ', 'a b', 'x'.repeat(256)])('the key %.10j is refused', async (
   expect((await create(server, key)).json.error.code).toBe('invalid_request')
 })
 
-test('what is sealed opens with its key and for its owner only', () => {
+test('an encrypted record opens only with its key and for its owner', () => {
   const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
   const owner = fc.array(fc.string(), { minLength: 1, maxLength: 3 })
   fc.assert(

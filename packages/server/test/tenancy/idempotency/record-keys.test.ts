@@ -6,7 +6,7 @@ import { failingReads } from '../../support/failing-reads.ts'
 import { keepingLog } from '../../support/start-test-server.ts'
 import { newStateDir, openTestStore } from '../../support/test-store.ts'
 
-test('a secret of records that cannot be read now is no damaged one: whoever asks fails, and it stays as it is', async () => {
+test('a record key that cannot be read now is an error, and is not replaced', async () => {
   const stateDir = await newStateDir()
   const store = await openTestStore(stateDir)
   onTestFinished(() => store.close())

@@ -10,7 +10,7 @@ type EventOf = Event & { readonly data: { readonly by?: string } }
 
 const keys = '/v1/agents/key'
 
-test('an admin hands out what it has, and no more', async () => {
+test('an admin key can grant only its own scopes', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const make = (scopes: string[], more = {}) => team.ask('POST', keys, { json: { name: 'x', scopes, ...more } })
@@ -23,7 +23,7 @@ test('an admin hands out what it has, and no more', async () => {
   expect((await team.ask('GET', '/metrics')).status).toBe(403)
 })
 
-test('an admin changes no key of an operator, whose project it shares', async () => {
+test('an admin key cannot change an operator key of its project', async () => {
   const server = await startTestServer()
   const operator = (await server.ask('GET', '/v1/agents/whoami')).json.key.key_id
   const { key, key_id } = await server.makeKey('admin')
@@ -39,7 +39,7 @@ test('an admin changes no key of an operator, whose project it shares', async ()
   expect((await server.ask('POST', `${keys}/${key_id}/rotate`, { key, json: {} })).status).toBe(200)
 })
 
-test('an operator makes, lists and revokes the keys of every project', async () => {
+test('an operator creates, lists and revokes the keys of every project', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const { data } = (await server.ask('GET', `${keys}?project=${team.projectId}`)).json
@@ -56,7 +56,7 @@ test('an operator makes, lists and revokes the keys of every project', async () 
   expect((await server.ask('GET', '/v1/agents/whoami', { key })).json.project.name).toBe('team')
 })
 
-test("a project's events tell what an operator did to it, and not with which key", async () => {
+test('events of a project show changes by an operator, without the key', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const operator = (await server.ask('GET', '/v1/agents/whoami')).json.key.key_id
@@ -76,7 +76,7 @@ test("a project's events tell what an operator did to it, and not with which key
   ])
 })
 
-test('any key asks who it is', async () => {
+test('any key can read its own identity', async () => {
   const server = await startTestServer()
   const { key, key_id } = await server.makeKey('template:read')
   const { json } = await server.ask('GET', '/v1/agents/whoami', { key })
@@ -84,7 +84,7 @@ test('any key asks who it is', async () => {
   expect(JSON.stringify(json)).not.toContain(key)
 })
 
-test('a machine that has lost its key gets another one when the service starts', async () => {
+test('a machine without its key gets a new one at the start of the service', async () => {
   const server = await startTestServer()
   const lost = server.server.adminKey
   await server.close()
@@ -94,7 +94,7 @@ test('a machine that has lost its key gets another one when the service starts',
   expect((await again.ask('GET', '/v1/agents/project')).status).toBe(200)
 })
 
-test('a key at hand that may not do everything is replaced', async () => {
+test('a machine key with missing scopes is replaced', async () => {
   const server = await startTestServer()
   const { key } = await server.makeKey('admin')
   const stateDir = server.stateDir

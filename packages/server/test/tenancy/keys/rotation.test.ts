@@ -12,7 +12,7 @@ const rotate = ({ ask }: Pick<TestServer, 'ask'>, keyId: string, json: object = 
 const opens = async ({ ask }: Pick<TestServer, 'ask'>, key: string) =>
   (await ask('GET', runtimes, { key })).status === 200
 
-test('a rotated key opens with both secrets until the overlap is over, and then with the new one alone', async () => {
+test('both secrets work until the overlap ends, and then only the new one', async () => {
   let now = Date.parse('2026-01-01T00:00:00Z')
   const server = await startTestServer({ now: () => now })
   const first = await server.makeKey('runtime:read')
@@ -30,7 +30,7 @@ test('a rotated key opens with both secrets until the overlap is over, and then 
   expect((await server.ask('GET', `${keys}/${first.key_id}`)).json.previous_until).toBeNull()
 })
 
-test('without an overlap the earlier secret ends at once, and so does what overlaps when it is rotated again', async () => {
+test('without an overlap the earlier secret ends at once, also at a second rotation', async () => {
   const server = await startTestServer()
   const first = await server.makeKey('runtime:read')
   const second = (await rotate(server, first.key_id, { overlap_secs: 600 })).json
@@ -44,7 +44,7 @@ test('without an overlap the earlier secret ends at once, and so does what overl
   expect([await opens(server, third.key), await opens(server, fourth.key)]).toEqual([false, true])
 })
 
-test('what is open under a secret is cut when that ends, and what is open under the new one goes on', async () => {
+test('streams of a secret are closed when it ends, and those of the new one continue', async () => {
   let now = Date.now()
   const server = await startTestServer({ now: () => now })
   const first = await server.makeKey('runtime:read', 'runtime:write')
@@ -74,7 +74,7 @@ test('what is open under a secret is cut when that ends, and what is open under 
   fresh.leave()
 })
 
-test('a link to a port is worth as much as the secret that it was made with', async () => {
+test('a link to a port is valid as long as the secret that made it', async () => {
   const server = await startTestServer()
   const first = await server.makeKey('runtime:read', 'runtime:write')
   const port = `${runtimes}/${await server.makeRuntime()}/ports/3000`
@@ -93,7 +93,7 @@ test('a link to a port is worth as much as the secret that it was made with', as
   expect([await visit(old), await visit(fresh)]).toEqual([401, 502])
 })
 
-test('a rotation that is sent again gives the same secret, and keeps the one that clients have', async () => {
+test('a repeated rotation answers the same secret and keeps the overlap', async () => {
   const server = await startTestServer()
   const first = await server.makeKey('runtime:read')
   const headers = { 'idempotency-key': 'rotate-1' }
@@ -103,7 +103,7 @@ test('a rotation that is sent again gives the same secret, and keeps the one tha
   expect([await opens(server, first.key), await opens(server, one.json.key)]).toEqual([true, true])
 })
 
-test('the key of this machine can be rotated: its clients and the next start have the new secret', async () => {
+test('the key of this machine can be rotated, and clients and the next start use the new secret', async () => {
   const server = await startTestServer()
   const { key_id } = (await server.ask('GET', '/v1/agents/whoami')).json.key
   const { key } = (await rotate(server, key_id, { overlap_secs: 0 })).json
@@ -113,7 +113,7 @@ test('the key of this machine can be rotated: its clients and the next start hav
   expect([again.server.adminKey, await read()]).toEqual([key, key])
 })
 
-test('a key that has expired is not rotated, and one of another project is not there', async () => {
+test('an expired key cannot be rotated, and a key of another project is not found', async () => {
   let now = Date.now()
   const server = await startTestServer({ now: () => now })
   const expires_at = new Date(now + 1000).toISOString()

@@ -9,7 +9,7 @@ import { openTestStore } from '../../support/test-store.ts'
 
 const list = '/v1/agents/runtime'
 
-test('a project asks as often as its quota says, is told how much is left, and others are not held back', async () => {
+test('a project has the rate of its quota, gets the remainder in headers, and delays no others', async () => {
   let now = 0
   const server = await startTestServer({ monotonic: () => now })
   const team = await makeProject(server, 'team', { requests_per_sec: 2, request_burst: 5 })
@@ -35,7 +35,7 @@ test('a project asks as often as its quota says, is told how much is left, and o
   expect(later.map(({ status }) => status).toSorted()).toEqual([200, 200, 429])
 })
 
-test('an upgrade that is refused says what any other answer does', async () => {
+test('a refused upgrade has the same headers as any other answer', async () => {
   const server = await startTestServer({ monotonic: () => 0 })
   const team = await makeProject(server, 'team', { requests_per_sec: 2, request_burst: 5 })
   const target = `/v1/agents/runtime/rt${'a'.repeat(20)}/commands/cm${'a'.repeat(20)}/attach`
@@ -62,7 +62,7 @@ test('an upgrade that is refused says what any other answer does', async () => {
   expect(await upgrade(team.key)).toEqual({ status: 429, headers: { ...standing, ...limits, 'retry-after': '1' } })
 })
 
-test('a changed quota holds at once', async () => {
+test('a changed quota applies at once', async () => {
   const server = await startTestServer({ monotonic: () => 0 })
   const team = await makeProject(server, 'team', { requests_per_sec: 1 })
   expect((await team.ask('GET', list)).status).toBe(200)
@@ -71,7 +71,7 @@ test('a changed quota holds at once', async () => {
   expect((await team.ask('GET', list)).status).toBe(200)
 })
 
-test('a change that comes while a project is read for the first time is what holds', async () => {
+test('a change during the first read of a project applies', async () => {
   const store = await openTestStore()
   const projectId = await ensureDefaultProject(store, 0)
   const quotas = new ProjectQuotas({ store, log: keepingLog().log }, noQuotas)
@@ -82,7 +82,7 @@ test('a change that comes while a project is read for the first time is what hol
   await store.close()
 })
 
-test('an address that sends wrong keys is told to stop, and a right key from there still opens', async () => {
+test('an address that sends wrong keys is limited, and a valid key from there still works', async () => {
   let now = 0
   const server = await startTestServer({ monotonic: () => now, failureRate: { perSec: 1, burst: 3 } })
   const wrong = () => server.ask('GET', list, { key: 'holt_wrong' })

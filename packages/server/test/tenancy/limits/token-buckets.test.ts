@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { peerName } from '../../../src/tenancy/limits/peer-name.ts'
 import { TokenBuckets } from '../../../src/tenancy/limits/token-buckets.ts'
 
-test('a burst goes through, and then as many as the rate says', () => {
+test('a burst passes, and then requests at the rate', () => {
   let now = 0
   const buckets = new TokenBuckets(() => now)
   const take = () => buckets.take('a', { perSec: 2, burst: 3 })
@@ -20,7 +20,7 @@ test('a burst goes through, and then as many as the rate says', () => {
   expect(take()).toEqual({ allowed: true, remaining: 2, resetSecs: 1, retryAfterSecs: 0 })
 })
 
-test('whatever comes when, no more goes through than burst and rate allow, and names do not share', () => {
+test('any sequence stays within burst and rate, and names do not share a bucket', () => {
   const steps = fc.array(fc.record({ name: fc.constantFrom('a', 'b'), waitMs: fc.integer({ min: 0, max: 2000 }) }))
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 20 }), (all, perSec, burst) => {
@@ -36,7 +36,7 @@ test('whatever comes when, no more goes through than burst and rate allow, and n
   )
 })
 
-test('buckets are forgotten when they are full, and never more than so many are kept', () => {
+test('full buckets are forgotten, and the number of buckets is limited', () => {
   const buckets = new TokenBuckets(() => 0)
   const rate = { perSec: 0.001, burst: 1 }
   for (let index = 0; index < 30_000; index += 1) expect(buckets.take(`peer ${index}`, rate).allowed).toBe(true)

@@ -6,7 +6,7 @@ import { storedRows } from '../../support/test-store.ts'
 
 const path = '/v1/agents/project'
 
-test('a project is made, found by name and id, listed, changed and deleted', async () => {
+test('a project is created, found by name and id, listed, changed and deleted', async () => {
   const { ask } = await startTestServer()
   const made = await ask('POST', path, { json: { name: 'team', quotas: { runtimes: 3, cpu: null } } })
   expect([made.status, made.json.quotas.runtimes, made.json.quotas.cpu]).toEqual([201, 3, null])
@@ -22,7 +22,7 @@ test('a project is made, found by name and id, listed, changed and deleted', asy
   expect((await ask('POST', path, { json: { name: 'crew' } })).status).toBe(201)
 })
 
-test('pages of projects are whole, also where many were made at the same moment', async () => {
+test('pages of projects are complete, even with equal creation times', async () => {
   const { ask } = await startTestServer({ now: () => 1_800_000_000_000 })
   const names = ['a', 'b', 'c', 'd', 'e']
   for (const name of names) await ask('POST', path, { json: { name } })
@@ -37,7 +37,7 @@ test('pages of projects are whole, also where many were made at the same moment'
   expect((await ask('GET', `${path}?cursor=MTp4`)).json.error.code).toBe('invalid_request')
 })
 
-test('names are unique, and the default project keeps its own and stays', async () => {
+test('names are unique, and the default project keeps its name and cannot be deleted', async () => {
   const server = await startTestServer()
   const { ask } = server
   await makeProject(server, 'team')
@@ -48,7 +48,7 @@ test('names are unique, and the default project keeps its own and stays', async 
   expect((await ask('DELETE', `${path}/default`)).json.error).toMatchObject(kept)
 })
 
-test('quotas that a change does not name stay, and `default` is what the settings say', async () => {
+test('absent quotas of a change stay, and `default` means the service setting', async () => {
   const { ask, server } = await startTestServer({ config: withQuotas({ runtimes: 7, cpu: 2 }) })
   expect(server.adminKey).not.toBe('')
   const made = await ask('POST', path, { json: { name: 'team', quotas: { runtimes: 1, builds: 1 } } })
@@ -63,7 +63,7 @@ test('quotas that a change does not name stay, and `default` is what the setting
   expect(json.error.code).toBe('invalid_request')
 })
 
-test('a project that has something is not deleted, and the error says what', async () => {
+test('a project with resources is not deleted, and the error lists them', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const { runtime_id } = (await team.ask('POST', '/v1/agents/runtime', { json: {} })).json
@@ -85,7 +85,7 @@ test('a project that has something is not deleted, and the error says what', asy
   )
 })
 
-test("an operator's own project is as any other, and the service's own is no project", async () => {
+test('the project of an operator is ordinary, and the service has no project', async () => {
   const { ask } = await startTestServer()
   const { json } = await ask('GET', '/v1/agents/whoami')
   expect(json.project.name).toBe('default')

@@ -15,7 +15,7 @@ const statuses = (answers: Answers) => {
   return Object.fromEntries(counts)
 }
 
-test('a quota that has less left than is asked for says how much that is', async () => {
+test('a refusal says how much of the quota is left', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team', { cpu: 1.5 })
   await team.ask('POST', runtimes, { json: { cpu: 0.7 } })
@@ -25,7 +25,7 @@ test('a quota that has less left than is asked for says how much that is', async
   )
 })
 
-test('of 200 creates at once a quota of 10 lets 10 through, and says so to the others', async () => {
+test('of 200 creates at once a quota of 10 accepts 10 and refuses the others', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team', { runtimes: 10 })
   const answers = await Promise.all(Array.from({ length: 200 }, () => team.ask('POST', runtimes, { json: {} })))
@@ -48,7 +48,7 @@ test('of 200 creates at once a quota of 10 lets 10 through, and says so to the o
   expect((await server.ask('POST', runtimes, { json: {} })).status).toBe(201)
 }, 180_000)
 
-test('what is counted is what the rows say, so that neither a restart nor a failure changes it', async () => {
+test('use is counted from rows, so restarts and failures do not change it', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team', { runtimes: 2 })
   const [first] = await Promise.all([1, 2].map(() => team.ask('POST', runtimes, { json: {} })))
@@ -64,7 +64,7 @@ test.each([
   [{ cpu: 2.5 }, { cpu: 1.25 }, 2],
   [{ memory_mib: 3072 }, { memory: 1 }, 3],
   [{ disk_mib: 9000 }, { disk: '4500MiB' }, 2],
-])('the quota %j holds for %j: %i of them', async (quotas, size, count) => {
+])('the quota %j applies to %j: %i of them', async (quotas, size, count) => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team', quotas)
   const answers = await Promise.all(Array.from({ length: 6 }, () => team.ask('POST', runtimes, { json: size })))
@@ -72,7 +72,7 @@ test.each([
   expect(answers.find(({ status }) => status === 429)?.json.error.details.quota).toBe(Object.keys(quotas)[0])
 })
 
-test('a fork makes as many children as there is room for, and none at all does not stop the runtime', async () => {
+test('a fork makes as many children as fit, and no room does not stop the runtime', async () => {
   const takes: string[] = []
   const engine = new FakeEngine({ before: (verb, id) => void (verb === 'take' && takes.push(id)) })
   const server = await startTestServer({ engine })
@@ -88,7 +88,7 @@ test('a fork makes as many children as there is room for, and none at all does n
   expect(takes.filter((id) => id === runtime_id)).toHaveLength(1)
 })
 
-test('a paused runtime gives its place to others, and comes back when there is one', async () => {
+test('a paused runtime frees its place, and needs one to resume', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team', { runtimes: 1, paused_runtimes: 1 })
   const first = (await team.ask('POST', runtimes, { json: {} })).json.runtime_id
@@ -104,7 +104,7 @@ test('a paused runtime gives its place to others, and comes back when there is o
   expect((await team.ask('POST', `${runtimes}/${first}/resume`)).json.state).toBe('running')
 })
 
-test('of many resumes at once as many come back as there is room for', async () => {
+test('of many resumes at once as many succeed as fit', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const made = await Promise.all(Array.from({ length: 6 }, () => team.ask('POST', runtimes, { json: {} })))
@@ -116,7 +116,7 @@ test('of many resumes at once as many come back as there is room for', async () 
   expect((await team.ask('GET', '/v1/agents/whoami')).json.use).toMatchObject({ runtimes: 2, paused_runtimes: 4 })
 })
 
-test('a snapshot that is more than its project may have is none, and leaves nothing', async () => {
+test('a snapshot above the quota fails and leaves nothing', async () => {
   const server = await startTestServer()
   const team = await makeProject(server, 'team')
   const { runtime_id } = (await team.ask('POST', runtimes, { json: {} })).json
@@ -148,7 +148,7 @@ test('a snapshot that is more than its project may have is none, and leaves noth
   expect((await take('five')).status).toBe(201)
 })
 
-test('a project builds no more at once than its quota says, and the rest waits', async () => {
+test('a project runs as many builds as its quota, and the rest wait', async () => {
   const builder = new FakeBuilder()
   const { promise: held, resolve: release } = Promise.withResolvers<undefined>()
   builder.script = () => held
@@ -171,7 +171,7 @@ test('a project builds no more at once than its quota says, and the rest waits',
   expect((await ended(server, other)).status).toBe('ready')
 })
 
-test("a build's runtimes are its project's: it waits for room, and fails where there can never be any", async () => {
+test('runtimes of a build count: it waits for room, and fails if there can never be any', async () => {
   const builder = new FakeBuilder()
   builder.script = async ({ host }) => {
     await using _ = await host.newRuntime()
@@ -196,7 +196,7 @@ test("a build's runtimes are its project's: it waits for room, and fails where t
   ])
 })
 
-test('a build that waits for what no build will free gives its place up, and one that waits for another build does not', async () => {
+test('a build frees its place only if no other build can free what it waits for', async () => {
   const builder = new FakeBuilder()
   const { promise: held, resolve: release } = Promise.withResolvers<undefined>()
   builder.script = async ({ host }) => {
@@ -229,7 +229,7 @@ test('a build that waits for what no build will free gives its place up, and one
   expect([failed.status, failed.reason.code]).toEqual(['failed', 'quota_exceeded'])
 })
 
-test('a template that is more than its project may have is not made', async () => {
+test('a template above the quota is not created', async () => {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const team = await makeProject(server, 'team', { template_bytes: 150 })
   const build = (name: string) => team.ask('POST', templates, { json: { name, dockerfile: `FROM ${name}` } })

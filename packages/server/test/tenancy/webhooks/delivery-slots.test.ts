@@ -19,7 +19,7 @@ function ask(slots: DeliverySlots, destination: Destination, signal = never) {
 
 const at = (projectId: string, host: string): Destination => ({ projectId, host })
 
-test('one host has two slots of its project, and other hosts go on', async () => {
+test('a host has two slots of its project, and other hosts continue', async () => {
   const slots = new DeliverySlots(limits)
   const slow = Array.from({ length: 20 }, () => ask(slots, at('a', 'slow')))
   const good = ask(slots, at('a', 'good'))
@@ -28,7 +28,7 @@ test('one host has two slots of its project, and other hosts go on', async () =>
   expect(good.isIn).toBe(true)
 })
 
-test('one project has four slots, and others go on', async () => {
+test('a project has four slots, and others continue', async () => {
   const slots = new DeliverySlots(limits)
   const many = Array.from({ length: 20 }, (_, index) => ask(slots, at('a', `host ${index}`)))
   const other = ask(slots, at('b', 'host 0'))
@@ -37,7 +37,7 @@ test('one project has four slots, and others go on', async () => {
   expect(other.isIn).toBe(true)
 })
 
-test('a free slot goes to the project that has the fewest', async () => {
+test('a free slot goes to the project with the fewest', async () => {
   const slots = new DeliverySlots(limits)
   const [first] = ['1', '2', '3', '4'].map((host) => ask(slots, at('a', host)))
   for (const host of ['1', '2']) ask(slots, at('b', host))
@@ -51,7 +51,7 @@ test('a free slot goes to the project that has the fewest', async () => {
   expect((await late.entered).hasWaited).toBe(true)
 })
 
-test('a slot is given back once, and one that is waited for no more is nobody’s', async () => {
+test('a slot is released once, and a cancelled wait gets none', async () => {
   const slots = new DeliverySlots({ all: 1, ofProject: 1, ofHost: 1 })
   const first = await slots.enter(at('a', 'x'), never)
   const stop = new AbortController()

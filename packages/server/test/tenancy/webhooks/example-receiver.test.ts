@@ -5,7 +5,7 @@ import { makeWebhookSecret, signedHeaders } from '../../../src/tenancy/webhooks/
 
 const example = fileURLToPath(new URL('../../../../../examples/receive-webhooks.ts', import.meta.url))
 
-test('the example receives what is signed, once, and nothing else', async () => {
+test('the example accepts signed messages once, and nothing else', async () => {
   const [secret, other] = [makeWebhookSecret(), makeWebhookSecret()]
   const child = spawn(process.execPath, [example, '0'], { env: { ...process.env, WEBHOOK_SECRET: secret } })
   onTestFinished(() => void child.kill())

@@ -22,7 +22,7 @@ async function answering(bytes: string): Promise<Receiver> {
 test.each([
   ['HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: a\r\n\r\n', 'it wanted to switch protocols'],
   ['', 'the connection failed (ECONNRESET)'],
-])('the answer %j is none, and said to be so at once', async (bytes, error) => {
+])('the answer %j is not a valid answer, and is reported at once', async (bytes, error) => {
   const receiver = await answering(bytes)
   for (let count = 0; count < 2; count += 1)
     expect(await receiver.post('{}', {}, AbortSignal.timeout(60_000))).toMatchObject({ status: null, error })

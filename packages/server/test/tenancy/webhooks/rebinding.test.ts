@@ -41,7 +41,7 @@ async function setUp(addresses: () => readonly string[], redirectsTo: string | n
 
 const nonPublic = 'the address is not public, and the operator has not allowed its network'
 
-test('a name is resolved once for a connection, and that address is dialled', async () => {
+test('a name is resolved once for a connection, which uses that address', async () => {
   let looks = 0
   // A second lookup, for the connection, would lead inside.
   const { canary, host, asked, post } = await setUp(() => [looks++ % 2 === 0 ? open : inner])
@@ -49,7 +49,7 @@ test('a name is resolved once for a connection, and that address is dialled', as
   expect([asked(), host.connections, canary.connections]).toEqual([1, 1, 0])
 })
 
-test('a name that leads inside by the next try is not reached by then', async () => {
+test('a name that changes to an internal address is not reached by the next attempt', async () => {
   let address: string = open
   const { canary, host, post } = await setUp(() => [address])
   expect(await post()).toMatchObject({ status: 204 })
@@ -58,7 +58,7 @@ test('a name that leads inside by the next try is not reached by then', async ()
   expect([host.connections, canary.connections]).toEqual([1, 0])
 })
 
-test('of the addresses of a name only those are dialled that may be', async () => {
+test('only allowed addresses of a name are used', async () => {
   const { canary, host, post } = await setUp(() => [inner, open, inner])
   expect(await post()).toMatchObject({ status: 204 })
   expect([host.connections, canary.connections]).toEqual([1, 0])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { retryDelayMs } from '../../../src/tenancy/webhooks/retry-schedule.ts'
 import { makeWebhookSecret, signedHeaders } from '../../../src/tenancy/webhooks/sign-message.ts'
 
-test("a signature is the public library's own", () => {
+test('a signature equals that of the public library', () => {
   const secret = makeWebhookSecret()
   const at = Date.now()
   const body = JSON.stringify({ text: 'ü'.repeat(100) })
@@ -11,7 +11,7 @@ test("a signature is the public library's own", () => {
   expect(headers['webhook-signature']).toBe(new Verifier(secret).sign('ev1', new Date(at), body))
 })
 
-test('tries are spread over three days, never at once and never before what was asked for', () => {
+test('attempts spread over three days, never at once and never before Retry-After', () => {
   const delays = Array.from({ length: 12 }, (_, index) => retryDelayMs(index + 1, null, () => 0))
   expect(delays.at(-1)).toBeNull()
   const days = delays.reduce<number>((sum, delay) => sum + (delay ?? 0), 0) / (24 * 3600 * 1000)

@@ -36,7 +36,7 @@ const dripping = (begin: string) => (socket: Socket) => {
   socket.once('close', () => clearInterval(timer))
 }
 
-test('a host that never answers takes few connections, and holds up no other webhook', async () => {
+test('a host that never answers uses few connections, and delays no other webhook', async () => {
   let received = 0
   const slow = await startHost(silent)
   const good = await startHost((socket) => {
@@ -72,7 +72,7 @@ test.each([
   ['drips a status', dripping('HTTP/1.1 200 '), null],
   ['drips headers', dripping('HTTP/1.1 200 OK\r\na: '), null],
   ['drips a body without end', dripping('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'), 200],
-])('a host that %s is given up', async (_, serve, status) => {
+])('a host that %s times out', async (_, serve, status) => {
   const host = await startHost(serve)
   const receiver = new Receiver(host.dial, 'https://slow.example.com/in', 300)
   onTestFinished(() => receiver.close())

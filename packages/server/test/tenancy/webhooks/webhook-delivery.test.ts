@@ -6,7 +6,7 @@ import { messages, type Received, startWebhookServer } from '../../support/recei
 const verify = (secret: string, { text, headers }: Received) =>
   new Verifier(secret).verify(text, headers as Record<string, string>)
 
-test('events arrive in order, signed as the public library verifies it', async () => {
+test('events arrive in order, with a signature that the public library verifies', async () => {
   const { server, receiver, made } = await startWebhookServer()
   expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   const id = await server.makeRuntime()
@@ -35,7 +35,7 @@ test('events arrive in order, signed as the public library verifies it', async (
   expect(receiver.connections).toBe(1)
 })
 
-test('only the types that were asked for are sent', async () => {
+test('only the requested types are sent', async () => {
   const { server, receiver } = await startWebhookServer({}, { types: ['runtime.running', 'key.*'] })
   await server.makeRuntime()
   await server.makeKey('runtime:read')
@@ -44,7 +44,7 @@ test('only the types that were asked for are sent', async () => {
   expect(received.map(({ json }) => json.type)).toEqual(['runtime.running', 'key.created', 'runtime.running'])
 })
 
-test('after a rotation both secrets verify, until they no longer overlap', async () => {
+test('after a rotation both secrets verify until the overlap ends', async () => {
   let now = Date.now()
   const { server, receiver, path, made } = await startWebhookServer({ now: () => now }, { types: ['key.created'] })
   const rotated = (await server.ask('POST', `${path}/rotate`, { json: { overlap_secs: 60 } })).json
@@ -60,7 +60,7 @@ test('after a rotation both secrets verify, until they no longer overlap', async
   expect(() => verify(made.secret, one as Received)).toThrow()
 })
 
-test('what fails is sent again under the same id, and first holds up what is behind it', async () => {
+test('a failed delivery is retried under the same id, and first delays later ones', async () => {
   let now = Date.now()
   const { server, receiver, path } = await startWebhookServer({ now: () => now }, { types: ['key.created'] })
   let failures = 2
@@ -89,7 +89,7 @@ test('what fails is sent again under the same id, and first holds up what is beh
   expect(done.attempts.map(({ status }: { status: number }) => status)).toEqual([500, 500, 200])
 })
 
-test('what goes on failing holds nobody up', async () => {
+test('a delivery that keeps failing delays no others', async () => {
   let now = Date.now()
   const { server, receiver, path } = await startWebhookServer({ now: () => now }, { types: ['key.created'] })
   const { key_id } = await server.makeKey('runtime:read')
@@ -106,7 +106,7 @@ test('what goes on failing holds nobody up', async () => {
   expect(received.map(({ json }) => json.data.subject.id === key_id)).toEqual([true, true, true, true, false])
 })
 
-test('a receiver that is gone is asked no more, until somebody says so', async () => {
+test('a receiver that answers 410 gets nothing more until the webhook is enabled', async () => {
   const { server, receiver, path } = await startWebhookServer()
   receiver.answer = (_, response) => response.writeHead(410).end()
   await server.makeRuntime()
@@ -139,7 +139,7 @@ test('a webhook that has failed for days is disabled', async () => {
     .toMatchObject({ state: 'disabled', state_reason: { code: 'failing' } })
 })
 
-test('a delivery is tried no more after its last try', async () => {
+test('a delivery has no attempt after its last one', async () => {
   let now = Date.now()
   const { server, receiver, path } = await startWebhookServer({ now: () => now }, { types: ['key.created'] })
   receiver.answer = (_, response) => response.writeHead(500).end()
@@ -157,7 +157,7 @@ test('a delivery is tried no more after its last try', async () => {
   expect(days).toBeLessThan(4)
 })
 
-test('Retry-After is waited for', async () => {
+test('Retry-After is respected', async () => {
   const { server, receiver, path } = await startWebhookServer({}, { types: ['key.created'] })
   receiver.answer = (_, response) => response.writeHead(429, { 'retry-after': '3600' }).end()
   await server.makeKey('runtime:read')
@@ -168,7 +168,7 @@ test('Retry-After is waited for', async () => {
   await expect.poll(pauseMs).toBeGreaterThanOrEqual(3_600_000)
 })
 
-test('a restart goes on where it was, with what was not taken', async () => {
+test('a restart continues with unsent events and unfinished deliveries', async () => {
   const { server, receiver } = await startWebhookServer({}, { types: ['key.created'] })
   const one = await server.makeKey('runtime:read')
   await messages(receiver, 1)
@@ -182,7 +182,7 @@ test('a restart goes on where it was, with what was not taken', async () => {
   expect(received.map(({ json }) => json.data.subject.id)).toEqual([one, two, two, three].map(({ key_id }) => key_id))
 })
 
-test('an event is sent that comes long after the last one of its type', async () => {
+test('a late event is sent long after the last one of its type', async () => {
   const { server, receiver } = await startWebhookServer({}, { types: ['webhook.deleted'] })
   const { cursors } = await lengthenLog(server, { rare: 'webhook.deleted' })
   await server.restart()

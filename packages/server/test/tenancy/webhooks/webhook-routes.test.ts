@@ -7,7 +7,7 @@ import { openTestStore, storedBytes, tamper } from '../../support/test-store.ts'
 
 const path = '/v1/agents/webhook'
 
-test('a webhook is made, read, changed and deleted, and its secret shown once', async () => {
+test('a webhook is created, read, changed and deleted, and its secret shown once', async () => {
   const { server, made, path: own } = await startWebhookServer({}, { description: 'ours' })
   const { secret, ...webhook } = made
   expect((await server.ask('GET', own)).json).toEqual(webhook)
@@ -52,7 +52,7 @@ test.each([
   'https://user:password@hooks.example.com',
   'https://hooks.example.com/#a',
   'hooks.example.com',
-])('%s is no address for a webhook', async (url) => {
+])('%s is refused as a webhook address', async (url) => {
   const { ask } = await startTestServer()
   const { status, json } = await ask('POST', path, { json: { url } })
   expect([status, json.error.details.issues[0].pointer]).toEqual([400, '/url'])
@@ -72,7 +72,7 @@ const inside = [
   'https://[64:ff9b::a9fe:a9fe]',
 ]
 
-test('no webhook is sent to an address that is not public, however it is written, unless the operator allows it', async () => {
+test('a non-public address, in any spelling, gets no webhook unless the operator allows it', async () => {
   const { ask, restart } = await startTestServer()
   const { webhook_id } = (await ask('POST', path, { json: { url: 'https://a.example.com' } })).json
   for (const url of inside) {
@@ -96,14 +96,14 @@ test('no webhook is sent to an address that is not public, however it is written
   )
 })
 
-test('there is an end to webhooks', async () => {
+test('the number of webhooks is limited', async () => {
   const { ask } = await startTestServer()
   for (let count = 0; count < 50; count += 1)
     expect((await ask('POST', path, { json: { url: 'https://a.example.com', types: ['key.*'] } })).status).toBe(201)
   expect((await ask('POST', path, { json: { url: 'https://a.example.com' } })).json.error.code).toBe('quota_exceeded')
 })
 
-test('a test is sent at once, and says what came of it', async () => {
+test('a test is sent at once and answers its result', async () => {
   const { server, receiver, path: own } = await startWebhookServer({}, { types: ['build.*'] })
   receiver.answer = (_, response) => response.writeHead(201).end('thanks')
   const { status, json } = await server.ask('POST', `${own}/test`)
@@ -123,7 +123,7 @@ test('a test is sent at once, and says what came of it', async () => {
   expect(data).toEqual([second, json])
 })
 
-test('a delivery is sent again on request, the same byte for byte', async () => {
+test('a delivery can be sent again on request, identical to the byte', async () => {
   const { server, receiver, path: own } = await startWebhookServer({}, { types: ['key.created'] })
   await server.makeKey('runtime:read')
   await messages(receiver, 1)
@@ -146,7 +146,7 @@ test('a delivery is sent again on request, the same byte for byte', async () => 
 /** As the end of the service leaves it between what was done and what is kept of the answer. */
 const loseAnswers = (stateDir: string) => tamper(stateDir, 'UPDATE idempotency SET status = NULL, body = NULL')
 
-test('a test whose answer was lost is not sent again', async () => {
+test('a repeated test with a lost answer is not sent again', async () => {
   const { server, receiver, path: own } = await startWebhookServer()
   const request = { headers: { 'idempotency-key': 'one' } }
   const first = await server.ask('POST', `${own}/test`, request)
@@ -156,7 +156,7 @@ test('a test whose answer was lost is not sent again', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a delivery that was asked for again is answered though its answer was lost and another would be refused', async () => {
+test('a repeated redelivery answers the first one, even if a new one would be refused', async () => {
   const { server, receiver, path: own } = await startWebhookServer()
   receiver.answer = (_, response) => response.writeHead(500).end()
   const { delivery_id } = (await server.ask('POST', `${own}/test`)).json
@@ -181,7 +181,7 @@ test('a delivery that was asked for again is answered though its answer was lost
   expect((await redeliver(restarted, headers)).json.delivery_id).toBe(first.json.delivery_id)
 })
 
-test('old deliveries go, those that wait stay', async () => {
+test('old deliveries are removed, and waiting ones stay', async () => {
   const { server, receiver, path: own } = await startWebhookServer({}, { types: ['key.created'] })
   receiver.answer = ({ json }, response) => response.writeHead(json.type === 'webhook.test' ? 200 : 500).end()
   await server.makeKey('runtime:read')
@@ -200,7 +200,7 @@ test('old deliveries go, those that wait stay', async () => {
   await store.close()
 })
 
-test('messages are dialled under the rules of egress', async () => {
+test('messages are sent under the egress rules', async () => {
   const { receiver } = await startWebhookServer()
   const egress = { resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], caFile: null }
   const { log } = keepingLog()

@@ -3,7 +3,7 @@ import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 import { retryingOf } from '../../../src/tenancy/webhooks/webhook-rows.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
-test('what waits for a webhook is counted for its own project alone', async () => {
+test('waiting deliveries of a webhook are counted in its project only', async () => {
   const store = await openTestStore()
   onTestFinished(() => store.close())
   const projectId = await ensureDefaultProject(store, 1)

@@ -3,7 +3,7 @@ import { removePreviousSecrets } from '../../../src/tenancy/webhooks/webhook-sec
 import { startWebhookServer } from '../../support/receive-webhooks.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
-test('a rotation beside the removal of secrets whose time is over keeps its overlap', async () => {
+test('a rotation during the removal of expired secrets keeps its overlap', async () => {
   const { server, path } = await startWebhookServer()
   await server.ask('POST', `${path}/rotate`, { json: { overlap_secs: 60 } })
   await server.close()

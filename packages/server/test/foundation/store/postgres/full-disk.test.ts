@@ -12,7 +12,7 @@ import { hasPostgres, startCluster } from '../../../support/postgres-cluster.ts'
 const diskMiB = 64
 
 test.skipIf(!hasPostgres() || process.getuid?.() !== 0)(
-  'a PostgreSQL whose disk is full refuses what it cannot write, reads on, and writes when there is room',
+  'PostgreSQL with a full disk refuses writes, continues reads, and recovers with room',
   async () => {
     const directory = await mkdtemp(join(tmpdir(), 'holt-test-'))
     onTestFinished(() => rm(directory, { recursive: true, force: true }))

@@ -45,7 +45,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   })
   afterAll(() => cluster[Symbol.asyncDispose]())
 
-  test('is made once, and opened again with what it has', async () => {
+  test('is created once, and reopened with its rows', async () => {
     const url = cluster.url(await newDatabase())
     const first = await openPostgresStore({ url, onTaken: () => undefined })
     const projectId = await ensureDefaultProject(first, 1)
@@ -54,7 +54,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(await ensureDefaultProject(store, 2)).toBe(projectId)
   })
 
-  test('what one change reads holds until it ends, however many are made at once', async () => {
+  test('the rows that a change has read stay the same until it ends, with many changes at once', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
     const projectId = await ensureDefaultProject(store, 1)
     const limit = 10
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await expect(writing).rejects.toThrow('read-only')
   })
 
-  test('a second daemon is refused, and taken in when the first has ended', async () => {
+  test('a second daemon is refused, and accepted after the first has ended', async () => {
     const url = cluster.url(await newDatabase())
     const first = await openPostgresStore({ url, onTaken: () => undefined })
     await expect(open(url)).rejects.toThrow('another holtd uses this database')
@@ -89,7 +89,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await open(url)
   })
 
-  test('a database of a newer service is refused, not changed', async () => {
+  test('a newer database is refused and not changed', async () => {
     const url = cluster.url(await newDatabase())
     await (await openPostgresStore({ url, onTaken: () => undefined })).close()
     await ask(url, 'INSERT INTO migrations VALUES (99, 0)')
@@ -99,7 +99,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await open(url)
   })
 
-  test('a migration takes as long as it takes, and a statement of a change does not', async () => {
+  test('a migration has no time limit, and a statement of a change has one', async () => {
     const url = cluster.url(await newDatabase())
     const session = await Session.open(url, 'test')
     await migratePostgres(session, 6)
@@ -116,7 +116,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await expect(slow).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('who has lost the database to another daemon writes nothing more, and is told', async () => {
+  test('a daemon that lost the database to another writes nothing and is notified', async () => {
     const url = cluster.url(await newDatabase())
     const { store, taken } = await open(url)
     const projectId = await ensureDefaultProject(store, 1)
@@ -145,7 +145,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(taken).toEqual([])
   })
 
-  test.each(['BEGIN', 'insert into', 'select'])('a break at %s is not seen by who asked', async (text) => {
+  test.each(['BEGIN', 'insert into', 'select'])('a break at %s is not visible to the caller', async (text) => {
     const database = await newDatabase()
     await using proxy = await startProxy(cluster.url(database))
     const { store } = await open(proxy.url(database))
@@ -158,7 +158,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(await written(store)).toEqual(['unsent', 'unanswered'])
   })
 
-  test('a session that the server still believes in does not keep the daemon out of its own database', async () => {
+  test('a stale session of the server does not lock the daemon out of its database', async () => {
     const database = await newDatabase()
     await using proxy = await startProxy(cluster.url(database))
     const { store, taken } = await open(proxy.url(database))
@@ -168,7 +168,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(taken).toEqual([])
   })
 
-  test('while the server is away requests are told so, and it goes on when the server is back', async () => {
+  test('without the server, requests get an error, and the store recovers with the server', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
     const projectId = await ensureDefaultProject(store, 1)
     await cluster.stop()
@@ -182,7 +182,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(await written(store)).toEqual(['yes'])
   })
 
-  test('while the server is away those who come together are refused together', async () => {
+  test('without the server, concurrent requests are refused together', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
     const projectId = await ensureDefaultProject(store, 1)
     await cluster.stop()
@@ -197,7 +197,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await cluster.start()
   })
 
-  test('what was answered is there after the server was killed under load, and what was refused is not', async () => {
+  test('after a kill of the server under load, exactly the acknowledged rows exist', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
     const projectId = await ensureDefaultProject(store, 1)
     const [answered, refused] = [new Set<string>(), new Set<string>()]
@@ -225,7 +225,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect((await written(store)).filter((text) => refused.has(text))).toEqual([])
   })
 
-  test('an error of the database tells nothing of the row', async () => {
+  test('an error of the database contains no row data', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
     const wrong = { runtime_id: 'rt1', project_id: 'none', name: 'hunter22', state: null } as never
     const failure = await store.db
@@ -240,7 +240,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   })
 
   test.each(['postgres://holt:hunter22@127.0.0.1:1/x', 'postgres://holt:hunter22@localhost/none?host=/nowhere'])(
-    'a database that cannot be reached is an error without its password: %s',
+    'an unreachable database is an error without its password: %s',
     async (url) => {
       const failure = await openPostgresStore({ url, onTaken: () => undefined }).catch((error: Error) => error)
       expect(failure).toBeInstanceOf(Error)

@@ -72,32 +72,27 @@ async function takeIn(dump: string, place?: StorePlace): Promise<StorePlace> {
 
 const versions = migrations.map((_, index) => index + 1)
 
-test.each(versions)(
-  'the tables of schema %i are known with their keys, in an order that references allow',
-  async (version) => {
-    const file = new SqliteFile(':memory:')
-    migrateSqlite(file, version)
-    const there = file
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-      .all([])
-    const tables = tablesOf(version)
-    expect([...tables.map(({ name }) => name), 'migrations'].toSorted()).toEqual(
-      there.map((row) => (row as { name: string }).name).toSorted(),
-    )
-    for (const { name, primaryKey, counter } of tables) {
-      const columns = file.prepare(`PRAGMA table_info(${name})`).all([]) as { name: string; pk: number }[]
-      const keys = columns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk)
-      expect([name, ...primaryKey]).toEqual([name, ...keys.map((column) => column.name)])
-      if (counter !== null) expect(primaryKey).toEqual([counter])
-      const referred = file.prepare(`PRAGMA foreign_key_list(${name})`).all([]) as { table: string }[]
-      const before = tables.slice(0, tables.findIndex((table) => table.name === name) + 1).map((table) => table.name)
-      for (const { table } of referred) expect(before).toContain(table)
-    }
-    file.close()
-  },
-)
+test.each(versions)('the tables of schema %i have their keys, in an order that references allow', async (version) => {
+  const file = new SqliteFile(':memory:')
+  migrateSqlite(file, version)
+  const there = file.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all([])
+  const tables = tablesOf(version)
+  expect([...tables.map(({ name }) => name), 'migrations'].toSorted()).toEqual(
+    there.map((row) => (row as { name: string }).name).toSorted(),
+  )
+  for (const { name, primaryKey, counter } of tables) {
+    const columns = file.prepare(`PRAGMA table_info(${name})`).all([]) as { name: string; pk: number }[]
+    const keys = columns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk)
+    expect([name, ...primaryKey]).toEqual([name, ...keys.map((column) => column.name)])
+    if (counter !== null) expect(primaryKey).toEqual([counter])
+    const referred = file.prepare(`PRAGMA foreign_key_list(${name})`).all([]) as { table: string }[]
+    const before = tables.slice(0, tables.findIndex((table) => table.name === name) + 1).map((table) => table.name)
+    for (const { table } of referred) expect(before).toContain(table)
+  }
+  file.close()
+})
 
-test.each(versions)('a store of schema %i opens with the newest one and keeps its rows', async (version) => {
+test.each(versions)('a store of schema %i opens with the newest schema and keeps its rows', async (version) => {
   const dir = await newDir()
   const path = join(dir, 'holt.db')
   writeEarlier(path, version)
@@ -112,7 +107,7 @@ test.each(versions)('a store of schema %i opens with the newest one and keeps it
   }
 })
 
-test('a dump is taken in by the newest schema as the same rows, and by an empty store alone', async () => {
+test('an import into the newest schema has the same rows and needs an empty store', async () => {
   const dir = await newDir()
   writeEarlier(join(dir, 'holt.db'), migrations.length)
   const dump = await textOf(sqliteIn(dir))
@@ -122,7 +117,7 @@ test('a dump is taken in by the newest schema as the same rows, and by an empty 
   expect(await textOf(into)).toBe(dump)
 })
 
-test('a dump is not taken in beside the log of a store that was moved away without it', async () => {
+test('an import is refused beside the log file of a store that was moved away', async () => {
   const dir = await newDir()
   const path = join(dir, 'holt.db')
   const killed = openSqliteStore(path)
@@ -134,7 +129,7 @@ test('a dump is not taken in beside the log of a store that was moved away witho
   expect(() => readFileSync(join(stateDir, 'holt.db'))).toThrow('ENOENT')
 })
 
-test('a dump that is cut off, changed or goes on is refused, and leaves nothing', async () => {
+test('a truncated, changed or extended dump is refused and leaves nothing', async () => {
   const dir = await newDir()
   writeEarlier(join(dir, 'holt.db'), migrations.length)
   const dump = await textOf(sqliteIn(dir))
@@ -163,7 +158,7 @@ test('a dump that is cut off, changed or goes on is refused, and leaves nothing'
   }
 })
 
-test('values that nobody could open are not taken in', async () => {
+test('values that cannot be decrypted are not imported', async () => {
   const dir = await newDir()
   writeEarlier(join(dir, 'holt.db'), migrations.length)
   const dump = await textOf(sqliteIn(dir))
@@ -172,7 +167,7 @@ test('values that nobody could open are not taken in', async () => {
   await expect(importing).rejects.toThrow('copy master-keys.json')
 })
 
-test('what alone tells requests of one day from others is not needed for an import', async () => {
+test('the id of the day for idempotency records is not required', async () => {
   const dir = await newDir()
   const path = join(dir, 'holt.db')
   writeEarlier(path, migrations.length)
@@ -183,7 +178,7 @@ test('what alone tells requests of one day from others is not needed for an impo
   expect(await textOf(sqliteIn(stateDir))).toContain('"purpose":"idempotency"')
 })
 
-test('numbers go on after an import where they stood, also when the newest rows were gone', async () => {
+test('ids continue after an import, even if the newest rows were deleted', async () => {
   const dir = await newDir()
   const path = join(dir, 'holt.db')
   writeEarlier(path, migrations.length)
@@ -201,7 +196,7 @@ test('numbers go on after an import where they stood, also when the newest rows 
   expect(seq).toBeGreaterThan(11)
 })
 
-test('an export sees one moment of a store that goes on', async () => {
+test('an export is consistent while the store is in use', async () => {
   const dir = await newDir()
   const path = join(dir, 'holt.db')
   writeEarlier(path, migrations.length)
@@ -222,7 +217,7 @@ describe.skipIf(!hasPostgres())('with PostgreSQL', () => {
   }, 120_000)
   afterAll(() => cluster[Symbol.asyncDispose]())
 
-  test('SQLite to PostgreSQL to SQLite is the same, to the byte', async () => {
+  test('SQLite to PostgreSQL to SQLite is identical, to the byte', async () => {
     const dir = await newDir()
     writeEarlier(join(dir, 'holt.db'), migrations.length)
     const dump = await textOf(sqliteIn(dir))
@@ -247,7 +242,7 @@ describe.skipIf(!hasPostgres())('with PostgreSQL', () => {
     await expect(takeIn(dump, there)).rejects.toThrow('an import needs an empty one')
   })
 
-  test.each(versions)('a database of schema %i opens with the newest one and keeps its rows', async (version) => {
+  test.each(versions)('a database of schema %i opens with the newest schema and keeps its rows', async (version) => {
     const name = `from${version}`
     await cluster.run(`CREATE DATABASE ${name}`)
     const file = new SqliteFile(':memory:')
@@ -270,7 +265,7 @@ describe.skipIf(!hasPostgres())('with PostgreSQL', () => {
     }
   })
 
-  test('a dump of the oldest schema is taken in', async () => {
+  test('a dump of the oldest schema can be imported', async () => {
     const dir = await newDir()
     writeEarlier(join(dir, 'holt.db'), 1)
     await cluster.run('CREATE DATABASE old')
