@@ -91,7 +91,7 @@ async function becomesReady(buildId: string): Promise<void> {
   expect(status, `${name}\n${status === 'ready' ? '' : (await messagesOf(buildId)).join('\n')}`).toBe('ready')
 }
 
-it('are templates of their own kind, with room for work', async () => {
+it('are templates of the kind agent, with room for work', async () => {
   for (const { name } of agents) {
     const template = await getTemplate(name)
     expect(template).toMatchObject({ kind: 'agent', state: 'ready', user: 'user', workdir: '/workspace' })
@@ -101,7 +101,7 @@ it('are templates of their own kind, with room for work', async () => {
 
 describeClasses('agent templates', (isolation) => {
   it.each(agents)(
-    '$name answers a prompt with nothing but the secret of its vendor',
+    '$name answers a prompt with only the secret of its vendor',
     async ({ name, vendor, version, ask }) => {
       const { host, header, value } = vendors[vendor]
       await using runtime = await createRuntime({ template: name, isolation, secrets: [vendor] })
@@ -129,7 +129,7 @@ describeClasses('agent templates', (isolation) => {
     promptTimeoutMs,
   )
 
-  it('reach their vendor and nothing else, and nothing without its secret', async () => {
+  it('reach only their vendor, and nothing without its secret', async () => {
     await using given = await createRuntime({ template: 'codex', isolation, secrets: ['openai'] })
     const network = success(await given.call('GET', '/network'), 200, RuntimeNetwork)
     expect(network.policy?.inspection.map(({ host }) => host)).toEqual(['api.openai.com'])

@@ -87,7 +87,7 @@ describeClasses('archives', (isolation) => {
     runtime.call('PUT', '/files/archive', { query: { path, ...query }, body })
   const leftovers = () => runtime.sh("find / -xdev -name '.holt-archive-*' -not -path '/proc/*' | head -5")
 
-  it('keep everything, as tar and as tar.gz', async () => {
+  it('keep all content and attributes, as tar and as tar.gz', async () => {
     await runtime.sh(`mkdir -p /srv/t/d/e; cd /srv/t
 echo content > d/f; ln d/f d/e/hard; chown 12:34 d/f; chmod 4751 d/f; ln -s /etc/passwd out; ln -s nowhere dangling; chown -h 5:6 out
 mkfifo -m 620 pipe; : > empty; echo x > "$(printf 'n\\377\\n')"; mkdir -m 3777 sticky; chown 7:8 sticky; truncate -s 40M sparse; echo end >> sparse
@@ -114,7 +114,7 @@ head -c 300000 /dev/urandom > random; touch -d 2001-02-03T04:05:06.789012345Z d/
     expect(await runtime.sh('stat -c %U /srv/gnu/doc')).toBe('user')
   })
 
-  it("make what is the user's own, or another's", async () => {
+  it('create files of the user, or of another user on request', async () => {
     const archive = rawTar({ name: 'd/f', content: 'x', mode: 0o4755 })
     await put('/srv/own', archive)
     await put('/srv/other', archive, { user: '33:44' })
@@ -123,7 +123,7 @@ head -c 300000 /dev/urandom > random; touch -d 2001-02-03T04:05:06.789012345Z d/
     )
   })
 
-  it('replace or merge only where that is said', async () => {
+  it('replace or merge only on request', async () => {
     const archive = rawTar({ name: 'd/f', content: 'new' }, { name: 'g', content: 'new' })
     await runtime.sh('mkdir -p /srv/at/d; cd /srv/at; echo old > d/f; echo kept > d/kept; chmod 700 d; ln -s d link')
     failure(await put('/srv/at', archive), 'already_exists')
@@ -143,7 +143,7 @@ head -c 300000 /dev/urandom > random; touch -d 2001-02-03T04:05:06.789012345Z d/
     expect(await leftovers()).toBe('')
   })
 
-  describe('that are hostile or broken are refused, and nothing is left of them:', () => {
+  describe('that are hostile or damaged are refused and leave nothing:', () => {
     it.each(refused)('%s', async (_, archive, code) => {
       failure(await put('/srv/in/new', archive), code)
       expect(await runtime.sh('cat /srv/in/secret; ls -A /srv/in; test ! -e /srv/evil; test ! -e /srv/l')).toBe(
@@ -152,7 +152,7 @@ head -c 300000 /dev/urandom > random; touch -d 2001-02-03T04:05:06.789012345Z d/
     })
   })
 
-  it('are bounded: a gzip bomb, a million entries, more bytes than were allowed', async () => {
+  it('are limited: a gzip bomb, a million entries, more bytes than allowed', async () => {
     const bomb = Readable.from(
       (function* () {
         yield rawEntry({ name: 'zeros', sizeBytes: 7 * 2 ** 30 }).subarray(0, 512)
@@ -185,7 +185,7 @@ head -c 300000 /dev/urandom > random; touch -d 2001-02-03T04:05:06.789012345Z d/
     expect(await runtime.sh('ls -d /srv/half 2> /dev/null | wc -l')).toBe('0')
   })
 
-  it('of what cannot be archived say why', async () => {
+  it('of paths that cannot be archived are an error with the reason', async () => {
     failure(await get('/srv/none'), 'path_not_found')
     failure(await get('/etc/passwd'), 'not_a_directory')
     failure(await get('relative'), 'invalid_path')

@@ -56,7 +56,7 @@ describe('a body', () => {
     failure(await call('POST', runtimesPath, { body, headers: { 'content-type': 'application/json' } }), code)
   })
 
-  it('of another media type is 415', async () => {
+  it('of an unsupported media type answers 415', async () => {
     failure(
       await call('POST', runtimesPath, {
         body: 'a=b',
@@ -70,7 +70,7 @@ describe('a body', () => {
     )
   })
 
-  it('with many wrong fields names each of them', async () => {
+  it('with many wrong fields gets an error that names each of them', async () => {
     const json = {
       template: 5,
       cpu: 'x',
@@ -98,7 +98,7 @@ describe('a body', () => {
   })
 })
 
-describe('what is no HTTP, or more than there should be,', () => {
+describe('input that is not valid HTTP', () => {
   const lines = (...text: string[]) => `${text.join('\r\n')}\r\n\r\n`
   const host = 'Host: x'
   const key = `Authorization: Bearer ${service.key}`
@@ -177,7 +177,7 @@ describe('what is no HTTP, or more than there should be,', () => {
     expect((await call('GET', '/healthz', { key: null })).status).toBe(200)
   })
 
-  it('a thousand connections that say nothing do not keep others out for long', async () => {
+  it('a thousand silent connections do not block other clients for long', async () => {
     const sockets = Array.from({ length: 1_000 }, () => connect(service.port, '127.0.0.1').on('error', () => undefined))
     try {
       // Over the limit of connections the service closes some; asking again is what any client does.
@@ -197,12 +197,12 @@ describe('what is no HTTP, or more than there should be,', () => {
  */
 const numRuns = byLength({ short: 10, long: 60, soak: 60 })
 
-describe('requests made from the contract itself', () => {
+describe('requests generated from the API description', () => {
   /** The routes that would take away what the others are tried on, or make what costs seconds, are tried on their own. */
   const apart: readonly RouteName[] = ['createRuntime', 'deleteRuntime']
   const names = (Object.keys(routes) as RouteName[]).filter((name) => !apart.includes(name))
 
-  it.each(names)('%s never answers 500, whatever comes', async (name) => {
+  it.each(names)('%s never answers 500, for any input', async (name) => {
     await fc.assert(
       fc.asyncProperty(requestOf(routes[name]), async (request) => {
         await check(routes[name], request)
@@ -212,7 +212,7 @@ describe('requests made from the contract itself', () => {
     expect(daemonPid()).toBe(pid)
   })
 
-  it('deleteRuntime never answers 500 for what is not there', async () => {
+  it('deleteRuntime never answers 500 for a missing runtime', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (id) => {
         const answer = await call('DELETE', `${runtimesPath}/${encoded(id)}`)
@@ -222,7 +222,7 @@ describe('requests made from the contract itself', () => {
     )
   })
 
-  it('createRuntime never answers 500, and what it makes works', async () => {
+  it('createRuntime never answers 500, and its runtimes work', async () => {
     await fc.assert(
       fc.asyncProperty(requestOf(routes.createRuntime), async (request) => {
         const answer = await check(routes.createRuntime, request)
@@ -235,7 +235,7 @@ describe('requests made from the contract itself', () => {
     expect(daemonPid()).toBe(pid)
   })
 
-  it('leave the service small', () => {
+  it('leave the memory of the service small', () => {
     expect(daemonMemory().nowMiB).toBeLessThan(600)
   })
 })

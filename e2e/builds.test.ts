@@ -61,7 +61,7 @@ describe('a build', () => {
   }, slow)
   afterAll(() => remove(name))
 
-  it('makes a template of a Dockerfile and a context', async () => {
+  it('makes a template from a Dockerfile and a context', async () => {
     expect(first.ignored).toMatchObject([{ instruction: 'CMD', line: 9 }])
     expect(first.steps.every(({ state }) => state === 'done' || state === 'cached')).toBe(true)
     expect(await messagesOf(first.build_id)).toContain('said: hello world')
@@ -70,7 +70,7 @@ describe('a build', () => {
     expect(template).toMatchObject({ ...settings, build_id: first.build_id, image_digest: first.image_digest })
   })
 
-  it.each(available)('is what runtimes of the class %s are made of', async (isolation) => {
+  it.each(available)('makes the image of runtimes of the class %s', async (isolation) => {
     await using runtime = await createRuntime({ template: name, isolation })
     const script = 'cat hello.txt said; echo $GREETING; ls -A /run/secrets 2>/dev/null | wc -l'
     expect(await runtime.sh(script, { cwd: '/srv' })).toBe('hello\nsaid: hello world\nhello world\n0')
@@ -78,7 +78,7 @@ describe('a build', () => {
     expect(failure(small, 'disk_too_small').details).toMatchObject({ required_mib: 6144 })
   })
 
-  it('leaves no trace of its secret in image, cache, database and log', async () => {
+  it('leaves no trace of its secret in the image, cache, database and log', async () => {
     const messages = await messagesOf(first.build_id)
     expect(messages.some((message) => /^\*+$/.test(message))).toBe(true)
     const places = ['images', 'checkpoints', 'builds', 'holt.db', 'holt.db-wal', 'holtd.log']
@@ -94,7 +94,7 @@ describe('a build', () => {
   })
 
   it(
-    'takes what did not change from the cache, and answers the log again from any line',
+    'takes unchanged steps from the cache, and replays its log from any line',
     async () => {
       const again = await built(body)
       expect(again.build_id).not.toBe(first.build_id)
@@ -111,7 +111,7 @@ describe('a build', () => {
   )
 })
 
-describe('what a build may reach', () => {
+describe('the network of a build', () => {
   // They fail in the end, since what they log is all that matters, and an image takes its time.
   const attempt = (host: string) => `curl -sS --max-time 20 http://${host}/ || echo "not reached: $?"`
   const hosts = ['plain', 'private', 'other'].map((name) => attempt(`${name}.example.com`))
@@ -142,19 +142,19 @@ describe('what a build may reach', () => {
     expect(log('public')).toMatch(/denied by policy: private\.example\.com.*non_public/)
   })
 
-  it('is nothing where the policy is null', () => {
+  it('is empty with the policy null', () => {
     expect(log('nothing')).not.toContain('"host":')
     expect((logs.get('nothing') ?? []).filter((line) => /^not reached: \d+$/.test(line))).toHaveLength(3)
   })
 
-  it('is what its own policy says, and its log names what was denied', () => {
+  it('follows its own policy, and its log names denials', () => {
     expect(log('one')).toContain('"host":"other.example.com"')
     expect(log('one')).not.toContain('"host":"plain.example.com"')
     expect(log('one')).toMatch(/denied by policy: plain\.example\.com/)
   })
 })
 
-describe('a build that cannot be', () => {
+describe('a build that cannot succeed', () => {
   const failures: Readonly<Record<string, Partial<CreateBuildInput>>> = {
     step_failed: { dockerfile: onBase('RUN echo the last words && exit 7') },
     disk_too_small: { dockerfile: onBase('RUN true'), disk: '64MiB' },
@@ -180,16 +180,16 @@ describe('a build that cannot be', () => {
     expect(template).toMatchObject({ state: 'failed', state_reason: { code, message: reason?.message } })
   })
 
-  it('says what its author needs to know', () => {
+  it('gives its author the reason', () => {
     expect(ended.get('step_failed')?.reason?.message).toContain('the last words')
     expect(ended.get('disk_too_small')?.reason?.details.required_mib).toBeGreaterThan(64)
     expect(ended.get('dockerfile_invalid')?.reason?.message).toContain('RUNN')
   })
 })
 
-describe('a build that is ended from outside', () => {
+describe('an interrupted build', () => {
   it(
-    'is cancelled with its runtime, and its template goes',
+    'is cancelled with its runtime and its template',
     async () => {
       const name = `cancelled-${run}`
       const id = await startSleeping(name)
@@ -205,7 +205,7 @@ describe('a build that is ended from outside', () => {
   )
 
   it(
-    'has failed when the service was killed, and what was deleted is collected',
+    'has failed after a kill of the service, and deleted files are collected',
     async () => {
       const [name, gone] = [`killed-${run}`, `gone-${run}`]
       const tar = rawTar({ name: 'only-here', content: run })

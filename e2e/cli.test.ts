@@ -29,44 +29,44 @@ describeClasses('holt run', (isolation) => {
     expect((await alive()).length).toBe(before)
   })
 
-  it('ends with 124 when the command times out', async () => {
+  it('exits with 124 when the command times out', async () => {
     expect(await run(['--timeout', '1', '--', 'sleep', '60'])).toMatchObject({ code: 124 })
   })
 
-  it('carries bytes both ways untouched', async () => {
+  it('passes bytes both ways unchanged', async () => {
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 7) % 256))
     const result = await run(['--', 'cat'], { stdin: bytes })
     expect(result.stdout.equals(bytes)).toBe(true)
   })
 
-  it('loses nothing of a command that writes faster than it can be read', async () => {
+  it('loses no output of a command that writes faster than it is read', async () => {
     const result = await run(['--', 'seq', '1', '2000000'])
     expect(result).toMatchObject({ code: 0, stderr: '' })
     expect(result.stdout.length).toBe(14_888_896)
     expect(result.stdout.subarray(-8).toString()).toBe('2000000\n')
   })
 
-  it('ends, and ends the command, when nobody reads its output any more', async () => {
+  it('ends together with its command when its output is closed', async () => {
     const before = (await alive()).length
     const result = await run(['--', 'yes'], { readBytes: 4 })
     expect(result).toMatchObject({ code: 141 })
     expect((await alive()).length).toBe(before)
   })
 
-  it('says that a command was ended for memory', async () => {
+  it('reports that a command was killed for memory', async () => {
     const hog = 'x = bytearray(600 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1'
     const result = await run(['--memory', '256MiB', '--', 'python', '-c', hog])
     expect(result.stderr).toContain('ran out of its 256 MiB of memory')
     expect(result.code).toBe(137)
   })
 
-  it('takes environment, and prints the result as the API has it', async () => {
+  it('takes environment variables, and prints the result of the API', async () => {
     const result = await run(['-e', 'A=b c', '--json', '--', 'printenv', 'A'])
     expect(CommandResult.parse(jsonOf(result))).toMatchObject({ stdout: 'b c\n', exit_code: 0 })
   })
 })
 
-describe('holt ends with 125 when Holt itself failed', () => {
+describe('holt exits with 125 if Holt itself fails', () => {
   it.each([
     ['for want of the template', ['run', '-t', 'nothing', '--', 'true'], {}, 'no template is named nothing'],
     ['for want of the runtime', ['exec', 'nothing', '--', 'true'], {}, 'nothing'],
@@ -80,7 +80,7 @@ describe('holt ends with 125 when Holt itself failed', () => {
     expect(textOf(result)).toBe('')
   })
 
-  it('and with 2 when it is used wrongly', async () => {
+  it('and with 2 for wrong usage', async () => {
     expect(await holt(['run', '--no-such-option', '--', 'true'])).toMatchObject({ code: 2 })
     expect(await holt(['no-such-verb'])).toMatchObject({ code: 2 })
   })
@@ -97,7 +97,7 @@ describe('holt, on a runtime,', () => {
     await rm(local, { recursive: true, force: true })
   })
 
-  it('lists it as a table for people and as JSON for programs', async () => {
+  it('lists it as a table, and as JSON for programs', async () => {
     const table = await holt(['ls'])
     expect(table.code).toBe(0)
     expect(textOf(table)).toContain('of-the-cli')
@@ -113,7 +113,7 @@ describe('holt, on a runtime,', () => {
     expect([result.code, textOf(result)]).toEqual([3, 'a b c *\n'])
   })
 
-  it('starts in the background, follows the log and says the exit code', async () => {
+  it('starts in the background, follows the log and reports the exit code', async () => {
     const started = textOf(
       await holt(['exec', '-d', 'of-the-cli', '--', 'sh', '-c', 'for n in 1 2 3; do echo $n; sleep 0.1; done']),
     ).trim()
@@ -124,7 +124,7 @@ describe('holt, on a runtime,', () => {
     expect(ps.map(({ command_id }) => command_id)).toContain(started)
   })
 
-  it('copies trees there, within, and back, as they are', async () => {
+  it('copies trees to, within and from it, unchanged', async () => {
     const tree = join(local, 'tree')
     await mkdir(join(tree, 'sub', 'empty'), { recursive: true })
     await writeFile(join(tree, 'run.sh'), '#!/bin/sh\necho ran\n')
@@ -154,7 +154,7 @@ describe('holt, on a runtime,', () => {
     expect(success(await call('GET', `${runtimesPath}/${made.runtime_id}`), 200, Runtime).state).toBe('terminated')
   })
 
-  it('makes and revokes keys', async () => {
+  it('creates and revokes keys', async () => {
     const made = NewKey.parse(jsonOf(await holt(['key', 'create', 'of-the-cli', '--json'])))
     const env = { HOLT_API_KEY: made.key }
     expect(await holt(['ls'], { env })).toMatchObject({ code: 0 })

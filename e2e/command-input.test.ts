@@ -15,7 +15,7 @@ describeClasses('what a command is given', (isolation) => {
     runtime = await createRuntime({ isolation })
   })
 
-  describe('as stdin', () => {
+  describe('through stdin', () => {
     const begin = async (command: string) => {
       const json = { command, background: true, stdin: true }
       const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
@@ -23,7 +23,7 @@ describeClasses('what a command is given', (isolation) => {
     }
     const write = (path: string, json: object) => runtime.call('POST', `${path}/stdin`, { json })
 
-    it('is typed once however often it is sent, and ends once', async () => {
+    it('is applied once, however often it is sent, and ends once', async () => {
       const path = await begin('cat')
       for (const [json, written_bytes, offset] of [
         [{}, 0, 0],
@@ -44,7 +44,7 @@ describeClasses('what a command is given', (isolation) => {
       })
     })
 
-    it('is refused beyond what was taken, and says where that is', async () => {
+    it('is refused beyond the accepted offset, and the error names it', async () => {
       const path = await begin('cat')
       await write(path, { data: 'abc' })
       const { details } = failure(await write(path, { data: 'x', offset: 4 }), 'conflict')
@@ -53,7 +53,7 @@ describeClasses('what a command is given', (isolation) => {
       await runtime.call('DELETE', path)
     })
 
-    it('is told short where the command does not read', async () => {
+    it('is accepted in part if the command does not read', async () => {
       const path = await begin('sleep 4815')
       const data = 'x'.repeat(900_000)
       const first = success(await write(path, { data, offset: 0 }), 200, StdinWritten)
@@ -65,7 +65,7 @@ describeClasses('what a command is given', (isolation) => {
       await runtime.call('DELETE', path)
     })
 
-    it('arrives exactly over connections that break', async () => {
+    it('arrives unchanged over broken connections', async () => {
       await using proxy = new FlakyProxy(/\/stdin$/)
       const HOLT_URL = await proxy.listen()
       const bytes = Buffer.alloc(12_000_000)
@@ -78,8 +78,8 @@ describeClasses('what a command is given', (isolation) => {
     })
   })
 
-  describe('as limits', () => {
-    it.each([undefined, 'root'])('holds it to them (user %s)', async (user) => {
+  describe('through limits', () => {
+    it.each([undefined, 'root'])('applies them (user %s)', async (user) => {
       const rlimits = {
         nofile: { soft: 40, hard: 50 },
         fsize: 4096,
@@ -108,7 +108,7 @@ describeClasses('what a command is given', (isolation) => {
       await runtime.call('DELETE', `/commands/${forking.command_id}`)
     })
 
-    it('leaves the others as they are', async () => {
+    it('leaves the other limits as they are', async () => {
       const all = (await runtime.run('ulimit -a')).stdout
       expect((await runtime.run('ulimit -a', { rlimits: { core: 0 } })).stdout).toBe(all)
     })
@@ -123,13 +123,13 @@ describeClasses('what a command is given', (isolation) => {
       failure(await runtime.call('POST', '/commands', { json: { command: 'true', rlimits } }), code)
     })
 
-    it('refuses what the class would not hold', async () => {
+    it('refuses a limit above that of the class', async () => {
       const answer = await runtime.call('POST', '/commands', { json: { command: 'true', rlimits: { data: 1 << 30 } } })
       if (isolation === 'gvisor') expect(failure(answer, 'unsupported_setting').message).toContain('`as`')
       else expect(answer.status, answer.text).toBe(200)
     })
 
-    it('takes them from the CLI', async () => {
+    it('accepts them from the CLI', async () => {
       const exec = (...ulimits: string[]) =>
         holt([
           'exec',
@@ -145,7 +145,7 @@ describeClasses('what a command is given', (isolation) => {
     })
   })
 
-  describe('as a program', () => {
+  describe('through the program', () => {
     it.each([
       ['no-such-program', 'program_not_found', 127],
       ['/etc/passwd', 'program_not_executable', 126],
@@ -158,12 +158,12 @@ describeClasses('what a command is given', (isolation) => {
       expect(result.stderr).toContain(program)
     })
 
-    it('that a shell does not find is the shell’s own 127', async () => {
+    it('that a shell does not find is exit code 127 of the shell', async () => {
       expect((await runtime.run('no-such-program')).exit_code).toBe(127)
     })
   })
 
-  describe('as a signal', () => {
+  describe('through signals', () => {
     it.each(['SIGRTMIN+3', 'SIGALRM', 'SIGABRT'] as const)('%s arrives', async (signal) => {
       const trap = signal.replace('SIG', '')
       const json = {
@@ -179,7 +179,7 @@ describeClasses('what a command is given', (isolation) => {
       expect(items.at(-2)).toMatchObject({ type: 'exit', exit_code: 7 })
     })
 
-    it('holt kill ends what ignores every other', async () => {
+    it('holt kill ends a command that ignores other signals', async () => {
       const json = { command: 'trap "" TERM HUP INT; (setsid sleep 4816 &); sleep 4816; sleep 4816', background: true }
       const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
       expect(await holt(['kill', '-s', 'term', runtime.id, command_id])).toMatchObject({ code: 0 })
@@ -191,7 +191,7 @@ describeClasses('what a command is given', (isolation) => {
     })
   })
 
-  it('a result carries as many bytes of each stream as was asked for', async () => {
+  it('a result has the requested number of bytes of each stream', async () => {
     const command = "head -c 1500000 /dev/zero | tr '\\0' x; printf 'äöü' >&2"
     const short = await runtime.run(command, { max_output_bytes: 5 })
     expect(short).toMatchObject({ stdout: 'xxxxx', stderr: 'äö', truncated: { stdout: true, stderr: true } })
@@ -205,7 +205,7 @@ describeClasses('what a command is given', (isolation) => {
     )
   })
 
-  it('tells of each stream what is no longer kept', async () => {
+  it('reports the lost bytes of each stream', async () => {
     const json = { command: 'head -c 3000000 /dev/zero; printf err >&2; head -c 1000 /dev/zero', background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
     const items = await collect(runtime, 'GET', `/commands/${command_id}/output`, { query: { follow: true } })

@@ -28,7 +28,7 @@ describeClasses('commands', (isolation) => {
     (await runtime.run(['pgrep', '-c', '-f', marker], { user: 'root' })).stdout.trim()
 
   describe('a waited-for command', () => {
-    it('answers its output, apart, and its exit code', async () => {
+    it('answers its output by stream, and its exit code', async () => {
       expect(await runtime.run('echo out; echo err >&2; exit 7')).toMatchObject({
         state: 'exited',
         stdout: 'out\n',
@@ -40,11 +40,11 @@ describeClasses('commands', (isolation) => {
       })
     })
 
-    it('says which signal ended it', async () => {
+    it('names the signal that ended it', async () => {
       expect(await runtime.run('kill -KILL $$')).toMatchObject({ exit_code: 137, signal: 'SIGKILL', timed_out: false })
     })
 
-    it('that times out is a result, and nothing of it is left', async () => {
+    it('that times out is a result, and leaves no process', async () => {
       // The time has to be enough for a shell to begin on this machine.
       const { duration_ms } = await runtime.run('echo begun; (setsid true &); true')
       const timeout_secs = 1 + Math.ceil((10 * (duration_ms ?? 0)) / 1000)
@@ -60,18 +60,18 @@ describeClasses('commands', (isolation) => {
       await runtime.call('DELETE', `/commands/${result.command_id}`)
     })
 
-    it('takes text for stdin, and nothing where none is given', async () => {
+    it('reads given text from stdin, and nothing by default', async () => {
       expect((await runtime.run('cat; echo end', { stdin: 'a\nb' })).stdout).toBe('a\nbend\n')
       expect((await runtime.run('cat; echo end')).stdout).toBe('end\n')
     })
 
-    it('runs argv as it is', async () => {
+    it('runs argv unchanged', async () => {
       expect((await runtime.run(['printf', '%s|', '$HOME', '*', 'a b', '', '-n', 'ü'])).stdout).toBe(
         '$HOME|*|a b||-n|ü|',
       )
     })
 
-    it('runs where and as whom it is told', async () => {
+    it('runs in the given directory and as the given user', async () => {
       const { stdout } = await runtime.run('pwd; id -u; id -g; echo $HOME $USER $X', {
         cwd: '/etc',
         user: 'root',
@@ -139,7 +139,7 @@ describeClasses('commands', (isolation) => {
       },
     )
 
-    it('brings output as it is written', async () => {
+    it('sends output as it is written', async () => {
       const command = await start({ command: 'echo first; read line; echo "second $line"', stdin: true })
       const items: OutputItem[] = []
       for await (const item of follow(runtime, 'GET', `/commands/${command.command_id}/output`, {
@@ -153,7 +153,7 @@ describeClasses('commands', (isolation) => {
       expect(bytesOf(items, 'stdout').toString()).toBe('first\nsecond go\n')
     })
 
-    it('resumes at any cursor with exactly what follows', async () => {
+    it('resumes at any cursor with exactly the rest', async () => {
       const command = await start({ command: 'for n in $(seq 200); do echo line $n; echo error $n >&2; done' })
       await ended(command)
       const all = await collect(runtime, 'GET', `/commands/${command.command_id}/output`)
@@ -168,7 +168,7 @@ describeClasses('commands', (isolation) => {
       }
     })
 
-    it('carries bytes that are not UTF-8, and characters that are cut in two', async () => {
+    it('carries bytes that are not UTF-8, and split characters', async () => {
       const script = "printf '\\377\\000\\200'; for n in $(seq 3000); do printf 'äöü€😀'; done"
       const items = await collect(runtime, 'POST', '/commands', {
         json: { command: script },
@@ -179,7 +179,7 @@ describeClasses('commands', (isolation) => {
       )
     })
 
-    it('says what fell out before it was read', async () => {
+    it('reports output that was lost before its read', async () => {
       const command = await start({ command: 'head -c 20000000 /dev/zero; echo last' })
       await ended(command)
       const items = await collect(runtime, 'GET', `/commands/${command.command_id}/output`)
@@ -189,7 +189,7 @@ describeClasses('commands', (isolation) => {
       expect(bytesOf(items, 'stdout').subarray(-5).toString()).toBe('last\n')
     })
 
-    it('that its reader leaves does not end the command', async () => {
+    it('that its reader closes does not end the command', async () => {
       const abort = new AbortController()
       const items = follow(runtime, 'POST', '/commands', {
         json: { command: 'echo begun; sleep 1; touch /tmp/went-on' },
@@ -231,7 +231,7 @@ describeClasses('commands', (isolation) => {
         expect((await runtime.call('DELETE', `/commands/${command_id}`)).status).toBe(200)
     })
 
-    it('reads stdin as it comes, to its end', async () => {
+    it('reads stdin as it arrives, to its end', async () => {
       const command = await start({ command: 'cat', stdin: true })
       const path = `/commands/${command.command_id}/stdin`
       expect(
@@ -246,7 +246,7 @@ describeClasses('commands', (isolation) => {
       expect(bytesOf(items, 'stdout')).toEqual(Buffer.from('text\n\0\xff', 'latin1'))
     })
 
-    it('gets signals, which it may handle', async () => {
+    it('gets signals, which it can handle', async () => {
       const command = await start({
         command: "trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.05; done",
       })
@@ -258,7 +258,7 @@ describeClasses('commands', (isolation) => {
       failure(await runtime.call('POST', `${path}/signal`, { json: { signal: 'SIGNOPE' } }), 'invalid_request')
     })
 
-    it('that is not there is 404', async () => {
+    it('that does not exist answers 404', async () => {
       failure(await runtime.call('GET', `/commands/${absentCommand}`), 'command_not_found')
       failure(await runtime.call('GET', '/commands/nonsense/output'), 'command_not_found')
       failure(await runtime.call('DELETE', `/commands/${absentCommand}`), 'command_not_found')
@@ -289,8 +289,8 @@ describeClasses('commands', (isolation) => {
     })
   })
 
-  describe('a flood', () => {
-    it('costs the runtime, not the service', async () => {
+  describe('a flood of output', () => {
+    it('uses the memory of the runtime, not of the service', async () => {
       forgetPeakMemory()
       const before = daemonMemory().nowMiB
       const flood = await start({ command: 'yes', timeout_secs: 20 })
@@ -308,7 +308,7 @@ describeClasses('commands', (isolation) => {
       await runtime.call('DELETE', `/commands/${flood.command_id}`)
     })
 
-    it('that nobody reads does not fill the service', async () => {
+    it('that is not read does not fill the service', async () => {
       forgetPeakMemory()
       const before = daemonMemory().nowMiB
       const abort = new AbortController()
@@ -375,7 +375,7 @@ describeClasses('commands', (isolation) => {
     expect(stdout).toBe(isolation === 'gvisor' ? '0\n' : '1000\n')
   })
 
-  it('has what coding agents call for', async () => {
+  it('has the tools that coding agents use', async () => {
     const tools = ['bash', 'git', 'curl', 'jq', 'rg', 'gcc', 'make', 'node', 'npm', 'uv', 'python', 'pip']
     const { stdout } = await runtime.run(`for t in ${tools.join(' ')}; do command -v $t >/dev/null || echo $t; done`)
     expect(stdout).toBe('')
@@ -388,7 +388,7 @@ describeClasses('commands', (isolation) => {
     expect(processesOf(runtime.id).length).toBeGreaterThan(0)
   })
 
-  it('are refused a body that is no command', async () => {
+  it('are refused an invalid body', async () => {
     anyFailure(await runtime.call('POST', '/commands', { json: null }))
     failure(
       await runtime.call('POST', '/commands', { body: 'command=true', headers: { 'content-type': 'text/plain' } }),

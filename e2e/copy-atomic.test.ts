@@ -68,7 +68,7 @@ describeClasses('while a copy is made', (isolation) => {
     return reading
   }
 
-  it('readers of a file see the old or the new', async () => {
+  it('readers of a file see the old or the new content', async () => {
     await runtime.sh(
       "rm -rf /srv/*; head -c 3000000 /dev/zero | tr '\\0' a > /srv/a; head -c 5000000 /dev/zero | tr '\\0' b > /srv/b",
     )
@@ -77,7 +77,7 @@ describeClasses('while a copy is made', (isolation) => {
     expect(Object.values(seen).reduce((sum, times) => sum + times, 0)).toBeGreaterThan(10)
   })
 
-  it('readers of a tree see the old or the new', async () => {
+  it('readers of a tree see the old or the new content', async () => {
     await runtime.sh(
       'rm -rf /srv/*; mkdir /srv/a /srv/b; cd /srv/a; seq -f a%g 200 | xargs touch; cd /srv/b; seq -f b%g 300 | xargs touch',
     )
@@ -88,7 +88,7 @@ describeClasses('while a copy is made', (isolation) => {
     expect((seen.a200 ?? 0) + (seen.b300 ?? 0)).toBeGreaterThan(0)
   })
 
-  it('another that gives up leaves nothing', async () => {
+  it('a cancelled copy leaves nothing', async () => {
     await runtime.sh('rm -rf /srv/*')
     await makeManyFiles(runtime)
     const abort = new AbortController()
@@ -109,7 +109,7 @@ describeClasses('while a copy is made', (isolation) => {
 })
 
 describeClasses('a runtime that is killed half-way through a copy', (isolation) => {
-  it('keeps the old destination, and the service goes on', async () => {
+  it('keeps the old destination, and the service continues', async () => {
     const bystander = await createRuntime({ isolation })
     const runtime = await createRuntime({ isolation })
     await makeManyFiles(runtime)

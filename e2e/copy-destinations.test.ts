@@ -187,7 +187,7 @@ describeClasses('a copy', (isolation) => {
   }
 
   it.each(refusals)(
-    'refuses $name, and leaves all as it was',
+    'refuses $name and changes nothing',
     async ({ make, code, names, source = 's', destination = 'd', recursive = false, overwrite = false }) => {
       const dir = await prepare(make)
       const [before] = await describeTrees(runtime, dir)
@@ -214,14 +214,14 @@ describeClasses('a copy', (isolation) => {
     expect(apartFrom(after, 'd')).toEqual(apartFrom(before, 'd'))
   })
 
-  it('makes missing parents, and folds slashes', async () => {
+  it('creates missing parents, and normalises slashes', async () => {
     const dir = await prepare(file)
     const { destination } = await runtime.copied({ source: `/${dir}//s`, destination: `${dir}/a//b/c/d/` })
     expect(destination).toBe(`${dir}/a/b/c/d`)
     expect(await runtime.sh(`cat ${dir}/a/b/c/d`)).toBe('new')
   })
 
-  it('arrives at exactly the destination, never inside it', async () => {
+  it('creates exactly the destination, never a path inside it', async () => {
     const dir = await prepare(tree)
     await runtime.copied({ source: `${dir}/s`, destination: `${dir}/d`, recursive: true })
     expect(await runtime.sh(`cd ${dir}/d; find . | sort`)).toBe('.\n./sub\n./sub/f')
@@ -246,7 +246,7 @@ describeClasses('a copy', (isolation) => {
     expect(await runtime.sh(`cat ${dir}/s ${dir}/d; ls -A ${dir}`)).toBe('new\nnew\nd\ns')
   })
 
-  it('of a device fails and names it', async () => {
+  it('of a device fails with its name', async () => {
     const dir = await prepare(':')
     const one = failure(await runtime.copy({ source: '/dev/null', destination: `${dir}/d` }), 'not_a_file')
     expect(one.message).toContain('/dev/null')
@@ -261,7 +261,7 @@ describeClasses('a copy', (isolation) => {
   })
 
   it.each(['/', '/proc/new', '/sys/new', '/run/holt/new', '/run/holt-guest'])(
-    'to %s is refused and makes nothing',
+    'to %s is refused and creates nothing',
     async (destination) => {
       const dir = await prepare(file)
       anyFailure(await runtime.copy({ source: `${dir}/s`, destination }))
@@ -279,7 +279,7 @@ describeClasses('a copy', (isolation) => {
     expect(pointersOf(both)).toEqual(['/destination', '/source'])
   })
 
-  it('refuses wrong and unknown fields, all at once', async () => {
+  it('reports all wrong and unknown fields at once', async () => {
     const body = { source: 1, recursive: 'yes', overwrite: null, merge: true }
     const error = failure(await runtime.copy(body as unknown as CopyFileInput), 'invalid_request')
     expect(pointersOf(error)).toEqual(['/destination', '/merge', '/overwrite', '/recursive', '/source'])

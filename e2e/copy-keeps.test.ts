@@ -130,7 +130,7 @@ describeClasses('a copy keeps', (isolation) => {
     expect(await runtime.sh(`stat -c '%X %Y' ${destination}`)).toBe('978307200 946684800')
   })
 
-  it('holes, whatever is between them', async () => {
+  it('holes, whatever data is between them', async () => {
     const { shell, source, destination } = place()
     await runtime.sh(
       `${shell}; mkdir $S; truncate -s 300M $S/all; truncate -s 100M $S/mixed; for at in 0 50 99; do echo data | dd of=$S/mixed bs=1M seek=$at conv=notrunc status=none; done; truncate -s 101M $S/mixed`,
@@ -164,7 +164,7 @@ for d in range(100):
     expect(copy).toEqual(original)
   })
 
-  it('a tree deeper than a path can be long', async () => {
+  it('a tree deeper than the longest path', async () => {
     const { shell, source, destination } = place()
     await runtime.sh(`${shell}; mkdir $S; python -c "
 import os, sys
@@ -176,14 +176,14 @@ open('leaf', 'w').write('leaf')" $S`)
     expect(await runtime.sh(`find ${destination} | wc -l; rm -rf ${source} ${destination}`)).toBe('1002')
   })
 
-  it('what a parent that is a symlink leads to', async () => {
+  it('the target of a parent that is a symlink', async () => {
     const { shell, source, destination } = place()
     await runtime.sh(`${shell}; mkdir $S real; echo x > $S/f; ln -s real $D`)
     await runtime.copied({ source: `${source}/f`, destination: `${destination}/new/f` })
     expect(await runtime.sh(`cat ${destination}/../real/new/f`)).toBe('x')
   })
 
-  it('nothing beside the destination', async () => {
+  it('nothing else in the directory of the destination', async () => {
     expect(await runtime.sh("find /srv/keeps -maxdepth 2 -name '.*'")).toBe('')
   })
 })

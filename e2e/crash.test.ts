@@ -59,7 +59,7 @@ describe('after a kill -9 of the service', () => {
       expect(initOf(runtime.id)).toBe(initBefore)
     })
 
-    it('have gone on with their commands, and kept their output', async () => {
+    it('have continued their commands and kept their output', async () => {
       await runtime.sh('touch /tmp/stop')
       const ended = await until('it has ended', async () => {
         const now = success(await runtime.call('GET', `/commands/${counting.command_id}`), 200, Command)
@@ -81,7 +81,7 @@ describe('after a kill -9 of the service', () => {
       expect(stdout).toBe('/srv\nthere yes\n')
     })
 
-    it('have their terminals still: who was attached comes back after the last byte, and types on', async () => {
+    it('have kept their terminals: a client reattaches after the last byte and can type', async () => {
       expect(await attached.closed).not.toBe(1000)
       const path = `${runtime.path}/commands/${terminal.command_id}`
       using again = new TestAttachment(path, { cursor: attached.cursor, write: true, client: `survivor-${isolation}` })
@@ -92,13 +92,13 @@ describe('after a kill -9 of the service', () => {
       expect(again.last('exit')).toMatchObject({ exit_code: 0 })
     })
 
-    it('take commands and files, with the environment they were given', async () => {
+    it('accept commands and files, with their environment', async () => {
       expect((await runtime.run('echo $KEPT')).stdout).toBe('yes\n')
       await runtime.sh('echo x > /srv/a')
       await runtime.copied({ source: '/srv/a', destination: '/srv/b' })
     })
 
-    it('are deleted where that was asked for', async () => {
+    it('are deleted on request', async () => {
       await until('it is gone', async () => {
         const { state } = await deleted.refresh()
         // The request may have been lost before the service wrote it down; then it still runs and says so.
@@ -110,14 +110,14 @@ describe('after a kill -9 of the service', () => {
       failure(await deleted.call('GET', '/commands'), 'runtime_terminated')
     })
 
-    it('end like any other', async () => {
+    it('end as usual', async () => {
       await runtime.delete()
       expect(cgroupsOf(runtime.id)).toEqual([])
     })
   })
 
   it.each(available)(
-    'creates that were under way are finished or cleaned up [%s]',
+    'creates in progress are completed or cleaned up [%s]',
     async (isolation) => {
       const creates = [0, 20, 60, 120, 200]
       for (const afterMs of creates) {
@@ -169,7 +169,7 @@ describe('after a kill -9 of the service', () => {
     }
   })
 
-  it('keys and templates are as they were', async () => {
+  it('keys and templates are unchanged', async () => {
     const before = (await call('GET', '/v1/agents/template')).text
     await crash()
     await restart()

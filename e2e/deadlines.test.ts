@@ -33,8 +33,8 @@ async function runsFor(runtime: TestRuntime, secs: number): Promise<void> {
     expect(await runtime.refresh()).toMatchObject({ state: 'running' })
 }
 
-describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () => {
-  it.concurrent('is an hour where nobody says otherwise', async () => {
+describe.skipIf(withoutGvisor)('the deadline of a runtime that can be paused', () => {
+  it.concurrent('is one hour by default', async () => {
     await using runtime = await createRuntime()
     expect(runtime.data).toMatchObject({
       timeout_secs: 3600,
@@ -45,7 +45,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect(secondsFromNow(runtime.data.expires_at)).toBeGreaterThan(3000)
   })
 
-  it.concurrent('pauses it, with all it has; the next request wakes it for as long again', async () => {
+  it.concurrent('pauses it with its whole state; the next request resumes it for the same time', async () => {
     await using runtime = await createRuntime({ timeout_secs: 600 })
     const living = await LivingProcess.start(runtime)
     await living.add(2)
@@ -65,7 +65,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect((await living.add(2)).total).toBe(6)
   })
 
-  it.concurrent('pauses it while it is used, too; who waits gets the whole answer after the resume', async () => {
+  it.concurrent('pauses it even in use, and waiting requests are answered in full after the resume', async () => {
     await using runtime = await createRuntime({ timeout_secs: 2 })
     const answer = runtime.run('for n in 1 2 3 4 5 6; do echo $n; sleep 0.7; done')
     await stateOf(runtime, 'paused')
@@ -74,7 +74,7 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
     expect((await answer).stdout).toBe('1\n2\n3\n4\n5\n6\n')
   })
 
-  it.concurrent('is moved, taken away and brought back by PATCH', async () => {
+  it.concurrent('is moved, removed and set again by PATCH', async () => {
     await using runtime = await createRuntime({ timeout_secs: 5 })
     const later = await change(runtime, { timeout_secs: 600 })
     expect(secondsFromNow(later.expires_at)).toBeGreaterThan(500)
@@ -102,14 +102,14 @@ describe.skipIf(withoutGvisor)('a deadline of a runtime that can be paused', () 
 })
 
 describeClasses('a deadline', (isolation) => {
-  it('terminates where it is told to, and says why', async () => {
+  it('terminates it on request, and has the reason', async () => {
     await using runtime = await createRuntime({ isolation, timeout_secs: 2, on_timeout: 'terminate' })
     expect(await stateOf(runtime, 'terminated')).toMatchObject({ state_reason: { code: 'timeout' } })
     expect(cgroupsOf(runtime.id)).toEqual([])
     failure(await runtime.call('GET', '/commands'), 'runtime_terminated')
   })
 
-  it('passes while no daemon runs, and acts when one does; what has time left keeps it', async () => {
+  it('takes effect at the next start of the daemon; remaining time is kept', async () => {
     await using short = await createRuntime({ isolation, timeout_secs: 3, on_timeout: 'terminate' })
     await using long = await createRuntime({ isolation, timeout_secs: 600, on_timeout: 'terminate' })
     await crash()
@@ -121,10 +121,10 @@ describeClasses('a deadline', (isolation) => {
   })
 })
 
-describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
+describe.skipIf(withoutGvisor)('an idle runtime', () => {
   const idle = (more: CreateRuntimeInput = {}) => createRuntime({ idle_timeout_secs: 2, timeout_secs: null, ...more })
 
-  it.concurrent('is paused as idle, and wakes', async () => {
+  it.concurrent('is paused with the reason idle, and resumed on use', async () => {
     await using runtime = await idle()
     const ticker = await Ticker.start(runtime)
     expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'idle' } })
@@ -132,7 +132,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     await stateOf(runtime, 'paused')
   })
 
-  it.concurrent('is not paused while a command runs that somebody waits for, a stream or a terminal is open', async () => {
+  it.concurrent('is not paused during a waited-for command, a stream or a terminal', async () => {
     await using runtime = await idle()
     const { stdout } = await runtime.run('sleep 5; echo slept')
     expect(stdout).toBe('slept\n')
@@ -156,7 +156,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     await stateOf(runtime, 'paused')
   }, 120_000)
 
-  it.concurrent('is not paused while a process runs in the foreground that nobody follows any more', async () => {
+  it.concurrent('is not paused while an unfollowed process runs in the foreground', async () => {
     await using runtime = await idle()
     const json = { command: 'sleep 7; echo done > /tmp/done' }
     const leaving = new AbortController()
@@ -169,7 +169,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     expect(await runtime.sh('cat /tmp/done')).toBe('done')
   })
 
-  it.concurrent('takes an idle timeout and loses it by PATCH', async () => {
+  it.concurrent('gets and loses an idle timeout by PATCH', async () => {
     await using runtime = await createRuntime()
     await change(runtime, { idle_timeout_secs: 1 })
     await stateOf(runtime, 'paused')
@@ -178,7 +178,7 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
     await runsFor(runtime, 4)
   })
 
-  it('is seen to be idle by the next daemon, too', async () => {
+  it('is still idle for the next daemon', async () => {
     await using runtime = await idle({ idle_timeout_secs: 4 })
     await crash()
     await restart()
@@ -186,8 +186,8 @@ describe.skipIf(withoutGvisor)('a runtime that is not used', () => {
   })
 })
 
-describe.skipIf(withoutGvisor)('time that is lost', () => {
-  it('while the daemon is stopped: what has passed acts once, and what has not does not', async () => {
+describe.skipIf(withoutGvisor)('time that passes', () => {
+  it('while the daemon is stopped: expired deadlines act once, and others do not', async () => {
     await using short = await createRuntime({ timeout_secs: 3 })
     await using long = await createRuntime({ timeout_secs: 600, idle_timeout_secs: 300 })
     const ticker = await Ticker.start(short)
@@ -201,7 +201,7 @@ describe.skipIf(withoutGvisor)('time that is lost', () => {
     expect(daemonPid()).toBe(pid)
   })
 
-  it('while the daemon is stopped: who came meanwhile finds a runtime that was not paused as idle, and what nobody uses is', async () => {
+  it('while the daemon is stopped: a waiting client keeps its runtime running, and an unused runtime is paused', async () => {
     const idleSecs = 15
     const settings = { idle_timeout_secs: idleSecs, timeout_secs: null }
     await using idle = await createRuntime(settings)
@@ -230,7 +230,7 @@ describe.skipIf(withoutGvisor)('time that is lost', () => {
     expect(daemonPid()).toBe(pid)
   })
 
-  describe('when the wall clock is set', () => {
+  describe('after a change of the wall clock', () => {
     const folder = mkdtempSync(join(tmpdir(), 'holt-clock-'))
     const clock = join(folder, 'offset')
     const preload = new URL('support/shifted-clock.mjs', import.meta.url).pathname
@@ -253,7 +253,7 @@ describe.skipIf(withoutGvisor)('time that is lost', () => {
       { way: 'backwards', hours: -2, runs: true },
       { way: 'forwards while no daemon runs', hours: 2, runs: false },
       { way: 'backwards while no daemon runs', hours: -2, runs: false },
-    ])('$way, a runtime has as long as it had', async ({ hours, runs }) => {
+    ])('$way, a runtime keeps its remaining time', async ({ hours, runs }) => {
       await using long = await createRuntime({ timeout_secs: 600, idle_timeout_secs: 300 })
       await using short = await createRuntime({ timeout_secs: 4, on_timeout: 'terminate' })
       const jumpMs = hours * 3600_000

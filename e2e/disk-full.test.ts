@@ -43,21 +43,21 @@ describeClasses('on a full disk', (isolation) => {
     await runtime.sh('rm /srv/reserve')
   })
 
-  it('writing ends with ENOSPC at the size that was promised', () => {
+  it('a write ends with ENOSPC at the promised size', () => {
     expect(filled.refused).toBe('ENOSPC')
     const total = filled.bytes / MiB + 24 + 80
     expect(total).toBeLessThanOrEqual(runtime.data.disk_mib)
     expect(total).toBeGreaterThan(runtime.data.disk_mib * 0.9)
   })
 
-  it('df says the size that was promised, and that nothing is left', async () => {
+  it('df shows the promised size, and no free space', async () => {
     expect(whenFull.size).toBeLessThanOrEqual(runtime.data.disk_mib)
     expect(whenFull.size).toBeGreaterThan(runtime.data.disk_mib * 0.9)
     expect(whenFull.free).toBeLessThan(8)
     expect((await disk(runtime)).free).toBeGreaterThan(16)
   })
 
-  it('df says the size of a larger disk', async () => {
+  it('df shows the size of a larger disk', async () => {
     await using larger = await createRuntime({ isolation, disk: 6 })
     const { size, free } = await disk(larger)
     expect(size).toBeLessThanOrEqual(6 * 1024)
@@ -70,18 +70,15 @@ describeClasses('on a full disk', (isolation) => {
     { name: 'a tree', source: '/srv/tree', destination: '/srv/new', overwrite: false },
     { name: 'a tree over a file', source: '/srv/tree', destination: '/srv/old', overwrite: true },
     { name: 'a tree below missing parents', source: '/srv/tree', destination: '/srv/new/parent/d', overwrite: false },
-  ])(
-    'a copy of $name fails, leaves all as it was and gives the space back',
-    async ({ source, destination, overwrite }) => {
-      const before = await runtime.sh('ls -A /srv')
-      failure(await runtime.copy({ source, destination, recursive: true, overwrite }), 'disk_full')
-      expect(await runtime.sh('cat /srv/old; ls -A /srv')).toBe(`old\n${before}`)
-      // It fits again: nothing of the failed copy holds space.
-      await runtime.sh('head -c 16M /dev/urandom > /srv/probe; rm /srv/probe')
-    },
-  )
+  ])('a copy of $name fails, changes nothing and frees its space', async ({ source, destination, overwrite }) => {
+    const before = await runtime.sh('ls -A /srv')
+    failure(await runtime.copy({ source, destination, recursive: true, overwrite }), 'disk_full')
+    expect(await runtime.sh('cat /srv/old; ls -A /srv')).toBe(`old\n${before}`)
+    // It fits again: nothing of the failed copy holds space.
+    await runtime.sh('head -c 16M /dev/urandom > /srv/probe; rm /srv/probe')
+  })
 
-  it('a copy of holes takes no space', async () => {
+  it('a copy of holes uses no space', async () => {
     await runtime.copied({ source: '/srv/hollow', destination: '/srv/hollow-copy' })
     expect(await runtime.sh('stat -c %s /srv/hollow-copy; rm /srv/hollow-copy')).toBe(String(2 ** 31))
   })
@@ -93,7 +90,7 @@ describeClasses('on a full disk', (isolation) => {
     expect(await runtime.sh('cat /srv/old; test ! -e /srv/new/file')).toBe('old')
   })
 
-  it('commands, reads and small writes go on', async () => {
+  it('commands, reads and small writes continue', async () => {
     expect(await runtime.sh('echo still here')).toBe('still here')
     expect((await runtime.call('GET', '/files/content', { query: { path: '/srv/tree/1' } })).bytes).toHaveLength(
       4 * MiB,
@@ -105,7 +102,7 @@ describeClasses('on a full disk', (isolation) => {
     )
   })
 
-  it('removing makes room for a copy', async () => {
+  it('a removal makes room for a copy', async () => {
     await runtime.sh('truncate -s 1G /srv/fill')
     await runtime.copied({ source: '/srv/tree', destination: '/srv/new', recursive: true })
     const [source, copy] = await describeTrees(runtime, '/srv/tree', '/srv/new')

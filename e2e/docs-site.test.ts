@@ -16,7 +16,7 @@ describe('the documentation of the service', () => {
     await promisify(execFile)('bash', [join(repository, 'scripts/docs.sh')], { maxBuffer: 16 * 2 ** 20 })
   })
 
-  it('opens with the front page, under a policy without scripts of others', async () => {
+  it('opens with the front page, and its policy forbids scripts of others', async () => {
     const sent = await ask('/docs')
     expect([sent.status, sent.headers.location]).toEqual([308, '/docs/'])
     const front = await ask('/docs/')
@@ -43,7 +43,7 @@ describe('the documentation of the service', () => {
     expect((await ask('/docs/reference/cli')).text).toContain('id="holt-key-rotate"')
   })
 
-  it('sends everything that a page names, and nothing of it is elsewhere', async () => {
+  it('sends every file that a page names, and no page needs another server', async () => {
     const { text } = await ask('/docs/architecture')
     const named = [...text.matchAll(/ (?:src|href)="(\/docs\/[^"#]*)/g)].map(([, path = '']) => path)
     const assets = [...new Set(named)].filter((path) => path.startsWith('/docs/assets/'))
@@ -55,13 +55,13 @@ describe('the documentation of the service', () => {
     expect(text).not.toMatch(/ src="(?!\/docs\/)/)
   })
 
-  it('has a page for paths that are none, and never leaves the site', async () => {
+  it('has a page for unknown paths, and no link leaves the site', async () => {
     for (const path of ['/docs/gone', '/docs/manifest.json', '/docs/%2e%2e%2fpackage.json', '/docs/../package.json'])
       expect([(await ask(path)).status, (await ask(path)).text.includes('There is no such page')]).toEqual([404, true])
     expect((await ask('/docs/', 'POST')).status).toBe(405)
   })
 
-  it('answers HEAD, and a reader that has a page', async () => {
+  it('answers HEAD and conditional requests', async () => {
     const page = await ask('/docs/tour')
     const head = await ask('/docs/tour', 'HEAD')
     expect([head.status, head.text, head.headers.etag]).toEqual([200, '', page.headers.etag])

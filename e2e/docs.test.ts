@@ -116,7 +116,7 @@ class Installation {
 
 const pages = docPages()
 
-describe.skipIf(service.unavailable.gvisor !== null)('the commands of the pages run as they are written', () => {
+describe.skipIf(service.unavailable.gvisor !== null)('the commands of the pages run as printed', () => {
   let installation: Installation
   beforeAll(async () => {
     installation = await Installation.make()
@@ -139,7 +139,7 @@ describe.skipIf(service.unavailable.gvisor !== null)('the commands of the pages 
   )
 })
 
-test('the blocks that no test runs say why, and are few', () => {
+test('the blocks without a test have a reason, and are few', () => {
   const blocks = pages.flatMap((page) => page.blocks)
   const notRun = blocks.filter((block) => block.notRun !== null)
   console.log(notRun.map(({ place, notRun: reason }) => `not run: ${place}: ${reason}`).join('\n'))
@@ -154,7 +154,7 @@ test.each(pages)('$name gives each name to one runtime', ({ blocks }) => {
   expect(names).toEqual([...new Set(names)])
 })
 
-test('every fence of commands is found, with the reason before it', () => {
+test('every block of commands is found, with the reason before it', () => {
   const page =
     '# T\n\n```sh\na\n```\n\n<!-- not run: needs luck -->\n```bash\nb\nc\n```\n\n```ts\nd\n```\n```console\ne\n```\n'
   expect(blocksOf('P.md', page)).toEqual([

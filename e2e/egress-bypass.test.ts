@@ -96,7 +96,7 @@ describeClasses('a way around the policy', (isolation) => {
   afterAll(() => runtime?.delete())
   beforeEach(forgetArrivals)
 
-  it('is not another server name, nor none', async () => {
+  it('is not another or a missing server name', async () => {
     const request = 'GET /smuggled HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n'
     const names = ['other.example.com', 'denied.example.org', 'x.api.example.com', 'pi.example.com', null]
     const outcomes = await attemptAll(runtime, [
@@ -117,7 +117,7 @@ describeClasses('a way around the policy', (isolation) => {
     expect((await readArrivals()).requests).toEqual([])
   })
 
-  it('is not a Host inside TLS that is read', async () => {
+  it('is not another Host inside TLS that is read', async () => {
     const fronted = await attempt(runtime, {
       kind: 'requests',
       host: 'other.example.com',
@@ -129,7 +129,7 @@ describeClasses('a way around the policy', (isolation) => {
     expect((await readArrivals()).requests).toEqual([])
   })
 
-  it('is no way of writing a plain request', async () => {
+  it('is not an unusual form of a plain request', async () => {
     const right = 'Host: plain.example.com\r\n'
     const get = (target: string, fields: string) => `GET ${target} HTTP/1.1\r\n${fields}\r\n`
     const hidden = get('/smuggled', 'Host: api.example.com\r\n')
@@ -185,7 +185,7 @@ describeClasses('a way around the policy', (isolation) => {
     expect(requests.length).toBeGreaterThan(0)
   })
 
-  it('is no odd name, and no name tells anything by being asked for', async () => {
+  it('is not an odd name, and a DNS query reveals nothing', async () => {
     const secret = 'c2VjcmV0LXRoYXQtbXVzdC1ub3QtZ2V0LW91dC1ieS1hLW5hbWU'
     const odd = [
       ['api\0', 'example', 'com'],
@@ -222,7 +222,7 @@ describeClasses('a way around the policy', (isolation) => {
     for (const asked of (await readArrivals()).queries) expect(asked).toMatch(/ db\.example\.com$/)
   })
 
-  it('is no other DNS server', async () => {
+  it('is not another DNS server', async () => {
     const [host = '', port = ''] = rig.resolver.split(':')
     const outcomes = await attemptAll(runtime, [
       query(labels('denied.example.org'), 'A', '8.8.8.8'),
@@ -245,7 +245,7 @@ describeClasses('a way around the policy', (isolation) => {
     expect(await readArrivals()).toEqual({ queries: [], connections: [], requests: [], datagrams: [] })
   })
 
-  it('is no name that leads to an address which is not public, even where every host is allowed', async () => {
+  it('is not a name with a non-public address, even if every host is allowed', async () => {
     const loopback = await listenHere('127.0.0.1')
     const own = await listenHere(rig.hostAddress)
     const ports = [443, 80, service.port, loopback.port, own.port]
@@ -315,7 +315,7 @@ describeClasses('a way around the policy', (isolation) => {
     }
   })
 
-  it('is no address of another runtime, of nobody, or from an earlier policy', async () => {
+  it('is not an address of another runtime, an unused one, or one of an earlier policy', async () => {
     const address = await addressOf(runtime, 'api.example.com')
     await addressOf(runtime, 'plain.example.com')
     await using other = await createRuntime({
@@ -344,7 +344,7 @@ describeClasses('a way around the policy', (isolation) => {
     expect((await attempt(runtime, https('api.example.com', '/again'))).end).toBe('end')
   })
 
-  it('is not the socket that the guest uses', async () => {
+  it('is not the socket of the guest', async () => {
     const api = await addressOf(runtime, 'api.example.com')
     const plain = await addressOf(runtime, 'plain.example.com')
     const refused = await askSocket(

@@ -57,7 +57,7 @@ describeClasses('programs on their way out', (isolation) => {
   })
   afterAll(() => runtime?.delete())
 
-  it('have nothing that would send them to a proxy', async () => {
+  it('have no proxy settings', async () => {
     expect(await runtime.sh('env | grep -ci proxy || true')).toBe('0')
   })
 
@@ -73,7 +73,7 @@ describeClasses('programs on their way out', (isolation) => {
     expect((await requestsTo('registry.npmjs.org')).length).toBeGreaterThanOrEqual(2)
   })
 
-  it('clone a repository, and may not push', async () => {
+  it('clone a repository, and cannot push', async () => {
     expect(await say('git clone -q https://git.example.com/sample.git && cat sample/README')).toBe('a repository')
     const pushed = await runtime.run(
       'cd "$(mktemp -d)" && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git push https://git.example.com/sample.git HEAD:main',
@@ -106,7 +106,7 @@ describeClasses('programs on their way out', (isolation) => {
     expect(protocols).toMatchObject({ curl1: 'h1', curl2: 'h2', http2: 'h2', go: 'h2' })
   })
 
-  it('talk over a WebSocket', async () => {
+  it('use a WebSocket', async () => {
     const script = `const ws = new WebSocket("wss://api.example.com/ws"); const say = (text) => ws.send(text)
 ws.onopen = () => say("one"); ws.onerror = (e) => { console.log(e.message); process.exit(1) }
 ws.onmessage = ({ data }) => { console.log(data); data === "one" ? say("two") : ws.close() }`
@@ -119,7 +119,7 @@ for await (const part of body) { process.stdout.write(part); process.exit(0) } }
     expect(await say(`node -e '${script}'`)).toBe('data: first')
   })
 
-  it('carry a hundred megabytes each way, whole, terminated and spliced', async () => {
+  it('carry a hundred megabytes each way, terminated and spliced', async () => {
     for (const [host, options] of [
       ['api.example.com', ''],
       ['db.example.com', '--cacert /tmp/rig-ca.pem'],
@@ -132,7 +132,7 @@ for await (const part of body) { process.stdout.write(part); process.exit(0) } }
     }
   }, 400_000)
 
-  it("reach the package index of this machine where it has one, with the host's trust", async () => {
+  it('reach the package index of this machine, with the certificates of the host', async () => {
     const own = Object.entries(rig.packageIndex)
     try {
       for (const [name, addresses] of own) await pointName(name, addresses)

@@ -79,7 +79,7 @@ describeClasses('a runtime without a policy', (isolation) => {
   })
   afterAll(() => runtime?.delete())
 
-  it('has no device, no route and no resolver that answers, and nothing arrives', async () => {
+  it('has no device, no route and no resolver, and receives nothing', async () => {
     expect(await runtime.sh('grep -c tun /proc/net/dev || true')).toBe('0')
     expect(await runtime.sh('ip -4 route show default; ip -6 route show default')).toBe('')
     const outcomes = await attemptAll(runtime, [
@@ -103,7 +103,7 @@ describeClasses('a runtime without a policy', (isolation) => {
     await runtime.sh('kill $(cat /tmp/server)')
   })
 
-  it('gets a network when it is given a policy, and loses it again', async () => {
+  it('gets a network with a policy, and loses it again', async () => {
     await put(runtime, { allow: [{ host: 'api.example.com' }] })
     expect(await attempt(runtime, https('api.example.com', '/given'))).toMatchObject({
       end: 'end',
@@ -152,7 +152,7 @@ describeClasses('a runtime with a policy', (isolation) => {
   })
   beforeEach(forgetArrivals)
 
-  it('reaches what the policy names, by exact name, below a name, and in a preset', async () => {
+  it('reaches the hosts of the policy, by exact name, below a name, and in a preset', async () => {
     const names = ['api.example.com', 'sub.wild.example.com', 'deep.sub.wild.example.com', 'pypi.org']
     const outcomes = await attemptAll(
       runtime,
@@ -163,7 +163,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     expect(requests.map(({ sni, path }) => [sni, path])).toEqual(names.map((host) => [host, `/of/${host}`]))
   })
 
-  it('asks the gateway and nobody else for names: one synthetic address, and no other record', async () => {
+  it('resolves names only at the gateway: one synthetic address, and no other record', async () => {
     const ask = (type: 'A' | 'AAAA' | 'HTTPS' | 'TXT' | 'MX', over?: 'tcp'): Attempt => {
       return { kind: 'dns', server: resolver, name: labels('api.example.com'), type, ...(over ? { over } : {}) }
     }
@@ -179,7 +179,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     for (const query of (await readArrivals()).queries) expect(query).toMatch(/^(tcp )?(A|AAAA) api\.example\.com$/)
   })
 
-  it('has requests judged where a rule has methods and paths, with a certificate that it trusts', async () => {
+  it('has requests checked by methods and paths, with a trusted certificate', async () => {
     const requests = [
       ['GET', '/ok', {}],
       ['GET', '/ok/further', {}],
@@ -209,7 +209,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     ])
   })
 
-  it('carries raw TCP with its ends, by name and by address', async () => {
+  it('carries raw TCP with half-closes, by name and by address', async () => {
     const data = 'holt'.repeat(20_000)
     const outcomes = await attemptAll(runtime, [
       { kind: 'connect', host: 'db.example.com', port: 5432, send: data, half_close: true },
@@ -222,7 +222,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     expect(outcomes[2]?.received).toBe('by address')
   })
 
-  it('has the Host of each plain request checked, on one connection too', async () => {
+  it('has the Host of each plain request checked, also on one connection', async () => {
     const right = ['GET', '/1', {}] as const
     const [kept, changed] = await attemptAll(runtime, [
       { kind: 'requests', host: 'plain.example.com', port: 80, requests: [right, ['GET', '/2', {}]] },
@@ -241,7 +241,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     expect((await readArrivals()).requests.map(({ path }) => path)).toEqual(['/1', '/2', '/3'])
   })
 
-  it('is refused a name that is not allowed, at once, and nobody is asked for it', async () => {
+  it('is refused a denied name at once, without a query', async () => {
     const names = ['wild.example.com', 'notwild.example.com', 'example.com', 'x.api.example.com', 'denied.example.org']
     const outcomes = await attemptAll(runtime, [
       ...names.map((name): Attempt => ({ kind: 'dns', server: resolver, name: labels(name), type: 'A' })),
@@ -253,7 +253,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     await expectNothing()
   })
 
-  it('is refused other ports and addresses, at once', async () => {
+  it('is refused other ports and addresses at once', async () => {
     const outcomes = await attemptAll(runtime, [
       { kind: 'connect', host: 'api.example.com', port: 80 },
       { kind: 'connect', host: 'api.example.com', port: 22 },
@@ -290,7 +290,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     expect({ connections, datagrams }).toEqual({ connections: [], datagrams: [] })
   })
 
-  it('tells what it decided: the log, a test, a suggestion', async () => {
+  it('explains its decisions: the log, a test, a suggestion', async () => {
     const before = (await logOf(runtime)).at(-1)?.cursor ?? 0
     await attemptAll(runtime, [
       https('api.example.com', '/logged'),
@@ -338,7 +338,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     expect(suggested.add).toContainEqual({ host: 'api.example.com', ports: expect.arrayContaining([22]) })
   })
 
-  it('tells it on the command line', async () => {
+  it('explains them on the command line', async () => {
     const of = async (...args: string[]) => {
       const { code, stdout, stderr } = await holt(['net', ...args])
       return { code, out: stdout.toString(), stderr }
@@ -374,7 +374,7 @@ describeClasses('a runtime with a policy', (isolation) => {
     }
   })
 
-  it('is cut off when its stored policy is changed, and keeps what is still allowed', async () => {
+  it('loses denied connections when its stored policy changes, and keeps allowed ones', async () => {
     const changed = { ...stored, allow: [...stored.allow, { host: 'cut.example.com' }] }
     const replace = async (json: PolicyBodyInput) =>
       success(await call('PUT', `${policiesPath}/${name}`, { json }), 200, Policy)
@@ -402,7 +402,7 @@ describeClasses('a runtime with a policy', (isolation) => {
 
 describe('holt run --allow', () => {
   const available = classes.filter((isolation) => service.unavailable[isolation] === null)
-  it.each(available)('lets that host through and no other [%s]', async (isolation) => {
+  it.each(available)('allows that host and no other [%s]', async (isolation) => {
     await forgetArrivals()
     const script = 'curl -sS --max-time 60 http://plain.example.com/run; curl -s https://api.example.com || echo " $?"'
     const options = ['--isolation', isolation, '--allow', 'plain.example.com:80']
@@ -415,7 +415,7 @@ describe('holt run --allow', () => {
   })
 })
 
-describe('while the service does not run', () => {
+describe('while the service is stopped', () => {
   interface Knocking {
     readonly runtime: TestRuntime
     readonly path: string
@@ -495,7 +495,7 @@ describe('while the service does not run', () => {
     }
   }
 
-  it('nothing gets out of runtimes whose service is stopped, and it goes on when it does', async () => {
+  it('stopped runtimes send nothing, and continue with the service', async () => {
     const pid = daemonPid()
     const signal = async (name: 'SIGSTOP' | 'SIGCONT') => void process.kill(pid, name)
     try {
@@ -508,7 +508,7 @@ describe('while the service does not run', () => {
     }
   }, 180_000)
 
-  it('nothing gets out when the service is killed, and the next one carries on with nothing restarted inside', async () => {
+  it('nothing gets out after a kill of the service, and the next one continues without restarts inside', async () => {
     const inits = knocking.map(({ runtime }) => initOf(runtime.id))
     const kill = async () => {
       await stopService('SIGKILL')

@@ -32,7 +32,7 @@ async function makePolicies(holt: Holt, made: string[], stop: AbortSignal): Prom
 }
 
 it(
-  'followers and webhooks miss nothing of the log over a kill -9, and followers see nothing twice',
+  'followers and webhooks miss no event over a kill -9, and followers see none twice',
   async () => {
     const received: { id: string; cursor: number }[] = []
     const receiver = createServer(async (request, response) => {

@@ -29,7 +29,7 @@ async function run(name: string, ...args: readonly string[]): Promise<string> {
   return stdout
 }
 
-it('files are changed, a shell goes on, and what is served can be read', { timeout: timeoutMs }, async () => {
+it('files change, a shell runs, and a served page can be read', { timeout: timeoutMs }, async () => {
   const output = await run('fix-and-serve.ts')
   expect(output).toContain('mended in 1 place')
   expect(output).toContain('found in /workspace/site')
@@ -55,7 +55,7 @@ it('a template has its application running at the first request', { timeout: tem
   expect(await run('template.ts')).toContain('the first request: visitor')
 })
 
-it('a fork tries three fixes at once, and one is kept', { timeout: templateTimeoutMs }, async () => {
+it('a fork tries three fixes at once, and keeps one', { timeout: templateTimeoutMs }, async () => {
   const output = await run('fork.ts')
   expect(output).toContain('fix 3: passes (its process is running)')
   expect(output).toContain('fix 1: AssertionError')

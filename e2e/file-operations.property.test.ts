@@ -35,7 +35,7 @@ describeClasses('file operations', (isolation) => {
   afterAll(() => clear(here))
 
   it(
-    'do to a runtime what they do to a directory',
+    'have the same effect in a runtime as in a directory',
     async () => {
       console.error(`HOLT_PROPERTY_SEED=${seed} HOLT_PROPERTY_RUNS=${runs} [${isolation}]`)
       let run = 0

@@ -17,7 +17,7 @@ describeClasses('files', (isolation) => {
     data.map(({ path, line, column, text }) => `${path}:${line}:${column}:${text}`)
 
   describe('symlink, chmod and chown', () => {
-    it('make a link, and set modes and owners without following one down', async () => {
+    it('make a link, and set modes and owners without following links below', async () => {
       const link = success(await post('symlink', { path: '/srv/new/link', target: '../no where' }), 201, FileInfo)
       expect(link).toMatchObject({ type: 'symlink', symlink_target: '../no where', user: 'user' })
       failure(await post('symlink', { path: '/srv/new/link', target: 'x' }), 'already_exists')
@@ -73,7 +73,7 @@ ln -s src/one.ts link.ts; ln -s / everything; mkfifo pipe; touch "$(printf 'odd\
       ])
     })
 
-    it('finds lines, opens nothing but files, and says what it passed over', async () => {
+    it('finds lines, opens only regular files, and reports what it skipped', async () => {
       const found = await search({ path: '/srv/s', content: { pattern: 'needle' } })
       expect(lines(found)).toEqual(['/srv/s/notes.md:1:5:a é needle', '/srv/s/src/deep/two.ts:1:1:needle needle'])
       expect(found).toMatchObject({ truncated: null, files_skipped: 1 })
@@ -88,7 +88,7 @@ ln -s src/one.ts link.ts; ln -s / everything; mkfifo pipe; touch "$(printf 'odd\
       failure(await post('search', { path: '/srv/none' }), 'path_not_found')
     })
 
-    it('streams where that is asked for', async () => {
+    it('streams on request', async () => {
       const accept = { accept: 'application/x-ndjson' }
       const json = { path: '/srv/s', content: { pattern: 'needle' } }
       const { text } = await runtime.call('POST', '/files/search', { json, headers: accept })
@@ -169,7 +169,7 @@ print(json.dumps(None))`,
       expect(without.filter((found) => JSON.stringify(found).includes('/srv/many')).length).toBeGreaterThan(10)
     })
 
-    it('believes no ripgrep that does not what it should', async () => {
+    it('ignores a ripgrep that behaves differently', async () => {
       const rg = await runtime.sh('command -v rg')
       const honest = lines(await search({ path: '/srv/many', content: { pattern: 'foo' } }))
       expect(honest.length).toBeGreaterThan(10)
@@ -188,7 +188,7 @@ print(json.dumps(None))`,
   })
 
   describe('replace', () => {
-    it('changes files as a whole, and keeps what they are', async () => {
+    it('changes files atomically, and keeps their attributes', async () => {
       await runtime.sh(`rm -rf /srv/r; mkdir -p /srv/r/sub; cd /srv/r; printf 'old old\\n' > one; printf 'an old one' > sub/two; printf 'old\\0' > binary
 chown 12:34 one; chmod 4640 one; ln -s one link; python -c "import os; os.setxattr('one', 'user.note', b'kept')"`)
       const what = { path: '/srv/r', pattern: 'old', replacement: 'new' }
@@ -211,7 +211,7 @@ chown 12:34 one; chmod 4640 one; ln -s one link; python -c "import os; os.setxat
       expect(await runtime.sh('cat /srv/r/one')).toBe('ew-n ew-n')
     })
 
-    it('refuses what is no text, and then changes nothing', async () => {
+    it('refuses files that are not text, and then changes nothing', async () => {
       await runtime.sh(
         'rm -rf /srv/r; mkdir -p /srv/r; cd /srv/r; echo old > one; printf "old\\0" > binary; mkfifo pipe',
       )

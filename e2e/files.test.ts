@@ -30,7 +30,7 @@ describeClasses('files', (isolation) => {
   const post = (route: string, json: unknown) => runtime.call('POST', `/files/${route}`, { json })
 
   describe('content', () => {
-    it('arrives as it was sent, in a file of the user, whose parents are made', async () => {
+    it('arrives unchanged, in a file of the user, whose parents are created', async () => {
       const body = randomBytes(300_000)
       const info = success(await put('/workspace/new/deep/file.bin', body), 201, FileInfo)
       expect(info).toMatchObject({
@@ -57,7 +57,7 @@ describeClasses('files', (isolation) => {
       expect([answer.status, answer.bytes.length]).toEqual([200, 0])
     })
 
-    it('gets the mode and owner that are asked for, and keeps those it has', async () => {
+    it('gets the requested mode and owner, and keeps existing ones', async () => {
       expect(success(await put('/srv/owned', 'x', { mode: '0600', user: '1234:4321' }), 201, FileInfo)).toMatchObject({
         mode: '0600',
         uid: 1234,
@@ -71,14 +71,14 @@ describeClasses('files', (isolation) => {
       })
     })
 
-    it('replaces only where that is allowed', async () => {
+    it('replaces only if allowed', async () => {
       success(await put('/srv/once', 'first', {}, { 'if-none-match': '*' }), 201, FileInfo)
       failure(await put('/srv/once', 'second', {}, { 'if-none-match': '*' }), 'already_exists')
       expect((await get('/srv/once')).text).toBe('first')
       success(await put('/srv/once', 'third'), 200, FileInfo)
     })
 
-    it('goes through a symlink to the file it names', async () => {
+    it('follows a symlink to its target', async () => {
       await runtime.sh('echo old > /srv/target; ln -sf target /srv/link')
       success(await put('/srv/link', 'new'), 200, FileInfo)
       expect(await runtime.sh('readlink /srv/link; cat /srv/target')).toBe('target\nnew')
@@ -97,12 +97,12 @@ describeClasses('files', (isolation) => {
       expect([answer.status, answer.text, answer.headers['content-range']]).toEqual([status, text, contentRange])
     })
 
-    it('outside the file cannot be had', async () => {
+    it('outside the file is refused', async () => {
       await put('/srv/digits', '0123456789')
       failure(await get('/srv/digits', { range: 'bytes=10-' }), 'range_not_satisfiable')
     })
 
-    it('of an upload that breaks off leaves the old file and nothing beside it', async () => {
+    it('of an aborted upload leaves only the old file', async () => {
       await put('/srv/broken/file', 'old')
       // An upload is written in a directory of Holt's, and moved beside the old file once it is whole.
       const unfinished = () => runtime.sh('ls -A /run/.holt-stage /srv/broken')
@@ -141,7 +141,7 @@ describeClasses('files', (isolation) => {
       failure(answer, code)
     })
 
-    it('cannot be written over what is no file', async () => {
+    it('cannot be written over a path that is not a file', async () => {
       await runtime.sh('rm -rf /srv/odd; mkfifo /srv/odd; mkdir -p /srv/dir')
       failure(await put('/srv/odd', 'x'), 'not_a_file')
       failure(await put('/srv/dir', 'x'), 'is_directory')
@@ -150,7 +150,7 @@ describeClasses('files', (isolation) => {
     })
   })
 
-  it('64 reads of FIFOs at once hold up nothing', async () => {
+  it('64 reads of FIFOs at once delay nothing', async () => {
     await runtime.sh('rm -rf /srv/fifos; mkdir /srv/fifos; cd /srv/fifos; for n in $(seq 64); do mkfifo $n; done')
     await using other = await createRuntime({ isolation })
     await other.call('PUT', '/files/content', { query: { path: '/srv/file' }, body: 'served' })
@@ -162,7 +162,7 @@ describeClasses('files', (isolation) => {
   })
 
   describe('stat and list', () => {
-    it('say what is there, links and oddities as themselves', async () => {
+    it('describe paths, links and special files as themselves', async () => {
       await runtime.sh(`rm -rf /srv/kinds; mkdir /srv/kinds; cd /srv/kinds; echo text > file; chmod 4750 file; ln -s nowhere link; mkfifo fifo; mkdir -p dir/sub; echo x > dir/sub/deep
 touch -d 2001-02-03T04:05:06.789Z file; touch "$(printf 'odd\\377')"; python -c "import socket; socket.socket(socket.AF_UNIX).bind('sock')"`)
       expect(await stat('/srv/kinds/file')).toMatchObject({
@@ -192,7 +192,7 @@ touch -d 2001-02-03T04:05:06.789Z file; touch "$(printf 'odd\\377')"; python -c 
       )
     })
 
-    it('go as deep as is asked, and through every page', async () => {
+    it('go to the requested depth, through every page', async () => {
       await runtime.sh(
         'rm -rf /srv/deep; mkdir -p /srv/deep; cd /srv/deep; for d in a b c; do mkdir -p $d/x/y; touch $d/1 $d/x/2 $d/x/y/3; done',
       )
@@ -214,7 +214,7 @@ touch -d 2001-02-03T04:05:06.789Z file; touch "$(printf 'odd\\377')"; python -c 
       expect(seen.toSorted()).toEqual(expected.toSorted())
     })
 
-    it('refuse what is not there or not a directory', async () => {
+    it('refuse a missing path and a path that is not a directory', async () => {
       failure(await runtime.call('GET', '/files/stat', { query: { path: '/no/such' } }), 'path_not_found')
       failure(await runtime.call('GET', '/files/list', { query: { path: '/no/such' } }), 'path_not_found')
       failure(await runtime.call('GET', '/files/list', { query: { path: '/etc/passwd' } }), 'not_a_directory')
@@ -228,7 +228,7 @@ touch -d 2001-02-03T04:05:06.789Z file; touch "$(printf 'odd\\377')"; python -c 
   })
 
   describe('mkdir, move and remove', () => {
-    it('mkdir makes parents, and says whether it was there', async () => {
+    it('mkdir makes parents, and says if the directory existed', async () => {
       expect(success(await post('mkdir', { path: '/workspace/m/a/b', mode: '0700' }), 201, FileInfo)).toMatchObject({
         type: 'directory',
         mode: '0700',
@@ -241,7 +241,7 @@ touch -d 2001-02-03T04:05:06.789Z file; touch "$(printf 'odd\\377')"; python -c 
       failure(await post('mkdir', { path: '/workspace/m/file' }), 'already_exists')
     })
 
-    it('move takes a file or a tree, and never overwrites unasked', async () => {
+    it('move takes a file or a tree, and overwrites only on request', async () => {
       await runtime.sh('rm -rf /srv/mv; mkdir -p /srv/mv/tree/sub; echo x > /srv/mv/tree/sub/f; echo old > /srv/mv/old')
       const moved = success(
         await post('move', { source: '/srv/mv/tree', destination: '/srv/mv/new/place' }),
@@ -267,7 +267,7 @@ touch -d 2001-02-03T04:05:06.789Z file; touch "$(printf 'odd\\377')"; python -c 
       expect(await runtime.sh('test ! -e /etc/skel; ls -A /srv/skel')).not.toBe('')
     })
 
-    it('remove takes what it is told, and never what a link names', async () => {
+    it('remove deletes its path, and never the target of a link', async () => {
       await runtime.sh(
         'rm -rf /srv/rm; mkdir -p /srv/rm/keep /srv/rm/tree/sub; touch /srv/rm/keep/f; ln -s ../keep /srv/rm/tree/link; ln -s keep /srv/rm/direct',
       )

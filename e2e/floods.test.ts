@@ -56,7 +56,7 @@ describeClasses('a flood', (isolation) => {
     )
   }
 
-  it('of every kind at once costs the service less than 64 MiB, and the runtime its rings', async () => {
+  it('of every kind at once use less than 64 MiB of the service, and the buffers of the runtime', async () => {
     const guestMiB = async () => Number(await runtime.sh("awk '/^VmRSS/ { print int($2 / 1024) }' /proc/1/status"))
     const guestBefore = await guestMiB()
     forgetPeakMemory()

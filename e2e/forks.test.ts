@@ -76,7 +76,7 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
     await call('DELETE', `/v1/agents/secret/${secret.name}`)
   })
 
-  it('are runtimes of their own, with what the source has', () => {
+  it('are separate runtimes with the settings of the source', () => {
     expect(new Set(everywhere().map(({ id }) => id)).size).toBe(count + 1)
     const { env, secrets, cpu, memory_mib, disk_mib, template, timeout_secs, on_timeout } = source.data
     for (const { data } of children) {
@@ -86,7 +86,7 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
     }
   })
 
-  it('are pairwise distinct: machine id, hostname, entropy, and that of a process from before', async () => {
+  it('are pairwise distinct: machine id, hostname, entropy, and that of an earlier process', async () => {
     const identities = await Promise.all(everywhere().map((runtime) => living.in(runtime).identity()))
     for (const field of Object.keys(identities[0] as Identity) as (keyof Identity)[])
       expect(new Set(identities.map((one) => one[field])).size, field).toBe(count + 1)
@@ -99,14 +99,14 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
       expect(await everywhere()[index]?.sh('cat /etc/hosts')).toContain(hostname)
   })
 
-  it('have SSH host keys of their own, of each kind that the source has, and it keeps its own', async () => {
+  it('have their own SSH host keys of each kind of the source, which keeps its own', async () => {
     const keys = await Promise.all(everywhere().map(hostKeysOf))
     for (const each of keys) expect(each).toHaveLength(hostKeys.length)
     expect(keys[0]).toEqual(keysBefore)
     expect(new Set(keys.flat()).size).toBe((count + 1) * hostKeys.length)
   })
 
-  it('begin with its processes, memory and files, and go on apart', async () => {
+  it('begin with its processes, memory and files, and diverge', async () => {
     const { pid, digest } = await living.look()
     await Promise.all(
       children.map(async (child, index) => {
@@ -125,12 +125,12 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
     expect((await living.look()).total).toBe(5)
   })
 
-  it('have a clock that is right', async () => {
+  it('have a correct clock', async () => {
     const walls = await Promise.all(children.map(async (child) => (await living.in(child).look()).wall))
     for (const wall of walls) expect(Math.abs(wall - Date.now() / 1000)).toBeLessThan(10)
   })
 
-  it('share no connection out, and make their own', async () => {
+  it('share no outbound connection, and make their own', async () => {
     for (const [index, runtime] of everywhere().entries()) {
       const process = living.in(runtime)
       const shared = await process.exchange('shared')
@@ -151,7 +151,7 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
     expect(placesOf(secret.value, await readArrivals())).toEqual(['api.example.com header x-api-key'])
   })
 
-  it('keep no checkpoint, and do not need their source', async () => {
+  it('keep no checkpoint, and survive their source', async () => {
     const others = () => checkpoints().filter((one) => !kept.includes(one))
     await until('the checkpoint of the fork is gone', async () => others().length === 0).catch(() => undefined)
     expect(others()).toEqual([])
@@ -188,7 +188,7 @@ describe.skipIf(withoutGvisor)('a fork', () => {
     await deleteAll(data.flatMap(({ runtime }) => (runtime === null ? [] : [new TestRuntime(runtime)])))
   })
 
-  it('answers an error for each child that the machine cannot take, and the others run', async () => {
+  it('answers an error for each child without room, and the others run', async () => {
     await restartWith({ HOLT_MEMORY_OVERCOMMIT: '1' })
     try {
       const memoryMiB = Math.floor((totalmem() / 2 ** 20) * 0.4)
@@ -211,7 +211,7 @@ describe.skipIf(withoutGvisor)('a fork', () => {
   })
 
   it.skipIf(service.unavailable.container !== null && !process.env.CI)(
-    'is not there in the class container',
+    'is refused in the class container',
     async () => {
       await using source = await createRuntime({ isolation: 'container' })
       failure(await source.call('POST', '/fork', { json: {} }), 'not_supported_here')
@@ -237,7 +237,7 @@ describe.skipIf(withoutGvisor)('on_restore', () => {
   })
   const restored = async (runtime: TestRuntime) => (await runtime.sh('cat /tmp/restored')).split('\n')
 
-  it('runs before a resumed runtime, a fork and what is made of a snapshot is handed over', async () => {
+  it('runs before a resumed runtime, a fork and a runtime of a snapshot is answered', async () => {
     await using source = await createRuntime({ template })
     const own = await source.sh('hostname')
     expect(await restored(source)).toEqual([own])
@@ -254,7 +254,7 @@ describe.skipIf(withoutGvisor)('on_restore', () => {
     expect((await call('DELETE', `/v1/agents/snapshot/${snapshot_id}`)).status).toBe(204)
   })
 
-  it('that fails makes no child, and keeps nobody from a runtime that is resumed', async () => {
+  it('that fails makes no child, and a resumed runtime still works', async () => {
     await using source = await createRuntime({ template })
     const process = await LivingProcess.start(source)
     await process.add(3)

@@ -134,14 +134,14 @@ describeClasses('from inside', (isolation) => {
       found = await runtime.python<Findings>(program, [request], { user, timeout_secs: 100 })
     })
 
-    it('only the doors that this test names are open', () => {
+    it('only the system interfaces in this test are accessible', () => {
       const open = Object.entries(found.checks).filter(([name, outcome]) => !refused(name, outcome))
       expect(Object.fromEntries(open)).toEqual(
         Object.fromEntries(openTo[isolation][user].map((name) => [name, 'open'])),
       )
     })
 
-    it('no socket but the one that the guest dials', () => {
+    it('no socket but that of the guest', () => {
       expect(found.lists.sockets).toEqual(user === 'root' ? ['/run/holt/control.sock'] : [])
     })
 
@@ -158,17 +158,17 @@ describeClasses('from inside', (isolation) => {
       expect(found.lists.routes?.filter((name) => name !== 'lo')).toEqual([])
     })
 
-    it('only the mounts that a runtime has', () => {
+    it('only the mounts of a runtime', () => {
       const points = found.lists.mounts?.map((line) => line.split(' ')[0] ?? '')
       // Below /proc and /sys lie the masks that hide the host's kernel; that they are read-only is told by the next test.
       expect(points?.filter((point) => !/^\/(?:proc|sys)\/./.test(point))).toEqual(mountPoints[isolation])
     })
 
-    it('writes nowhere but on its own disk and memory', () => {
+    it('writable paths are only on its own disk and memory', () => {
       expect(found.lists['writable mounts']?.filter((point) => !writableMounts.includes(point))).toEqual([])
     })
 
-    it('only the environment that was asked for', () => {
+    it('only the given environment', () => {
       const inherited = ['HOME', 'LANG', 'LOGNAME', 'OF_THE_CREATE', 'PATH', 'SHELL', 'USER', 'VIRTUAL_ENV']
       expect(found.lists.environment?.filter((name) => !inherited.includes(name) && !name.startsWith('LC_'))).toEqual(
         [],
@@ -192,19 +192,19 @@ describeClasses('from inside', (isolation) => {
     }
   })
 
-  it('files of another runtime are not there', async () => {
+  it('files of another runtime are absent', async () => {
     await other.sh(`touch /workspace/${marker} /var/tmp/${marker}`)
     expect(await runtime.sh(`find / -xdev -name '*${marker}*' 2>/dev/null; ls /dev/shm`)).toBe('')
   })
 
-  it('a runtime with a name resolves what its kernel and its files call it', async () => {
+  it('a runtime with a name resolves its host name', async () => {
     await using named = await createRuntime({ isolation, name: `named-in-${isolation}` })
     const look = 'for name in "$(uname -n)" "$(cat /etc/hostname)"; do getent -s hosts:files hosts "$name"; done'
     const addresses = (await named.sh(look)).trim().split('\n')
     expect(addresses.map((line) => line.split(' ')[0])).toEqual(['127.0.1.1', '127.0.1.1'])
   })
 
-  it('each runtime has a name and a machine-id of its own', async () => {
+  it('each runtime has its own name and machine-id', async () => {
     const read = (which: TestRuntime) =>
       which.sh('hostname; cat /etc/machine-id; head -c 16 /dev/urandom | od -An -tx8')
     const [one = [], two = []] = (await Promise.all([read(runtime), read(other)])).map((text) => text.split('\n'))

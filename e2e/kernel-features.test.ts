@@ -42,7 +42,7 @@ const missing: Readonly<Record<IsolationClass, Readonly<Record<string, string>>>
 
 describeClasses('the kernel of a runtime', (isolation) => {
   it.each(['user', 'root'] as const)(
-    'has the features that programs of %s ask for, but those that are listed',
+    'has the kernel features that programs of %s need, except the listed ones',
     async (user) => {
       await using runtime = await createRuntime({ isolation })
       const found = await runtime.python<Record<string, string>>(program, [], { user })

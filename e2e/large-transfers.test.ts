@@ -122,7 +122,7 @@ describeClasses('large transfers', (isolation) => {
   })
   const target = (path: string) => `${runtime.path}/files/content?path=${path}`
 
-  it(`a file of ${largeMiB} MiB goes there and back through constant memory`, async () => {
+  it(`a file of ${largeMiB} MiB is copied both ways in constant memory`, async () => {
     forgetPeakMemory()
     const before = daemonMemory().nowMiB
     const body = Readable.from(blocks(0, largeMiB), { objectMode: false })
@@ -134,7 +134,7 @@ describeClasses('large transfers', (isolation) => {
     await runtime.sh('rm /srv/large')
   }, 300_000)
 
-  describe('over connections that break', () => {
+  describe('over broken connections', () => {
     let way: CuttingWay
     let remote: Runtime
     beforeAll(async () => {
@@ -144,7 +144,7 @@ describeClasses('large transfers', (isolation) => {
     })
     afterAll(() => way[Symbol.asyncDispose]())
 
-    it('an upload goes on where it broke off', async () => {
+    it('an upload continues where it broke off', async () => {
       way.cuts.push(9 * MiB, 7 * MiB, 5 * MiB)
       const starts: number[] = []
       const sha256 = digestOf(40).toString('hex')
@@ -157,7 +157,7 @@ describeClasses('large transfers', (isolation) => {
       expect(await runtime.sh('sha256sum < /srv/sent; ls -A /srv | grep -c holt || true')).toBe(`${sha256}  -\n0`)
     })
 
-    it('a download goes on where it broke off', async () => {
+    it('a download continues where it broke off', async () => {
       way.cuts.push(9 * MiB, 7 * MiB, 5 * MiB)
       const sum = createHash('sha256')
       for await (const chunk of await remote.files.readNodeStream('/srv/sent')) sum.update(chunk)
@@ -165,7 +165,7 @@ describeClasses('large transfers', (isolation) => {
       expect(way.cuts).toEqual([])
     })
 
-    it('a download of a file that changes meanwhile is a conflict', async () => {
+    it('a download of a file that changes is a conflict', async () => {
       way.cuts.push(9 * MiB)
       const reading = async () => {
         let changed = false
@@ -179,7 +179,7 @@ describeClasses('large transfers', (isolation) => {
     })
   })
 
-  it('an upload whose client is gone can be gone on with, or aborted', async () => {
+  it('an upload without its client can be continued or aborted', async () => {
     const upload = { path: '/srv/parts', upload_id: 'by-hand-1' }
     const put = (offset: number, body: string) =>
       runtime.call('PUT', '/files/content', { query: { ...upload, offset }, body })
@@ -214,7 +214,7 @@ describeClasses('large transfers', (isolation) => {
     expect(await runtime.sh('test ! -e /srv/new')).toBe('')
   })
 
-  it('bytes that are not what was announced leave nothing', async () => {
+  it('bytes that differ from the declared digest leave nothing', async () => {
     const other = `sha-256=:${createHash('sha256').update('other').digest('base64')}:`
     await runtime.sh('rm -rf /srv/d; mkdir /srv/d; echo old > /srv/d/there')
     for (const path of ['/srv/d/there', '/srv/d/new/file']) {

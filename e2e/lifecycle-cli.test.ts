@@ -27,7 +27,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     await holt(['snapshot', 'rm', `${name}-memory`, `${name}-files`])
   }, timeoutMs)
 
-  it('a paused runtime goes on where it stood, with what runs in the background', { timeout: timeoutMs }, async () => {
+  it('a paused runtime continues where it stopped, with its background commands', { timeout: timeoutMs }, async () => {
     const count = await done([
       'exec',
       '-d',
@@ -46,7 +46,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     expect((await done(['logs', '-f', name, count])).split('\n')).toEqual(counted)
   })
 
-  it('whoever waits for a command hears all of it over a pause', { timeout: timeoutMs }, async () => {
+  it('a waiting client gets the whole output of a command over a pause', { timeout: timeoutMs }, async () => {
     const waiting = holtProcess(['exec', name, '--', 'sh', '-c', 'for i in $(seq 1 60); do echo $i; sleep 0.1; done'], {
       timeoutMs: 120_000,
     })
@@ -63,7 +63,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     expect(output.trim().split('\n')).toEqual(Array.from({ length: 60 }, (_, index) => String(index + 1)))
   })
 
-  it('one that is to stay paused says how it is resumed', { timeout: timeoutMs }, async () => {
+  it('a runtime without auto_resume says how to resume it', { timeout: timeoutMs }, async () => {
     await done(['set', name, '--no-auto-resume'])
     await done(['pause', name])
     const refused = await holt(['exec', name, '--', 'true'])
@@ -74,7 +74,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     expect(resumed.stderr).toMatch(/^Running .*, pauses in 2h\n$/)
   })
 
-  it('children go on where their runtime stands, each as somebody else', { timeout: timeoutMs }, async () => {
+  it('children continue where their runtime stands, each with its own identity', { timeout: timeoutMs }, async () => {
     await done(['exec', name, '--', 'sh', '-c', 'echo before > /workspace/file'])
     const fork = Fork.parse(JSON.parse(await done(['fork', name, '--count', '2', '--json'])))
     const children = fork.data.flatMap(({ runtime }) => runtime?.runtime_id ?? [])
@@ -88,7 +88,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     await done(['rm', ...children])
   })
 
-  it('a runtime begins with a snapshot, in the middle or with its files', { timeout: timeoutMs }, async () => {
+  it('a runtime begins with a memory or a filesystem snapshot', { timeout: timeoutMs }, async () => {
     await done(['exec', '-d', name, '--', 'sh', '-c', 'exec sleep 86399'])
     await done(['exec', name, '--', 'sh', '-c', 'echo kept > /workspace/file'])
     const memory = await done(['snapshot', 'create', name, '-n', `${name}-memory`])
@@ -109,7 +109,7 @@ describe.skipIf(reason !== null && !process.env.CI)(`at the command line [gvisor
     expect(larger).toMatchObject({ code: 1, stderr: expect.stringContaining('--memory: must be 1024 MiB') })
   })
 
-  it('a template is built upon a snapshot', { timeout: 2 * timeoutMs }, async () => {
+  it('a template can be built on a snapshot', { timeout: 2 * timeoutMs }, async () => {
     const built = ['template', 'build', '-t', name, '--from-snapshot', `${name}-files`, '--run', 'cat /workspace/file']
     await done(built, { timeoutMs })
     expect(await done(['run', '-t', name, '--', 'cat', '/workspace/file'])).toBe('kept')

@@ -33,7 +33,7 @@ async function crashDuring(request: Promise<unknown>, afterMs: number): Promise<
 }
 
 describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
-  it('running and paused runtimes are what they were, and so are snapshots', async () => {
+  it('running and paused runtimes and snapshots are unchanged', async () => {
     const before = listBelongings(service)
     await using runtime = await createRuntime({ name: 'restart-runs' })
     const living = await LivingProcess.start(runtime)
@@ -63,7 +63,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
   }, 120_000)
 
   it.each(['pause', 'resume'] as const)(
-    'in the middle of a %s the runtime runs or is paused, with all it has',
+    'during a %s the runtime runs or is paused, with its whole state',
     async (verb) => {
       await using runtime = await createRuntime()
       const living = await LivingProcess.start(runtime)
@@ -85,7 +85,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
   )
 
   it.each(['memory', 'filesystem'] as const)(
-    'in the middle of a %s snapshot there is all of it or nothing, and the source goes on',
+    'during a %s snapshot it is complete or absent, and the source continues',
     async (kind) => {
       const before = listBelongings(service)
       await using runtime = await createRuntime()
@@ -118,7 +118,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     240_000,
   )
 
-  it('in the middle of a fork its children run or are not, and nothing else is left', async () => {
+  it('during a fork its children run or are absent, and nothing else is left', async () => {
     const before = listBelongings(service)
     await using runtime = await createRuntime({ memory: '256MiB' })
     const living = await LivingProcess.start(runtime)
@@ -147,7 +147,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     await nothingLeft(before)
   }, 240_000)
 
-  it('a runtime that nobody uses stands still, and is used again, paused and killed in a pause like any other', async () => {
+  it('an idle runtime is frozen, and can be used, paused and killed in a pause like any other', async () => {
     const network_policy = { allow: [{ host: 'db.example.com' }] }
     await using runtime = await createRuntime({ network_policy })
     const standsStill = () => until('it stands still', async () => isFrozen(runtime.id), 60_000)
@@ -171,7 +171,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     await standsStill()
   }, 240_000)
 
-  it('a runtime that is deleted while it is paused stays deleted, and its checkpoint goes', async () => {
+  it('a runtime that is deleted while paused stays deleted, with its checkpoint', async () => {
     const kept = checkpoints()
     const runtime = await createRuntime()
     await runtime.pause()
@@ -181,7 +181,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     await until('its checkpoint is gone', async () => checkpoints().every((one) => kept.includes(one)))
   })
 
-  it('a create from a snapshot that was under way is finished or cleaned up', async () => {
+  it('a create from a snapshot in progress is completed or cleaned up', async () => {
     const before = listBelongings(service)
     await using runtime = await createRuntime()
     const living = await LivingProcess.start(runtime)

@@ -24,7 +24,7 @@ const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 /** Each sequence makes, kills and restores; on a busy machine that is a minute. */
 const timeoutMs = 60_000 + runs * 60_000
 
-describe.skipIf(withoutGvisor)('whatever happens to runtimes', () => {
+describe.skipIf(withoutGvisor)('any sequence of operations on runtimes', () => {
   let before: Belongings
   beforeAll(() => {
     before = listBelongings(service)
@@ -32,7 +32,7 @@ describe.skipIf(withoutGvisor)('whatever happens to runtimes', () => {
   afterAll(() => restartWith({}))
 
   it(
-    'no byte and no process is lost, and nothing is left behind',
+    'loses no byte and no process, and leaves nothing behind',
     async () => {
       console.error(`HOLT_PROPERTY_SEED=${seed} HOLT_PROPERTY_RUNS=${runs}`)
       await fc.assert(

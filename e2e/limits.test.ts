@@ -50,7 +50,7 @@ describeClasses('limits', (isolation) => {
     expect(answer.text).toContain('served')
   }
 
-  it('memory ends a hog at its limit, and nobody else', async () => {
+  it('a process that uses too much memory is killed at the limit, and no other', async () => {
     await using runtime = await createRuntime({ isolation, memory: '256MiB' })
     const hogging = runtime.call('POST', '/commands', { json: { argv: ['python', '-c', hog], timeout_secs: 60 } })
     const [answer] = await Promise.all([hogging, served()])
@@ -69,7 +69,7 @@ describeClasses('limits', (isolation) => {
     expect(event.data).toMatchObject({ processes: 1, memory_mib: 256 })
   })
 
-  it('memory ends a heap of Node at its limit, and keeps the files', async () => {
+  it('a Node process is killed at its memory limit, and the files stay', async () => {
     await using runtime = await createRuntime({ isolation, memory: '256MiB' })
     await runtime.sh('echo kept > /workspace/kept')
     const heap = 'const all = []; for (;;) all.push(new Array(1e5).fill(Math.random()))'
@@ -86,7 +86,7 @@ describeClasses('limits', (isolation) => {
 
   // gVisor's own kernel has no memory to size by but the runtime's.
   if (isolation === 'container')
-    it('programs of every user size themselves by the runtime', async () => {
+    it('programs of every user see the size of the runtime', async () => {
       await using runtime = await createRuntime({ isolation, memory: '512MiB' })
       const files = '/sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max'
       const heap = `node -p 'v8.getHeapStatistics().heap_size_limit'`
@@ -102,7 +102,7 @@ describeClasses('limits', (isolation) => {
       expect(covered.exit_code).not.toBe(0)
     })
 
-  it('processes are refused beyond a number, and the runtime goes on', async () => {
+  it('processes above a number are refused, and the runtime continues', async () => {
     await using runtime = await createRuntime({ isolation })
     const [count] = await Promise.all([runtime.python<number>(threads, [], { timeout_secs: 60 }), served()])
     expect(count).toBeGreaterThan(100)
@@ -110,7 +110,7 @@ describeClasses('limits', (isolation) => {
     expect((await runtime.run('echo on')).stdout).toBe('on\n')
   })
 
-  it('a fork bomb is bounded, and can be killed', async () => {
+  it('a fork bomb is limited and can be killed', async () => {
     await using runtime = await createRuntime({ isolation, ...small })
     const json = { command: 'bomb() { bomb | bomb & }; bomb; sleep 60', background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
@@ -130,7 +130,7 @@ describeClasses('limits', (isolation) => {
     await served()
   })
 
-  it('processor time is the share that was asked for', async () => {
+  it('processor time is limited to the requested share', async () => {
     await using runtime = await createRuntime({ isolation, cpu: 0.5 })
     await runtime.run('true')
     const busy = runtime.run('for n in 1 2 3; do (while :; do :; done) & done; sleep 4', { timeout_secs: 4 })
@@ -146,7 +146,7 @@ describeClasses('limits', (isolation) => {
     expect(used).toBeGreaterThan(0.5 * 0.4 * stopped)
   })
 
-  it('files without content are bounded too', async () => {
+  it('empty files are limited too', async () => {
     await using runtime = await createRuntime({ isolation, ...small })
     const making = runtime.call('POST', '/commands', {
       json: { argv: ['python', '-c', manyFiles], user: 'root', timeout_secs: 150 },

@@ -20,7 +20,7 @@ describeClasses('the log', (isolation) => {
   })
   afterAll(() => restartWith({}))
 
-  it('has no secret and nothing that clients run and write, whatever goes well or fails', async () => {
+  it('contains no secret and no text that clients run and write, in success and failure', async () => {
     const word = `e2e-word-${crypto.randomUUID()}`
     const secret = { name: `of-logs-${isolation}`, value: `${word}-value`, hosts: ['index.example'] }
     success(await call('POST', '/v1/agents/secret', { json: secret }), 201, Secret)

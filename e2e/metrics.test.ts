@@ -26,7 +26,7 @@ import time
 while time.process_time() < 1: pass`
 
 describeClasses('metrics', (isolation) => {
-  it('tell processor, memory, disk and processes that programs inside take', async () => {
+  it('report the processor, memory, disk and processes of programs inside', async () => {
     await using runtime = await createRuntime({ isolation })
     const before = await nowOf(runtime)
     await runtime.run(['python', '-c', burn])
@@ -47,7 +47,7 @@ describeClasses('metrics', (isolation) => {
     expect(after.disk.used_bytes).toBeLessThanOrEqual(limits.disk_bytes)
   })
 
-  it('are of the past as well, once the service has looked', async () => {
+  it('have past samples once the service has taken them', async () => {
     await using runtime = await createRuntime({ isolation })
     // One that does nothing stands still, and is not looked at.
     const busy = ['python', '-c', 'import time\nwhile True: time.sleep(0.1)']
@@ -57,7 +57,7 @@ describeClasses('metrics', (isolation) => {
     expect(sample?.memory.used_bytes).toBeGreaterThan(0)
   })
 
-  it('are shown by the command, and gone with the runtime', async () => {
+  it('are printed by the command, and end with the runtime', async () => {
     const runtime = await createRuntime({ isolation })
     const { stdout } = await holt(['stats', '--json'])
     const { data } = JSON.parse(stdout.toString()) as { data: RuntimeMetrics[] }
@@ -66,7 +66,7 @@ describeClasses('metrics', (isolation) => {
     failure(await runtime.call('GET', '/metrics'), 'runtime_terminated')
   })
 
-  it('of a runtime that is paused are none, and leave it so', async () => {
+  it('of a paused runtime are empty, and do not resume it', async () => {
     if (isolation !== 'gvisor') return
     await using runtime = await createRuntime({ isolation })
     success(await runtime.call('POST', '/pause'), 200, Runtime)

@@ -58,7 +58,7 @@ describeClasses('a runtime and its network', (isolation) => {
     await call('DELETE', `/v1/agents/secret/${name}`)
   })
 
-  it('says what it has', async () => {
+  it('reports its policy and secrets', async () => {
     expect(runtime.data).toMatchObject({
       network_policy: { type: 'stored', name },
       secrets: [name],
@@ -74,7 +74,7 @@ describeClasses('a runtime and its network', (isolation) => {
     expect(secrets).toMatchObject([{ name, env_name: 'API_KEY', available: true }])
   })
 
-  it('has a placeholder inside, and the value nowhere', async () => {
+  it('has only a placeholder inside, and the value nowhere', async () => {
     const { stdout } = await runtime.run('echo $API_KEY')
     expect(stdout).toMatch(new RegExp(`^holt-placeholder-${name}-[a-z0-9]{24}\n$`))
     expect(await runtime.sh('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" | grep -c hunter22 || true')).toBe(
@@ -82,7 +82,7 @@ describeClasses('a runtime and its network', (isolation) => {
     )
   })
 
-  it('refuses names that are not allowed, at once, and says so in the log', async () => {
+  it('is refused denied names at once, and the log says so', async () => {
     expect(await tryConnect(runtime, 'denied.example.com', 443)).toBe('no name')
     await until('the decision is in the log', async () =>
       (await logOf(runtime)).some((item) => 'name' in item && item.name === 'denied.example.com'),
@@ -91,7 +91,7 @@ describeClasses('a runtime and its network', (isolation) => {
     expect(denied).toMatchObject({ type: 'dns', allowed: false, rule: 'no_rule' })
   })
 
-  it('refuses addresses that no rule names, and those that are not public whatever a rule says', async () => {
+  it('is refused addresses without a rule, and non-public ones under any rule', async () => {
     expect(await tryConnect(runtime, '203.0.113.7', 443)).toBe('ECONNREFUSED')
     expect(await tryConnect(runtime, '169.254.169.254', 80)).toBe('ECONNREFUSED')
     const canary = createServer((socket) => socket.destroy())
@@ -115,7 +115,7 @@ describeClasses('a runtime and its network', (isolation) => {
     }
   })
 
-  it('suggests what would be needed', async () => {
+  it('suggests the missing rules', async () => {
     const { add, remarks } = success(await runtime.call('GET', '/network/suggest'), 200, SuggestedPolicy)
     expect(add).toEqual([{ host: 'denied.example.com', ports: [443] }])
     expect(remarks.map(({ host }) => host)).toEqual(expect.arrayContaining(['169.254.169.254', '203.0.113.7']))

@@ -66,7 +66,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
   })
   afterAll(() => runtime?.delete())
 
-  it('takes nothing of the machine but what it was written to', async () => {
+  it('uses nothing of the machine except its checkpoint', async () => {
     await runtime.sh('head -c 32M /dev/urandom > /srv/random; sha256sum /srv/random > /srv/sum')
     await runtime.delete()
     const before = listBelongings(service)
@@ -82,7 +82,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     await until('the checkpoint is gone', async () => !appeared(before).some((line) => line.includes('checkpoints/')))
   })
 
-  it('is woken by what goes inside, and by nothing else', async () => {
+  it('is resumed by requests inside it, and by nothing else', async () => {
     const paused = async () => expect((await runtime.refresh()).state).toBe('paused')
     await runtime.pause()
     await paused()
@@ -104,7 +104,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     expect((await runtime.refresh()).state).toBe('running')
   })
 
-  it('is woken by a visit to one of its ports', async () => {
+  it('is resumed by a request to one of its ports', async () => {
     const server =
       'import http.server,json\nclass H(http.server.BaseHTTPRequestHandler):\n def do_GET(self):\n  self.send_response(200); self.end_headers(); self.wfile.write(b"[1]")\nhttp.server.ThreadingHTTPServer(("",8000),H).serve_forever()'
     const json = { argv: ['python', '-c', server], background: true }
@@ -115,7 +115,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     expect(await visit(runtime, 8000, '/')).toEqual([1])
   })
 
-  it('is woken once by many requests at once, and each is answered', async () => {
+  it('is resumed once by many requests at once, and each is answered', async () => {
     await runtime.pause()
     const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => runtime.run(`echo ${index}`)))
     expect(answers.map(({ stdout }) => stdout)).toEqual(answers.map((_, index) => `${index}\n`))
@@ -131,7 +131,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     expect((await runtime.run('echo on')).stdout).toBe('on\n')
   })
 
-  it('is the same by one call and by many at once', async () => {
+  it('has the same result for one call and for many at once', async () => {
     const all = (what: '/pause' | '/resume') => Promise.all([1, 2, 3, 4].map(() => runtime.call('POST', what)))
     for (const answer of await all('/pause')) expect(success(answer, 200, Runtime).state).toBe('paused')
     expect((await runtime.pause()).state).toBe('paused')
@@ -139,7 +139,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     expect((await runtime.resume()).state).toBe('running')
   })
 
-  it('keeps nothing half done when pauses, resumes and commands come all at once', async () => {
+  it('is never left half done by concurrent pauses, resumes and commands', async () => {
     const ticker = await Ticker.start(runtime)
     for (let round = 0; round < 3; round += 1) {
       const whats = ['/pause', '/resume', '/pause', '/resume'] as const
@@ -157,7 +157,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     await ticker.goesOn(await ticker.count())
   })
 
-  it('is deleted at once, also while it is being paused or resumed', async () => {
+  it('is deleted at once, even during a pause or resume', async () => {
     for (const [first, afterMs] of [
       ['/pause', 30],
       ['/pause', 120],
@@ -178,7 +178,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     }
   })
 
-  it('has its name and its place in the list, and gives the name back when it is deleted', async () => {
+  it('keeps its name and its place in the list until it is deleted', async () => {
     const named = await createRuntime({ name: 'asleep' })
     await named.pause()
     failure(await call('POST', runtimesPath, { json: { name: 'asleep' } }), 'name_taken')
@@ -188,7 +188,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
   })
 })
 
-describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
+describe.skipIf(withoutGvisor)('work in progress over a pause', () => {
   let runtime: TestRuntime
   beforeAll(async () => {
     runtime = await createRuntime({
@@ -203,7 +203,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     await runtime.resume()
   }
 
-  it('a command that is waited for answers as if nothing had been', async () => {
+  it('a waited-for command answers as without a pause', async () => {
     const command = 'for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.2; done; exit 7'
     const answered = runtime.call('POST', '/commands', { json: { command } })
     const [answer] = await Promise.all([answered, sleep(300).then(() => nap())])
@@ -211,7 +211,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect({ stdout, exit_code }).toEqual({ stdout: '1\n2\n3\n4\n5\n6\n7\n8\n', exit_code: 7 })
   })
 
-  it('a stream loses nothing of a flood, and nothing comes twice', async () => {
+  it('a stream loses and repeats nothing of a flood', async () => {
     const lines = 400_000
     const answer = runtime.call('POST', '/commands', {
       json: { command: `seq ${lines}`, timeout_secs: 100 },
@@ -234,7 +234,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect(text).toContain('"exit_code":0')
   }, 150_000)
 
-  it('the time that it slept is not counted in the timeout of a command', async () => {
+  it('paused time does not count in the timeout of a command', async () => {
     const command = 'sleep 2; echo slept'
     const json = { command, timeout_secs: 4, background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
@@ -246,7 +246,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect(ended).toMatchObject({ exit_code: 0, timed_out: false })
   })
 
-  it('the timeout of a command that runs too long acts after the pause', async () => {
+  it('the timeout of a long command takes effect after the pause', async () => {
     const json = { command: 'sleep 600', timeout_secs: 3, background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
     await nap()
@@ -257,7 +257,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect(ended.timed_out).toBe(true)
   })
 
-  it('the clock is right afterwards, and times are told right', async () => {
+  it('the clock is correct afterwards, and so are reported times', async () => {
     const seconds = async () => Number(await runtime.sh('date +%s.%N'))
     await nap(3)
     const [before, inside, after] = [Date.now() / 1000, await seconds(), Date.now() / 1000]
@@ -267,7 +267,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect(Math.abs(Date.parse(`${ended_at}`) / 1000 - after)).toBeLessThan(10)
   })
 
-  it('a terminal goes on: what was typed and shown is there, and it is typed into again', async () => {
+  it('a terminal keeps its text and continues', async () => {
     const json = { command: 'stty -echo; echo ready; cat', pty: { cols: 80, rows: 24 }, background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
     const path = `${runtime.path}/commands/${command_id}`
@@ -285,7 +285,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect(after.last('exit')).toMatchObject({ exit_code: 0 })
   })
 
-  it('a watch tells of changes after it', async () => {
+  it('a watch reports later changes', async () => {
     await runtime.sh('mkdir /srv/watched')
     for await (const item of followItems(runtime, { path: '/files/watch?path=/srv/watched', item: WatchItem })) {
       if (item.type === 'start') {
@@ -296,7 +296,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     }
   })
 
-  it('an upload in parts is gone on with', async () => {
+  it('an upload in parts can be continued', async () => {
     const upload = { path: '/srv/parts', upload_id: 'over-a-pause' }
     const first = { query: { ...upload, offset: 0, partial: true }, body: 'first ' }
     success(await runtime.call('PUT', '/files/content', first), 202, Upload)
@@ -306,7 +306,7 @@ describe.skipIf(withoutGvisor)('what is under way over a pause', () => {
     expect(await runtime.sh('cat /srv/parts')).toBe('first second')
   })
 
-  it('connections out are cut, and new ones can be made', async () => {
+  it('outbound connections are closed, and new ones can be made', async () => {
     const living = await LivingProcess.start(runtime)
     expect(await living.connect('db.example.com', 5432)).toBe('connected')
     expect(await living.exchange('before')).toEqual({ end: 'end', received: 'before' })
@@ -338,7 +338,7 @@ describe.skipIf(withoutGvisor)('an attachment', () => {
     until(`it shows ${text}`, async () => attachments.every((one) => one.text.endsWith(text)), 60_000)
   const paused = async () => expect((await runtime.refresh()).state).toBe('paused')
 
-  it('wakes a paused runtime, and many at once resume it once', async () => {
+  it('resumes a paused runtime, and many at once resume it once', async () => {
     const before = await resumes()
     await runtime.pause()
     const attachments = [0, 1, 2, 3, 4, 5].map(
@@ -355,7 +355,7 @@ describe.skipIf(withoutGvisor)('an attachment', () => {
     }
   })
 
-  it('that is open while it is paused does not wake it, but what is typed does, once for several that type', async () => {
+  it('that is open over a pause resumes it only with input, once for several writers', async () => {
     const before = await resumes()
     using one = new TestAttachment(`${terminals[0]}`, { write: true, takeover: true })
     using other = new TestAttachment(`${terminals[1]}`, { write: true, takeover: true })
@@ -374,7 +374,7 @@ describe.skipIf(withoutGvisor)('an attachment', () => {
     for (const { text } of [one, other, watcher]) expect(text).toBe(rounds)
   })
 
-  it('is refused without auto_resume, and one that is open is told so of what is typed', async () => {
+  it('is refused without auto_resume, and input of an open one is refused', async () => {
     const before = await resumes()
     using open = new TestAttachment(`${terminals[0]}`, { write: true, takeover: true })
     await shows([open], 'round 3\r\n')
@@ -392,8 +392,8 @@ describe.skipIf(withoutGvisor)('an attachment', () => {
   })
 })
 
-describe.skipIf(withoutGvisor)('where the disk of the service has no room', () => {
-  it('nothing is written down, the runtime goes on, and works as before when there is room', async () => {
+describe.skipIf(withoutGvisor)('with a full disk of the service', () => {
+  it('no checkpoint is written, the runtime continues, and a pause works when there is room', async () => {
     await using runtime = await createRuntime({ network_policy: { allow: [{ host: 'db.example.com' }] } })
     const living = await LivingProcess.start(runtime, 16)
     const ticker = await Ticker.start(runtime)
@@ -417,7 +417,7 @@ describe.skipIf(withoutGvisor)('where the disk of the service has no room', () =
 
 describe('a runtime that cannot be paused', () => {
   it.skipIf(service.unavailable.container !== null && !process.env.CI)(
-    'says so in the class container, at its create already',
+    'is reported in the class container, even at its create',
     async () => {
       await using runtime = await createRuntime({ isolation: 'container' })
       expect(runtime.data).toMatchObject({ timeout_secs: null, on_timeout: 'terminate', expires_at: null })
@@ -430,7 +430,7 @@ describe('a runtime that cannot be paused', () => {
     },
   )
 
-  it.skipIf(withoutGvisor)('refuses it where the value of a secret is inside', async () => {
+  it.skipIf(withoutGvisor)('is reported with the value of a secret inside', async () => {
     const secret = { name: 'inside-of-pause', value: 'a-value-that-stays-in-memory', env: true, env_name: 'INSIDE' }
     expect((await call('POST', '/v1/agents/secret', { json: secret })).status).toBe(201)
     try {

@@ -67,7 +67,7 @@ describeClasses('keys of the platform', (isolation) => {
   }
 
   it(
-    'are those of the platform wherever something runs, and the lines are for RUN',
+    'have the values of the platform in runtimes, and of the Dockerfile in RUN',
     async () => {
       await using runtime = await createRuntime({ template: `of-lines-${unique}`, isolation })
       await everywhere(runtime, shown(platform))
@@ -78,7 +78,7 @@ describeClasses('keys of the platform', (isolation) => {
   )
 
   it(
-    'are those of the request where it gives them',
+    'have the values of the request if it sets them',
     async () => {
       await using runtime = await createRuntime({ template: `of-request-${unique}`, isolation })
       await everywhere(runtime, shown(own))
@@ -87,7 +87,7 @@ describeClasses('keys of the platform', (isolation) => {
   )
 
   it(
-    'are not handed on by a template that has them in lines',
+    'are not inherited from a template that sets them',
     async () => {
       await using runtime = await createRuntime({ template: `above-${unique}`, isolation })
       expect((await runtime.run(show)).stdout.trim()).toBe(shown(platform))

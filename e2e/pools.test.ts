@@ -83,7 +83,7 @@ describeClasses('a pool', (isolation) => {
     await restartWith({})
   })
 
-  it('has runtimes that nobody sees, and that take no processor time', async () => {
+  it('has runtimes that are not listed and use no processor time', async () => {
     const members = await atRest()
     const { data } = success(await call('GET', runtimesPath), 200, pageOf(Runtime))
     expect(data.filter(({ state }) => state !== 'terminated' && state !== 'failed')).toEqual([])
@@ -117,7 +117,7 @@ describeClasses('a pool', (isolation) => {
     region: 'us-east-1',
   }
 
-  it('knows of every field of a create whether it says what a runtime is made of', () => {
+  it('classifies every field of a create', () => {
     const fields = Object.keys(CreateRuntime.shape).filter((field) => !madeOf.includes(field))
     // A dry run makes nothing, so it takes no member either
     // (packages/server/test/runtimes/create/dry-run.test.ts).
@@ -133,7 +133,7 @@ describeClasses('a pool', (isolation) => {
     expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
   })
 
-  it('gives one to a create, whatever its client sets, and makes another', async () => {
+  it('gives one to a create with any settings, and refills', async () => {
     const members = await atRest()
     const { runtime, pooled } = await create(sayable)
     expect(pooled).toBe(true)
@@ -167,7 +167,7 @@ describeClasses('a pool', (isolation) => {
     await runtime.sh('head -c 64M /dev/urandom > /srv/random; test $(stat -c %s /srv/random) = 67108864')
   })
 
-  it('gives runtimes that are nobody but themselves', async () => {
+  it('gives runtimes with their own identities', async () => {
     const made: TestRuntime[] = []
     for (let index = 0; index < 3; index += 1) {
       await filled(1)
@@ -184,7 +184,7 @@ describeClasses('a pool', (isolation) => {
     }
   })
 
-  it('is left by what has another size or source, and that is made all the same', async () => {
+  it('does not serve another size or source, which is created directly', async () => {
     await filled(floor)
     const { runtime, pooled } = await create({ cpu: 2, memory: '1200MiB' })
     expect(pooled).toBe(false)
@@ -197,7 +197,7 @@ describeClasses('a pool', (isolation) => {
     expect((await call('DELETE', `/v1/agents/snapshot/${snapshot_id}`)).status).toBe(204)
   })
 
-  it('gives runtimes that are paused, forked and deleted as any other', async () => {
+  it('gives runtimes that can be paused, forked and deleted', async () => {
     if (isolation === 'container') return
     await filled(1)
     const { runtime, pooled } = await create()
@@ -223,7 +223,7 @@ describeClasses('a pool', (isolation) => {
     await new TestRuntime(success(first, 201, Runtime)).delete()
   })
 
-  it('grows with what is asked for, and serves a burst that is larger than it', async () => {
+  it('grows with demand, and serves a burst above its size', async () => {
     const before = await claims('base-small')
     const made = await Promise.all(Array.from({ length: 5 }, () => createRuntime()))
     expect(new Set(made.map(({ id }) => id)).size).toBe(5)
@@ -236,7 +236,7 @@ describeClasses('a pool', (isolation) => {
     await Promise.all(made.map((runtime) => runtime.delete()))
   }, 120_000)
 
-  it('does not give away what has died while it waited', async () => {
+  it('does not give away a member that has died', async () => {
     const waiting = await atRest()
     for (const id of waiting) process.kill(initOf(id), 'SIGKILL')
     const made = await Promise.all([createRuntime(), createRuntime()])
@@ -247,7 +247,7 @@ describeClasses('a pool', (isolation) => {
     await until('the dead are gone', async () => existing().every((id) => !waiting.includes(id)), fillTimeoutMs)
   }, 120_000)
 
-  it('is there still for the next daemon, and so are runtimes that came out of it, running and paused', async () => {
+  it('and its runtimes, running and paused, survive a restart of the daemon', async () => {
     await atRest()
     const { runtime: running, pooled: ofPool } = await create()
     await using _running = running
@@ -282,7 +282,7 @@ describeClasses('a pool', (isolation) => {
     if (living !== null) expect((await living.look()).total).toBe(3)
   }, 180_000)
 
-  it('leaves nothing half made when the daemon is killed in a claim or while it makes members', async () => {
+  it('leaves nothing unfinished when the daemon is killed in a claim or a refill', async () => {
     for (const afterMs of [0, 5, 15, 40, 100]) {
       const metadata = { cut: crypto.randomUUID() }
       const creating = call('POST', runtimesPath, { json: { metadata } }).catch(() => undefined) // The answer is lost.
@@ -305,7 +305,7 @@ describeClasses('a pool', (isolation) => {
     await atRest()
   }, 180_000)
 
-  it('of a template that is built anew gives only what is new, and goes with its template', async () => {
+  it('of a rebuilt template gives only new members, and is removed with its template', async () => {
     const release = (word: string) =>
       built({ name: custom, from_template: 'base-small', steps: [{ run: `echo ${word} > /workspace/release` }] })
     await release('first')
@@ -337,7 +337,7 @@ describeClasses('a pool', (isolation) => {
     )
   }, 240_000)
 
-  it('is told of by metrics as it is: hits, misses, size and age', async () => {
+  it('has correct metrics: hits, misses, size and age', async () => {
     const template = 'base-medium'
     const pool = { template, isolation }
     expect(await claims(template)).toEqual({ hits: 0, misses: 0 })
@@ -366,7 +366,7 @@ describeClasses('a pool', (isolation) => {
     expect(await sumOf('holt_pool_size_wanted')).toBeLessThanOrEqual(6)
   }, 120_000)
 
-  it('is told of by metrics, to who may read them', async () => {
+  it('has metrics only for keys that may read them', async () => {
     const { text } = await call('GET', '/metrics')
     for (const name of ['holt_pool_hits_total', 'holt_pool_misses_total', 'holt_pool_members', 'holt_pool_age_seconds'])
       expect(text).toContain(`\n# TYPE ${name} `)
@@ -377,7 +377,7 @@ describeClasses('a pool', (isolation) => {
     expect((await call('DELETE', `/v1/agents/key/${key_id}`)).status).toBe(204)
   })
 
-  it('is emptied by a daemon that has none', async () => {
+  it('is emptied by a daemon with pools disabled', async () => {
     await restartWith({ HOLT_ISOLATION: isolation })
     await nothingLeft(before)
     await (await createRuntime()).delete()

@@ -68,14 +68,14 @@ describeClasses('ports', (isolation) => {
     expect((await getPort(3001, { wait_secs: 60 })).listening).toBe(true)
   })
 
-  it('are listed with what listens, whatever address of loopback it listens on', async () => {
+  it('are listed with their servers, on any loopback address', async () => {
     const { data } = success(await runtime.call('GET', '/ports'), 200, z.object({ data: z.array(PortState) }))
     expect(data.map((one) => one.port)).toEqual([3000, 3001, 3002, 8000])
     expect((await getPort(4000)).listening).toBe(false)
   })
 
   for (const form of ['host', 'path'] as const) {
-    it(`carries HTTP in the ${form} form, and nothing that opened it`, async () => {
+    it(`carries HTTP in the ${form} form, without the token`, async () => {
       const answer = await visit(form, '/a/b?c=d', {
         method: 'DELETE',
         headers: { cookie: `holt_port=${port.token}; own=1` },
@@ -93,7 +93,7 @@ describeClasses('ports', (isolation) => {
       expect(listing.text.trim()).toBe(await runtime.sh('cat /etc/hostname'))
     })
 
-    it(`carries a stream of events in the ${form} form as they come`, async () => {
+    it(`carries an event stream in the ${form} form as it is sent`, async () => {
       const message = await open(service.url, wire(form, '/events'))
       const events = message.setEncoding('utf8')[Symbol.asyncIterator]()
       expect((await events.next()).value).toBe('data: open\n\n')
@@ -104,13 +104,13 @@ describeClasses('ports', (isolation) => {
       message.destroy()
     })
 
-    it(`answers 502 in the ${form} form where nobody listens`, async () => {
+    it(`answers 502 in the ${form} form without a server`, async () => {
       const { token } = await getPort(4000)
       const headers = { 'x-holt-port-token': token }
       failure(await visit(form, '/', { port: 4000, headers }), 'port_not_listening')
     })
 
-    it(`takes one form of a port in the ${form} form, and a port is all it takes`, async () => {
+    it(`accepts one form of a port in the ${form} form, and only a port`, async () => {
       for (const other of ['0', '03000', '+3000', '65536', '3000.0', '%33000', form === 'host' ? 'x' : 'control.sock'])
         failure(await visit(form, '/', { port: other }), 'invalid_request')
     })
@@ -133,7 +133,7 @@ describeClasses('ports', (isolation) => {
     connection.destroy()
   })
 
-  it('carries a large upload with little of its own memory', async () => {
+  it('carries a large upload in little memory', async () => {
     const part = Buffer.alloc(MIB, 'u')
     const [parts, hash] = [220, createHash('sha256')]
     for (let at = 0; at < parts; at += 1) hash.update(part)
@@ -148,7 +148,7 @@ describeClasses('ports', (isolation) => {
     expect(daemonMemory().peakMiB - before).toBeLessThan(CARRY_MIB)
   })
 
-  it('a client that does not read makes nobody wait, and the service keeps little of it', async () => {
+  it('a slow client delays nobody, and uses little memory of the service', async () => {
     forgetPeakMemory()
     const before = daemonMemory().nowMiB
     const stalled = await Promise.all(
@@ -167,7 +167,7 @@ describeClasses('ports', (isolation) => {
     )
   })
 
-  it('rotation cuts what is open, and earlier tokens open nothing', async () => {
+  it('a rotation closes open connections and invalidates earlier tokens', async () => {
     const events = await open(service.url, wire('host', '/events'))
     const [, socket] = await upgrade('/', 'websocket', { 'sec-websocket-key': 'eA==', ...wire('host', '/').headers })
     const cut = Promise.all([events.resume(), socket.resume()].map((one) => closed(one)))
@@ -179,7 +179,7 @@ describeClasses('ports', (isolation) => {
     expect((await visit('host', '/')).status).toBe(200)
   })
 
-  it('is open to all when it is public, says so in the runtime, and is private again', async () => {
+  it('is open to all when it is public, shown in the runtime, and private again', async () => {
     const ask = () => visit('host', '/', { headers: { 'x-holt-port-token': '' } })
     failure(await ask(), 'runtime_not_found')
     success(await runtime.call('PATCH', '/ports/3000', { json: { public: true } }), 200, Port)
@@ -190,7 +190,7 @@ describeClasses('ports', (isolation) => {
     expect((await runtime.refresh()).ports).toEqual([])
   })
 
-  it('carries raw TCP both ways, whoever ends first', async () => {
+  it('carries raw TCP both ways, whichever side ends first', async () => {
     // A connection that is kept would look like a leak of the service.
     const fetchOnce: typeof fetch = (input, init) =>
       fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), connection: 'close' } })
@@ -206,7 +206,7 @@ describeClasses('ports', (isolation) => {
     expect(await given.json()).toMatchObject({ url: '/x', headers: { authorization: 'Basic eA==' } })
   })
 
-  it('holt port prints a link that curl opens, and forwards a port', async () => {
+  it('holt port prints a link for curl, and forwards a port', async () => {
     const printed = await holt(['port', runtime.id, '3000', '--wait', '20'])
     expect(printed).toMatchObject({ code: 0, stderr: '' })
     const link = new URL(printed.stdout.toString())
@@ -228,7 +228,7 @@ describeClasses('ports', (isolation) => {
     }
   })
 
-  it('the door of the guest is no port, and nothing of the API is behind one', async () => {
+  it('the socket of the guest is not a port, and no port reaches the API', async () => {
     const answer = await visit('host', '/v1/agents/runtime')
     expect(JSON.parse(answer.text)).toMatchObject({ url: '/v1/agents/runtime' })
     expect((await call('GET', '/healthz', { headers: { host: `nothing.localhost:${service.port}` } })).status).toBe(404)

@@ -46,11 +46,11 @@ describe.skipIf(!hasPostgres() || service.unavailable.gvisor !== null)('the stor
     await rm(dir, { recursive: true, force: true })
   }, 120_000)
 
-  it('takes in what the file had, and its runtimes go on', async () => {
+  it('imports the rows of the file, and its runtimes continue', async () => {
     expect(await moved.sh('cat /root/kept')).toBe('before')
   })
 
-  it('has runtimes found again after a kill -9 of the service', async () => {
+  it('finds runtimes again after a kill -9 of the service', async () => {
     await using runtime = await createRuntime()
     await runtime.sh('echo here >/root/kept')
     const init = initOf(runtime.id)
@@ -61,7 +61,7 @@ describe.skipIf(!hasPostgres() || service.unavailable.gvisor !== null)('the stor
     expect(initOf(runtime.id)).toBe(init)
   })
 
-  it('is asked for again when it comes back: requests are refused meanwhile, and runtimes go on', async () => {
+  it('is retried until it returns: requests are refused meanwhile, and runtimes continue', async () => {
     await using runtime = await createRuntime()
     const init = initOf(runtime.id)
     await cluster.kill()

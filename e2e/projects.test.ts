@@ -5,7 +5,7 @@ import { crash, restart } from './support/crash.ts'
 
 const projects = '/v1/agents/project'
 
-it('a quota of runtimes holds for many creates at once and over a kill -9, and the project goes when it is empty', async () => {
+it('a quota of runtimes applies to many creates at once and over a kill -9, and an empty project can be deleted', async () => {
   const name = 'quota-of-two'
   success(await call('POST', projects, { json: { name, quotas: { runtimes: 2 } } }), 201, Project)
   const wanted = { name, scopes: ['admin'], project: name }

@@ -48,7 +48,7 @@ describe('an image of a registry', () => {
   }, slow)
 
   it(
-    'becomes a template with what it says of itself, and its log tells how far it was',
+    'becomes a template with its settings, and its log shows the progress',
     async () => {
       const ready = await built(named('pulled', { from_image: image, registry_auth: reader }))
       const template = success(await call('GET', `${templatesPath}/pulled-${unique}`), 200, Template)
@@ -75,7 +75,7 @@ describe('an image of a registry', () => {
   )
 
   it(
-    'that cannot be had fails with what to do',
+    'that cannot be pulled fails with the next step',
     async () => {
       const foreign = await publish('foreign', { architecture: 's390x' })
       const inside = image.replace('127.0.0.1', '127.0.0.1.nip.example.com')

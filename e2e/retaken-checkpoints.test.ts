@@ -31,7 +31,7 @@ async function startOf(): Promise<string> {
   return await runtime.sh('cat /var/tmp/started')
 }
 
-describe.skipIf(withoutGvisor)('a template whose checkpoint is of an older gVisor', () => {
+describe.skipIf(withoutGvisor)('a template with a checkpoint of an older gVisor', () => {
   afterAll(async () => {
     await call('DELETE', `${templatesPath}/${name}`)
   })

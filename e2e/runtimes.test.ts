@@ -13,7 +13,7 @@ const Page = pageOf(Runtime)
 const absent = `rt${'a'.repeat(20)}`
 
 describe('a runtime', () => {
-  it('has the defaults of the contract', async () => {
+  it('has the documented defaults', async () => {
     await using runtime = await createRuntime()
     expect(runtime.data).toMatchObject({
       name: null,
@@ -43,7 +43,7 @@ describe('a runtime', () => {
     })
   })
 
-  it('is made from a template by name, name:tag and id', async () => {
+  it('is created from a template by name, name:tag and id', async () => {
     const { data } = success(await call('GET', '/v1/agents/template'), 200, pageOf(Template))
     expect(
       data.map(({ name, state, cpu, memory_mib, disk_mib }) => ({ name, state, cpu, memory_mib, disk_mib })),
@@ -66,7 +66,7 @@ describe('a runtime', () => {
     failure(await call('GET', '/v1/agents/template/nothing'), 'template_not_found')
   })
 
-  it('ends when it is deleted; again is success, and then it is read-only', async () => {
+  it('ends when it is deleted; a repeated delete succeeds, and it is then read-only', async () => {
     const runtime = await createRuntime()
     await runtime.delete()
     expect(processesOf(runtime.id)).toEqual([])
@@ -87,7 +87,7 @@ describe('a runtime', () => {
     expect(cgroupsOf(runtime.id)).toEqual([])
   })
 
-  it('loses its deadline when told so', async () => {
+  it('loses its deadline on request', async () => {
     await using runtime = await createRuntime({ timeout_secs: 600 })
     expect(success(await call('PATCH', runtime.path, { json: { timeout_secs: null } }), 200, Runtime)).toMatchObject({
       timeout_secs: null,
@@ -95,7 +95,7 @@ describe('a runtime', () => {
     })
   })
 
-  it('has a name that no other running one has', async () => {
+  it('has a name that no other live runtime has', async () => {
     const body = { name: 'the-one' }
     const first = await createRuntime(body)
     failure(await call('POST', runtimesPath, { json: body }), 'name_taken')
@@ -112,7 +112,7 @@ describe('a runtime', () => {
     ).toEqual({ c: '3' })
   })
 
-  it('is made once for one Idempotency-Key', async () => {
+  it('is created once for one Idempotency-Key', async () => {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const first = await call('POST', runtimesPath, { json: { metadata: { once: '1' } }, headers })
     const second = await call('POST', runtimesPath, { json: { metadata: { once: '1' } }, headers })
@@ -135,7 +135,7 @@ describe('a runtime', () => {
 })
 
 describeClasses('sizes', (isolation) => {
-  it('inside are those that were asked for', async () => {
+  it('has the requested size', async () => {
     await using runtime = await createRuntime({ isolation, cpu: 0.5, memory: '512MiB', disk: 5 })
     expect(runtime.data).toMatchObject({ cpu: 0.5, memory_mib: 512, disk_mib: 5120, isolation })
     if (isolation === 'container') {
@@ -145,7 +145,7 @@ describeClasses('sizes', (isolation) => {
     }
   })
 
-  it('env reaches every command, and a command may change it for itself', async () => {
+  it('env reaches every command, and a command can change it for itself', async () => {
     await using runtime = await createRuntime({
       isolation,
       env: { A: 'of the runtime', B: 'ünïcode "quotes" $A\nlines' },
@@ -157,7 +157,7 @@ describeClasses('sizes', (isolation) => {
 })
 
 describe('a list', () => {
-  it('pages newest first and filters by everything it says', async () => {
+  it('pages newest first and filters by every parameter', async () => {
     const group = crypto.randomUUID()
     const made = []
     for (const [index, isolation] of [...classes, 'container' as const].entries()) {
@@ -222,14 +222,14 @@ describe('a create is refused', () => {
     },
   )
 
-  it('for more memory than the host can ever have', async () => {
+  it('for more memory than the host has', async () => {
     failure(await call('POST', runtimesPath, { json: { memory: '4TiB' } }), 'unsupported_setting')
   })
 })
 
-describe('what is not there', () => {
+describe('a missing resource', () => {
   it.each([absent, 'nonsense', '%00', 'rt', `${absent}x`, '..%2f..%2fetc'])(
-    'runtime %s is the same 404 everywhere',
+    'runtime %s is the same 404 on every route',
     async (id) => {
       failure(await call('GET', `${runtimesPath}/${id}`), 'runtime_not_found')
       failure(await call('DELETE', `${runtimesPath}/${id}`), 'runtime_not_found')
@@ -246,7 +246,7 @@ describe('what is not there', () => {
 })
 
 describe('keys', () => {
-  it('open what their scopes say, until they are revoked', async () => {
+  it('allow their scopes, until they are revoked', async () => {
     const reader = success(
       await call('POST', '/v1/agents/key', { json: { name: 'reader', scopes: ['runtime:read'] } }),
       201,
@@ -268,14 +268,14 @@ describe('keys', () => {
     failure(await call('GET', runtimesPath, { key: reader.key }), 'unauthenticated')
   })
 
-  it('end at their time', async () => {
+  it('expire at their time', async () => {
     const expires_at = new Date(Date.now() + 1_000).toISOString()
     const brief = success(await call('POST', '/v1/agents/key', { json: { name: 'brief', expires_at } }), 201, NewKey)
     await until('it has ended', async () => (await call('GET', runtimesPath, { key: brief.key })).status === 401)
     await call('DELETE', `/v1/agents/key/${brief.key_id}`)
   })
 
-  it('cut the streams they opened within moments of being revoked', async () => {
+  it('lose their open streams within a second of being revoked', async () => {
     await using runtime = await createRuntime()
     const key = success(await call('POST', '/v1/agents/key', { json: { name: 'streamer' } }), 201, NewKey)
     const following = runtime.call('POST', '/commands', {

@@ -83,7 +83,7 @@ describeClasses('secrets', (isolation) => {
     expect(headers).toEqual([values.key, values.key])
   })
 
-  it('do not go over plain HTTP, to other hosts, after redirects, or to who is not who it says', async () => {
+  it('are not sent over plain HTTP, to other hosts, after redirects, or with an invalid certificate', async () => {
     await forgetArrivals()
     const send = '-H "x-api-key: $KEY"'
     await curl(`${send} http://api.example.com/plain`)
@@ -102,7 +102,7 @@ describeClasses('secrets', (isolation) => {
     ).toEqual(['/redirect', '/redirect'])
   })
 
-  it('do not come back', async () => {
+  it('are masked in answers', async () => {
     for (const version of ['--http1.1', '--http2']) {
       for (const path of ['echo', 'gzip', 'body']) {
         const answer = await curl(`${version} -i -H "x-api-key: $KEY" https://api.example.com/${path}`)
@@ -117,7 +117,7 @@ console.log(headers.get("x-echo"))`
     expect(echoed.stdout).not.toContain(values.key)
   })
 
-  it('serve the clients of model vendors and git as these send them', async () => {
+  it('work with the clients of model vendors and git', async () => {
     await forgetArrivals()
     await curl('-H "x-api-key: $ANTHROPIC_API_KEY" -d "{}" https://api.anthropic.com/v1/messages')
     expect(await places(values.anthropic)).toEqual(['api.anthropic.com header x-api-key'])
@@ -138,7 +138,7 @@ console.log(headers.get("x-echo"))`
     expect(placesOf(values.client, arrived)).toEqual(['token.example.com header authorization'])
   })
 
-  it('are tokens of this service that a verifier believes', async () => {
+  it('are tokens of this service that a verifier accepts', async () => {
     await forgetArrivals()
     await curl('-H "authorization: Bearer $WORKLOAD" https://deep.api.example.com/who')
     const [arrived] = (await readArrivals()).requests
@@ -155,7 +155,7 @@ console.log(headers.get("x-echo"))`
     expect(parse(claims)).toMatchObject({ iss: issuer, aud: 'sts.example.com', runtime_id: runtime.id })
   })
 
-  it('are named in the log, without value', async () => {
+  it('are named in the log, without their value', async () => {
     const { text } = await runtime.call('GET', '/network/log')
     const items = text
       .trim()
@@ -165,7 +165,7 @@ console.log(headers.get("x-echo"))`
     for (const value of Object.values(values)) expect(text).not.toContain(value)
   })
 
-  it('are what they are now with the next request of an open connection, and end what is open when they go', async () => {
+  it('change with the next request of an open connection, and a deletion closes connections', async () => {
     await forgetArrivals()
     // One connection, and a request on it whenever the test says so.
     const script = `const http2 = require("node:http2"), rl = require("node:readline").createInterface({ input: process.stdin })
@@ -235,7 +235,7 @@ rl.on("line", ask); ask("/events")`
     expect(await filesWith(service.stateDir, sought)).toEqual([])
   })
 
-  it('are inside where that is asked for, and the runtime says so', async () => {
+  it('are inside on request, and the runtime says so', async () => {
     const value = newValue()
     await store({ name: named('inside'), value, env: true, env_name: 'INSIDE' })
     try {
@@ -249,7 +249,7 @@ rl.on("line", ask); ask("/events")`
   })
 })
 
-it('are set, listed and removed at the command line, which shows no value', async () => {
+it('are set, listed and removed on the command line, which shows no value', async () => {
   const name = `cli-${randomBytes(4).toString('hex')}`
   const value = newValue()
   const set = ['secret', 'set', name, '--host', 'api.example.com', '--from-env', 'E2E_VALUE']

@@ -17,7 +17,7 @@ describeClasses('a shell session', (isolation) => {
   const list = async () =>
     success(await runtime.call('GET', '/sessions', { query: { limit: 100 } }), 200, pageOf(Session)).data
 
-  it('carries directory, variables, functions and umask from command to command', async () => {
+  it('keeps directory, variables, functions and umask from command to command', async () => {
     const first = await run(
       'dev',
       'mkdir -p src && cd src; export A="a b"; B=2; f() { echo "f $1"; }; umask 027; exit 3',
@@ -46,7 +46,7 @@ describeClasses('a shell session', (isolation) => {
     ['killed its shell', 'A=2; cd /; kill -KILL $$', {}],
     ['timed out', 'A=2; cd /; sleep 4811', { timeout_secs: 1 }],
     ['became another program', 'A=2; cd /; exec true', {}],
-  ])('is as it was after a command that %s', async (_, command, options) => {
+  ])('is unchanged after a command that %s', async (_, command, options) => {
     await run('hurt', 'A=1; cd /etc')
     const result = await run('hurt', command, options)
     expect(result.session_kept).toBe(false)
@@ -54,13 +54,13 @@ describeClasses('a shell session', (isolation) => {
     expect((await run('hurt', 'echo $A; pwd')).stdout).toBe('1\n/etc\n')
   })
 
-  it('runs its commands one after another, whoever sends them', async () => {
+  it('runs its commands one after another, from any client', async () => {
     const step = 'N=$((N+1)); mkdir /tmp/turn || echo together; sleep 0.1; rmdir /tmp/turn; echo $N'
     const results = await Promise.all(Array.from({ length: 5 }, () => run('turns', step)))
     expect(results.map(({ stdout }) => stdout).sort()).toEqual(['1\n', '2\n', '3\n', '4\n', '5\n'])
   })
 
-  it('is listed with what runs in it, and ends with all that its commands left running', async () => {
+  it('is listed with its command, and ends with all its processes', async () => {
     await run('ending', 'A=1; setsid sleep 4812 >/dev/null 2>&1 & true')
     const json = { command: 'trap "" TERM; sleep 4813; sleep 4813', session: 'ending', background: true }
     const long = success(await runtime.call('POST', '/commands', { json }), 201, Command)
@@ -78,14 +78,14 @@ describeClasses('a shell session', (isolation) => {
     expect((await run('ending', 'echo "[$A]"')).stdout).toBe('[]\n')
   })
 
-  it('is one user’s', async () => {
+  it('belongs to one user', async () => {
     expect((await run('of-root', 'id -u; export A=1', { user: 'root' })).stdout).toBe('0\n')
     expect((await run('of-root', 'id -u; echo $A; pwd', { user: 'root' })).stdout).toBe('0\n1\n/workspace\n')
     const json = { command: 'true', session: 'of-root' }
     expect(failure(await runtime.call('POST', '/commands', { json }), 'conflict').details?.reason).toBe('session_user')
   })
 
-  it('is plain sh where the runtime has no bash', async () => {
+  it('is plain sh if the runtime has no bash', async () => {
     await using bare = await createRuntime({ isolation })
     await bare.sh('mv /bin/bash /bin/hidden')
     expect((await bare.run('cd /etc; export A=1; umask 077; f() { :; }; B=2', { session: 's' })).session_kept).toBe(
@@ -96,7 +96,7 @@ describeClasses('a shell session', (isolation) => {
     expect(data[0]).toMatchObject({ shell: '/bin/sh', cwd: '/etc' })
   })
 
-  it('is there in the CLI', async () => {
+  it('works in the CLI', async () => {
     const exec = (...args: string[]) => holt(['exec', '--session', 'cli', runtime.id, '--', ...args])
     expect(await exec('cd', '/etc')).toMatchObject({ code: 0 })
     expect(await exec('export A=1; exit 4')).toMatchObject({ code: 4 })
@@ -124,7 +124,7 @@ describeClasses('a shell session', (isolation) => {
       expect(names).toEqual(expect.arrayContaining(['page-1', 'page-2']))
     })
 
-    it('shows what its command is while that runs', async () => {
+    it('shows its command while it runs', async () => {
       const json = { command: 'cat', session: 'shown', background: true, stdin: true }
       const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
       const waiting = runtime.call('POST', '/commands', { json: { command: 'echo later', session: 'shown' } })

@@ -50,7 +50,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     if (snapshot !== undefined) await callSnapshot('DELETE', snapshot.snapshot_id)
   })
 
-  it('says what it is of', async () => {
+  it('has the facts of its source', async () => {
     const { cpu, memory_mib, template } = source.data
     expect(snapshot).toMatchObject({ name: 'whole', kind: 'memory', isolation: 'gvisor', cpu, memory_mib, template })
     expect(snapshot.size_bytes).toBeGreaterThan(2 ** 20)
@@ -58,7 +58,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     expect(success(await callSnapshot('GET', snapshot.snapshot_id), 200, Snapshot)).toEqual(snapshot)
   })
 
-  it('leaves its source as it was, and running', async () => {
+  it('leaves its source unchanged and running', async () => {
     expect(await source.refresh()).toMatchObject({
       state: 'running',
       snapshot_id: null,
@@ -67,7 +67,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     expect(await living.look()).toMatchObject({ total: 5 })
   })
 
-  it('is where other runtimes begin, each for itself', async () => {
+  it('starts other runtimes, each independent', async () => {
     const before = await living.look()
     const [one, two] = [await make(), await make({ env: { OF: 'create' }, metadata: { of: 'create' } })] as const
     expect(one.data).toMatchObject({ snapshot_id: snapshot.snapshot_id, parent_id: null, state: 'running', name: null })
@@ -89,13 +89,13 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     expect(await one.sh('cat /srv/own')).toBe('one')
   })
 
-  it('has a clock that is right in what is made from it', async () => {
+  it('has a correct clock in runtimes of it', async () => {
     const runtime = await make()
     const { wall } = await living.in(runtime).look()
     expect(Math.abs(wall - Date.now() / 1000)).toBeLessThan(5)
   })
 
-  it('restores into a larger disk, and into nothing else', async () => {
+  it('restores into a larger disk, and into no other size', async () => {
     const runtime = await make({ disk: `${snapshot.disk_mib + 1024}MiB` })
     expect(runtime.data.disk_mib).toBe(snapshot.disk_mib + 1024)
     const kib = Number(await runtime.sh("df -k --output=size / | tail -1 | tr -d ' '"))
@@ -111,7 +111,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     }
   })
 
-  it('stays when its source is gone, and what is made of it stays when it is gone', async () => {
+  it('survives its source, and its runtimes survive it', async () => {
     const gone = await createRuntime()
     const kept = await LivingProcess.start(gone)
     const { digest } = await kept.look()
@@ -127,7 +127,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     expect((await kept.in(runtime).add(1)).total).toBe(1)
   })
 
-  it('can be taken of a runtime that came from one', async () => {
+  it('can be taken of a runtime of a snapshot', async () => {
     const runtime = await make()
     await living.in(runtime).add(10)
     const { snapshot_id } = await runtime.snapshot()
@@ -139,7 +139,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     }
   })
 
-  it('is not taken of a runtime that is paused, which stays so', async () => {
+  it('is not taken of a paused runtime, which stays paused', async () => {
     await using runtime = await createRuntime()
     await runtime.pause()
     const { hint } = failure(await runtime.call('POST', '/snapshot', { json: {} }), 'runtime_paused')
@@ -192,7 +192,7 @@ describe.skipIf(withoutGvisor)('the files of a memory snapshot', () => {
   const restore = () => refused({ snapshot: snapshot.snapshot_id })
   const restores = async () => new TestRuntime(success(await restore(), 201, Runtime)).delete()
 
-  it('are found damaged in any of their places before they are used, and used again when they are right again', async () => {
+  it('are refused if damaged in any place, and used again when repaired', async () => {
     await restores()
     for (const { path } of checkpointFiles(directory)) {
       flipBit(path)
@@ -208,7 +208,7 @@ describe.skipIf(withoutGvisor)('the files of a memory snapshot', () => {
     await restores()
   }, 120_000)
 
-  it('are found missing', async () => {
+  it('are reported as missing', async () => {
     const [largest] = checkpointFiles(directory)
     const path = `${largest?.path}`
     renameSync(path, `${path}.away`)
@@ -228,7 +228,7 @@ describe.skipIf(withoutGvisor)('the files of a memory snapshot', () => {
     await restores()
   })
 
-  it('may have strangers beside them, which nobody reads', async () => {
+  it('can have other files beside them, which are ignored', async () => {
     const stranger = join(checkpointsDir, directory, 'stranger')
     writeFileSync(stranger, 'not of it')
     await restores()
@@ -274,7 +274,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
     expect(await runtime.sh('cat /etc/machine-id')).not.toBe(await source.sh('cat /etc/machine-id'))
   })
 
-  it('has none of its host keys in what is made of it, each of which has its own', async () => {
+  it('has no SSH host keys, and each runtime of it makes its own', async () => {
     await using first = await createRuntime({ snapshot: named('files'), isolation })
     await using second = await createRuntime({ snapshot: named('files'), isolation })
     const [one, other] = await Promise.all(
@@ -303,7 +303,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
   })
 
   it(
-    'is the source of a template',
+    'can be the source of a template',
     async () => {
       const name = named('of-snapshot')
       await built({ name, from_snapshot: named('files'), steps: [{ run: 'cp /srv/d/random /tmp/of-build' }] })
@@ -317,7 +317,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
     exportTimeoutMs,
   )
 
-  it('is the default where memory cannot be written down', async () => {
+  it('is the default if memory cannot be saved', async () => {
     const { kind, snapshot_id } = await source.snapshot()
     expect(kind).toBe(isolation === 'gvisor' ? 'memory' : 'filesystem')
     await deleteSnapshots(snapshot_id)
@@ -326,7 +326,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
   })
 
   it(
-    'can be taken of what came from one, and does not need that one',
+    'can be taken of a runtime of a snapshot, and survives that snapshot',
     async () => {
       const runtime = await createRuntime({ snapshot: snapshot.snapshot_id, isolation })
       await runtime.sh('echo more > /srv/more; rm /srv/hard')
@@ -362,7 +362,7 @@ describe.skipIf(withoutGvisor)('secrets and snapshots', () => {
     await call('DELETE', `/v1/agents/secret/${secret.name}`)
   })
 
-  it('no file of the service has a value, nor has one after a pause', async () => {
+  it('no file of the service has a value, even after a pause', async () => {
     await source.pause()
     const texts = [value, Buffer.from(value).toString('base64').replace(/=+$/, '')]
     const placeholder = 'holt-placeholder-'
@@ -373,7 +373,7 @@ describe.skipIf(withoutGvisor)('secrets and snapshots', () => {
     await source.resume()
   }, 120_000)
 
-  it('what is made of one has a secret only where its create names it, under the same placeholder', async () => {
+  it('runtimes of a snapshot have only the secrets of their create, under the same placeholder', async () => {
     for (const { snapshot_id } of snapshots) {
       await using bare = await createRuntime({ snapshot: snapshot_id })
       expect(bare.data).toMatchObject({ secrets: [], network_policy: null })

@@ -110,7 +110,7 @@ describe('a template with a start command', () => {
     await forget(name)
   })
 
-  it('says where its application starts', async () => {
+  it('reports when its application starts', async () => {
     const template = success(await call('GET', `${templatesPath}/${name}`), 200, Template)
     const starts = service.unavailable.gvisor === null ? 'restored' : 'boot'
     expect(template).toMatchObject({ starts, has_checkpoint: starts === 'restored', env: { OF_TEMPLATE: 'yes' } })
@@ -131,7 +131,7 @@ describe('a template with a start command', () => {
     }, 120_000)
     afterAll(() => Promise.all(made.map((runtime) => runtime.delete())))
 
-    it('answer at their first request, with nothing started again', async () => {
+    it('answer their first request, without another start', async () => {
       const second = await visit<State>(await make(), 8000, '/')
       // The ready command's visits are in the memory of what is restored, too.
       expect(first.count).toBeGreaterThanOrEqual(2)
@@ -140,7 +140,7 @@ describe('a template with a start command', () => {
       expect(await visit(made[0] as TestRuntime, 8000, '/')).toMatchObject({ pid: first.pid, count: first.count + 1 })
     })
 
-    it('have the start command among their commands, with what it wrote', async () => {
+    it('list the start command with its output', async () => {
       const [runtime] = made as [TestRuntime]
       const command = success(await runtime.call('GET', `/commands/${startCommandId}`), 200, Command)
       expect(command).toMatchObject({ state: 'running', cwd: '/workspace' })
@@ -150,14 +150,14 @@ describe('a template with a start command', () => {
       expect(data.map(({ command_id }) => command_id).sort()).toEqual([onRestoreId, startCommandId])
     })
 
-    it('give the environment of the create to what starts after it', async () => {
+    it('give the environment of the create to later commands', async () => {
       const [runtime] = made as [TestRuntime]
       expect(first).toMatchObject({ of_template: 'yes', of_create: restored ? null : 'yes' })
       const { stdout } = await runtime.run('echo $OF_TEMPLATE $OF_CREATE')
       expect(stdout).toBe('yes yes\n')
     })
 
-    it('ran on_restore before they were handed over', async () => {
+    it('ran on_restore before the create was answered', async () => {
       const [runtime] = made as [TestRuntime]
       const hostname = await runtime.sh('hostname')
       expect(await runtime.sh('cat /tmp/restored')).toBe(`user /workspace yes ${hostname}`)
@@ -165,14 +165,14 @@ describe('a template with a start command', () => {
       expect(command).toMatchObject({ state: 'exited', exit_code: 0 })
     })
 
-    it('let the application reach what their own policy allows, with TLS terminated', async () => {
+    it('let the application reach the hosts of their own policy, with TLS terminated', async () => {
       const allow = [{ host: 'api.example.com', methods: ['GET'] }]
       const runtime = await make({ network_policy: { allow } })
       expect(await visit(runtime, 8000, '/fetch')).toEqual({ status: 200 })
       expect(await visit(runtime, 3000, '/fetch')).toBe(200)
     })
 
-    it('start it at boot where they have another size than the template', async () => {
+    it('start it at boot if they have another size than the template', async () => {
       if (!restored) return
       const runtime = await make({ memory: '1200MiB' })
       const state = await visit<State>(runtime, 8000, '/')
@@ -207,7 +207,7 @@ while True:
     os.rename("/tmp/new", "/tmp/count"); time.sleep(0.05)
 `
 
-describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('what start_cmd holds open', () => {
+describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('connections that start_cmd keeps open', () => {
   const held = 'start-command-holds'
   let made: Build
   beforeAll(async () => {
@@ -221,7 +221,7 @@ describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('what st
   }, 180_000)
   afterAll(() => forget(held))
 
-  it('goes on, within the runtime and with a UDP socket over the network', async () => {
+  it('continue, within the runtime and with a UDP socket over the network', async () => {
     const messages = await messagesOf(made.build_id)
     expect(messages.filter((text) => /^has|started again/.test(text))).toEqual(['has a network'])
     await using runtime = await createRuntime({ template: held, isolation: 'gvisor' })
@@ -243,7 +243,7 @@ describe('a template whose application does not start', () => {
     return reason
   }
 
-  it('fails as start_cmd_failed, with how it ended and what it wrote', async () => {
+  it('fails as start_cmd_failed, with the exit and the output', async () => {
     const reason = await outcome({ start_cmd: 'echo no such port >&2; exit 3', ready_cmd: 'true' })
     expect(reason).toMatchObject({ code: 'start_cmd_failed', details: { exit_code: 3 } })
     expect(reason?.message).toMatch(/exited with code 3.*no such port/s)
@@ -254,7 +254,7 @@ describe('a template whose application does not start', () => {
     expect(greedy?.message).toMatch(/more memory/)
   })
 
-  it('fails as ready_cmd_failed where that cannot be run', async () => {
+  it('fails as ready_cmd_failed if that command cannot run', async () => {
     const reason = await outcome({ start_cmd: 'sleep 600', ready_cmd: 'no-such-program --now' })
     expect(reason).toMatchObject({ code: 'ready_cmd_failed' })
     expect(reason?.message).toMatch(/127.*no-such-program/s)
@@ -267,7 +267,7 @@ describe('a template whose application does not start', () => {
     expect(reason?.message).toMatch(/not yet.*thinking/s)
   })
 
-  it('is no template to create from', async () => {
+  it('cannot be used by a create', async () => {
     const { error } = JSON.parse((await call('POST', runtimesPath, { json: { template: failing } })).text)
     expect(error.message).toMatch(/could not be made: ready_cmd did not exit/)
   })
@@ -286,11 +286,11 @@ describeClasses('a runtime whose commands fail', (isolation) => {
   }, 180_000)
   afterAll(() => forget(template))
 
-  it('fails as on_restore_failed, and so says its row', async () => {
+  it('fails as on_restore_failed, and its row says so', async () => {
     await fails(isolation, { BREAK_RESTORE: '1' }, 'on_restore_failed', /code 1.*on_restore says no/s)
   })
 
-  it('does not start again in a runtime that is restored, and fails as start_cmd_failed where it starts at boot', async () => {
+  it('does not start again in a restored runtime, and fails as start_cmd_failed if it starts at boot', async () => {
     const env = { BREAK_START: '1' }
     if (isolation === 'container') await fails(isolation, env, 'start_cmd_failed', /start_cmd exited with code 1/)
     else await (await createRuntime({ template, isolation, env })).delete()

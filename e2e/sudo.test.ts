@@ -52,13 +52,13 @@ describe.skipIf(service.unavailable.gvisor !== null)('sudo in gVisor', () => {
     expect(refused.stderr).toContain('password')
   })
 
-  it('gains nothing where a process has asked for that', async () => {
+  it('gains nothing for a process with no_new_privs', async () => {
     const result = await runtime.run('setpriv --no-new-privs sudo -n id -u')
     expect(result).toMatchObject({ stdout: '', exit_code: 1 })
     expect(result.stderr).toContain('no new privileges')
   })
 
-  it('works in an image whose sudo leads to the guest, as the base of earlier versions', async () => {
+  it('works in an image whose sudo links to the guest, as in earlier versions', async () => {
     await runtime.run('ln -s /run/holt-guest /usr/local/bin/sudo', { user: 'root' })
     expect(await runtime.run('command -v sudo; sudo -n id -u')).toMatchObject({ stdout: '/usr/local/bin/sudo\n0\n' })
     await runtime.run('rm /usr/local/bin/sudo', { user: 'root' })

@@ -63,7 +63,7 @@ describe('holt template', () => {
       { env: { TOKEN: 'hunter22' }, timeoutMs: buildTimeoutMs },
     )
 
-  it('check says what a build would do, and exits 1 where it would refuse', async () => {
+  it('check reports the effect of each line, and exits 1 for a refusal', async () => {
     const good = await holt(['template', 'check', here])
     expect(good.code, good.stderr).toBe(0)
     expect(textOf(good)).toMatch(/\n8 +ignored +VOLUME \/data/)
@@ -78,7 +78,7 @@ describe('holt template', () => {
     ])
   })
 
-  it('build shows the steps, and says what it left out', { timeout: buildTimeoutMs }, async () => {
+  it('build shows the steps, and names ignored instructions', { timeout: buildTimeoutMs }, async () => {
     const built = await build()
     expect(built.code, built.stderr).toBe(0)
     expect(textOf(built)).toMatch(/^tm[a-z0-9]{20}\n$/)
@@ -90,7 +90,7 @@ describe('holt template', () => {
   })
 
   it.each(classes.filter((isolation) => service.unavailable[isolation] === null))(
-    'a runtime of it has what was built, and the application answers [%s]',
+    'a runtime of it has the built files, and the application answers [%s]',
     async (isolation) => {
       const script = 'cat /srv/greeting; id -un; ls /srv; curl -fs localhost:8000'
       const ran = await holt(['run', '-t', name, '--isolation', isolation, '--', 'sh', '-c', script])

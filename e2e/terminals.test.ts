@@ -49,7 +49,7 @@ describeClasses('terminals', (isolation) => {
   }
 
   describe('a command in a terminal', () => {
-    it('has one of its own, as a login has', async () => {
+    it('has its own terminal, like a login', async () => {
       const script = `tty; stty size; echo $TERM; test -t 0 && test -t 1 && test -t 2 && echo all; stat -c %U "$(tty)"
 stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | tr '\\n' ' '; echo; echo err >&2; exit 5`
       const { stdout, stderr, exit_code } = await runtime.run(script, { pty, stdin: false })
@@ -64,7 +64,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect({ stdout, exit_code }).toEqual({ stdout: 'written\r\n', exit_code: 0 })
     })
 
-    it('is typed at: keys signal what is in the foreground, and leave nothing behind', async () => {
+    it('gets typed keys: signals reach the foreground, and nothing is left behind', async () => {
       const { screen } = await play({ argv: ['bash', '--norc'], env: { PS1: 'PROMPT ', TERM: 'dumb' } })
       await shows(screen, /PROMPT $/)
       screen.type('sleep 4801\r')
@@ -84,7 +84,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect(screen.last('exit')).toMatchObject({ exit_code: 4, signal: null })
     })
 
-    it('that wants plain bytes gets them, and no signals', async () => {
+    it('without a terminal gets plain bytes and no signals', async () => {
       const { screen } = await play({ argv: ['python', '-c', rawProgram] })
       await shows(screen, 'ready;')
       screen.type('\x03')
@@ -97,7 +97,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect(screen.last('exit')).toMatchObject({ exit_code: 0 })
     })
 
-    it('hears of another size, by either way', async () => {
+    it('gets a new size, through both routes', async () => {
       const loop = 'trap "stty size" WINCH; echo ready; while :; do sleep 0.05; done'
       const { command, screen } = await play({ argv: ['bash', '-c', loop] })
       await shows(screen, 'ready')
@@ -120,7 +120,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       await ends(screen)
     })
 
-    it('ends when its process ends, and a kill leaves nothing of it', async () => {
+    it('ends when its process ends, and a kill leaves no process', async () => {
       const script =
         '(trap "" HUP; exec setsid sleep 4803) & until pgrep -f "^sleep 4803" > /dev/null; do sleep 0.02; done; echo done'
       const ended = await runtime.run(script, { pty })
@@ -140,7 +140,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
 
     // No process gains rights in a container.
     if (isolation === 'gvisor') {
-      it('may become root in it', async () => {
+      it('can become root in it', async () => {
         const { screen } = await play({ command: `sudo sh -c 'id -u; read answer; echo said $answer'` })
         await shows(screen, /^0\r\n/)
         screen.type('yes\r')
@@ -149,14 +149,14 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       })
     }
 
-    it('is refused a size that is none', async () => {
+    it('is refused an invalid size', async () => {
       for (const size of [{ cols: 0, rows: 1 }, { cols: 1.5, rows: 1 }, { cols: 80 }, { cols: 80, rows: 24, x: 1 }])
         failure(await runtime.call('POST', '/commands', { json: { command: 'true', pty: size } }), 'invalid_request')
     })
   })
 
   describe('attachments', () => {
-    it('many watch, one types, and who takes over does', async () => {
+    it('many watch, one types, and another can take over', async () => {
       const { command, screen: one } = await play({ command: 'stty -echo; echo rea""dy; cat' })
       await shows(one, 'ready')
       using two = new TestAttachment(pathOf(command), { write: true })
@@ -174,7 +174,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       for (const each of [one, two, watcher]) await ends(each)
     })
 
-    it('that break go on after the last byte', async () => {
+    it('that break continue after the last byte', async () => {
       const command = await start({ command: 'seq 1 60000' })
       const whole: Buffer[] = []
       for (let cursor = 0, ended = false; !ended; ) {
@@ -212,7 +212,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect(attachment.last('exit')).toMatchObject({ exit_code: 3 })
     })
 
-    it('make the command wait for a writer that does not read, and cost the service little', async () => {
+    it('make the command wait for a slow writer, and use little memory of the service', async () => {
       const command = await start({ command: 'yes' })
       const slow = new TestAttachment(pathOf(command), { write: true, window: 65_536, cursor: 0 })
       const bytes = async () => (await get(command)).stdout_bytes
@@ -233,7 +233,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
     const name = `terminals-${isolation}`
     const commands = async () => success(await runtime.call('GET', '/commands?limit=100'), 200, pageOf(Command)).data
 
-    it('is a terminal: keys, size and exit code go through, and the one here is as it was', async () => {
+    it('is a terminal: keys, size and exit code work, and the local one is restored', async () => {
       using keyboard = new Keyboard(['shell', name, '-e', 'PS1=PROMPT '])
       await keyboard.shows('Ctrl-P Ctrl-Q leaves it')
       keyboard.type('PS1=PROM""PT\\ ; shopt login_shell; stty size; python -c "import sys; print(sys.prefix)"\r')
@@ -250,7 +250,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect(await keyboard.ended).toEqual({ code: 7, restored: true })
     })
 
-    it('is left by its keys, or when it is ended itself, and come back to', async () => {
+    it('ends with its detach keys or a signal, and can be reattached', async () => {
       using first = new Keyboard(['shell', name, '--', 'sh', '-c', 'echo beg""un; read a; echo got $a; read b; exit 6'])
       await first.shows('begun')
       first.type('\x10\x11')
@@ -276,14 +276,14 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
     it.each([
       ['shell', ['shell', name]],
       ['exec -t', ['exec', '-t', name, '--', 'tty']],
-    ])('%s without a terminal says what to use', async (_, args) => {
+    ])('%s without a terminal names the right command', async (_, args) => {
       expect(await holt(args, { stdin: 'hi\n' })).toMatchObject({
         code: 2,
         stderr: expect.stringContaining(`holt exec ${name}`),
       })
     })
 
-    it('loses nothing of what is written before it is there', async () => {
+    it('loses no output from before the attachment', async () => {
       using keyboard = new Keyboard(['exec', '-t', name, '--', 'seq', '1', '400000'])
       expect(await keyboard.ended).toMatchObject({ code: 0 })
       // Before it stands how the terminal is left. Each line has its return.
@@ -292,7 +292,7 @@ stty -a | tr ' ' '\\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | t
       expect(output.slice(-8)).toBe('400000\r\n')
     })
 
-    it('exec -it is one too', async () => {
+    it('exec -it also has a terminal', async () => {
       using keyboard = new Keyboard(['exec', '-it', name, '--', 'sh', '-c', 'read a; echo "<$a>"; exit 8'])
       await keyboard.shows('Ctrl-P')
       keyboard.type('hi\r')

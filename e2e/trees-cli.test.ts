@@ -48,7 +48,7 @@ describeClasses('trees from the command line', (isolation) => {
     return { stdout: stdout.toString(), stderr }
   }
 
-  it('cp -r takes a tree there and back with modes, times and links, and no command runs for it', async () => {
+  it('cp -r copies a tree both ways with modes, times and links, without a command inside', async () => {
     await ok('cp', '-r', join(here, 'tree'), `${runtime.id}:/srv/tree`)
     const there = await runtime.sh(
       "cd /srv/tree; find . | wc -l; stat -c '%a %h %U' big; stat -c %Y d d/e d/link; readlink d/link; cmp big d/e/same; cat 'd/file 7'",
@@ -70,7 +70,7 @@ describeClasses('trees from the command line', (isolation) => {
     expect(await readFile(join(here, 'back/d/file 7'), 'utf8')).toBe('content 7')
   })
 
-  it('cp -r of a hostile tree stays in its directory, and says what it left out', async () => {
+  it('cp -r of a hostile tree stays in its directory, and names the skipped files', async () => {
     await runtime.sh(`mkdir -p /srv/evil; cd /srv/evil; echo x > f; ln -s / root; ln -s ../../.. up; ln -s f fine; mkfifo pipe
 python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('/srv/evil/socket')"`)
     const { stderr } = await ok('cp', '-r', `${runtime.id}:/srv/evil`, join(here, 'evil'))
@@ -78,7 +78,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('/srv/evil/socket'
     for (const name of ['root', 'up', 'pipe', 'socket']) expect(stderr).toContain(`holt: left out ${name}: `)
   })
 
-  it('sync sends what has changed, and follows it', async () => {
+  it('sync sends changes, and follows them', async () => {
     const tree = join(here, 'synced')
     await mkdir(join(tree, 'src'), { recursive: true })
     await writeFile(join(tree, 'src/main.py'), 'print(1)')
@@ -98,7 +98,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('/srv/evil/socket'
     expect(following.stderr()).toContain('holt: ended; followed changes')
   })
 
-  it('watch tells what changes', async () => {
+  it('watch reports changes', async () => {
     await runtime.sh('mkdir -p /srv/watched')
     await using watching = start(['watch', `${runtime.id}:/srv/watched`])
     await until('it watches', async () => watching.stderr() !== '', 60_000)

@@ -38,7 +38,7 @@ describeClasses('a watch', (isolation) => {
     return seen
   }
 
-  it('tells every kind of change, in its order', async () => {
+  it('reports every kind of change, in order', async () => {
     const at = await place()
     // A change in a directory that is not watched yet is told by what is there afterwards.
     const made = await changes(at, {
@@ -70,7 +70,7 @@ describeClasses('a watch', (isolation) => {
     ])
   })
 
-  it('misses nothing in directories that are made while it watches', async () => {
+  it('misses nothing in new directories', async () => {
     const at = await place()
     const script = `for i in $(seq 30); do mkdir -p $i/a/b; for j in 1 2 3; do : > $i/a/b/$j; done; done; : > last`
     const seen = (await changes(at, { script, last: `created ${at}/last` })).map(lineOf)
@@ -79,7 +79,7 @@ describeClasses('a watch', (isolation) => {
         expect(seen.filter((line) => line === `created ${at}/${i}${below}`)).toHaveLength(1)
   })
 
-  it('tells of nothing below where it is not recursive', async () => {
+  it('reports nothing below the directory if it is not recursive', async () => {
     const at = await place()
     const seen = await changes(at, { script: 'mkdir d; : > d/f; : > z', last: `created ${at}/z`, query: '' })
     expect(seen.map(lineOf).filter((line) => line.startsWith('created'))).toEqual([
@@ -88,7 +88,7 @@ describeClasses('a watch', (isolation) => {
     ])
   })
 
-  it('goes on at a cursor after its reader has left, and says when it cannot', async () => {
+  it('continues at a cursor after its reader disconnects, and says when it cannot', async () => {
     const at = await place()
     let cursor = 0
     for await (const item of watch(at)) {
@@ -109,7 +109,7 @@ describeClasses('a watch', (isolation) => {
     }
   })
 
-  it('says that changes were lost where there were too many', async () => {
+  it('reports lost changes if there were too many', async () => {
     const at = await place()
     let cursor = 0
     for await (const item of watch(at)) {
@@ -136,7 +136,7 @@ print(json.dumps(None))`,
     }
   })
 
-  it('ends when its directory is gone', async () => {
+  it('ends when its directory is removed', async () => {
     const at = await place()
     const seen: WatchItem[] = []
     for await (const item of watch(at)) {
@@ -147,7 +147,7 @@ print(json.dumps(None))`,
     expect(seen.at(-1)).toMatchObject({ type: 'end', reason: 'removed' })
   })
 
-  it('names what is not UTF-8 by its bytes as well', async () => {
+  it('names paths that are not UTF-8 also by their bytes', async () => {
     const at = await place()
     const seen = await changes(at, { script: `: > "$(printf 'n\\377')"; : > z`, last: `created ${at}/z` })
     expect(seen[0]).toMatchObject({
@@ -157,7 +157,7 @@ print(json.dumps(None))`,
     })
   })
 
-  it('of what cannot be watched says why', async () => {
+  it('of an invalid path is an error with the reason', async () => {
     failure(await runtime.call('GET', '/files/watch', { query: { path: '/srv/none' } }), 'path_not_found')
     failure(await runtime.call('GET', '/files/watch', { query: { path: '/etc/passwd' } }), 'not_a_directory')
     failure(
