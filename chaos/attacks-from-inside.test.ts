@@ -85,7 +85,7 @@ describeClasses('from inside', (isolation) => {
   )
 
   it(
-    'output of twenty commands and terminals that nobody reads',
+    'unread output of twenty commands and terminals',
     async () => {
       await using runtime = await createRuntime({ isolation })
       await withstand({ name: `output that nobody reads [${isolation}]`, bystander, growthMiB }, async () => {
@@ -110,7 +110,7 @@ describeClasses('from inside', (isolation) => {
     (attackSecs + endSecs) * 1000,
   )
 
-  it('sessions and terminals by the hundred', async () => {
+  it('hundreds of sessions and terminals', async () => {
     await using runtime = await createRuntime({ isolation, memory: '512MiB' })
     await withstand({ name: `sessions and terminals [${isolation}]`, bystander, growthMiB }, async () => {
       const starts = Array.from({ length: short(50, 400) }, async (_, n) => {
@@ -129,7 +129,7 @@ describeClasses('from inside', (isolation) => {
   }, 240_000)
 
   it.each(every ? guestModes : chance.some(guestModes, 3))(
-    'a guest that is none: %s',
+    'a program in place of the guest: %s',
     async (mode) => {
       await using runtime = await createRuntime({ isolation })
       const name = `a guest that is none: ${mode} [${isolation}]`

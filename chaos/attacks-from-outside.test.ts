@@ -75,7 +75,7 @@ describe.each([
 it.each([
   ['its key', { key: 'holt_none' }],
   ['its path', { runtimePath: '/v1/agents/runtime/rtnone', commandPath: '/v1/agents/runtime/rtnone/commands/cmnone' }],
-])('an attack that is turned away for %s is none', async (_, wrong) => {
+])('an attack that is refused for %s does not count', async (_, wrong) => {
   for (const name of ['uploads that stop', 'downloads that nobody reads', 'frames as fast as they go']) {
     const enough = Promise.resolve()
     const tally = await runAttacker(name, { target: { ...target, ...wrong }, leastMs: 1_000, enough })

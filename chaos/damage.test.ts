@@ -49,7 +49,7 @@ async function withDatabaseAside(work: (path: string) => Promise<void>): Promise
   }
 }
 
-it('a damaged database is refused as it is, and the daemon says what to do', async () => {
+it('a damaged database is refused unchanged, and the daemon says what to do', async () => {
   await withoutDaemon(() =>
     withDatabaseAside(async (path) => {
       // What is in the log alone would hide the damage.
@@ -66,7 +66,7 @@ it('a damaged database is refused as it is, and the daemon says what to do', asy
   recordResult('damaged-database', { refused: true })
 })
 
-it('a second daemon over a state directory is refused, and the first one does not notice', async () => {
+it('a second daemon over a state directory is refused, and the first one continues', async () => {
   await using runtime = await createRuntime({ isolation })
   const pid = findService()
   const { code, said } = await startAndFail(0)
@@ -76,14 +76,14 @@ it('a second daemon over a state directory is refused, and the first one does no
   expect((await runtime.run('echo here')).stdout).toBe('here\n')
 })
 
-it('a lock that is not there any more, or names a process that is another one, keeps nobody out', async () => {
+it('a missing or stale lock does not block a start', async () => {
   for (const pid of [process.pid, 999_999_999]) {
     const holder = JSON.stringify({ pid, start_time: '1' })
     await withoutDaemon(async () => writeFileSync(join(stateDir, 'holtd.pid'), holder))
   }
 })
 
-it('a lock file that is removed while the daemon runs lets no second one in', async () => {
+it('a removed lock file does not let a second daemon start', async () => {
   await using runtime = await createRuntime({ isolation })
   const lock = join(stateDir, 'holtd.pid')
   const text = readFileSync(lock, 'utf8')
@@ -98,7 +98,7 @@ it('a lock file that is removed while the daemon runs lets no second one in', as
   expect((await runtime.run('echo here')).stdout).toBe('here\n')
 })
 
-it('a state directory that cannot be written to is refused with its name', async () => {
+it('a read-only state directory is refused by name', async () => {
   await withoutDaemon(async () => {
     execFileSync('mount', ['--bind', stateDir, stateDir])
     try {
@@ -114,7 +114,7 @@ it('a state directory that cannot be written to is refused with its name', async
 })
 
 // Damaged files of keys: packages/server/test/foundation/config/damaged-files.test.ts.
-it('a record and a manifest that are damaged stop nothing else', async () => {
+it('a damaged record and a damaged manifest affect nothing else', async () => {
   await using whole = await createRuntime({ isolation })
   const broken = await createRuntime({ isolation })
   const record = join(stateDir, 'runtimes', broken.id, 'runtime.json')

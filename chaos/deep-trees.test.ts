@@ -74,7 +74,7 @@ describeClasses(`a tree that is ${depth} deep`, (isolation) => {
 
   // An impossible operation is refused and leaves nothing half done. The runtime continues.
   it.each(Object.entries(operations))(
-    '%s or refused, and nobody waits for it',
+    '%s or refused, and delays nobody',
     async (what, operate) => {
       const name = `a tree ${depth} deep ${what} [${isolation}]`
       await withstand({ name, bystander, growthMiB: 128 }, async () => {

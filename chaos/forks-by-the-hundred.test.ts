@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => attacker?.[Symbol.asyncDispose]())
 
 it.skipIf(service.unavailable.gvisor !== null)(
-  'forks of one runtime by the hundred',
+  'hundreds of forks of one runtime',
   async () => {
     const told: Record<string, number> = {}
     await withstand({ name: 'forks by the hundred', bystander, growthMiB: 192 }, async () => {

@@ -42,7 +42,7 @@ const hasPoolHit = async () => (await sumOf('holt_pool_hits_total')) > 0
 const settings = { ...withPools, ...toLoopback }
 
 it.skipIf(service.unavailable.gvisor !== null && !process.env.CI)(
-  'nothing that was acknowledged is lost by a kill -9, and nothing else is there',
+  'a kill -9 loses nothing that was acknowledged, and leaves nothing else',
   async () => {
     const before = listBelongings(service)
     const chance = new Chance()

@@ -41,7 +41,7 @@ describeClasses('a lying guest', (isolation) => {
   })
 
   it(
-    'is refused, and nobody else hears of it',
+    'is refused, and no other runtime is affected',
     async () => {
       await using other = await OwnProject.make(`lied-beside-${isolation}`)
       await using runtime = await createRuntime({ isolation })

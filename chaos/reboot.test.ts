@@ -18,7 +18,7 @@ const hasMemory = classes.includes('gvisor')
 /** Long enough that no deadline comes while the test runs. */
 const timeoutSecs = 7_200
 
-it('after a reboot runtimes that ran have failed with it, what is paused or put aside is as it was, and nothing is left', async () => {
+it('after a reboot, running runtimes have failed, paused ones and snapshots are unchanged, and nothing is left', async () => {
   const before = listBelongings(service)
   const running = await Promise.all(
     classes.map((isolation) => createRuntime({ isolation, timeout_secs: timeoutSecs, on_timeout: 'terminate' })),

@@ -62,7 +62,7 @@ const answersIn = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].
 
 describe('a request with', () => {
   it.each(shapes)(
-    '%s is refused, and nothing that follows it is read',
+    '%s is refused, and nothing after it is read',
     async (_, fields, body) => {
       const text = await exchange(requestOf('POST /v1/agents/runtime', fields, body))
       expect(answersIn(text)).toHaveLength(1)

@@ -69,7 +69,7 @@ it.each([
   ['the most steps that a build has', 1, 'ready'],
   ['more steps than a build has', 25, 'failed'],
 ] as const)(
-  'builds of COPY patterns that fit no name, beside a file that is there, with %s',
+  'builds of COPY patterns that match no name, beside an existing file, with %s',
   async (steps, copies, end) => {
     const body = await tarOf(files)
     const context = await call('POST', `${path}/context`, { body, key: attacker.key, timeoutMs: endMs })
