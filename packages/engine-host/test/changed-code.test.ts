@@ -62,7 +62,7 @@ describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
     return new GuestClient(await engine.dial(id, timeout()))
   }
 
-  test('a program goes on where it was written down and where it was restored, time and again', {
+  test('a program continues from its checkpoint and after its restore, repeatedly', {
     timeout: VERB_TIMEOUT_MS,
   }, async () => {
     const { spec, guest } = await start()

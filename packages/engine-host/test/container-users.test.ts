@@ -18,7 +18,7 @@ import { missing } from './support/test-machine.ts'
 const reason = await missing('root', 'go', 'runc')
 
 test.skipIf(reason !== null)(
-  `root of a container is a user of its own on the host, with files and limits of its own (${reason ?? 'ready'})`,
+  `root of a container is a separate user on the host, with separate files and limits (${reason ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 2 },
   async () => {
     await using under = await prepareEngine()

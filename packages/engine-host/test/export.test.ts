@@ -98,7 +98,7 @@ for (const [isolation, runner] of [
       return { digest, left, bytes }
     }
 
-    test('is what the steps have made of the image, and nothing that the guest has put there', async () => {
+    test('has the changes of the steps to the image, and nothing of the guest', async () => {
       await openNetwork(engine, spec, guest)
       expect(await runCommand(guest, '/bin/cat', '/etc/ssl/certs/ca-certificates.crt')).toMatchObject({
         output: expect.stringContaining(RUNTIME_CERTIFICATE),
@@ -122,7 +122,7 @@ for (const [isolation, runner] of [
       expect(await describeTree(mounted.path)).toBe(await describeTree(oracle))
     })
 
-    test(`can leave out what did not change: ${isolation === 'gvisor' ? 'the image is the same' : 'not in this class'}`, async () => {
+    test(`can leave out unchanged files: ${isolation === 'gvisor' ? 'the image is the same' : 'not in this class'}`, async () => {
       const all = await exported(false)
       const changed = await exported(true)
       expect(changed.digest).toBe(whole)
@@ -131,7 +131,7 @@ for (const [isolation, runner] of [
       if (changed.left) expect(changed.bytes).toBeLessThan(all.bytes - 5_000_000)
     })
 
-    test('leaves out paths that are named', async () => {
+    test('leaves out named paths', async () => {
       const { body } = await guest.exportTree({ onlyChanged: false, exclude: ['/a', '/bin'] }, timeout())
       const { digest } = await images.import(body, timeout(), { base: spec.imageDigest })
       await using mounted = await mountImage(under, digest)
@@ -140,7 +140,7 @@ for (const [isolation, runner] of [
       expect(stdout.split('\n')).toContain('etc')
     })
 
-    test('copies all of the tree without what is mounted', async () => {
+    test('copies the whole tree without its mounts', async () => {
       const { body } = await guest.selectPaths({ sources: ['/'], exclude: ['bin', 'lib*'] }, timeout())
       const names = new Map<string, string>()
       for await (const entry of readTar(body)) names.set(Buffer.from(entry.path).toString(), entry.type)
@@ -151,7 +151,7 @@ for (const [isolation, runner] of [
       expect(names.get('etc/resolv.conf')).toBe('symlink')
     })
 
-    test('does not fit another image', async () => {
+    test('does not match another image', async () => {
       const { body, onlyChanged } = await guest.exportTree({ onlyChanged: true }, timeout())
       const empty = await images.import(emptyTar(), timeout())
       const importing = images.import(body, timeout(), { base: empty.digest })
@@ -179,7 +179,7 @@ for (const [isolation, runner] of [
       },
     )
 
-    test('a process can have exactly the environment it is given, and the groups of its user', async () => {
+    test('a process can have exactly the given environment, and the groups of its user', async () => {
       const exact = await runProcess(guest, { ...processOf(['env']), env: { PATH: '/bin', A: 'b' }, env_exact: true })
       const names = exact
         .split('\n')

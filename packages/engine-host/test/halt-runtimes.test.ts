@@ -11,7 +11,7 @@ const reason = await missing('root', 'go', 'runsc', 'runc')
 const isolations = ['gvisor', 'container'] as const
 
 test.skipIf(reason !== null).each([false, true])(
-  `ends what runs without an engine, standing still: %s, and leaves the disks to the next one (${reason ?? 'ready'})`,
+  `ends runtimes without an engine, frozen: %s, and leaves the disks to the next one (${reason ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 3 },
   async (frozen) => {
     await using under = await prepareEngine()
@@ -47,7 +47,7 @@ test.skipIf(reason !== null).each([false, true])(
   },
 )
 
-test('where no engine was ever opened there is nothing to end', async () => {
+test('does nothing if no engine was ever opened', async () => {
   const none = { stateDir: '/nowhere/state', runDir: '/nowhere/run', installationId: 'none' }
   expect(await haltRuntimes(none)).toEqual([])
 })

@@ -54,7 +54,7 @@ const noGvisor = await missing('root', 'go', 'runsc')
 const noContainer = await missing('root', 'go', 'runc')
 
 test.skipIf(noContainer !== null)(
-  `code in a container finds no way to the host (${noContainer ?? 'ready'})`,
+  `code in a container cannot reach the host (${noContainer ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 2 },
   async () => {
     const facts = await look('container')
@@ -74,7 +74,7 @@ test.skipIf(noContainer !== null)(
 )
 
 test.skipIf(noGvisor !== null)(
-  `code in gVisor finds no way to the host (${noGvisor ?? 'ready'})`,
+  `code in gVisor cannot reach the host (${noGvisor ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 2 },
   async () => {
     const facts = await look('gvisor')

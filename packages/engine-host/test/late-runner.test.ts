@@ -21,7 +21,7 @@ const reason = await missing('root', 'go', 'runsc')
 const taking = new URL('./support/take-in-daemon.ts', import.meta.url)
 
 test.skipIf(reason !== null)(
-  `a runner that a killed daemon has left writes nothing more when the next one is there (${reason ?? 'ready'})`,
+  `a runsc of a killed daemon writes nothing once the next daemon runs (${reason ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 3 },
   async () => {
     await using under = await prepareEngine()

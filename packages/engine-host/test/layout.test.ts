@@ -19,11 +19,11 @@ test.each(['', '.', '..', '.tmp-1', 'a/b', 'a\0b', 'x'.repeat(65)])('refuses the
   expect(() => layoutOf('/state', '/run/h').checkpoint(id)).toThrow(expect.objectContaining({ kind: 'invalid' }))
 })
 
-test('refuses a run directory in which no socket path fits', () => {
+test('refuses a run directory that is too long for socket paths', () => {
   expect(() => layoutOf('/state', `/run/${'x'.repeat(80)}`)).toThrow(/too long/)
 })
 
-test('takes a digest apart, and nothing that only looks like one', () => {
+test('splits a digest, and refuses similar text', () => {
   expect(hexOf(`sha256:${'0a'.repeat(32)}`)).toBe('0a'.repeat(32))
   expect(() => hexOf(`sha256:${'0A'.repeat(32)}`)).toThrow()
   expect(() => hexOf(`sha256:${'0a'.repeat(32)}\n`)).toThrow()

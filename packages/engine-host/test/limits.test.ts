@@ -41,14 +41,14 @@ for (const [isolation, runner] of [
         await under[Symbol.asyncDispose]()
       })
 
-      test('what takes too much memory is killed at the limit, and the host says so', async () => {
+      test('a process above the memory limit is killed, and the host reports it', async () => {
         const spec = smallSpec(isolation, image, { memoryMiB: 128 })
         const guest = await startGuest(engine, spec)
         expect(await runCommand(guest, '/bin/probe', 'hog')).toMatchObject({ exitCode: 137 })
         expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
       })
 
-      test('no process of it leaves its memory in a file of the host when it crashes', async () => {
+      test('a crash leaves no core file on the host', async () => {
         const spec = smallSpec(isolation, image)
         const guest = await startGuest(engine, spec)
         await runCommand(guest, 'true')
@@ -69,7 +69,7 @@ for (const [isolation, runner] of [
         expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
       })
 
-      test('a full disk is ENOSPC at its size, and what was removed can be written again', async () => {
+      test('a full disk gives ENOSPC at its size, and freed space can be written again', async () => {
         const guest = await startGuest(engine, smallSpec(isolation, image, { diskMiB: 64 }))
         const { output } = await runCommand(guest, '/bin/probe', 'fill', '/var/lib/data/big')
         const rounds = output.trim().split('\n')
@@ -83,7 +83,7 @@ for (const [isolation, runner] of [
         expect((await runCommand(guest, 'echo', 'still here')).output).toBe('still here\n')
       })
 
-      test('a share of a cpu is not exceeded by four busy threads', async () => {
+      test('four busy threads stay within their cpu share', async () => {
         const spec = smallSpec(isolation, image, { cpu: 0.5 })
         const guest = await startGuest(engine, spec)
         const before = { at: performance.now(), cpu: await cpuMs(under, spec.id) }

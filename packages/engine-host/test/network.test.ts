@@ -42,13 +42,13 @@ for (const [isolation, runner] of [
     }, VERB_TIMEOUT_MS)
     const says = (...step: readonly string[]) => traffic(subject.guest, ...step)
 
-    test('is absent until it is given: no device, no route, no resolver', async () => {
+    test('is absent at first: no device, no route, no resolver', async () => {
       expect(await says('network')).toBe('lo')
       expect(await says('connect', at('echo'))).toBe('unreachable')
       expect(await says('lookup', KNOWN.name)).toContain('[] ')
     })
 
-    test('resolves names and connects to what they stand for', async () => {
+    test('resolves names and connects to their addresses', async () => {
       await give(subject)
       expect(await says('network')).toBe('lo tun0 nameserver 198.18.0.1;options edns0;')
       expect(await says('lookup', KNOWN.name)).toBe(`[${KNOWN.address}] ok`)
@@ -56,7 +56,7 @@ for (const [isolation, runner] of [
       expect(subject.gateway.process).toMatch(/^{"pid":\d+,"name":"probe","uid":0}$/)
     })
 
-    test('refuses at once what the host refuses, and what is neither TCP nor DNS', async () => {
+    test('is refused at once if the host refuses, and for protocols other than TCP and DNS', async () => {
       expect(await says('connect', at('refused'))).toBe('refused')
       expect(await says('connect', at('broken'))).toBe('refused')
       expect(await says('connect', at('late'))).toBe('unreachable')
@@ -73,7 +73,7 @@ for (const [isolation, runner] of [
       expect((await runCommand(subject.guest, '/bin/cat', '/dev/net/tun')).exitCode).toBe(1)
     })
 
-    test('keeps either half of a connection open after the other has ended', async () => {
+    test('keeps one half of a connection open after the other has ended', async () => {
       expect(await says('echo', at('echo'))).toBe('hello ok')
       expect(await says('late', at('bye'))).toBe('bye ok')
       await expect.poll(() => subject.gateway.afterBye, { timeout: VERB_TIMEOUT_MS }).toBe('more')
@@ -83,13 +83,13 @@ for (const [isolation, runner] of [
       expect(await says('parallel', at('echo'), '100')).toBe('map[right:100]')
     })
 
-    test('carries bulk', async () => {
+    test('carries bulk data', async () => {
       const line = await says('download', at('bulk'))
       process.stdout.write(`${isolation}: ${line}\n`)
       expect(line).toMatch(/^134217728 ok /)
     })
 
-    test('resets connections when the host goes, refuses until it is back, and then works again', async () => {
+    test('resets connections when the host closes, refuses meanwhile, and then works again', async () => {
       const { engine, spec, gateway, guest } = subject
       const waiting = await startTraffic(guest, 'wait', at('wait'))
       await egressOf(engine).close(spec.id)
@@ -104,7 +104,7 @@ for (const [isolation, runner] of [
       expect(await says('echo', at('echo'))).toBe('hello ok')
     })
 
-    test('is taken away and given again while the runtime runs', async () => {
+    test('can be removed and added while the runtime runs', async () => {
       const waiting = await startTraffic(subject.guest, 'wait', at('wait'))
       expect(await subject.guest.setNetwork(null, timeout())).toEqual({ network: false, problems: [] })
       expect(await waiting.end).toBe('ok\nreset')
@@ -115,7 +115,7 @@ for (const [isolation, runner] of [
       expect(await says('echo', `${KNOWN.name}:${PORTS.echo}`)).toBe('hello ok')
     })
 
-    test('outlives the daemon: what is inside fails closed, and works again with the next one', async () => {
+    test('survives the daemon: connections fail closed, and work again with the next one', async () => {
       const waiting = await startTraffic(subject.guest, 'wait', at('wait'))
       await subject.engine.close()
       const engine = await under.open()

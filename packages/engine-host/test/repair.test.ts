@@ -41,7 +41,7 @@ async function imageOf(under: EngineUnderTest) {
 }
 
 test.skipIf(reason !== null).each(both)(
-  `a %s runs on when its daemon is killed, and the next one reaches it (${reason ?? 'ready'})`,
+  `a %s survives a kill of its daemon, and the next one reaches it (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     await withEngine(async (under) => {
@@ -85,7 +85,7 @@ test.skipIf(reason !== null).each(both.flatMap((isolation) => moments.map((delay
 )
 
 test.skipIf(reason !== null).each(both)(
-  `a %s whose first process is killed has ended, and says so at once (${reason ?? 'ready'})`,
+  `a %s whose first process is killed has ended, and is reported at once (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     await withEngine(async (under) => {
@@ -102,7 +102,7 @@ test.skipIf(reason !== null).each(both)(
 )
 
 test.skipIf(reason !== null).each(both)(
-  `a %s whose end a killed daemon had begun is over for the next one, which cannot use it (${reason ?? 'ready'})`,
+  `a %s whose removal a killed daemon began has ended, and the next one cannot use it (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     await withEngine(async (under) => {
@@ -142,7 +142,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `what cannot be identified is kept and said, and stops nothing (${reason ?? 'ready'})`,
+  `unidentified files are kept and reported, and affect nothing (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async (under, lines) => {
@@ -162,7 +162,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `what is left of a runtime without a record is removed, and nothing of others (${reason ?? 'ready'})`,
+  `leftovers of a runtime without a record are removed, and nothing else (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async (under) => {
@@ -197,7 +197,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `a state directory that was copied while its images were mounted is served (${reason ?? 'ready'})`,
+  `a state directory that was copied with mounted images works (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async (under) => {
@@ -219,7 +219,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null).each(both)(
-  `a %s of another installation in the same run directory, or of the one this was copied from, runs on (${reason ?? 'ready'})`,
+  `a %s of another installation in the same run directory, or of the original of a copy, keeps running (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     await withEngine(async (under) => {
@@ -285,7 +285,7 @@ test.skipIf(reason !== null).each(both)(
 )
 
 test.skipIf(reason !== null)(
-  `many runtimes of both classes start and go at the same time (${reason ?? 'ready'})`,
+  `many runtimes of both classes start and end at the same time (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async (under) => {

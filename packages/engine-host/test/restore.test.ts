@@ -36,7 +36,7 @@ const FORKS = 8
 const LAST_LINE = 4_000_000
 
 const reason = await missing('root', 'go', 'runsc')
-describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () => {
+describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () => {
   let under: EngineUnderTest
   let engine: Engine
   let checkpoints: Checkpoints
@@ -109,7 +109,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     return new GuestClient(await engine.dial(id, timeout()))
   }
 
-  test('forks are another runtime each, and what ran in all of them goes on', {
+  test('forks are separate runtimes, and their processes continue', {
     timeout: VERB_TIMEOUT_MS,
   }, async () => {
     const { spec, guest } = await start()
@@ -144,7 +144,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     expect(Number((await runCommand(children[0]?.guest ?? guest, '/bin/probe', 'forks')).output)).toBeLessThan(96)
   })
 
-  test('a checkpoint leaves out pages of zeros, and they are zeros after the restore', {
+  test('a checkpoint leaves out pages of zeros, and the restore has them', {
     timeout: VERB_TIMEOUT_MS,
   }, async () => {
     const { spec, guest } = await start()
@@ -170,7 +170,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     }
   })
 
-  test('a process loses nothing for a reader that a checkpoint cuts off', { timeout: VERB_TIMEOUT_MS }, async () => {
+  test('a process loses no data to a reader that a checkpoint disconnects', { timeout: VERB_TIMEOUT_MS }, async () => {
     const { spec, guest } = await start()
     const counting = processOf(['/bin/seq', '1', String(LAST_LINE)])
     const reader = new SlowReader(guest, counting)
@@ -192,7 +192,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     expect(reader.text === Array.from({ length: LAST_LINE }, (_, index) => `${index + 1}\n`).join('')).toBe(true)
   })
 
-  test('time that a runtime is written down for is not time of its own', { timeout: VERB_TIMEOUT_MS }, async () => {
+  test('the time of a pause does not count in the runtime', { timeout: VERB_TIMEOUT_MS }, async () => {
     const { spec, guest } = await start()
     const ownMs = 4_000
     const pausedMs = 6_000
@@ -211,7 +211,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
   })
 
   test(
-    'a timer of a program is never lost: at the latest it goes off when the runtime is restored',
+    'a timer of a program is never lost: it fires at the restore at the latest',
     async () => {
       const { spec, guest } = await start()
       const programs = [processOf(['/bin/sleep', '2']), processOf(['/bin/sleep', '12'])]
@@ -228,7 +228,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     VERB_TIMEOUT_MS,
   )
 
-  test('a program of the image runs as its owner, before a checkpoint and after', {
+  test('a set-user-ID program of the image runs as its owner, before and after a checkpoint', {
     timeout: VERB_TIMEOUT_MS,
   }, async () => {
     const { spec, guest } = await start()
@@ -245,7 +245,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     await expect.poll(() => outputOf(restored, running.id), { timeout: VERB_TIMEOUT_MS / 2 }).toBe('0\n0\n')
   })
 
-  test('watches, uploads in parts and terminals go on', { timeout: VERB_TIMEOUT_MS }, async () => {
+  test('watches, uploads in parts and terminals continue', { timeout: VERB_TIMEOUT_MS }, async () => {
     const { spec, guest } = await start()
     const watched = { path: '/tmp', recursive: true, cursor: null }
     const changes = await guest.watch(watched, timeout())
@@ -273,7 +273,7 @@ describe.skipIf(reason !== null)(`what is restored (${reason ?? 'ready'})`, () =
     await expect.poll(() => outputOf(restored, terminal.id)).toContain('still 42')
   })
 
-  test('a runtime that waits costs next to nothing, restored or not', { timeout: VERB_TIMEOUT_MS }, async () => {
+  test('an idle runtime uses almost no processor time, restored or not', { timeout: VERB_TIMEOUT_MS }, async () => {
     const { spec, guest } = await start()
     const booted = await busyShare(spec.id)
     const checkpointId = await write(guest, spec.id, { goOn: false })

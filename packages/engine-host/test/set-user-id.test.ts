@@ -42,7 +42,7 @@ async function run(guest: GuestClient, command: string, user = nobody): Promise<
 }
 
 test.skipIf(reason !== null)(
-  `a program of an image runs as its owner in gVisor, as on Linux (${reason ?? 'ready'})`,
+  `a set-user-ID program runs as its owner in gVisor, as on Linux (${reason ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 2 },
   () =>
     withRuntime(
@@ -86,7 +86,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `no program of an image gains anything in a container (${reason ?? 'ready'})`,
+  `a set-user-ID program gains nothing in a container (${reason ?? 'ready'})`,
   { timeout: VERB_TIMEOUT_MS * 2 },
   () =>
     withRuntime(

@@ -95,7 +95,7 @@ function checkpointsOf(engine: Engine) {
 }
 
 test.skipIf(reason !== null).each([true, false])(
-  `a runtime that gVisor will not write down goes on (goOn %s, ${reason ?? 'ready'})`,
+  `a runtime whose checkpoint gVisor refuses continues (goOn %s, ${reason ?? 'ready'})`,
   options,
   async (goOn) => {
     await withEngine(
@@ -182,7 +182,7 @@ test.skipIf(reason !== null).each([
 )
 
 test.skipIf(reason !== null).each([true, false])(
-  `a removal does not wait until its runtime is written down (goOn %s, ${reason ?? 'ready'})`,
+  `a removal does not wait for a checkpoint (goOn %s, ${reason ?? 'ready'})`,
   options,
   async (goOn) => {
     await withEngine(async ({ under, engine, image }) => {
@@ -201,7 +201,7 @@ test.skipIf(reason !== null).each([true, false])(
 )
 
 test.skipIf(reason !== null)(
-  `a runtime that was not removed after all can be written down (${reason ?? 'ready'})`,
+  `a runtime whose removal failed can have a checkpoint (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async ({ engine, image }) => {
@@ -235,7 +235,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `what was put aside goes on after an upgrade of the guest, with the guest it has, again and again (${reason ?? 'ready'})`,
+  `saved runtimes continue with their own guest after repeated upgrades (${reason ?? 'ready'})`,
   options,
   async () => {
     await using under = await prepareEngine()
@@ -307,7 +307,7 @@ test.skipIf(reason !== null).each(shareOf(moments, 1 / 3, 'moments of a take'))(
 )
 
 test.skipIf(reason !== null)(
-  `one that goes on is used while its checkpoint is made durable, and keeps what it does (${reason ?? 'ready'})`,
+  `a running source is in use while its checkpoint becomes durable, and keeps its changes (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async ({ engine, image }) => {
@@ -332,7 +332,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `nobody else's file is taken for a checkpoint (${reason ?? 'ready'})`,
+  `a file of another program is not used as a checkpoint (${reason ?? 'ready'})`,
   options,
   async () => {
     await withEngine(async ({ under, engine, image }) => {

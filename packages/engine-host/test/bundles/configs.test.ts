@@ -32,7 +32,7 @@ const input: BundleInput = {
 }
 
 test.each([gvisorConfig(input), containerConfig(input)])(
-  'shows a runtime nothing of the host but its guest and its socket, read-only',
+  'gives a runtime only its guest and its socket from the host, read-only',
   (config) => {
     const binds = config.mounts.filter((mount) => mount.type === 'bind')
     expect(binds.map((mount) => mount.destination)).toEqual(['/run/holt', '/run/holt-guest'])
@@ -62,7 +62,7 @@ test.each([gvisorConfig(input), containerConfig(input)])(
   },
 )
 
-test('has gVisor read the image itself and keep what is written on the disk', () => {
+test('lets gVisor read the image itself, and keeps disk writes', () => {
   expect(gvisorConfig(input).annotations).toEqual({
     'dev.gvisor.spec.rootfs.source': '/state/images/x.erofs',
     'dev.gvisor.spec.rootfs.type': 'erofs',
@@ -70,7 +70,7 @@ test('has gVisor read the image itself and keep what is written on the disk', ()
   })
 })
 
-test('gives a container no way to more rights', () => {
+test('gives a container no way to gain privileges', () => {
   const { process, linux } = containerConfig(input)
   expect(process.noNewPrivileges).toBe(true)
   for (const capability of [
@@ -96,13 +96,13 @@ test('gives a container no way to more rights', () => {
   expect(linux.seccomp?.defaultAction).toBe('SCMP_ACT_ERRNO')
 })
 
-test('never asks for more open files than the host lets a container have', () => {
+test('never asks for more open files than the host allows a container', () => {
   expect(openFilesOf(20_000)).toEqual({ soft: 20_000, hard: 20_000 })
   expect(containerConfig(input).process.env).toContain('HOLT_OPEN_FILES=20000')
   expect(gvisorConfig(input).process.rlimits[0]).toEqual({ type: 'RLIMIT_NOFILE', soft: 65_536, hard: 1_048_576 })
 })
 
-test('takes a longer period for a share of a cpu that is smaller than the shortest slice', () => {
+test('uses a longer period for a cpu share below the shortest slice', () => {
   expect(cgroupResources({ ...spec, cpu: 0.001 }, 10, true).cpu).toMatchObject({ quota: 1_000, period: 1_000_000 })
   expect(cgroupResources({ ...spec, cpu: 0.25 }, 10, false)).toMatchObject({
     cpu: { quota: 25_000, period: 100_000 },

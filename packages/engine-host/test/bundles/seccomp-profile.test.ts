@@ -26,7 +26,7 @@ test('refuses by default and filters one architecture', () => {
   expect(() => seccompProfile('mips')).toThrow(expect.objectContaining({ kind: 'not_supported' }))
 })
 
-test('allows clone only without new namespaces, and says that clone3 does not exist', () => {
+test('allows clone only without new namespaces, and reports clone3 as missing', () => {
   const rules = seccompProfile('x64').syscalls
   expect(rules.find((rule) => rule.names.includes('clone'))?.args).toEqual([
     { index: 0, value: 0x7e020000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' },

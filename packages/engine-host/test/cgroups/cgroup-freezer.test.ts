@@ -5,7 +5,7 @@ import { CgroupFreezer, findFreezer } from '../../src/cgroups/cgroup-freezer.ts'
 import type { CgroupHost } from '../../src/cgroups/detect-cgroups.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
-test('finds the freezer of version 1, of version 2, and none beside it or where it is not there', async () => {
+test('finds the freezer of version 1 and of version 2, and none if it is absent', async () => {
   await using dir = await temporaryDirectory()
   const host = (change: Partial<CgroupHost>): CgroupHost => ({
     version: 'hybrid',
@@ -25,7 +25,7 @@ test('finds the freezer of version 1, of version 2, and none beside it or where 
 test.each([
   { version: 'v1', control: 'freezer.state', frozen: 'FROZEN', state: 'freezer.state', says: null },
   { version: 'v2', control: 'cgroup.freeze', frozen: '1', state: 'cgroup.events', says: 'populated 1\nfrozen 1\n' },
-] as const)('freezes as $version has it', async ({ version, control, frozen, state, says }) => {
+] as const)('freezes as $version requires', async ({ version, control, frozen, state, says }) => {
   await using dir = await temporaryDirectory()
   await mkdir(join(dir.path, 'a'))
   const freezer = new CgroupFreezer({ point: dir.path, version }, '/a')
@@ -36,7 +36,7 @@ test.each([
   expect(await freezer.isFrozen()).toBe(true)
 })
 
-test('says that a cgroup is gone, and has nothing to release then', async () => {
+test('reports a missing cgroup, and has nothing to release then', async () => {
   await using dir = await temporaryDirectory()
   const freezer = new CgroupFreezer({ point: dir.path, version: 'v1' }, '/a')
   await expect(freezer.freeze()).rejects.toMatchObject({ kind: 'gone' })

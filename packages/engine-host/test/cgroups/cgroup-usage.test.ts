@@ -45,7 +45,7 @@ test('version 2: microseconds of cpu.stat', async () => {
   expect(files && readCgroupUsage(files, '/p/rt')).toEqual(expected)
 })
 
-test('a group that is not there is gone', async () => {
+test('a missing group is reported as gone', async () => {
   const dir = await treeOf({ 'p/other/cpu.stat': '' })
   const files = usageFilesOf(hostOf('v2', { memory: dir, cpu: dir }))
   expect(() => files && readCgroupUsage(files, '/p/rt')).toThrow(expect.objectContaining({ kind: 'gone' }))
@@ -55,6 +55,6 @@ test.each([
   ['no memory', hostOf('v2', { cpu: '/c' })],
   ['no processor time', hostOf('v1', { memory: '/m', cpu: '/c' })],
   ['nothing', hostOf('none', {})],
-])('a host that accounts for %s tells nothing', (_, host) => {
+])('a host that accounts for %s reports nothing', (_, host) => {
   expect(usageFilesOf(host)).toBeNull()
 })

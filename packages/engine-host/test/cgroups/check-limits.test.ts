@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findMissingLimit } from '../../src/cgroups/check-limits.ts'
 
-test('a controller that only a boot brings is told in words, and a place that is not there with the command for it', async () => {
+test('a controller that needs a boot is explained in words, and a missing directory by a command', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'holt-limits-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   await writeFile(join(dir, 'memory.memsw.limit_in_bytes'), '')

@@ -16,7 +16,7 @@ test.each([
   { version: 'v1', text: V1, controllers: [], cpu: '/sys/fs/cgroup/cpu,cpuacct', hierarchies: 4 },
   { version: 'v2', text: V2, controllers: ['cpu', 'memory', 'pids', 'io'], cpu: '/sys/fs/cgroup', hierarchies: 1 },
   { version: 'hybrid', text: HYBRID, controllers: [], cpu: '/sys/fs/cgroup/cpu,cpuacct', hierarchies: 5 },
-])('knows a $version host', ({ version, text, controllers, cpu, hierarchies }) => {
+])('detects a $version host', ({ version, text, controllers, cpu, hierarchies }) => {
   const host = cgroupHostOf(parseMountInfo(text), () => controllers)
   expect(host.version).toBe(version)
   expect(host.controllers.get('cpu')).toBe(cpu)
@@ -24,7 +24,7 @@ test.each([
   expect(host.hierarchies).toHaveLength(hierarchies)
 })
 
-test('knows a host without cgroups, and a version 2 tree without the memory controller', () => {
+test('detects a host without cgroups, and a version 2 tree without the memory controller', () => {
   expect(cgroupHostOf([], () => []).version).toBe('none')
   expect(cgroupHostOf(parseMountInfo(V2), () => ['cpu']).controllers.has('memory')).toBe(false)
 })

@@ -11,7 +11,7 @@ import { missing } from '../support/test-machine.ts'
 const reason = await missing('root')
 
 test.skipIf(reason !== null).each([false, true])(
-  `kills what is in the cgroups, frozen: %s, removes them, and finds nothing to do afterwards (${reason ?? 'ready'})`,
+  `kills all processes in the cgroups, frozen: %s, removes them, and does nothing the next time (${reason ?? 'ready'})`,
   async (frozen) => {
     const host = await detectCgroups()
     const parent = `/holt-test-${makeId('runtime')}`

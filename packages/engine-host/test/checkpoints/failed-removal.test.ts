@@ -16,7 +16,7 @@ const maker = {
   guest: 'b'.repeat(64),
 }
 
-test('a checkpoint whose removal fails half way is gone soon', async () => {
+test('a checkpoint whose removal fails half way is removed soon', async () => {
   await using dir = await temporaryDirectory()
   const layout = layoutOf(dir.path, '/run/x')
   for (const id of ['cp1', 'cp2']) {

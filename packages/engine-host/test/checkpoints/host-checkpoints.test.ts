@@ -47,7 +47,7 @@ async function prepare(dir: string, here = maker, hasImage = true) {
   return { layout, open, publish, checkpoints: open() }
 }
 
-test('publishes a checkpoint as a whole and finds it again', async () => {
+test('publishes a complete checkpoint and finds it again', async () => {
   await using dir = await temporaryDirectory()
   const { checkpoints, publish, layout, open } = await prepare(dir.path)
   const info = await publish()
@@ -64,7 +64,7 @@ test('publishes a checkpoint as a whole and finds it again', async () => {
   expect(await readdir(layout.checkpoints)).toEqual([])
 })
 
-test('has its name when all of it is durable, and is answered when the name is', async () => {
+test('names a checkpoint when it is durable, and answers when the name is', async () => {
   await using dir = await temporaryDirectory()
   const { publish } = await prepare(dir.path)
   using record = await recordDurability(dir.path)
@@ -79,7 +79,7 @@ test('has its name when all of it is durable, and is answered when the name is',
   ])
 })
 
-test('leaves nothing of a checkpoint that failed, or that nobody finished', async () => {
+test('leaves nothing of a failed or unfinished checkpoint', async () => {
   await using dir = await temporaryDirectory()
   const { checkpoints, layout } = await prepare(dir.path)
   const failing = await checkpoints.draft('cp', spec, maker.guest)
@@ -92,7 +92,7 @@ test('leaves nothing of a checkpoint that failed, or that nobody finished', asyn
   expect(await readdir(layout.checkpoints)).toEqual([])
 })
 
-test('ends a runner that is at a draft, and nobody else who names one', async () => {
+test('ends a runsc that works on a draft, and no other process that names one', async () => {
   await using dir = await temporaryDirectory()
   const { checkpoints, layout } = await prepare(dir.path)
   const draft = (await checkpoints.draft('cp', spec, maker.guest)).dir
@@ -109,7 +109,7 @@ test('ends a runner that is at a draft, and nobody else who names one', async ()
   expect(await ended).toEqual([[null, 'SIGKILL'], ...bystanders.map(() => [0, null])])
 })
 
-test('does not use a checkpoint of another runner, of an image that is gone, or of another format', async () => {
+test('ignores a checkpoint of another runsc, of a missing image, or of another format', async () => {
   await using dir = await temporaryDirectory()
   const { publish, layout, checkpoints } = await prepare(dir.path)
   await publish()
@@ -132,7 +132,7 @@ test('does not use a checkpoint of another runner, of an image that is gone, or 
   expect(await checkpoints.usable('cp')).toMatchObject({ problem: 'absent' })
 })
 
-test('restores what somebody has put aside with the guest that is in it, as long as that is there', async () => {
+test('restores a saved runtime with its own guest, as long as that exists', async () => {
   await using dir = await temporaryDirectory()
   const { publish, layout } = await prepare(dir.path)
   await publish()
@@ -176,7 +176,7 @@ const harms: readonly { readonly what: string; readonly harm: Harm }[] = [
   },
 ]
 
-test.each(harms)('finds a file that is $what, also when the checkpoint was used before', async ({ harm }) => {
+test.each(harms)('finds a file that is $what, even if the checkpoint was used before', async ({ harm }) => {
   await using dir = await temporaryDirectory()
   const { checkpoints, publish, layout, open } = await prepare(dir.path)
   await publish()
@@ -189,7 +189,7 @@ test.each(harms)('finds a file that is $what, also when the checkpoint was used 
   }
 })
 
-test('restores no runtime of another size, class or image, and on no smaller disk what a tenant has written', async () => {
+test('refuses another size, class or image, and a smaller disk for tenant data', async () => {
   await using dir = await temporaryDirectory()
   const { checkpoints, publish } = await prepare(dir.path)
   await publish()
@@ -207,19 +207,19 @@ test('restores no runtime of another size, class or image, and on no smaller dis
   }
 })
 
-test('names what differs', () => {
+test('names the differences', () => {
   expect(findDifference(maker, maker)).toBeNull()
   for (const key of ['runner', 'platform', 'arch', 'cpuFeatures', 'guest'] as const) {
     expect(findDifference(maker, { ...maker, [key]: 'other' })).toContain(key)
   }
 })
 
-test('takes the features of a cpu whatever their order', () => {
+test('compares the features of a cpu in any order', () => {
   expect(cpuFeaturesOf('processor: 0\nflags\t\t: sse avx\n\nflags : x')).toBe(cpuFeaturesOf('flags : avx sse avx\n'))
   expect(cpuFeaturesOf('Features\t: fp asimd\n')).toBe('asimd fp')
 })
 
-test('reads any text as a manifest or as none', () => {
+test('parses any text as a manifest or as none', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       expect(parseManifest(text)).toBeNull()

@@ -14,7 +14,7 @@ async function check(path: string): Promise<void> {
   await run('e2fsck', ['-f', '-n', path])
 }
 
-test('gives a sparse ext4 of exactly the size, and one that was formatted before', async () => {
+test('gives a sparse ext4 of the exact size, and a preformatted one', async () => {
   await using dir = await temporaryDirectory()
   const pool = join(dir.path, 'disks')
   await mkdir(pool)
@@ -37,7 +37,7 @@ test('gives a sparse ext4 of exactly the size, and one that was formatted before
   }
 })
 
-test('formats a disk when its spare has been taken away', async () => {
+test('formats a disk when its spare is missing', async () => {
   await using dir = await temporaryDirectory()
   const pool = join(dir.path, 'disks')
   await mkdir(pool)
@@ -56,7 +56,7 @@ test('leaves no file of a disk that could not be formatted', async () => {
   expect(await readdir(dir.path)).toEqual([])
 })
 
-test('throws away spares of another format and half-made ones, and keeps what is not its own', async () => {
+test('removes spares of another format and incomplete ones, and keeps other files', async () => {
   await using dir = await temporaryDirectory()
   for (const name of [`f1-32-${'0'.repeat(16)}.img`, `.tmp-f2-32-${'1'.repeat(16)}.img`, 'notes.txt']) {
     await writeFile(join(dir.path, name), 'not a disk')

@@ -73,7 +73,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     return { spec: copy, guest: new GuestClient(await engine.dial(id, timeout())) }
   }
 
-  test('is the truth where a runtime boots, grows, is restored, and where it is forked with a larger disk', async () => {
+  test('is correct after a boot, growth, a restore, and a fork with a larger disk', async () => {
     const guest = await startGuest(engine, small)
     await expectTruth(guest, small)
     if (engine.ability('disks')?.canGrow === true) {
@@ -97,7 +97,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     await engine.remove(small.id, timeout())
   })
 
-  test('counts what is written and what is removed, until nothing is free and writes say so', async () => {
+  test('counts writes and removals, until the disk is full and writes fail', async () => {
     const spec = { ...small, id: makeId('runtime') }
     const guest = await startGuest(engine, spec)
     const before = await freeMiB(guest)
@@ -112,7 +112,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     await engine.remove(spec.id, timeout())
   })
 
-  test('leaves a tmpfs its own size', async () => {
+  test('shows the own size of a tmpfs', async () => {
     const spec = { ...small, id: makeId('runtime') }
     const guest = await startGuest(engine, spec)
     const [size, blocks] = await inside(guest, '/dev/shm')

@@ -22,7 +22,7 @@ async function failingRunner(dir: string, real: string): Promise<{ path: string;
 }
 
 test.skipIf(reason !== null)(
-  `a class is available when a runtime of it has booted, of which nothing is left (${reason ?? 'ready'})`,
+  `a class is available after a trial runtime has booted and left nothing (${reason ?? 'ready'})`,
   options,
   async () => {
     await using under = await prepareEngine()

@@ -27,7 +27,7 @@ async function open(dir: string, runners: { runscPath: string; runcPath: string 
 }
 
 test.skipIf(noRoot !== null)(
-  `says why a class is not available and what to do, and makes nothing of it (${noRoot ?? 'ready'})`,
+  `says why a class is not available and what to do, and leaves nothing (${noRoot ?? 'ready'})`,
   async () => {
     await using dir = await temporaryDirectory()
     const old = join(dir.path, 'runsc')
@@ -45,7 +45,7 @@ test.skipIf(noRoot !== null)(
 )
 
 test.skipIf(noRoot !== null)(
-  `asks a runner for its version once for as long as it is the same program (${noRoot ?? 'ready'})`,
+  `asks runsc for its version once for each program file (${noRoot ?? 'ready'})`,
   { timeout: 120_000 },
   async () => {
     await using dir = await temporaryDirectory()
@@ -70,7 +70,7 @@ test.skipIf(noRoot !== null)(
   },
 )
 
-test.skipIf(noRoot !== null)(`lets go of every descriptor when it closes (${noRoot ?? 'ready'})`, async () => {
+test.skipIf(noRoot !== null)(`closes every descriptor (${noRoot ?? 'ready'})`, async () => {
   await using dir = await temporaryDirectory()
   const before = await countDescriptors()
   const engine = await open(dir.path, { runscPath: '/no/such/runsc', runcPath: '/no/such/runc' })
@@ -87,14 +87,11 @@ test.each([
   ['5.19.0', 0, /does not allow user namespaces/],
   ['5.19.0', 65_536, null],
   ['6.1.0-28-amd64', 1, null],
-])(
-  'says whether Linux %s with %i user namespaces gives containers users of their own',
-  (release, namespacesMax, lack) => {
-    const found = findUserLack({ release, namespacesMax })
-    if (lack === null) expect(found).toBeNull()
-    else {
-      expect(found?.reason).toMatch(lack)
-      expect(found?.fix).not.toBeNull()
-    }
-  },
-)
+])('says if Linux %s with %i user namespaces gives containers separate users', (release, namespacesMax, lack) => {
+  const found = findUserLack({ release, namespacesMax })
+  if (lack === null) expect(found).toBeNull()
+  else {
+    expect(found?.reason).toMatch(lack)
+    expect(found?.fix).not.toBeNull()
+  }
+})

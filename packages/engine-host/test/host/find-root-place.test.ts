@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findRootPlace } from '../../src/host/find-root-place.ts'
 
-test('takes a directory in which nothing lies that a runner needs', async () => {
+test('accepts a directory without files that runsc needs', async () => {
   expect(await findRootPlace(['/tmp'])).toBe('/mnt')
   expect(await findRootPlace(['/tmp', '/mnt'])).not.toBe('/mnt')
 })
 
-test('takes none in which a link to something needed lies', async () => {
+test('refuses a directory with a link to a needed file', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'holt-root-place-'))
   try {
     await symlink('/bin/sh', join(dir, 'runc'))
@@ -20,6 +20,6 @@ test('takes none in which a link to something needed lies', async () => {
   }
 })
 
-test('answers null where the host has no such directory', async () => {
+test('returns null if the host has no such directory', async () => {
   expect(await findRootPlace(['/tmp'], ['/nowhere/a', '/nowhere/b'])).toBeNull()
 })

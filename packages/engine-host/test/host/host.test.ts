@@ -36,7 +36,7 @@ test.each([
   expect(parseRunscDate(version)).toBe(date)
 })
 
-test('keeps a guest under its digest while somebody uses it', async () => {
+test('keeps a guest under its digest while it is in use', async () => {
   await using dir = await temporaryDirectory()
   const layout = layoutOf(dir.path, '/run/x')
   const source = join(dir.path, 'guest')

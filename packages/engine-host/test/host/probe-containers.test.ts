@@ -18,7 +18,7 @@ async function guestIn(dir: string, script: string): Promise<string> {
 }
 
 test.skipIf(reason !== null)(
-  `a host that starts containers lacks nothing, and keeps no mount of the probe (${reason ?? 'ready'})`,
+  `a host that starts containers passes, and keeps no mount of the probe (${reason ?? 'ready'})`,
   { timeout: 60_000 },
   async () => {
     await using dir = await temporaryDirectory()

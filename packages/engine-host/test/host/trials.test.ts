@@ -35,7 +35,7 @@ const fails = async () => {
   throw new EngineError('failed', 'cannot start the runtime', { cause: new Error('no such thing') })
 }
 
-test('boots once for all who ask, and a later process not at all while the versions are the same', async () => {
+test('boots once for all callers, and not again in a later process with the same versions', async () => {
   const dir = await place()
   const { trials, made } = await trialsOver(dir, async () => {})
   expect(await Promise.all([trials.lackOf('gvisor', 'one'), trials.lackOf('gvisor', 'one')])).toEqual([null, null])
@@ -51,7 +51,7 @@ test('boots once for all who ask, and a later process not at all while the versi
   expect(JSON.parse(await readFile(join(dir, 'booted.json'), 'utf8'))).toEqual({})
 })
 
-test('a start that fails has a proven class tried again, once in a while', async () => {
+test('a failing start of a proven class is retried at intervals', async () => {
   const dir = await place()
   await writeFile(join(dir, 'booted.json'), JSON.stringify({ gvisor: 'one' }))
   const { trials, made } = await trialsOver(dir, fails)
@@ -62,7 +62,7 @@ test('a start that fails has a proven class tried again, once in a while', async
   expect(made.boots).toBe(1)
 })
 
-test('a full disk says nothing of a class, and proves nothing', async () => {
+test('a full disk neither disproves nor proves a class', async () => {
   const dir = await place()
   const { trials } = await trialsOver(dir, async () => {
     throw new EngineError('no_space', 'the disk is full')
@@ -71,7 +71,7 @@ test('a full disk says nothing of a class, and proves nothing', async () => {
   await expect(readFile(join(dir, 'booted.json'))).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
-test.each(['', '[]', '{"gvisor":1}', 'no JSON'])('a file that is damaged proves nothing: %j', async (content) => {
+test.each(['', '[]', '{"gvisor":1}', 'no JSON'])('a damaged file proves nothing: %j', async (content) => {
   const dir = await place()
   await writeFile(join(dir, 'booted.json'), content)
   const { trials, made } = await trialsOver(dir, async () => {})
@@ -79,7 +79,7 @@ test.each(['', '[]', '{"gvisor":1}', 'no JSON'])('a file that is damaged proves 
   expect(made.boots).toBe(1)
 })
 
-test('ends a trial that runs when it is closed', async () => {
+test('ends a running trial on close', async () => {
   const dir = await place()
   const begun = Promise.withResolvers<void>()
   const trials = new Trials({
@@ -104,7 +104,7 @@ test.each([
   ],
   ['runc ended with 1: exec: no such file', 'runc ended with 1: exec: no such file'],
   ['', 'no reason is known'],
-])('quotes the last words of a runner: %j', (message, words) => {
+])('quotes the last output of runsc: %j', (message, words) => {
   const error = new EngineError('failed', 'cannot start the runtime', { cause: new EngineError('failed', message) })
   expect(explainTrial('gvisor', error).reason).toContain(`(${words})`)
 })

@@ -128,7 +128,7 @@ async function start(engine: Engine, isolation: Isolation, image: ImageDigest) {
 }
 
 test.skipIf(reason !== null).each(both)(
-  `18 images that are built on one take the room of what they add, in %s (${reason ?? 'ready'})`,
+  `18 images on one base use only the space of their additions, in %s (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     const { under, engine, base } = await prepareBase()
@@ -147,7 +147,7 @@ test.skipIf(reason !== null).each(both)(
 )
 
 test.skipIf(reason !== null).each(both)(
-  `an image is whole when those that it was built on are removed, in %s (${reason ?? 'ready'})`,
+  `an image survives the removal of its base images, in %s (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     const { under, engine, base } = await prepareBase()
@@ -182,7 +182,7 @@ test.skipIf(reason !== null).each(both)(
 )
 
 test.skipIf(reason !== null)(
-  `an export without what the image below has makes the image that the whole tree makes, in gvisor (${reason ?? 'ready'})`,
+  `an export without base content makes the same image as the whole tree, in gvisor (${reason ?? 'ready'})`,
   options,
   async () => {
     await using under = await prepareEngine()
@@ -228,7 +228,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `a container has an image while a delta on it is mounted (${reason ?? 'ready'})`,
+  `a container has its image while a delta on it is mounted (${reason ?? 'ready'})`,
   options,
   async () => {
     const { under, engine, base } = await prepareBase()
@@ -244,7 +244,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null).each(both)(
-  `a %s of a delta runs on when its daemon is killed, and its mounts go with it (${reason ?? 'ready'})`,
+  `a %s of a delta survives a kill of its daemon, and its mounts end with it (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     const { under, engine, base } = await prepareBase()
@@ -264,7 +264,7 @@ test.skipIf(reason !== null).each(both)(
 )
 
 test.skipIf(reason !== null)(
-  `the next start removes what an import has left, and nothing else (${reason ?? 'ready'})`,
+  `the next start removes files of an unfinished import, and nothing else (${reason ?? 'ready'})`,
   options,
   async () => {
     const { under, engine, base } = await prepareBase()

@@ -60,7 +60,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-test('an image that would be larger than it may be is refused while it comes, and leaves nothing', async () => {
+test('an image above the size limit is refused during its import, and leaves nothing', async () => {
   const maxBytes = 3 * 2 ** 20
   await expect(images.import(writeTar(files(1)), signal, { maxBytes })).resolves.toMatchObject({
     digest: expect.any(String),
@@ -70,7 +70,7 @@ test('an image that would be larger than it may be is refused while it comes, an
   expect(await readdir(join(dir, 'images'))).toHaveLength(1)
 })
 
-test('an image has its name when all of it is durable, and is answered when the name is', async () => {
+test('names an image when it is durable, and answers when the name is', async () => {
   using record = await recordDurability(dir)
   const { digest } = await images.import(writeTar(files(1)), signal)
   record.expectStages([
@@ -81,7 +81,7 @@ test('an image has its name when all of it is durable, and is answered when the 
   ])
 })
 
-test('whoever imports learns the digest before the image is there, and can refuse it', async () => {
+test('an importer gets the digest before the image exists, and can refuse it', async () => {
   let told: string | undefined
   const beforePublish = async (digest: `sha256:${string}`) => {
     told = digest
@@ -103,7 +103,7 @@ async function importDelta(): Promise<{ readonly base: `sha256:${string}`; reado
 const namesOf = async (end: string) => (await readdir(join(dir, 'images'))).filter((name) => name.endsWith(end))
 
 test.skipIf(reason !== null)(
-  `a delta whose base is gone is damaged: listed, told once, and not there (${reason ?? 'ready'})`,
+  `a delta without its base is damaged: listed, reported once, and unusable (${reason ?? 'ready'})`,
   async () => {
     const { base, delta } = await importDelta()
     const mounts = new ImageMounts(layoutOf(dir, dir), () => false, log)
@@ -122,7 +122,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `a damaged delta hides no other image, and one that is removed meanwhile is not listed (${reason ?? 'ready'})`,
+  `a damaged delta hides no other image, and an image removed meanwhile is not listed (${reason ?? 'ready'})`,
   async () => {
     const { base, delta } = await importDelta()
     images = new HostImages(layoutOf(dir, dir), { isUsed: () => false, log })
@@ -137,7 +137,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `without losetup a start goes on and images are in files alone, until a later try (${reason ?? 'ready'})`,
+  `without losetup a start works with images as files only, until a later try (${reason ?? 'ready'})`,
   async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0)
     TOOL_ENV.PATH = dir
@@ -158,7 +158,7 @@ test.skipIf(reason !== null)(
 )
 
 test.skipIf(reason !== null)(
-  `a start lets go of devices on files here, by whatever path they are reached (${reason ?? 'ready'})`,
+  `a start detaches loop devices of its files, under any path (${reason ?? 'ready'})`,
   async () => {
     const place = join(dir, 'with blanks')
     await mkdir(join(place, 'images'), { recursive: true })

@@ -73,7 +73,7 @@ test('waits for the guest, then carries requests both ways', async () => {
   expect((await buffer(answer.body)).equals(body)).toBe(true)
 })
 
-test('takes the newest connection as the guest', async () => {
+test('uses the newest connection of the guest', async () => {
   const { door, path } = await openDoor()
   dial(path, say('old'))
   await door.whenConnected(signal())
@@ -82,7 +82,7 @@ test('takes the newest connection as the guest', async () => {
   await expect.poll(() => get(door).catch(() => 'between')).toBe('new')
 })
 
-test('says unavailable while nobody is connected, and when the connection breaks before or within the answer', async () => {
+test('reports unavailable without a connection, and after a break before or within the answer', async () => {
   const { door, path, dropped } = await openDoor()
   await expect(get(door)).rejects.toMatchObject({ kind: 'unavailable' })
   const guest = dial(path, (stream, where) => {
@@ -103,7 +103,7 @@ test('says unavailable while nobody is connected, and when the connection breaks
   expect(door.connected).toBe(false)
 })
 
-test('asks nothing of a guest that has said farewell and keeps a stream open, until it dials again', async () => {
+test('sends nothing to a guest that is leaving with an open stream, until it connects again', async () => {
   const { door, path } = await openDoor()
   dial(path, (stream) => {
     stream.on('error', () => {}) // The door cuts it.
@@ -121,7 +121,7 @@ test('asks nothing of a guest that has said farewell and keeps a stream open, un
   expect(await get(door)).toBe('again')
 })
 
-test('ends a request with its signal, and the guest sees the stream end', async () => {
+test('ends a request with its signal, and the guest sees the end of the stream', async () => {
   const { door, path } = await openDoor()
   const closed = Promise.withResolvers<void>()
   dial(path, (stream) => {
@@ -139,7 +139,7 @@ test('ends a request with its signal, and the guest sees the stream end', async 
   await closed.promise
 })
 
-test('does not read ahead of a reader that does not read', async () => {
+test('reads only as fast as its reader', async () => {
   const { door, path } = await openDoor()
   let written = 0
   const stopped = Promise.withResolvers<void>()
@@ -213,7 +213,7 @@ async function settled(value: () => number): Promise<number> {
   return value()
 }
 
-test('has all that a guest sent before it ended its streams to quiesce, also for a reader that does not read', async () => {
+test('delivers all data that a guest sent before a checkpoint, even to a slow reader', async () => {
   const { door, path, dropped } = await openDoor()
   const guest = flood(true)
   dial(path, guest.answer)
@@ -232,7 +232,7 @@ test('has all that a guest sent before it ended its streams to quiesce, also for
   expect((await buffer(body)).length).toBe(guest.sent())
 })
 
-test('sends nothing more over a connection that its guest ends to quiesce', async () => {
+test('sends nothing more on a connection that its guest closes for a checkpoint', async () => {
   const { door, path } = await openDoor()
   const guest = dial(path, say('guest'))
   await door.whenConnected(signal())
@@ -245,7 +245,7 @@ test('sends nothing more over a connection that its guest ends to quiesce', asyn
   await closed
 })
 
-test('does not read ahead any longer when a guest refuses to quiesce', async () => {
+test('stops its read-ahead when a guest refuses a checkpoint', async () => {
   const { door, path } = await openDoor()
   const guest = flood(false)
   dial(path, guest.answer)
@@ -259,7 +259,7 @@ test('does not read ahead any longer when a guest refuses to quiesce', async () 
   body.destroy()
 })
 
-test('is not disturbed by a connection that is no guest', async () => {
+test('ignores a connection that is not the guest', async () => {
   const { door, path } = await openDoor()
   dial(path, say('guest'))
   await door.whenConnected(signal())
@@ -272,7 +272,7 @@ test('is not disturbed by a connection that is no guest', async () => {
   expect(await get(door)).toBe('guest')
 })
 
-test('lets the guest close its end before it leaves, and takes it in again when it opens', async () => {
+test('lets the guest close its end before a checkpoint, and accepts it again afterwards', async () => {
   const { door, path } = await openDoor()
   const guest = dial(path, say('guest'))
   await door.whenConnected(signal())
@@ -286,7 +286,7 @@ test('lets the guest close its end before it leaves, and takes it in again when 
   expect(await get(door)).toBe('again')
 })
 
-test('takes leave of a guest that has dialled at the last moment as well, and does not wait for its time to be over', async () => {
+test('also ends the connection of a guest that connected last, without a full wait', async () => {
   const { door, path } = await openDoor()
   const late = connect(path).pause()
   // The door takes connections in their order: when it speaks to the second it has the first.
@@ -305,7 +305,7 @@ test('takes leave of a guest that has dialled at the last moment as well, and do
   expect(door.connected).toBe(false)
 })
 
-test('tells who waits why it closes', async () => {
+test('tells waiting callers why it closes', async () => {
   const { door } = await openDoor()
   const waiting = door.whenConnected(signal())
   await Promise.all([
@@ -351,7 +351,7 @@ test.each([
     ]),
     1_000,
   ],
-])('%s that nobody reads take little more than they have bytes', async (_, frames, count) => {
+])('%s that are not read use little more memory than their bytes', async (_, frames, count) => {
   const { door, path } = await openDoor()
   const socket = connect(path)
   socket.on('error', () => {}) // The test ends before the guest does.
@@ -371,7 +371,7 @@ test.each([
   await expect.poll(async () => (await bytesInUse()) - before).toBeLessThan(10 * 2 ** 20)
 })
 
-test('of who no longer waits for a guest that never comes nothing is kept', async () => {
+test('forgets cancelled waits for a guest that never connects', async () => {
   const { door } = await openDoor()
   expect(await keptOfThoseWhoLeave((leaving) => door.whenConnected(leaving))).toBeLessThanOrEqual(1)
 })

@@ -15,7 +15,7 @@ async function cgroupOf(version: 'v1' | 'v2', files: Readonly<Record<string, num
   return { dir, limit: memoryLimitAt(dir.path, version, limitBytes), read }
 }
 
-test('puts what version 1 enforces above the limit, and raises it once', async () => {
+test('sets the enforced limit of version 1 above the requested one, and raises it once', async () => {
   const { dir, limit, read } = await cgroupOf('v1', {
     'memory.limit_in_bytes': limitBytes,
     'memory.memsw.limit_in_bytes': limitBytes,
@@ -41,14 +41,14 @@ test('puts what version 1 enforces above the limit, and raises it once', async (
   expect(await enforced()).toEqual([768, 768])
 })
 
-test('does without a limit of swap where the kernel has none', async () => {
+test('works without a swap limit if the kernel has none', async () => {
   const { dir, limit, read } = await cgroupOf('v1', { 'memory.limit_in_bytes': limitBytes, 'memory.oom_control': '' })
   await using _ = dir
   await limit.enforce()
   expect(await read('memory.limit_in_bytes')).toBe(String(768 * mib))
 })
 
-test('slows a runtime of version 2 down at the limit, and has it end above', async () => {
+test('throttles a version 2 runtime at the limit, and kills above it', async () => {
   const { dir, limit, read } = await cgroupOf('v2', {
     'memory.high': 'max',
     'memory.max': limitBytes,

@@ -25,7 +25,7 @@ for (const [isolation, runner] of [
 ] as const) {
   const reason = await missing('root', 'go', runner)
   describe.skipIf(reason !== null)(
-    `memory that is used up in ${isolation} (${reason ?? 'ready'})`,
+    `exhausted memory in ${isolation} (${reason ?? 'ready'})`,
     { timeout: VERB_TIMEOUT_MS * 2 },
     () => {
       let under: EngineUnderTest
@@ -116,14 +116,14 @@ for (const [isolation, runner] of [
         expect({ exit_code, oom_killed }).toEqual({ exit_code: 137, oom_killed: true })
       }
 
-      test('ends one greedy process, twenty times in a row', async () => {
+      test('kills one greedy process, twenty times in a row', async () => {
         const { spec, guest, expectUnharmed } = await startBystanders()
         for (let round = 0; round < 20; round++) await expectKilled(guest, '/bin/probe', 'hog')
         await expectUnharmed()
         await expect.poll(async () => (await engine.inspect(spec.id))?.memoryKills.count).toBeGreaterThanOrEqual(20)
       })
 
-      test('ends nothing for the cache of files on disk, and after it what is greedy', async () => {
+      test('kills nothing for the file cache, and then the greedy process', async () => {
         const { spec, guest, expectUnharmed } = await startBystanders(1024)
         expect((await runCommand(guest, '/bin/probe', 'disk-cache', '/big')).output).toBe('512 EOF\n')
         expect((await engine.inspect(spec.id))?.memoryKills.count).toBe(0)
@@ -135,7 +135,7 @@ for (const [isolation, runner] of [
         await expect.poll(async () => (await engine.inspect(spec.id))?.memoryKills.count).toBe(3)
       })
 
-      test('ends one greedy process after the program that watches memory was killed', async () => {
+      test('kills one greedy process after a kill of the memory watcher', async () => {
         const { guest, expectUnharmed } = await startBystanders()
         const [first = 0] = await watchers()
         const watched = await eventsOf(first)
@@ -160,13 +160,13 @@ for (const [isolation, runner] of [
           .toBe(true)
       })
 
-      test('ends ten greedy processes', async () => {
+      test('kills ten greedy processes', async () => {
         const { guest, expectUnharmed } = await startBystanders()
         await Promise.all(Array.from({ length: 10 }, () => expectKilled(guest, '/bin/probe', 'hog-slowly')))
         await expectUnharmed()
       })
 
-      test('ends a fork bomb of greedy processes', async () => {
+      test('kills a fork bomb of greedy processes', async () => {
         const { guest, expectUnharmed } = await startBystanders()
         await expectKilled(guest, '/bin/probe', 'hog-bomb')
         await expectUnharmed()

@@ -77,48 +77,48 @@ test('reports a process once, although it is still dying in the next round', asy
   expect(ended).toEqual([100 * mib])
 })
 
-test('asks for nothing where there is no lack', async () => {
+test('does nothing without a shortage', async () => {
   const { shortage, requests } = runtimeWith({ bytes: limitBytes - 1 }, [])
   expect(await relieveMemory(shortage)).toBe(true)
   expect(requests).toEqual([])
 })
 
-test('ends what is needed for some of the limit to be free', async () => {
+test('kills enough to free a part of the limit', async () => {
   const { shortage, requests, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[240 * mib]])
   expect(await relieveMemory(shortage)).toBe(true)
   expect(requests).toMatchObject([{ free_bytes: 40 * mib, least_bytes: 16 * mib, whole: false }])
   expect(ended).toEqual([240 * mib])
 })
 
-test('frees more in a second round, and ends whole commands from the third on', async () => {
+test('frees more in a second round, and kills whole commands from the third', async () => {
   const { shortage, requests } = runtimeWith({ bytes: limitBytes + 50 * mib }, [[20 * mib], [20 * mib], [64 * mib]])
   expect(await relieveMemory(shortage)).toBe(true)
   expect(requests.map(({ whole }) => whole)).toEqual([false, false, true])
   expect(requests[1]?.free_bytes).toBe(128 * mib + 30 * mib)
 })
 
-test('leaves what files in memory hold, where nothing waits for memory', async () => {
+test('keeps files in memory if no process waits for memory', async () => {
   const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[]])
   expect([await relieveMemory(shortage), ended]).toEqual([true, []])
 })
 
-test('ends the one that has written files in memory, and nothing after it', async () => {
+test('kills the process that wrote files in memory, and no other', async () => {
   const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[2 * mib], [64 * mib]])
   expect([await relieveMemory(shortage), ended]).toEqual([true, [2 * mib]])
 })
 
-test('kills one process where files in memory hold the rest, however large it is', async () => {
+test('kills one process if files in memory hold the rest, however large it is', async () => {
   const { shortage, ended } = runtimeWith({ bytes: limitBytes + 90 * mib }, [[17 * mib], [17 * mib]], undefined, true)
   expect([await relieveMemory(shortage), ended]).toEqual([true, [17 * mib]])
 })
 
-test('gives up where processes wait for memory and none is to blame', async () => {
+test('gives up if processes wait for memory and none is the cause', async () => {
   const { shortage, stuckTimes } = runtimeWith({ bytes: limitBytes + 8 * mib, stuck: true }, [[]])
   expect(await relieveMemory(shortage)).toBe(false)
   expect(stuckTimes()).toBeGreaterThan(0)
 })
 
-test('lets everything go on where the guest does not answer', async () => {
+test('lets all processes continue if the guest does not answer', async () => {
   const { shortage, ended } = runtimeWith({ bytes: limitBytes + 8 * mib }, [[64 * mib]])
   const silent = Promise.withResolvers<void>()
   const link: GuestLink = {
@@ -132,7 +132,7 @@ test('lets everything go on where the guest does not answer', async () => {
   expect(ended).toEqual([64 * mib])
 })
 
-test('gives up where the guest knows no such request', async () => {
+test('gives up if the guest does not support the request', async () => {
   const { shortage } = runtimeWith({ bytes: limitBytes + 8 * mib }, [null])
   expect(await relieveMemory(shortage)).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readDisk } from '../../src/runtimes/host-usage.ts'
 
-test('the disk of a runtime that was removed is gone, and another that cannot be read has failed', async () => {
+test('the disk of a removed runtime is gone, and an unreadable one is an error', async () => {
   await expect(readDisk('/nowhere/disk')).rejects.toMatchObject({ name: 'EngineError', kind: 'gone' })
   await expect(readDisk('/dev/null/disk')).rejects.toMatchObject({ name: 'EngineError', kind: 'failed' })
   await expect(readDisk('/')).resolves.toBeGreaterThan(0)

@@ -13,7 +13,7 @@ async function twoInstallations() {
   return { place, one: claimsOf('one'), two: claimsOf('two'), [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
 }
 
-test('gives a range to one runtime of the host, until it is given back', async () => {
+test('gives a range to one runtime of the host, until it is released', async () => {
   await using host = await twoInstallations()
   const { one, two } = host
   const claims = Array.from({ length: 8 }, (_, id) => (id % 2 === 0 ? one : two).claim(7, recordOf('x', String(id))))
@@ -27,7 +27,7 @@ test('gives a range to one runtime of the host, until it is given back', async (
   expect(await two.claim(8, recordOf('two', 'b'))).toBe(true)
 })
 
-test('gives back what an earlier engine of the same installation has left, and nothing of others', async () => {
+test('releases ranges of an earlier engine of the same installation only', async () => {
   await using host = await twoInstallations()
   const { one, two, place } = host
   await one.releaseOthers(new Set())
@@ -37,7 +37,7 @@ test('gives back what an earlier engine of the same installation has left, and n
   expect((await readdir(place)).sort()).toEqual(['0', '5'])
 })
 
-test('keeps the range of a runtime whose record is there, though the engine could not read it', async () => {
+test('keeps the range of a runtime with a record, even if it is unreadable', async () => {
   await using host = await twoInstallations()
   const runtimesDir = join(host.place, '..', 'runtimes')
   const claims = new IdClaims(runtimesDir, host.place)
@@ -52,7 +52,7 @@ test('keeps the range of a runtime whose record is there, though the engine coul
   expect(await readdir(host.place)).toEqual([])
 })
 
-test('prevents no runtime where claims cannot be written', async () => {
+test('allows runtimes if claims cannot be written', async () => {
   await using host = await twoInstallations()
   await writeFile(host.place, 'a file')
   expect(await host.one.claim(7, recordOf('one', 'a'))).toBe(true)

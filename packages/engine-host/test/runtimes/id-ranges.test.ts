@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { IDS_OF_RUNTIME, pickIdRange } from '../../src/runtimes/id-ranges.ts'
 
-test('gives every runtime of an installation a range of its own, until there is none', async () => {
+test('gives every runtime of an installation a separate range, until all are in use', async () => {
   const taken = new Set<number>()
   const isFree = async (firstId: number) => !taken.has(firstId)
   for (;;) {
@@ -20,7 +20,7 @@ test('gives every runtime of an installation a range of its own, until there is 
   expect(Math.max(...taken) + IDS_OF_RUNTIME).toBeLessThanOrEqual(0x7ffe_0000)
 })
 
-test('gives a range again when its runtime is gone, and another installation others first', async () => {
+test('reuses the range of a removed runtime, and starts elsewhere for another installation', async () => {
   const all = async () => true
   const first = await pickIdRange('one', all)
   expect(await pickIdRange('one', all)).toBe(first)

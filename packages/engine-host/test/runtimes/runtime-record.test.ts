@@ -19,7 +19,7 @@ test.each<[string, 'absent' | 'unreadable', (path: string) => unknown]>([
   expect(await readRecord(path)).toBe(expected)
 })
 
-test('a container of an engine that gave it the users of the host goes on with those', async () => {
+test('a container of an engine without user namespaces keeps the users of the host', async () => {
   await using dir = await temporaryDirectory()
   const path = join(dir.path, 'runtime.json')
   const digest = `sha256:${'0'.repeat(64)}`

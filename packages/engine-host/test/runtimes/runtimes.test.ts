@@ -56,12 +56,12 @@ test.each([
   expect(() => checkSpec({ ...spec, ...change })).toThrow(expect.objectContaining({ kind: 'invalid' }))
 })
 
-test('takes specs as equal whatever the order of their fields', () => {
+test('compares specs regardless of the order of their fields', () => {
   expect(sameSpec(spec, Object.fromEntries(Object.entries(spec).reverse()) as never)).toBe(true)
   expect(sameSpec(spec, { ...spec, checkpointId: 'x' })).toBe(false)
 })
 
-test('reads back the record it wrote, and says what is absent or not one', async () => {
+test('reads back its record, and reports an absent and an invalid one', async () => {
   await using dir = await temporaryDirectory()
   const path = join(dir.path, 'runtime.json')
   expect(await readRecord(path)).toBe('absent')
@@ -79,7 +79,7 @@ test('reads back the record it wrote, and says what is absent or not one', async
   }
 })
 
-test('never throws for a record that a crash has cut', async () => {
+test('never throws for a truncated record', async () => {
   await using dir = await temporaryDirectory()
   const path = join(dir.path, 'runtime.json')
   const text = JSON.stringify(record)
@@ -92,7 +92,7 @@ test('never throws for a record that a crash has cut', async () => {
   )
 })
 
-test('observes what exists, then the listing, then changes, and of one runtime only the newest', async () => {
+test('observes existing runtimes, then the listing, then changes, and only the newest of each', async () => {
   const observers = new Observers()
   const stop = new AbortController()
   const items: Observation[] = []

@@ -32,7 +32,7 @@ describe.each(ways)('a tool that is started $way', ({ launched }) => {
   })
   afterAll(() => end())
 
-  test('runs a tool with its arguments as they are, in an environment of its own', async () => {
+  test('runs a tool with unchanged arguments and its own environment', async () => {
     const odd = 'a b; $(touch /x) \'"'
     expect((await runTool(['printf', '%s', odd], { timeoutMs: 10_000 })).stdout).toBe(odd)
     const { stdout } = await runTool(['env'], { timeoutMs: 10_000 })
@@ -40,7 +40,7 @@ describe.each(ways)('a tool that is started $way', ({ launched }) => {
     expect((await runTool(['pwd'], { timeoutMs: 10_000 })).stdout).toBe('/\n')
   })
 
-  test('runs a tool in a session of its own, which has nothing of what the daemon takes for its own', async () => {
+  test('runs a tool in its own session, without descriptors of the daemon', async () => {
     const own = await runTool(['ps', '-o', 'sid=', '-p', `${process.pid}`], { timeoutMs: 10_000 })
     const { stdout } = await runTool(['sh', '-c', 'ps -o sid= -p $$; echo $$'], { timeoutMs: 10_000 })
     const [session, pid] = stdout.trim().split(/\s+/)
@@ -48,7 +48,7 @@ describe.each(ways)('a tool that is started $way', ({ launched }) => {
     expect(session).not.toBe(own.stdout.trim())
   })
 
-  test('tells how a tool failed in its own words', async () => {
+  test('reports the failure of a tool with its output', async () => {
     await expect(mustRun(['ls', '--', '/no/such/file'], { timeoutMs: 10_000 })).rejects.toMatchObject({
       kind: 'failed',
       message: expect.stringContaining('/no/such/file'),
@@ -56,7 +56,7 @@ describe.each(ways)('a tool that is started $way', ({ launched }) => {
     await expect(runTool(['/no/such/program'], { timeoutMs: 10_000 })).rejects.toMatchObject({ kind: 'failed' })
   })
 
-  test('kills a tool that takes too long, or that nobody waits for any more', async () => {
+  test('kills a tool that times out or is cancelled', async () => {
     await expect(runTool(['sleep', '1000'], { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'failed' })
     const stop = new AbortController()
     const running = runTool(['sleep', '1000'], { timeoutMs: 60_000, signal: stop.signal })
@@ -64,25 +64,25 @@ describe.each(ways)('a tool that is started $way', ({ launched }) => {
     await expect(running).rejects.toThrow('enough')
   })
 
-  test('cuts the output of a tool that does not stop talking', async () => {
+  test('cuts endless output of a tool', async () => {
     const { stdout } = await runTool(['head', '-c', '3000000', '/dev/zero'], { timeoutMs: 10_000 })
     expect(stdout).toHaveLength(2 ** 20)
   })
 
-  test('runs beside others, each with its own end', async () => {
+  test('runs several tools, each with its own end', async () => {
     const codes = Array.from({ length: 20 }, (_, code) => code)
     const results = await Promise.all(codes.map((code) => runTool(['sh', '-c', `exit ${code}`], { timeoutMs: 10_000 })))
     expect(results.map(({ code }) => code)).toEqual(codes)
   })
 
-  test('is told of by the signal that killed it', async () => {
+  test('reports the signal that killed it', async () => {
     const result = await runTool(['sh', '-c', 'kill -TERM $$'], { timeoutMs: 10_000 })
     expect(result).toMatchObject({ code: null, killedBy: 'SIGTERM' })
   })
 })
 
 test.skipIf(lacking !== null)(
-  'tools are started in the old way when the launcher is gone, and those that it had are told of',
+  'tools start directly when the launcher is gone, and its running tools are reported',
   async () => {
     await using dir = await temporaryDirectory()
     const release = shareLauncher(await buildGuest(dir.path))
@@ -93,21 +93,18 @@ test.skipIf(lacking !== null)(
   },
 )
 
-test.skipIf(lacking !== null)(
-  'neither tools nor what starts them leave their memory in a file when they crash',
-  async () => {
-    const none = /^Max core file size +0 +0 +bytes/m
-    await using dir = await temporaryDirectory()
-    const release = shareLauncher(await buildGuest(dir.path))
-    const limitsOfTool = async () => (await runTool(['cat', '/proc/self/limits'], { timeoutMs: 10_000 })).stdout
-    expect(await limitsOfTool()).toMatch(none)
-    expect(await readFile('/proc/self/limits', 'utf8')).toMatch(none)
-    release()
-    expect(await limitsOfTool()).toMatch(none)
-  },
-)
+test.skipIf(lacking !== null)('neither tools nor the launcher leave a core file', async () => {
+  const none = /^Max core file size +0 +0 +bytes/m
+  await using dir = await temporaryDirectory()
+  const release = shareLauncher(await buildGuest(dir.path))
+  const limitsOfTool = async () => (await runTool(['cat', '/proc/self/limits'], { timeoutMs: 10_000 })).stdout
+  expect(await limitsOfTool()).toMatch(none)
+  expect(await readFile('/proc/self/limits', 'utf8')).toMatch(none)
+  release()
+  expect(await limitsOfTool()).toMatch(none)
+})
 
-test('tells a process from a later one with the same number', async () => {
+test('distinguishes a process from a later one with the same pid', async () => {
   const self = await identifyProcess(process.pid)
   expect(self).not.toBeNull()
   if (self === null) return
@@ -115,14 +112,14 @@ test('tells a process from a later one with the same number', async () => {
   expect(await isAlive({ ...self, startTicks: self.startTicks + 1 })).toBe(false)
 })
 
-test('reads a start time past a name with brackets and spaces, and none of a zombie', () => {
+test('reads a start time after a name with brackets and spaces, and none of a zombie', () => {
   const rest = `${'0 '.repeat(18)}4711 0 0`
   expect(parseStat(`12 (a) b (c) S ${rest}`)).toBe(4711)
   expect(parseStat(`12 (a) Z ${rest}`)).toBeNull()
   fc.assert(fc.property(fc.string(), (text) => void parseStat(text)))
 })
 
-test('runs one thing at a time for a key, in order, past failures, and forgets the key', async () => {
+test('runs one task at a time for a key, in order, past failures, and forgets the key', async () => {
   const lock = new KeyedLock()
   const seen: number[] = []
   const gate = Promise.withResolvers<void>()
@@ -143,7 +140,7 @@ test('runs one thing at a time for a key, in order, past failures, and forgets t
   expect(seen).toEqual([0, 1, 2])
 })
 
-test('lets so many through a gate as it is wide, and the next when one leaves', async () => {
+test('a gate admits as many as its width, and the next when one leaves', async () => {
   const gate = new Semaphore(2)
   const doors = [1, 2, 3].map(() => Promise.withResolvers<void>())
   let inside = 0
@@ -160,7 +157,7 @@ test('lets so many through a gate as it is wide, and the next when one leaves', 
   expect(most).toBe(2)
 })
 
-test('takes who gives up out of the queue of a gate', async () => {
+test('a cancelled waiter leaves the queue of a gate', async () => {
   const gate = new Semaphore(1)
   const door = Promise.withResolvers<void>()
   const first = gate.run(never, () => door.promise)
@@ -173,21 +170,24 @@ test('takes who gives up out of the queue of a gate', async () => {
   expect(await gate.run(never, async () => 'third')).toBe('third')
 })
 
-test.each([0, 1, 2 ** 20, 2 ** 20 + 1, 5 * 2 ** 20 - 1])('digests a file of %s bytes by its MiBs', async (size) => {
-  await using dir = await temporaryDirectory()
-  const path = join(dir.path, 'file')
-  const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest()
-  const data = Buffer.alloc(size, 'what is in it')
-  await writeFile(path, data)
-  const parts = Array.from({ length: Math.ceil(size / 2 ** 20) }, (_, index) =>
-    sha256(data.subarray(index * 2 ** 20, (index + 1) * 2 ** 20)),
-  )
-  expect(await digestFile(path)).toBe(sha256(Buffer.concat(parts)).toString('hex'))
-  await symlink('file', join(dir.path, 'link'))
-  await expect(digestFile(join(dir.path, 'link'))).rejects.toThrow('ELOOP')
-})
+test.each([0, 1, 2 ** 20, 2 ** 20 + 1, 5 * 2 ** 20 - 1])(
+  'digests a file of %s bytes by chunks of 1 MiB',
+  async (size) => {
+    await using dir = await temporaryDirectory()
+    const path = join(dir.path, 'file')
+    const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest()
+    const data = Buffer.alloc(size, 'what is in it')
+    await writeFile(path, data)
+    const parts = Array.from({ length: Math.ceil(size / 2 ** 20) }, (_, index) =>
+      sha256(data.subarray(index * 2 ** 20, (index + 1) * 2 ** 20)),
+    )
+    expect(await digestFile(path)).toBe(sha256(Buffer.concat(parts)).toString('hex'))
+    await symlink('file', join(dir.path, 'link'))
+    await expect(digestFile(join(dir.path, 'link'))).rejects.toThrow('ELOOP')
+  },
+)
 
-test('waits for all that holds a lock', async () => {
+test('waits for all holders of a lock', async () => {
   const lock = new KeyedLock()
   const gate = Promise.withResolvers<void>()
   const done: string[] = []
