@@ -30,13 +30,13 @@ async function plan(pythonSource: 'uv' | 'debian'): Promise<BootstrapPlan> {
   }
 }
 
-test('the distribution brings a Python only where uv could not', async () => {
+test('the distribution provides Python only if uv cannot', async () => {
   const include = (args: readonly string[]) => args.find((arg) => arg.startsWith('--include='))?.split(/[=,]/)
   expect(include(mmdebstrapArguments(await plan('uv')))).not.toContain('python3')
   expect(include(mmdebstrapArguments(await plan('debian')))).toContain('python3')
 })
 
-test('no variable of the host reaches what runs in the tree', async () => {
+test('no environment variable of the host reaches the commands in the tree', async () => {
   const names = Object.keys(mmdebstrapEnv(await plan('uv'))).filter((name) => !name.startsWith('HOLT_'))
   expect(names.sort()).toEqual(['LC_ALL', 'PATH', 'TMPDIR'])
 })

@@ -33,7 +33,7 @@ Suites: bookworm-security
 Components: main
 `
 
-test('a Debian host with deb822 sources lends its mirrors', async () => {
+test('the mirrors of a Debian host with deb822 sources are used', async () => {
   const root = await host({ 'etc/os-release': debian, 'etc/apt/sources.list.d/debian.sources': stanzas })
   expect(await hostMirrors({}, root)).toEqual({
     main: 'https://mirror.test/debian',
@@ -41,7 +41,7 @@ test('a Debian host with deb822 sources lends its mirrors', async () => {
   })
 })
 
-test('one-line sources with options are read, and other archives are not taken for Debian', async () => {
+test('one-line sources with options are parsed, and other archives are not used as Debian', async () => {
   const text = '# deb http://old.test x main\ndeb [arch=amd64 signed-by=/k] http://m.test/d bookworm main\n'
   const other = 'deb http://vendor.test/apt stable main\n'
   const root = await host({
@@ -52,7 +52,7 @@ test('one-line sources with options are read, and other archives are not taken f
   expect(await hostMirrors({}, root)).toEqual({ main: 'http://m.test/d', security: null })
 })
 
-test('a stanza that is switched off does not count', async () => {
+test('a disabled stanza does not count', async () => {
   const root = await host({
     'etc/os-release': debian,
     'etc/apt/sources.list.d/debian.sources': `Enabled: no\n${stanzas.split('\n\n')[0]}`,
@@ -60,13 +60,13 @@ test('a stanza that is switched off does not count', async () => {
   expect(await hostMirrors({}, root)).toEqual({ main: null, security: null })
 })
 
-test('another distribution has no Debian mirror to lend, so mmdebstrap chooses', async () => {
+test('another distribution has no Debian mirror, so mmdebstrap chooses', async () => {
   const root = await host({ 'etc/os-release': 'ID=ubuntu\nVERSION_CODENAME=noble\n', 'etc/apt/sources.list': stanzas })
   const mirrors = await hostMirrors({}, root)
   expect(sourceLines(mirrors, 'trixie', ['main'])).toEqual([])
 })
 
-test('the operator decides before the host does', async () => {
+test('the setting of the operator is preferred to the host', async () => {
   const root = await host({ 'etc/os-release': debian, 'etc/apt/sources.list.d/debian.sources': stanzas })
   const mirrors = await hostMirrors({ HOLT_DEBIAN_MIRROR: 'http://local.test/debian' }, root)
   expect(mirrors).toEqual({ main: 'http://local.test/debian', security: null })
@@ -76,6 +76,6 @@ test('the operator decides before the host does', async () => {
   ])
 })
 
-test('no text makes the reader of sources fail', () => {
+test('no text makes the parser of sources throw', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => Array.isArray(parseAptSources(text))))
 })

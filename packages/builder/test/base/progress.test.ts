@@ -14,7 +14,7 @@ function follow(lines: readonly string[]) {
   })
 }
 
-test('a real run goes through every phase and ends complete', () => {
+test('a real run passes every phase and ends complete', () => {
   const seen = follow(log)
   expect([...new Set(seen.map(({ phase }) => phase))]).toEqual([
     'fetch',
@@ -28,12 +28,12 @@ test('a real run goes through every phase and ends complete', () => {
   expect(seen.at(-1)?.done).toBe(progressTotal)
 })
 
-test('a phase is nearly full when the next begins, so that the bar does not jump', () => {
+test('a phase is nearly complete when the next begins, so the bar does not jump', () => {
   const jumps = follow(log).map(({ done }, index, all) => done - (all[index - 1]?.done ?? done))
   expect(Math.max(...jumps)).toBeLessThan(progressTotal / 8)
 })
 
-test('whatever is written, progress never goes back and never exceeds its total', () => {
+test('any output keeps the progress rising and within its total', () => {
   const line = fc.oneof(fc.constantFrom(...log), fc.string())
   fc.assert(
     fc.property(fc.array(line, { maxLength: 200 }), (lines) => {

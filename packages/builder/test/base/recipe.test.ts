@@ -4,13 +4,13 @@ import { loadRecipe, recipeSchema } from '../../src/base/recipe.ts'
 
 const recipeDir = new URL('../../../../templates/base', import.meta.url).pathname
 
-test('the base recipe is valid and names every hook there is, in order', async () => {
+test('the base recipe is valid and names every hook, in order', async () => {
   const recipe = await loadRecipe(recipeDir)
   const hooks = (await readdir(`${recipeDir}/hooks`)).filter((name) => name !== 'lib.sh').sort()
   expect(recipe.hooks).toEqual(hooks)
 })
 
-test('the environment puts the virtual environment first, and its own programs before the system', async () => {
+test('the virtual environment comes first in PATH, and Holt programs before the system', async () => {
   const { env, workdir } = await loadRecipe(recipeDir)
   expect(env.PATH?.split(':')[0]).toBe(`${workdir}/.venv/bin`)
   expect(env.VIRTUAL_ENV).toBe(`${workdir}/.venv`)

@@ -45,7 +45,7 @@ async function argumentsOfFetch(brought: boolean): Promise<{ npm: string; pip: s
 test.each([
   ['npm error code SELF_SIGNED_CERT_IN_CHAIN', /^npm could not fetch .*npm registry is not trusted here.*update-ca-c/],
   ['npm error code ENOTFOUND', /^npm could not fetch .*: check that the npm registry can be reached\.$/],
-])('says why npm fails: %s', async (line, message) => {
+])('reports why npm fails: %s', async (line, message) => {
   const { fetch } = await fetchWith({ npm: `echo '${line}' >&2; exit 1`, python3: 'exit 1' })
   await expect(fetch).rejects.toThrow(message)
 })
@@ -59,13 +59,13 @@ test.runIf(existsSync('/etc/ssl/certs/ca-certificates.crt')).each([
   expect(await readFile(join(dir, 'trust'), 'utf8')).toBe(`${file}\n`)
 })
 
-test("takes the npm of an installation, and leaves nothing in the user's caches", async () => {
+test('uses the npm of an installation, and leaves nothing in the caches of the user', async () => {
   const { npm, pip } = await argumentsOfFetch(true)
   expect(npm).toMatch(/^1 first install .*--cache=/)
   expect(pip).toContain('--no-cache-dir')
 })
 
-test("takes the machine's npm otherwise, with its cache", async () => {
+test('uses the npm of the machine otherwise, with its cache', async () => {
   const { npm, pip } = await argumentsOfFetch(false)
   expect(npm).toMatch(/^install /)
   expect(`${npm}${pip}`).not.toContain('cache')
@@ -75,6 +75,6 @@ test.each([
   ['an LTS release', '#define NODE_VERSION_IS_LTS 1\n#define NODE_VERSION_LTS_CODENAME "Krypton"\n', true],
   ['one that is none yet', '#define NODE_VERSION_IS_LTS 0\n#define NODE_VERSION_LTS_CODENAME ""\n', false],
   ['a header that does not say', '#define NODE_MAJOR_VERSION 26\n', false],
-])('tells by the header of a Node whether it is %s', (_, lines, lts) => {
+])('reads from the header of a Node program that it is %s', (_, lines, lts) => {
   expect(isLts(`#ifndef SRC_NODE_VERSION_H_\n${lines}#endif\n`)).toBe(lts)
 })

@@ -15,7 +15,7 @@ async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Arr
 const device: Entry = { ...member.file('tty'), type: 'char', rdev: { major: 5, minor: 0 } } as Entry
 const fifo: Entry = { ...member.file('pipe'), type: 'fifo' } as Entry
 
-test.each([1, 7, 1 << 20])('counts and digests what is sent, packed or not, in pieces of %i', async (size) => {
+test.each([1, 7, 1 << 20])('counts and digests an upload, compressed or not, in pieces of %i', async (size) => {
   const bytes = await tarOf([member.directory('.'), member.file('a', 'x'.repeat(5000)), member.symlink('b', 'a')])
   for (const sent of [bytes, gzipSync(bytes)]) {
     const sha256 = createHash('sha256').update(sent).digest('hex')
@@ -46,7 +46,7 @@ test.each<readonly [string, Entry[], RegExp]>([
   await expect(contextOfBytes(bytes)).rejects.toThrow(reason)
 })
 
-describe('refuses what is no archive', () => {
+describe('refuses an invalid archive', () => {
   const text = Buffer.from('no tar'.repeat(200))
   test.each<readonly [string, (tar: Buffer) => Buffer]>([
     ['text', () => text],
@@ -60,7 +60,7 @@ describe('refuses what is no archive', () => {
   })
 })
 
-test('a file that claims more than a context may have is refused before it is read', async () => {
+test('a file that declares more than the size limit is refused before its content', async () => {
   let read = 0
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) {
@@ -78,7 +78,7 @@ test('a file that claims more than a context may have is refused before it is re
   expect(read).toBeLessThan(16 << 20)
 })
 
-test('targets of links are kept in memory, and count as names do', async () => {
+test('targets of links are kept in memory, and count like names', async () => {
   let sent = 0
   const links = writeTar(
     (async function* () {
@@ -89,7 +89,7 @@ test('targets of links are kept in memory, and count as names do', async () => {
   expect(sent * 4000).toBeLessThan(contextLimits.nameBytes + (4 << 20))
 })
 
-test('an error of the stream is not taken for a damaged archive', async () => {
+test('an error of the stream is not reported as a damaged archive', async () => {
   async function* broken(): AsyncGenerator<Uint8Array> {
     yield (await tarOf([member.file('a', 'x'.repeat(2000))])).subarray(0, 700)
     throw new Error('the client went away')
@@ -97,7 +97,7 @@ test('an error of the stream is not taken for a damaged archive', async () => {
   await expect(inspectContext(broken())).rejects.toThrow('the client went away')
 })
 
-test('whatever is sent is a context or an error that says so', async () => {
+test('any upload is a context or an error with the reason', async () => {
   const sound = await tarOf([
     member.directory('d'),
     member.file('d/f', 'content'),

@@ -21,7 +21,7 @@ function sparseArchive({ size, every }: { size: number; every: number }): Buffer
 test.each([
   ['one large hole', { size: 1024 * mib, every: 2048 * mib }],
   ['many holes of a file', { size: 1024 * mib, every: 5 * mib }],
-])('reading a small archive with %s holds up no other work', async (_, shape) => {
+])('reading a small archive with %s delays no other work', async (_, shape) => {
   const bytes = sparseArchive(shape)
   expect(bytes.length).toBeLessThan(mib)
   const begunAt = performance.now()

@@ -44,7 +44,7 @@ function* search(root: DirectoryNode, sources: readonly string[], options: Selec
 const slowFiles = () => treeOf(Array.from({ length: 3000 }, (_, at) => `${'a'.repeat(240)}${at}`))
 const slowPattern = `${'*a'.repeat(60)}b`
 
-test('many slow patterns of one build end together, and nothing waits for them meanwhile', {
+test('many slow patterns of one build end together, and other work runs meanwhile', {
   timeout: 120_000,
 }, async () => {
   const root = slowFiles()
@@ -65,7 +65,7 @@ test('many slow patterns of one build end together, and nothing waits for them m
   expect(longest).toBeLessThan(longestPieceMs)
 })
 
-test('a hundred slow exclusions rest between each other', { timeout: 60_000 }, async () => {
+test('a hundred slow exclusions yield between each other', { timeout: 60_000 }, async () => {
   const segment = `a*${'a'.repeat(118)}b`
   const exclude = Array.from({ length: 100 }, () => Array.from({ length: 30 }, () => `**/*${segment}`).join('/'))
   const root = treeOf([`${'a'.repeat(255)}/`.repeat(15) + 'a'.repeat(255)])
@@ -75,7 +75,7 @@ test('a hundred slow exclusions rest between each other', { timeout: 60_000 }, a
   expect(longest).toBeLessThan(longestPieceMs)
 })
 
-test('the largest context is copied as a whole, with ordinary patterns, and rests meanwhile', {
+test('the largest context is copied as a whole with ordinary patterns, and yields meanwhile', {
   timeout: 120_000,
 }, async () => {
   const { entries, nameBytes } = contextLimits
@@ -104,7 +104,7 @@ test('the largest context is copied as a whole, with ordinary patterns, and rest
   expect(longest).toBeLessThan(longestPieceMs)
 })
 
-test('a source or a pattern that is longer than any path is refused', async () => {
+test('a source or a pattern longer than any path is refused', async () => {
   const context = await contextOfFiles({ a: '' })
   const long = `${'a'.repeat(4096)}*`
   for (const [sources, exclude] of [
@@ -114,7 +114,7 @@ test('a source or a pattern that is longer than any path is refused', async () =
     await expect(context.select(sources ?? [], { exclude })).rejects.toMatchObject({ code: 'dockerfile_invalid' })
 })
 
-test('a search that is no longer wanted ends', async () => {
+test('a cancelled search ends', async () => {
   const gone = new AbortController()
   const account = new SearchAccount()
   const searching = account.finish(search(slowFiles(), Array(50).fill(slowPattern), {}, account), gone.signal)
@@ -128,7 +128,7 @@ const pattern = fc
   .array(fc.constantFrom('*', '**', '?', '[ab]', '[^a]*', '*.js', 'a', 'b'), { minLength: 1, maxLength: 3 })
   .map((parts) => parts.join('/'))
 
-test('within its budget a search finds what it finds without one, and it never takes more', async () => {
+test('a search has the same result with a budget, and stays within it', async () => {
   let [good, bad] = [0, 0]
   await fc.assert(
     fc.asyncProperty(
@@ -171,7 +171,7 @@ test('within its budget a search finds what it finds without one, and it never t
   expect(bad).toBeGreaterThan(50)
 })
 
-test('names are sorted as an array sorts them', async () => {
+test('names are sorted like an array', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc
@@ -190,7 +190,7 @@ test('names are sorted as an array sorts them', async () => {
   )
 })
 
-test('a tree as deep as paths may be is walked', async () => {
+test('a tree of the maximum depth is searched', async () => {
   const account = new SearchAccount()
   const deep = Array(2048).fill('a').join('/')
   const selection = await account.finish(search(treeOf([deep]), ['.'], { exclude: ['**/b'] }, account))

@@ -79,7 +79,7 @@ test.each([
   [['a.txt/x'], {}],
   [['none/./x'], { parents: true }],
   [['src/./none'], { parents: true }],
-] as const)('%j with %j names nothing, and the error says what', async (sources, options) => {
+] as const)('%j with %j matches nothing, and the error says what', async (sources, options) => {
   const context = await contextOfFiles(tree)
   const named = expect.objectContaining({
     code: 'step_failed',
@@ -89,14 +89,14 @@ test.each([
   await expect(context.select(sources, options)).rejects.toThrow(named)
 })
 
-test.each(['[', '[a', 'x[]', '[a-]', '[z', 'a*\\'])('%j is no pattern', async (pattern) => {
+test.each(['[', '[a', 'x[]', '[a-]', '[z', 'a*\\'])('%j is not a valid pattern', async (pattern) => {
   const context = await contextOfFiles(tree)
   await expect(context.select([`${pattern}*`.replace('\\*', '\\')])).rejects.toThrow(
     expect.objectContaining({ code: 'dockerfile_invalid' }),
   )
 })
 
-test('one file may get the name of the destination, several may not', async () => {
+test('one file can be renamed to the destination, several cannot', async () => {
   const context = await contextOfFiles(tree)
   expect((await context.select(['a.txt'])).kind).toBe('file')
   expect((await context.select(['a*'])).kind).toBe('file')
@@ -106,7 +106,7 @@ test('one file may get the name of the destination, several may not', async () =
   expect(await context.select(['a.txt'], { exclude: ['a.txt'] })).toMatchObject({ kind: 'tree', entries: 0 })
 })
 
-test('a source that is a link is followed within the context only, links in directories stay links', async () => {
+test('a source that is a link is followed within the context only, and links in directories stay links', async () => {
   const context = await contextOf([
     member.directory('real'),
     member.file('real/file', 'text'),
@@ -126,7 +126,7 @@ test('a source that is a link is followed within the context only, links in dire
   await expect(context.select(['loop'])).rejects.toThrow(/too many links/)
 })
 
-test('hard links stay hard links, and have their content where only one of them is taken', async () => {
+test('hard links stay hard links, and have their content if only one of them is selected', async () => {
   const context = await contextOf([
     member.file('x/one', 'same', { mode: 0o4755 }),
     member.hardlink('x/two', 'x/one'),
@@ -137,7 +137,7 @@ test('hard links stay hard links, and have their content where only one of them 
   expect((await context.select(['.'])).contentBytes).toBe(4)
 })
 
-test('what comes later wins, and a name is never a directory and a file', async () => {
+test('the later source wins, and a name is never both a directory and a file', async () => {
   const context = await contextOf([
     member.file('one/f', 'first'),
     member.file('two/f', 'second'),
@@ -149,7 +149,7 @@ test('what comes later wins, and a name is never a directory and a file', async 
   await expect(context.select(['three', 'one'])).rejects.toThrow(/both as a directory/)
 })
 
-test('patterns that would take for ever are ended', { timeout: 60_000 }, async () => {
+test('patterns with exponential time are stopped', { timeout: 60_000 }, async () => {
   const files = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`${'a'.repeat(240)}${at}`, '']))
   const context = await contextOfFiles(files)
   const sources = Array.from({ length: 1000 }, () => `${'*a'.repeat(60)}b`)

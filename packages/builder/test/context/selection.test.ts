@@ -10,7 +10,7 @@ const base = () => [
   member.symlink('d/link', 'run'),
 ]
 
-test('the digest is of names, modes, contents and targets, not of times, owners or what is beside', async () => {
+test('the digest covers names, modes, contents and targets, and not times, owners or other files', async () => {
   const digest = async (members: Parameters<typeof contextOf>[0]) =>
     (await (await contextOf(members)).select(['d'])).digest
   const same = await digest(base())
@@ -39,13 +39,13 @@ test('the digest is of names, modes, contents and targets, not of times, owners 
   expect(new Set([same, ...others]).size).toBe(others.length + 1)
 })
 
-test('a tree that moved has the same digest, since names are relative to what is copied', async () => {
+test('a moved tree has the same digest, since names are relative', async () => {
   const context = await contextOf([...base(), ...base().map((entry) => ({ ...entry, path: `moved/${entry.path}` }))])
   expect((await context.select(['moved/d'])).digest).toBe((await context.select(['d'])).digest)
   expect((await context.select(['moved'])).digest).not.toBe((await context.select(['d'])).digest)
 })
 
-test('keeps modes, times and sparse content, owns everything by root, and can be packed twice', async () => {
+test('keeps modes, times and sparse content, sets the owner to root, and can be packed twice', async () => {
   const bytes = tarOfDisk({ 'x/script.sh': '#!/bin/sh\n', 'x/big': 'b'.repeat(3 << 20), 'ünïcode/ö': '1' }, [
     '--mode=u=rwx,go=rx',
     '--mtime=@1234567890.25',
@@ -67,7 +67,7 @@ test('keeps modes, times and sparse content, owns everything by root, and can be
   expect(await listing(selection)).toEqual(first)
 })
 
-test('directories come before what is in them', async () => {
+test('directories come before their content', async () => {
   const context = await contextOfFiles({ 'a/b/c': '', 'a-b/c': '', 'a.b': '', 'a/b.c': '' })
   const order = Object.keys(await listing(await context.select(['.'])))
   for (const name of order) {
@@ -82,7 +82,7 @@ test('a build without a context has an empty one', async () => {
   expect(await emptyContext().select(['.'])).toMatchObject({ kind: 'tree', entries: 0 })
 })
 
-test('whatever is chosen of any tree comes out whole', async () => {
+test('any selection of any tree is complete', async () => {
   const name = fc.stringMatching(/^[a-c]{1,2}$/)
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'))
   await fc.assert(

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { checkDockerfile, planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { BuildError } from '../../src/errors.ts'
 
-test('says of each line what a build does with it', () => {
+test('reports the effect of each line in a build', () => {
   const check = checkDockerfile(
     [
       '# syntax=x',
@@ -40,7 +40,7 @@ test('says of each line what a build does with it', () => {
   }
 })
 
-test('is ok where a build would begin', () => {
+test('is ok if a build would start', () => {
   expect(checkDockerfile('FROM a\nCMD x')).toMatchObject({ ok: true, images: ['a'] })
   expect(checkDockerfile('ARG I\nFROM $I', { buildArgs: { I: 'img' } })).toMatchObject({ ok: true, images: ['img'] })
 })
@@ -52,7 +52,7 @@ test('warns of build arguments that no ARG declares', () => {
   ])
 })
 
-test('a target that is not there and stages that need themselves are not ok', () => {
+test('an unknown target and cyclic stages are not ok', () => {
   expect(checkDockerfile('FROM a AS b', { target: 'c' })).toMatchObject({
     ok: false,
     warnings: [expect.stringContaining('c')],
@@ -124,7 +124,7 @@ const noise = fc.constantFrom(
   '🚀',
 )
 
-test('whatever the text is, there is a verdict for every line of it, in no time', () => {
+test('any text gets a verdict for every line, in a short time', () => {
   let [good, bad] = [0, 0]
   fc.assert(
     fc.property(
@@ -164,7 +164,7 @@ test('whatever the text is, there is a verdict for every line of it, in no time'
   expect(Math.min(good, bad)).toBeGreaterThan(30)
 })
 
-test('divides plain Dockerfiles as another parser does', () => {
+test('splits plain Dockerfiles like another parser', () => {
   const plain = fc.constantFrom(
     'RUN a \\\n  b',
     'RUN <<EOF\nFROM x\n# y\nEOF',
@@ -214,7 +214,7 @@ test.each([
   ['stages', 'FROM a AS b\n'.repeat(million / 12)],
   ['stages of stages', Array.from({ length: 30_000 }, (_, at) => `FROM s${at} AS s${at + 1}`).join('\n')],
   ['the keyword', 'x'.repeat(million)],
-])('a megabyte of %s is read in linear time', (_, text) => {
+])('a megabyte of %s is parsed in linear time', (_, text) => {
   // The bound of the test itself: what is quadratic takes hours.
   const check = checkDockerfile(`ARG a\nFROM a\n${text}`)
   expect(JSON.stringify(check).length).toBeLessThan(8 * million)

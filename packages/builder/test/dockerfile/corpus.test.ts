@@ -16,13 +16,13 @@ test('has at least 45 Dockerfiles', () => {
   expect(cases.length).toBeGreaterThanOrEqual(45)
 })
 
-test.each(plans)('$name is followed without a warning', ({ name, plan }) => {
+test.each(plans)('$name is accepted without a warning', ({ name, plan }) => {
   const { stages, warnings } = plan()
   expect(stages.length).toBeGreaterThan(0)
   expect(warnings.filter((text) => !(name === 'copy-link-flag' || text.includes('empty line')))).toEqual([])
 })
 
-test.each(cases)('the context of $name can be made', ({ prepare }) => {
+test.each(cases)('the context of $name can be created', ({ prepare }) => {
   const directory = mkdtempSync(join(tmpdir(), 'holt-corpus-'))
   try {
     prepare(join(directory, 'context'))

@@ -28,7 +28,7 @@ async function ownCpuMs(work: () => Promise<unknown>): Promise<number> {
 const slow = [`ARG X=${'a'.repeat(200_000)}`, ...Array.from({ length: 20 }, (_, at) => `ARG Y${at}=\${X//*a*a*b/z}`)]
 const text = `ARG A=1\n${'FROM debian AS b\nENV B=$A\nCOPY --from=holt/base-small . .\nNONE x\n'.repeat(3)}`
 
-test('a thread answers what the functions do', async () => {
+test('a worker thread returns the same as the functions', async () => {
   const reader = readerOf()
   expect(await reader.check(text, { buildArgs: { C: 'd' } }, wanted)).toEqual(
     checkDockerfile(text, { buildArgs: { C: 'd' } }),
@@ -38,7 +38,7 @@ test('a thread answers what the functions do', async () => {
   expect(plan).toEqual({ ...planDockerfile(good, { target: 'b' }), globalArgs: { ...plan.globalArgs } })
 })
 
-test('what a build refuses keeps its code, hint and details', async () => {
+test('a refusal keeps its code, hint and details', async () => {
   await expect(readerOf().plan(text, {}, wanted)).rejects.toMatchObject({
     name: 'BuildError',
     code: 'dockerfile_invalid',
@@ -55,11 +55,11 @@ test.each([
   ],
   ['steps', `FROM scratch\n${'RUN true\n'.repeat(2001)}`, /2000 steps/],
   ['words', `FROM scratch\n${`ENV ${'a=b '.repeat(1000)}\n`.repeat(51)}`, /Line 52: .* more than 50000 names/],
-])('a plan of too many %s does not leave its thread', async (_, many, why) => {
+])('a plan of too many %s stays in its thread', async (_, many, why) => {
   await expect(readerOf().plan(many, {}, wanted)).rejects.toThrow(why)
 })
 
-test('slow Dockerfiles leave the thread of the service free', async () => {
+test('slow Dockerfiles do not block the thread of the service', async () => {
   const reader = readerOf()
   await reader.check('FROM scratch', {}, wanted)
   const input = [...slow, 'FROM scratch'].join('\n')
@@ -70,7 +70,7 @@ test('slow Dockerfiles leave the thread of the service free', async () => {
   expect(beside).toBeLessThan(within / 2)
 })
 
-test('one that takes too long is ended with its thread, and the next is read', async () => {
+test('a slow Dockerfile is stopped with its thread, and the next is parsed', async () => {
   const reader = readerOf({ timeoutMs: 1 })
   await expect(reader.check(slow.join('\n'), {}, wanted)).rejects.toMatchObject({
     code: 'dockerfile_invalid',
@@ -80,7 +80,7 @@ test('one that takes too long is ended with its thread, and the next is read', a
   expect(reader.waiting('p')).toEqual({ ofProject: 0, ofAll: 0 })
 })
 
-test('one that takes too much memory is ended, and the process and the next reading are not', async () => {
+test('a Dockerfile that uses too much memory is stopped, and the process and the next one are not', async () => {
   const reader = readerOf({ heapMiB: 12 })
   const many = `FROM scratch\n${`ENV ${'a=b '.repeat(1000)}\n`.repeat(250)}`
   await expect(reader.plan(many, {}, wanted)).rejects.toMatchObject({
@@ -89,7 +89,7 @@ test('one that takes too much memory is ended, and the process and the next read
   })
 })
 
-test('a reading that is no longer wanted ends, waiting or begun', async () => {
+test('a cancelled parse ends, queued or running', async () => {
   const reader = readerOf()
   const [first, second] = [new AbortController(), new AbortController()]
   const begun = reader.check(slow.join('\n'), {}, { projectId: 'p', signal: first.signal })
@@ -115,7 +115,7 @@ function eventLoops(): number {
   return links.filter((link) => link === 'anon_inode:[eventpoll]').length
 }
 
-test('a thread without work ends, and the next Dockerfile has a new one', async () => {
+test('an idle thread ends, and the next Dockerfile has a new one', async () => {
   const before = eventLoops()
   const reader = readerOf({ idleMs: 50 })
   for (let round = 0; round < 2; round += 1) {

@@ -141,7 +141,7 @@ test.each([
   '${x#',
   '"${x',
   "${x:-'}",
-])('%s cannot be read', (word) => {
+])('%s cannot be parsed', (word) => {
   expect(() => expandWord(word, lookup)).toThrow(
     expect.objectContaining({ name: 'BuildError', code: 'dockerfile_invalid' }),
   )
@@ -153,21 +153,21 @@ test.each([
   ['${empty:?}', /empty: is empty/],
   ['${none?give $x}', /none: give value/],
   ['${empty:?give $x}', /empty: give value/],
-])('%s says what is missing', (word, message) => {
+])('%s names the missing variable', (word, message) => {
   expect(() => expandWord(word, lookup)).toThrow(message)
 })
 
-test('a backtick quotes where it is the escape', () => {
+test('a backtick quotes if it is the escape character', () => {
   expect(expandWord('C:\\dir\\`$x$x', lookup, { escapeChar: '`' })).toBe('C:\\dir\\$xvalue')
   expect(expandWord('"a`"b"', lookup, { escapeChar: '`' })).toBe('a"b')
 })
 
-test('in the text of a here-document quotes are characters, and escapes are not', () => {
+test('in a here-document, quotes are characters and escapes are not', () => {
   expect(expandText(`it's "$x"\n`, lookup)).toBe(`it's "value"\n`)
   expect(expandText('\\$x \\\\ \\\n', lookup)).toBe('$x \\ \n')
 })
 
-test('a name of an object is no variable', () => {
+test('a property name of objects is not a variable', () => {
   const record: Readonly<Record<string, string>> = {}
   const own = (name: string) => (Object.hasOwn(record, name) ? record[name] : undefined)
   expect(expandWord('${constructor:-none}${__proto__}', own)).toBe('none')
@@ -180,12 +180,12 @@ test.each([
   ['patterns of stars', `\${big#${'*a'.repeat(2000)}b}`],
   ['many replacements', '${u+${big//?/x}}'.repeat(1000)],
   ['a replacement that grows', '${big//a/$big}'],
-])('%s is bounded', (_, word) => {
+])('%s is limited', (_, word) => {
   const big = (name: string) => (name === 'big' ? 'a'.repeat(100_000) : undefined)
   expect(() => expandWord(word, big)).toThrow(BuildError)
 })
 
-test('what is quoted comes out as it was', () => {
+test('a quoted word is unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('\\' as const, '`' as const), (text, escapeChar) => {
       expect(expandWord(quoteWord(text, escapeChar), lookup, { escapeChar })).toBe(text)

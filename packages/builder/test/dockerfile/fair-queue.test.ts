@@ -16,7 +16,7 @@ function steered(options: { atOnce: number; atOnceOfOwner: number }) {
   return { queue, begun, add, end: (name: string) => ends.get(name)?.() }
 }
 
-test('owners take turns, and one has no more at once than it may', async () => {
+test('owners take turns, and each has a limit of concurrent jobs', async () => {
   const { queue, begun, add, end } = steered({ atOnce: 2, atOnceOfOwner: 1 })
   const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map((name) => add(name[0] ?? '', name))
   await Promise.resolve()
@@ -31,7 +31,7 @@ test('owners take turns, and one has no more at once than it may', async () => {
   expect([queue.waiting, queue.waitingOf('a')]).toEqual([0, 0])
 })
 
-test('what is no longer wanted leaves the queue, and keeps nobody waiting', async () => {
+test('a cancelled job leaves the queue, and delays nobody', async () => {
   const { queue, begun, add, end } = steered({ atOnce: 1, atOnceOfOwner: 1 })
   const gone = new AbortController()
   const first = add('a', 'a1')
@@ -48,7 +48,7 @@ test('what is no longer wanted leaves the queue, and keeps nobody waiting', asyn
   await expect(add('a', 'a2', gone.signal)).rejects.toThrow('gone')
 })
 
-test('work that fails gives its place to the next', async () => {
+test('a failed job frees its slot', async () => {
   const queue = new FairQueue({ atOnce: 1, atOnceOfOwner: 1 })
   const failing = queue.run('a', forever, async () => {
     throw new Error('failed')

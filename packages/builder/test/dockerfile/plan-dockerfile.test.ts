@@ -252,7 +252,7 @@ describe('settings', () => {
     expect(only(text)).toMatchObject(expected)
   })
 
-  test('a backtick continues lines where it is the escape', () => {
+  test('a backtick continues lines if it is the escape character', () => {
     const { escape: escapeChar, stages } = plan('# escape=`\nFROM a\nRUN a `\n  b\nRUN c \\\nENV d=e` f')
     expect(escapeChar).toBe('`')
     expect(
@@ -260,7 +260,7 @@ describe('settings', () => {
     ).toMatchObject([{ script: 'a   b' }, { script: 'c \\' }, { pairs: [{ name: 'd', value: 'e` f' }] }])
   })
 
-  test('lines may end as on Windows, begin with a mark, and be indented', () => {
+  test('lines can have CRLF ends, a byte order mark and indentation', () => {
     const { stages } = plan('\uFEFFFROM a\r\n  RUN x \\\r\n  y\r\n\tRUN <<EOF\r\nz\r\nEOF\r\n')
     expect(stages[0]?.instructions).toMatchObject([
       { line: 2, form: { script: 'x   y' } },
@@ -269,7 +269,7 @@ describe('settings', () => {
   })
 })
 
-describe('a here-document with the line ends of Windows', () => {
+describe('a here-document with CRLF line ends', () => {
   const crlf = (text: string) => plan(text.replaceAll('\n', '\r\n'))
 
   // Results of moby/buildkit for the same files: frontend/dockerfile, `Parse` and `dispatchRun`.
@@ -287,7 +287,7 @@ describe('a here-document with the line ends of Windows', () => {
     expect(crlf(`FROM a\n${text}`).stages[0]?.instructions).toMatchObject([expected])
   })
 
-  test('of RUN is warned of once, with its line', () => {
+  test('of RUN gives one warning, with its line', () => {
     const warnings = crlf('FROM a\nRUN x\nCOPY <<a /\n1\na\nRUN <<EOF\nz\nEOF\nRUN <<EOF\nz\nEOF').warnings
     expect(warnings).toEqual([expect.stringMatching(/^Line 6: .*CRLF.*BuildKit.*save the Dockerfile with LF/)])
     expect(plan('FROM a\nRUN <<EOF\nz\nEOF').warnings).toEqual([])
@@ -318,12 +318,12 @@ describe('FROM', () => {
     expect(plan(text).stages).toMatchObject([{ base }])
   })
 
-  test('build arguments come before defaults, where they are declared', () => {
+  test('build arguments replace defaults if they are declared', () => {
     const text = 'ARG V=1\nFROM a:$V$W'
     expect(plan(text, { buildArgs: { V: '2', W: 'w' } }).stages[0]?.base).toEqual({ type: 'image', reference: 'a:2' })
   })
 
-  test('global arguments are what they were at the first FROM', () => {
+  test('global arguments have their values at the first FROM', () => {
     const { globalArgs } = plan('ARG A=1 B C=$A\nARG __proto__=p\nFROM a\nARG D=4', {
       buildArgs: { B: 'b', TARGETARCH: 'other' },
     })
@@ -339,7 +339,7 @@ describe('FROM', () => {
     expect(globalArgs.constructor).toBeUndefined()
   })
 
-  test('a name is that of the last stage before with it, and beats an image', () => {
+  test('a name means the last earlier stage with it, before an image', () => {
     const { stages, warnings } = plan('FROM x AS a\nRUN 1\nFROM a AS A\nRUN 2\nFROM a\nCOPY --from=a b c')
     expect(stages.map(({ index, base }) => [index, base])).toEqual([
       [0, { type: 'image', reference: 'x' }],
@@ -366,14 +366,14 @@ describe('stages', () => {
   ].join('\n')
   const order = (target: string | null) => plan(text, { target }).stages.map(({ name }) => name)
 
-  test('only those that the target needs, each after those that it needs', () => {
+  test('only those that the target needs, each after its dependencies', () => {
     expect(order(null)).toEqual(['assets', 'unused', 'base', 'tools', 'app', 'test'])
     expect(order('app')).toEqual(['assets', 'unused', 'base', 'tools', 'app'])
     expect(order('TOOLS')).toEqual(['base', 'tools'])
     expect(order('3')).toEqual(['assets'])
   })
 
-  test('what is ignored is told of the stages that are built, with every line of all', () => {
+  test('ignored instructions are reported for built stages, with every line', () => {
     const { ignored, lines } = plan(text, { target: 'base' })
     expect(ignored).toEqual([])
     expect(lines).toHaveLength(11)
@@ -383,7 +383,7 @@ describe('stages', () => {
     ])
   })
 
-  test('a stage may take files of a later one, and none of itself', () => {
+  test('a stage can copy files of a later one, and not of itself', () => {
     expect(plan('FROM a AS x\nCOPY --from=y b c\nFROM d AS y', { target: 'x' }).stages.map(({ name }) => name)).toEqual(
       ['y', 'x'],
     )
@@ -400,7 +400,7 @@ describe('stages', () => {
     expect(failure('FROM a AS x\nCOPY --from=x b c\nFROM b').message).toContain('Line 2')
   })
 
-  test('an unknown target is named, with those that there are', () => {
+  test('an unknown target is reported with the existing ones', () => {
     expect(failure(text, { target: 'nope' })).toMatchObject({
       code: 'dockerfile_invalid',
       message: expect.stringContaining('nope'),
@@ -410,7 +410,7 @@ describe('stages', () => {
   })
 })
 
-test('what a build leaves out is said, whatever stands in it', () => {
+test('ignored instructions are reported, with any text', () => {
   const names = ['CMD', 'ENTRYPOINT', 'HEALTHCHECK', 'STOPSIGNAL', 'VOLUME', 'ONBUILD', 'MAINTAINER']
   const { ignored, stages, lines } = plan(
     `FROM a\n${names.map((name) => `${name} ["x" \${`).join('\n')}\nONBUILD RUN <<E\nFROM z\nE`,
@@ -420,7 +420,7 @@ test('what a build leaves out is said, whatever stands in it', () => {
   expect(lines.at(-1)).toMatchObject({ line: 9, end_line: 11, verdict: 'ignored' })
 })
 
-test('warns of what is odd', () => {
+test('warns of unusual instructions', () => {
   const { warnings } = plan('FROM a\nRUN a \\\n\n  b\nCOPY --link a b')
   expect(warnings).toEqual([expect.stringMatching(/Line 2.*empty line/), expect.stringMatching(/Line 5.*--link/)])
 })
@@ -537,7 +537,7 @@ describe('refuses', () => {
     expect(failure(text).message).toMatch(message)
   })
 
-  test('all lines at once, the wrong ones first', () => {
+  test('reports all wrong lines at once, and they come first', () => {
     const error = failure('# syntax=x\nFROM a\nRUN --network=host x\nFOO\nRUN ok\nENV')
     expect(error.code).toBe('dockerfile_invalid')
     expect(error.message).toBe('Line 4: FOO is not an instruction. (3 more lines are refused.)')
@@ -549,7 +549,7 @@ describe('refuses', () => {
     ])
   })
 
-  test('too much of anything', () => {
+  test('too many of anything', () => {
     expect(failure(`FROM a\n${'RUN x\n'.repeat(5000)}`).message).toMatch(/5000 instructions/)
     expect(failure('FROM a\n'.repeat(201)).message).toMatch(/200 stages/)
     expect(failure(`FROM a\nCOPY ${'x '.repeat(1001)}/`).message).toMatch(/1000 sources/)
@@ -565,11 +565,11 @@ test.each([
   'docker/dockerfile:1.7-labs',
   'docker.io/docker/dockerfile:1',
   'docker/dockerfile-upstream:master',
-])('the frontend %s is what is spoken here', (frontend) => {
+])('the frontend %s is supported', (frontend) => {
   expect(plan(`# syntax=${frontend}\n# check=skip=all\nFROM a`).stages).toHaveLength(1)
 })
 
-test('a directive that comes late is a comment', () => {
+test('a late directive is a comment', () => {
   expect(plan('# comment\n# syntax=foo\nFROM a').stages).toHaveLength(1)
   expect(plan('\n# escape=`\nFROM a\nRUN x \\\n y').stages[0]?.instructions).toHaveLength(1)
 })

@@ -57,7 +57,7 @@ test.each([
   expect(expandedValue(text)).toBe(value)
 })
 
-test('a value without a dollar is what it is', () => {
+test('a value without a dollar sign is unchanged', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[^$]*$/), (text) => {
       expect(expandedValue(text)).toBe(text)
@@ -65,6 +65,6 @@ test('a value without a dollar is what it is', () => {
   )
 })
 
-test('a copy of an address is refused', () => {
+test('a copy of a URL is refused', () => {
   expect(() => planSteps(base, [{ run: 'x' }, { copy: { source: 'https://x/y', destination: '/' } }])).toThrow(/Step 2/)
 })

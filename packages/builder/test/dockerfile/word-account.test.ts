@@ -48,7 +48,7 @@ const slow: readonly [string, string, RegExp][] = [
   ],
 ]
 
-test.each(slow)('%s ends the reading at one line, within the account', (_, text, why) => {
+test.each(slow)('%s ends the parse at one line, within the budget', (_, text, why) => {
   const account = new WordAccount()
   const check = checkDockerfile(text, { account })
   expect(account.isSpent).toBe(true)
@@ -61,7 +61,7 @@ test.each(slow)('%s ends the reading at one line, within the account', (_, text,
   expect(check).toMatchObject({ ok: false, warnings: [] })
 })
 
-test('a build of such a file is told the line, the limit and what to do', () => {
+test('the error of such a build has the line, the limit and the remedy', () => {
   const [, text] = slow[0] ?? ['', '']
   expect(() => planDockerfile(text)).toThrow(
     expect.objectContaining({
@@ -72,14 +72,14 @@ test('a build of such a file is told the line, the limit and what to do', () => 
   )
 })
 
-test('a spent account takes nothing more', () => {
+test('an exhausted budget stays exhausted', () => {
   const account = new WordAccount(nothing, { ...unlimited, steps: 10 })
   expect(() => account.spend(11)).toThrow(BuildError)
   for (const more of [() => account.spend(0), () => account.produce(0), () => account.hold(0)])
     expect(more).toThrow(BuildError)
 })
 
-test('what was spent before counts', () => {
+test('earlier use counts', () => {
   const account = new WordAccount({ steps: 5, characters: 3 }, { ...unlimited, steps: 10 })
   account.spend(5)
   account.produce(2)
@@ -100,7 +100,7 @@ const word = fc.oneof(
     .map(([all, glob, by]) => `\${X${all}${glob}/${by}}`),
 )
 
-test('within its budget a word is what it is without one, and it never takes more', () => {
+test('a word has the same expansion with a budget, and stays within it', () => {
   let [good, bad] = [0, 0]
   fc.assert(
     fc.property(value, fc.array(word, { maxLength: 4 }), fc.integer({ min: 0, max: 2000 }), (x, words, steps) => {
@@ -125,7 +125,7 @@ test('within its budget a word is what it is without one, and it never takes mor
   expect(bad).toBeGreaterThan(100)
 })
 
-test('a pattern fits as a regular expression says', () => {
+test('a pattern matches like a regular expression', () => {
   fc.assert(
     fc.property(value, pattern, (x, glob) => {
       const source = glob.replace(/\\\*|[*?]/g, (part) => (part === '*' ? '.*' : part === '?' ? '.' : part))

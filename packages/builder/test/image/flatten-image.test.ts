@@ -120,7 +120,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     },
   )
 
-  test('gives what buildah unpacks, of an image that buildah made and changed', async () => {
+  test('gives the same as buildah, for an image that buildah made and changed', async () => {
     const first = buildah('from', 'scratch')
     const tree = buildah('mount', first)
     run(['sh', '-euc', 'cd "$1"; mkdir -p a/b c; echo 1 >a/b/one; ln a/b/one c/two; echo 3 >three', 'sh', tree])
@@ -144,7 +144,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     expect(flat.settings).toEqual({ user: '1000', workdir: '/a', env: { GREETING: 'hello world' } })
   })
 
-  test('a hard link whose target is hidden later, or stands in a lower layer, keeps the content', async () => {
+  test('a hard link keeps its content if its target is hidden later or is in a lower layer', async () => {
     const lower = await tarOf(join(dir, 'links-0'), 'echo content >target')
     const both = join(dir, 'links-1')
     await tarOf(both, 'echo content >target; ln target link')
@@ -167,19 +167,19 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     expect(await readdir(join(dir, 'work'))).toEqual([])
   })
 
-  test('refuses a layer whose content is not what the configuration promises', async () => {
+  test('refuses a layer that differs from its digest in the configuration', async () => {
     const [layer] = await layersOf(['echo a >a'], 'gzip')
     const reference = await publish([{ ...(layer as LayerSource), diffId: `sha256:${'0'.repeat(64)}` }])
     await expect(flatten(reference)).rejects.toMatchObject({ code: 'image_invalid' })
   })
 
-  test('refuses a layer that was cut off', async () => {
+  test('refuses a truncated layer', async () => {
     const tar = await tarOf(join(dir, 'cut'), 'head -c 100000 /dev/zero >a')
     const reference = await publish([{ tar: tar.subarray(0, 50_000), compression: 'gzip' }])
     await expect(flatten(reference)).rejects.toMatchObject({ code: 'image_invalid' })
   })
 
-  test('refuses a blob that the registry has damaged', async () => {
+  test('refuses a blob that differs from its digest', async () => {
     const reference = await publish(await layersOf(['head -c 100000 /dev/urandom >a'], 'gzip'))
     const blobs = run([
       'find',
@@ -215,7 +215,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     await expect(flatten(reference)).rejects.toMatchObject({ code: 'platform_missing' })
   })
 
-  test('reads who works in it from the layers on top, and makes its working directory', async () => {
+  test('reads its user from the top layers, and creates its working directory', async () => {
     const layers = await layersOf(
       [
         'mkdir etc real; ln -s real link; echo app:x:7:8::/:/bin/sh >etc/passwd; echo staff:x:50: >etc/group',
@@ -229,7 +229,7 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     expect(flat.listing.get('real/work')).toMatch(/^d 755 0 0/)
   })
 
-  test('says the digest that the registry has it under, and takes it by that', async () => {
+  test('reports the digest of the registry, and can be pulled by it', async () => {
     const first = await publish(await layersOf(['echo first >a'], 'gzip'))
     const index = run(['skopeo', 'inspect', '--raw', '--tls-verify=false', `docker://${first}`])
     await using image = await flattenImage({ reference: first, workDir: dir, signal })
@@ -238,11 +238,11 @@ describe.skipIf(missing !== '')(`flattening an image of a registry${missing}`, {
     expect(same.digest).toBe(image.digest)
   })
 
-  test('says that an image is not there', async () => {
+  test('reports a missing image', async () => {
     await expect(flatten(`${registry.address}/team/none:1`)).rejects.toMatchObject({ code: 'image_not_found' })
   })
 
-  test('says that a registry does not answer', async () => {
+  test('reports a registry that does not answer', async () => {
     await expect(flatten('127.0.0.1:1/team/none:1')).rejects.toMatchObject({ code: 'source_unreachable' })
   })
 

@@ -18,7 +18,7 @@ const config = (change: Partial<ImageConfig>): ImageConfig => ({
   ...change,
 })
 
-test('the variables of the image that say who it was are left out, the others come as they are', async () => {
+test('variables that identify the image are left out, and the others are kept', async () => {
   const skipped = ['PATH=/opt/bin', 'HOME=/h', 'HOSTNAME=h', 'SHELL=/bin/zsh', 'USER=u', 'LOGNAME=u']
   const env = [...skipped, 'LANG=C.UTF-8', 'my.name-1=a=b', 'EMPTY=', 'LANG=de', 'LINES=a\nb', '__proto__=p']
   const settings = await settingsOf(config({ env }), nothing)
@@ -31,7 +31,7 @@ test('the variables of the image that say who it was are left out, the others co
   ])
 })
 
-test('what is no variable is left out', async () => {
+test('invalid variables are left out', async () => {
   const settings = await settingsOf(config({ env: ['NOVALUE', '=x', 'NUL=a\0b', 'A\0=1', ''] }), nothing)
   expect(settings.env).toEqual({})
 })
@@ -54,7 +54,7 @@ test.each([
   await expect(settingsOf(config(change), nothing)).rejects.toMatchObject({ code })
 })
 
-test('whatever an image says, its working directory is an absolute path without a way up', async () => {
+test('for any image, the working directory is an absolute path without ..', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: fc.constantFrom('/', '.', 'a', '\\', ' ', 'é') }), async (workdir) => {
       const answer = (await settingsOf(config({ workdir }), nothing)).workdir

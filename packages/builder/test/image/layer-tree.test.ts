@@ -80,7 +80,7 @@ describe('layers over each other', () => {
   })
 })
 
-describe('what no honest tool writes', () => {
+describe('unusual layers', () => {
   test.each<[string, Entry[]]>([
     ['a parent', [file('../a')]],
     ['a parent in the middle', [file('a/../../b')]],
@@ -102,7 +102,7 @@ describe('what no honest tool writes', () => {
     await expect(flatten(layer)).rejects.toMatchObject({ code: 'image_invalid' })
   })
 
-  test('a hundred thousand entries let everything else have its turn', async () => {
+  test('a hundred thousand entries do not block the event loop', async () => {
     const files = Array.from({ length: 100_000 }, (_, at) => file(`d${at % 10}/f${at}`))
     const tree = new LayerTree(200_000)
     let turns = 0
@@ -119,7 +119,7 @@ describe('what no honest tool writes', () => {
     expect(turns - afterLayer).toBeGreaterThan(20)
   })
 
-  test('long ways through links let everything else have its turn, and end when nobody wants them any more', async () => {
+  test('long chains of links do not block the event loop, and end on a cancel', async () => {
     const links = Array.from({ length: 30 }, (_, at) => link(`l${at}`, `${'d/../'.repeat(800)}l${at + 1}`))
     const files = Array.from({ length: 200 }, (_, at) => file(`l0/f${at}`))
     const tree = new LayerTree(1000)
@@ -144,7 +144,7 @@ describe('what no honest tool writes', () => {
   })
 })
 
-test('any layers end in a tree or a refusal, and every link has a content', async () => {
+test('any layers give a tree or a refusal, and every link has content', async () => {
   const name = fc.constantFrom('a', 'b', 'c', '.wh.a', '.wh.b', '.wh..wh..opq', '..', '.')
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
   const entry = fc.oneof(

@@ -29,7 +29,7 @@ test.each([
   ],
   [`${reading}received unexpected HTTP status: 500 Internal Server Error`, '500 Internal Server Error'],
   [`${reading}StatusCode: 429, `, '429'],
-])('%s is out of reach, and says why', (message, why) => {
+])('%s is unreachable, with the reason', (message, why) => {
   const before = line('Failed, retrying in 1s ... (1/1). Error: manifest unknown')
   expect(pullError('ref', before + line(message))).toMatchObject({
     code: 'source_unreachable',
@@ -43,7 +43,7 @@ test.each([
   ['letters by the megabyte', 'x'.repeat(1 << 20)],
   ['addresses that are none', 'x:1y'.repeat(1 << 18)],
   ['manifests by the megabyte', 'manifest'.repeat(1 << 17)],
-])('what a registry says in %s does not keep the thread', (_, words) => {
+])('a long message of a registry in %s does not block the thread', (_, words) => {
   const before = process.threadCpuUsage()
   pullError('ref', line(`${begin}${words}`))
   const { user, system } = process.threadCpuUsage(before)

@@ -15,7 +15,7 @@ test.each([
   ['[::1]:5000/a', '[::1]:5000', true],
   ['localhost.evil.test/a', 'localhost.evil.test', false],
   ['127.0.0.1.evil.test/a', '127.0.0.1.evil.test', false],
-])('%s is a reference', (text, registry, loopback) => {
+])('%s is a valid reference', (text, registry, loopback) => {
   expect(parseReference(text)).toMatchObject({ text, registry, loopback })
 })
 
@@ -52,7 +52,7 @@ test.each([
   expect(() => parseReference(text)).toThrow(BuilderError)
 })
 
-test('what is accepted never looks like an option, a transport or more than one word', () => {
+test('an accepted reference never looks like an option, a transport or two words', () => {
   const pieces = fc.constantFrom('a', '-', '/', ':', '.', '@', '_', ' ', '\0', '..', 'A', 'sha256', '[', ']', '0')
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {

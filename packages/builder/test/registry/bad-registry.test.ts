@@ -78,7 +78,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     )
   })
 
-  test('one that has nothing but errors is given up, and so is one that wants an hour', async () => {
+  test('a registry that always fails or asks for an hour is given up', async () => {
     const image = await tinyImage()
     for (const [headers, requests] of [
       [{}, 3],
@@ -98,7 +98,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
   test.each([
     ['goes on where it broke', true],
     ['sends all again', false],
-  ])('a layer that breaks off is completed by a registry that %s', async (_what, isRanged) => {
+  ])('an interrupted layer is completed by a registry that %s', async (_what, isRanged) => {
     const image = await tinyImage()
     const half = image.layer.length >> 1
     const behave: Behaviour = (request, response, honestly) => {
@@ -211,7 +211,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('what stands behind the end of a layer is not read', async () => {
+  test('bytes after the end of a layer are not read', async () => {
     const image = await tinyImage()
     const behave = atFirst(
       always,
@@ -226,7 +226,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     expect((await pull({ 'registry.test': registry })).result).toMatchObject({ digest: image.digest })
   })
 
-  test('a manifest that does not have its digest is damaged, and one of 10 MiB is refused', async () => {
+  test('a manifest with a wrong digest is damaged, and one of 10 MiB is refused', async () => {
     const image = await tinyImage()
     for (const [bytes, expected] of [
       [Buffer.from(`${image.manifest} `), { code: 'image_pull_failed', message: expect.stringContaining('damaged') }],
@@ -280,7 +280,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     expect(registry.requests.some(({ line }) => line.includes(image.layerDigest))).toBe(false)
   })
 
-  test('an image of another platform is not supported, which is found before a layer is fetched', async () => {
+  test('an image of another platform is refused before a layer is fetched', async () => {
     const image = await tinyImage({}, { architecture: 's390x' })
     await using registry = await startBadRegistry(image)
     const { result } = await pull({ 'registry.test': registry })
@@ -288,7 +288,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     expect(registry.requests.some(({ line }) => line.includes(image.layerDigest))).toBe(false)
   })
 
-  test('a registry that knows no HEAD is asked with GET', async () => {
+  test('a registry without HEAD is asked with GET', async () => {
     const image = await tinyImage()
     const behave = atFirst(
       always,
@@ -299,7 +299,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     expect((await pull({ 'registry.test': registry })).result).toMatchObject({ digest: image.digest })
   })
 
-  test('an abort ends a pull that hangs', async () => {
+  test('an abort ends a hanging pull', async () => {
     const image = await tinyImage()
     const controller = new AbortController()
     const behave = atFirst(
@@ -323,7 +323,7 @@ describe.skipIf(missing !== '')(`a registry that asks who comes${missing}`, () =
         : response.writeHead(401, { 'www-authenticate': challenge }).end()
   const realm = 'Bearer realm="https://auth.test/token?a=b",service="registry.test",scope="repository:team/app:pull"'
 
-  test('gets a token of its realm, with the credentials and without', async () => {
+  test('gets a token of its realm, with and without credentials', async () => {
     const image = await tinyImage()
     await using registry = await startBadRegistry(image, asking(realm, 'Bearer of-course'))
     await using auth = await startBadRegistry(image, (_, response) => response.end('{"access_token": "of-course"}'))
@@ -371,7 +371,7 @@ describe.skipIf(missing !== '')(`a registry that asks who comes${missing}`, () =
     ['answers a header of its own', 'Bearer realm="https://registry.test/split"', /without a valid token/],
     ['wants something that nobody knows', 'Negotiate', /without credentials|these credentials/],
     ['says nothing', '', /without credentials|these credentials/],
-  ])('a realm that %s ends in a failure that says so', async (_what, challenge, message) => {
+  ])('a realm that %s gives an error with the reason', async (_what, challenge, message) => {
     const image = await tinyImage()
     await using registry = await startBadRegistry(image, (request, response) => {
       if (request.url?.startsWith('/nonsense') === true) return void response.end('not JSON')
@@ -388,7 +388,7 @@ describe.skipIf(missing !== '')(`a registry that asks who comes${missing}`, () =
     expect(stack).not.toContain(login.password)
   })
 
-  test('gets credentials only where they are meant for it', async () => {
+  test('gets credentials only for its own host', async () => {
     const image = await tinyImage()
     await using registry = await startBadRegistry(image, asking('Basic realm="a"', basic))
     const auth = { ...login, registry: 'other.test' }
@@ -404,7 +404,7 @@ describe.skipIf(missing !== '')(`mirrors${missing}`, () => {
     insecure: [],
   })
 
-  test('one that asks who comes is shown no credentials, and the registry is asked instead', async () => {
+  test('a mirror that asks for credentials gets none, and the registry is used instead', async () => {
     const image = await tinyImage()
     await using registry = await startBadRegistry(image)
     await using mirror = await startBadRegistry(image, (_, response) =>
@@ -436,7 +436,7 @@ describe.skipIf(missing !== '')(`mirrors${missing}`, () => {
     expect(registry.requests.map(({ line }) => line)).toEqual([`GET /v2/team/app/blobs/${image.layerDigest}`])
   })
 
-  test('one leads nowhere that the operator did not name', async () => {
+  test('a redirect leads only to addresses that the operator allows', async () => {
     const image = await tinyImage()
     await using registry = await startBadRegistry(image)
     await using inside = await startBadRegistry(image)

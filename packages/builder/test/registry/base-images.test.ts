@@ -90,7 +90,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     ['oci', 'gzip'],
     ['oci', 'zstd'],
   ] as const)(
-    'an image of kind %s with %s layers is what buildah unpacks, with all that it says of itself',
+    'an image of kind %s with %s layers is the same as with buildah, with its settings',
     async (kind, compression) => {
       const reference = make(tree, kind, compression)
       const { images, shelf, workDir } = await imagesOf()
@@ -123,7 +123,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     run(['skopeo', '--insecure-policy', ...copy, `oci:${layout}`, `docker://${reference}`])
   }
 
-  test('of an index it takes the image for this platform, and fixes the index', async () => {
+  test('of an index, the image for this platform is pulled and the index pinned', async () => {
     const own = make('mkdir a; echo own >a/own', 'oci')
     const other = make('mkdir a; echo other >a/other', 'oci')
     const list = `${registry.address}/team/list:1`
@@ -148,7 +148,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     })
   })
 
-  test('the same image is pulled once, by two at once and by one later, and anew when it is gone', async () => {
+  test('an image is pulled once for concurrent and later users, and again when it is gone', async () => {
     const reference = `${registry.address}/team/once:1`
     await publish(reference, 'echo once >once')
     const { images, shelf } = await imagesOf()
@@ -162,7 +162,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     expect(shelf.imports).toBe(2)
   })
 
-  test('what one project pulls while another one does is known to both', async () => {
+  test('concurrent pulls of an image in two projects are known to both', async () => {
     const reference = `${registry.address}/team/both:1`
     await publish(reference, 'echo both >both')
     const underWay = new PullsUnderWay()
@@ -176,7 +176,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     expect(await memory.store.get(resolved.pinned)).toMatchObject({ imageDigest: pulled[0]?.imageDigest })
   })
 
-  test('who gives up leaves the others theirs, and the last one leaves nothing', async () => {
+  test('a cancelled pull continues for the others, and the last one leaves nothing', async () => {
     const reference = `${registry.address}/team/abort:1`
     await publish(reference, 'head -c 1000000 /dev/urandom >a')
     const { images, shelf, workDir } = await imagesOf()
@@ -194,7 +194,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     expect(await readdir(workDir)).toEqual([])
   })
 
-  test('credentials open what asks for them; without and with wrong ones it says so', async () => {
+  test('credentials give access; missing and wrong ones are reported', async () => {
     await using closed = await startRegistry(undefined, { asks: true })
     const reference = `${closed.address}/team/private:1`
     await publish(reference, 'echo secret >a', '--dest-creds', `${reader.username}:${reader.password}`)
@@ -218,14 +218,14 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     }
   })
 
-  test('what is not there, or is no reference, is not found', async () => {
+  test('a missing image and an invalid reference are not found', async () => {
     const { images } = await imagesOf()
     for (const reference of [`${registry.address}/team/none:1`, 'no image at all', `${'x'.repeat(600)}`]) {
       await expect(images.resolve(reference, options())).rejects.toMatchObject({ code: 'image_not_found' })
     }
   })
 
-  test('a registry at an address that is not public is for those that the operator lists', async () => {
+  test('a registry at a non-public address needs the setting of the operator', async () => {
     const reference = `${registry.address}/team/inside:1`
     await publish(reference, 'echo a >a')
     const { images, network } = await imagesOf({ settings: { mirrors: [], insecure: ['registry.lan:5000'] } })
@@ -236,7 +236,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     expect(network.asked).toEqual([expect.objectContaining({ tls: true, isOperators: false })])
   })
 
-  test('a registry whose name has no address is said to be that, with what needs no name', async () => {
+  test('a registry whose name does not resolve is reported, with other sources', async () => {
     const { images } = await imagesOf()
     await expect(images.resolve('registry.test/team/none:1', options())).rejects.toMatchObject({
       code: 'image_pull_failed',
@@ -245,7 +245,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     })
   })
 
-  test('mirrors are asked first, in their order, and the registry has the last word', async () => {
+  test('mirrors are asked first, in order, and the registry last', async () => {
     await publish(`${registry.address}/hub/library/tool:2`, 'echo mirrored >a')
     const mirror = (path: string) => ({ registry: 'docker.io', url: `http://${registry.address}${path}` })
     const mirrors = [{ registry: 'docker.io', url: 'http://127.0.0.1:1' }, mirror('/empty'), mirror('/hub')]
@@ -268,7 +268,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     ['a path to the parent', 'mkdir d; echo x >d/x', ['--transform=s,d/x,../x,', '-P']],
     ['a device', 'mknod null c 1 3', []],
     ['a link through links to outside', 'ln -s /etc a; ln -s a b', []],
-  ])('a layer with %s harms nothing', async (_what, script, flags) => {
+  ])('a layer with %s has no effect outside the image', async (_what, script, flags) => {
     count += 1
     const layout = join(dir, `layout-${count}`)
     const tar = await tarOf(join(dir, `tree-${count}`), script, ...flags)
@@ -283,7 +283,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     expect(await readdir(workDir)).toEqual([])
   })
 
-  test('limits on entries and bytes hold', async () => {
+  test('limits on entries and bytes apply', async () => {
     const reference = `${registry.address}/team/bomb:1`
     await publish(reference, 'head -c 9000000 /dev/zero >zeros; echo a >a; echo b >b')
     for (const limits of [{ maxLayerBytes: 100 }, { maxBytes: 2 ** 20 }, { maxEntries: 2 }]) {

@@ -14,7 +14,7 @@ const config = {
   ports: [],
 }
 
-test('an image says no more of itself than can be kept for each build', () => {
+test('the settings of an image have a size limit', () => {
   expect(buildSettingsOf({ ...config, onBuild: ['RUN make'] })).toMatchObject({ onBuild: ['RUN make'] })
   const long = Array.from({ length: 1000 }, () => 'x'.repeat(1000))
   for (const more of [{ onBuild: long }, { shell: long }, { ports: long }])

@@ -28,7 +28,7 @@ test.each<[string, [string, Record<string, string>][]]>([
   expect(challenges).toEqual(expected.map(([scheme, parameters]) => [scheme, Object.entries(parameters)]))
 })
 
-test('whatever is written is read back', () => {
+test('any challenge is parsed as it was written', () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,9}$/)
   const value = fc.string({ maxLength: 30 })
   const challenge = fc.record({ scheme: name, parameters: fc.dictionary(name, value, { minKeys: 1, maxKeys: 4 }) })

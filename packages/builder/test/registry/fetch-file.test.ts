@@ -33,7 +33,7 @@ test.each<[string, Record<string, string>, string]>([
   expect(file).toMatchObject({ name, content: 'content', mode: 0o600, modifiedAtSecs: null })
 })
 
-test('the time is that of the server, and a redirect is followed; the name stays', async () => {
+test('the time is that of the server, and a redirect keeps the name', async () => {
   const file = await fetched('https://files.test/a', ({ url }, response) =>
     url === '/a'
       ? response.writeHead(302, { location: '/elsewhere/b' }).end()
@@ -42,7 +42,7 @@ test('the time is that of the server, and a redirect is followed; the name stays
   expect(file).toMatchObject({ name: 'a', modifiedAtSecs: 60, content: 'x' })
 })
 
-test('errors that pass are waited for', async () => {
+test('temporary errors are retried', async () => {
   let count = 0
   const file = await fetched('https://files.test/a', (_, response) =>
     count++ < 2 ? response.writeHead(503).end() : response.end('x'),
@@ -103,11 +103,11 @@ test.each<[string, string, RegExp, Behaviour]>([
 test.each([
   ['http://127.0.0.1:22/', /public address/],
   ['https://none.test/a', /look up names/],
-])('where %s cannot be asked, what to do about it is said', async (url, hint) => {
+])('if %s cannot be reached, the error has the remedy', async (url, hint) => {
   await expect(fetched(url, () => undefined)).rejects.toMatchObject({ hint: expect.stringMatching(hint) })
 })
 
-test('the query, which may be a signature, is in no message', async () => {
+test('the query, which can be a signature, is in no message', async () => {
   const failure = await fetched('https://files.test/a?sig=private', (_, response) =>
     response.writeHead(403).end(),
   ).catch((error: Error) => error)

@@ -34,18 +34,18 @@ test.each([
     [{ ...entry('a', 'unknown'), platform: { os: 'unknown', architecture: 'unknown' } }, entry('b', hostArchitecture)],
     'b',
   ],
-])('of an index it takes %s', (_what, manifests, letter) => {
+])('of an index, %s is selected', (_what, manifests, letter) => {
   expect(chooseFromIndex(bytesOf({ schemaVersion: 2, manifests }, index), 'ref')).toBe(digest(letter))
 })
 
-test('an index without an image for this host says which it has', () => {
+test('an index without an image for this host lists its platforms', () => {
   const manifests = [entry('a', 's390x'), entry('b', 'riscv64')]
   expect(() => chooseFromIndex(bytesOf({ manifests }, index), 'ref')).toThrow(
     expect.objectContaining({ code: 'image_unsupported', hint: 'It has: s390x, riscv64.' }),
   )
 })
 
-test('whatever a manifest holds, it is understood or not supported', () => {
+test('any manifest is parsed or not supported', () => {
   const word = fc.constantFrom(
     'schemaVersion',
     'mediaType',
@@ -72,7 +72,7 @@ test('whatever a manifest holds, it is understood or not supported', () => {
   )
 })
 
-test('a list that is far too long costs no more than its length', () => {
+test('a list that is far too long takes linear time', () => {
   const body = `{"manifests":[${Array(300_000).fill('{}').join(',')}]}`
   let thrown: unknown
   try {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { OneAtATime } from '../../src/registry/one-at-a-time.ts'
 
-test('turns follow each other, and who gives up waiting takes none', async () => {
+test('turns follow each other, and a cancelled wait takes none', async () => {
   const turns = new OneAtATime()
   const controller = new AbortController()
   const signal = new AbortController().signal

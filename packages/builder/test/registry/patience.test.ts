@@ -19,7 +19,7 @@ test.each([
   expect(readRetryAfter(value, 0)).toBe(expected)
 })
 
-test('Retry-After never means a time before now', () => {
+test('Retry-After never means a time in the past', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const ms = readRetryAfter(text, Date.now())
@@ -28,7 +28,7 @@ test('Retry-After never means a time before now', () => {
   )
 })
 
-test('what may pass is tried again, as often as is said; what will not is not', async () => {
+test('temporary failures are retried up to the limit, and others are not', async () => {
   for (const [reason, expected] of [
     ['busy', patience.attempts],
     ['unreachable', patience.attempts],

@@ -33,7 +33,7 @@ test.each(['https://index.docker.io/v1/', 'docker.io', 'registry-1.docker.io', '
   },
 )
 
-test('mirrors come first, with their prefix; the registry is spoken to over TLS unless the operator lists it', () => {
+test('mirrors come first, with their prefix; the registry uses TLS unless it is listed', () => {
   const mirrors = [
     { registry: 'docker.io', url: 'https://mirror.example.com' },
     { registry: 'ghcr.io', url: 'https://other.example.com' },
@@ -64,7 +64,7 @@ test.each([
   expect(isListed(authority, ['registry.lan:80', 'any.lan:*', '[::1]:5'])).toBe(expected)
 })
 
-test('every reference has one place, whose address is that of its registry and nothing else', () => {
+test('every reference has one place, at the address of its registry', () => {
   const pieces = fc.constantFrom('a', 'b.c', ':', '/', '@', '5000', 'localhost', '[::1]', '..', '?', '#', '%2f', digest)
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {

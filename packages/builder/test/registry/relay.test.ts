@@ -21,7 +21,7 @@ async function relayOf(blob?: () => AsyncIterable<Uint8Array>) {
   return { relay, image, get }
 }
 
-test('gives its one image to who knows the password', async () => {
+test('gives its one image to a client with the password', async () => {
   const { relay, image, get } = await relayOf()
   await using _ = relay
   const manifest = await get(`/v2/image/manifests/${image.digest}`)
@@ -34,7 +34,7 @@ test('gives its one image to who knows the password', async () => {
 })
 
 test.each([[{}], [{ authorization: 'Basic aG9sdDo=' }], [{ authorization: 'Bearer x' }]])(
-  'tells nobody else anything: %j',
+  'refuses everyone else: %j',
   async (headers) => {
     const { relay, image, get } = await relayOf()
     await using _ = relay
@@ -43,7 +43,7 @@ test.each([[{}], [{ authorization: 'Basic aG9sdDo=' }], [{ authorization: 'Beare
   },
 )
 
-test('has nothing else, and can only be read', async () => {
+test('has nothing else, and is read-only', async () => {
   const { relay, image, get } = await relayOf()
   await using _ = relay
   const other = `sha256:${'0'.repeat(64)}`
@@ -58,7 +58,7 @@ test('has nothing else, and can only be read', async () => {
   expect((await get(`/v2/image/blobs/${image.layerDigest}`, { method: 'DELETE' })).status).toBe(405)
 })
 
-test('a blob that fails breaks the connection off, and the relay knows why', async () => {
+test('a failing blob closes the connection, and the relay knows why', async () => {
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('begin')
     throw new Error('gone')
@@ -69,7 +69,7 @@ test('a blob that fails breaks the connection off, and the relay knows why', asy
   expect(relay.failure).toMatchObject({ message: 'gone' })
 })
 
-test('a client that goes away is no failure', async () => {
+test('a client that disconnects is no failure', async () => {
   const { promise: began, resolve } = Promise.withResolvers<void>()
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) {

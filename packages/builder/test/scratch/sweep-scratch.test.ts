@@ -42,14 +42,14 @@ async function scratchOfKilled(): Promise<string> {
   return path.trim()
 }
 
-test('removes what a killed process has left, and not while it lives', async () => {
+test('removes leftovers of a killed process, and nothing while it lives', async () => {
   const path = await scratchOfKilled()
   expect(existsSync(path)).toBe(true)
   expect(await sweep()).toEqual({ removed: [path], kept: [] })
   expect(existsSync(path)).toBe(false)
 })
 
-test('a later process of the same number is another one, and so is one of an earlier boot', async () => {
+test('a later process of the same pid is another one, and so is one of an earlier boot', async () => {
   const paths = [
     await scratchOf({ start_time: '1' }),
     await scratchOf({ boot_id: '00000000-0000-0000-0000-000000000000', pid_namespace: 'pid:[1]' }),
@@ -57,7 +57,7 @@ test('a later process of the same number is another one, and so is one of an ear
   expect((await sweep()).removed.toSorted()).toEqual(paths.toSorted())
 })
 
-test('in doubt it stays: another PID namespace, no owner, an owner that cannot be read, another name', async () => {
+test('keeps uncertain cases: another PID namespace, no owner, an unreadable owner, another name', async () => {
   const paths = [
     await scratchOf({ pid_namespace: 'pid:[1]', start_time: '1' }),
     await scratchOf({ pid: 'none' }),
@@ -76,7 +76,7 @@ test.skipIf(missing !== '')(`what another user could have written stays${missing
   expect(await sweep()).toEqual({ removed: [], kept: [] })
 })
 
-test('what a process still works in stays, and says which', async () => {
+test('keeps and reports a directory that a process still uses', async () => {
   const path = await scratchOf({ start_time: '1' })
   const child = spawn('sleep', ['60'], { cwd: join(path, 'tree') })
   await once(child, 'spawn')
@@ -99,6 +99,6 @@ test.skipIf(missing !== '')(`what something is mounted in stays, all of it${miss
   expect((await sweep()).removed).toEqual([path])
 })
 
-test('no directory is nothing to sweep', async () => {
+test('no directory is nothing to remove', async () => {
   expect(await sweepScratch({ workDir: join(workDir, 'none') })).toEqual({ removed: [], kept: [] })
 })

@@ -38,7 +38,7 @@ function withAbility(engine: FakeEngine, checkpoints: object): Engine {
   })
 }
 
-test('a template without a start command is the checkpoint of a runtime of its size', async () => {
+test('the checkpoint of a template without a start command is of a runtime of its size', async () => {
   const { host, finishing, made, released, statuses } = await fakeHost()
   const { checkpoint } = await finishTemplate(finishing(), host, signal())
   expect(checkpoint).toMatchObject({ isolation: 'gvisor', cpu: 2, memoryMiB: 512 })
@@ -46,13 +46,13 @@ test('a template without a start command is the checkpoint of a runtime of its s
   expect([made.length, released]).toEqual([1, made])
 })
 
-test('a class without checkpoints has nothing to do where there is no start command', async () => {
+test('a class without checkpoints does nothing without a start command', async () => {
   const { host, finishing, made } = await fakeHost({ isolation: 'container' })
   expect(await finishTemplate(finishing(), host, signal())).toEqual({ checkpoint: null })
   expect(made).toEqual([])
 })
 
-test('a class without checkpoints tries the start command', async () => {
+test('a class without checkpoints tests the start command', async () => {
   const { host, finishing, made, released } = await fakeHost({ isolation: 'container' })
   const good = finishing({ startCmd: 'sleep', readyCmd: 'true' })
   expect(await finishTemplate(good, host, signal())).toEqual({ checkpoint: null })
@@ -61,7 +61,7 @@ test('a class without checkpoints tries the start command', async () => {
   expect([made.length, released]).toEqual([2, made])
 })
 
-test('the checkpoint is taken of a runtime that nobody owns, in which the start command runs with what the template sets', async () => {
+test('the checkpoint is of a runtime without a project, with the start command and the settings of the template', async () => {
   const seen: unknown[] = []
   const wrap = lookingAtCheckpoints((engine, id) => {
     const guest = engine.guest(id)
@@ -84,13 +84,13 @@ test('the checkpoint is taken of a runtime that nobody owns, in which the start 
   expect(made).toHaveLength(2)
 })
 
-test('what the start command writes is in the log, line by line', async () => {
+test('the output of the start command is in the log, line by line', async () => {
   const { host, finishing, lines } = await fakeHost()
   await finishTemplate(finishing({ startCmd: 'echo one two' }), host, signal())
   expect(lines).toEqual(['one two'])
 })
 
-test('what cannot be kept with the network is started again without it', async () => {
+test('an application that cannot be saved with its network is started again without it', async () => {
   let takes = 0
   const wrap = lookingAtCheckpoints(() => {
     takes += 1
@@ -104,7 +104,7 @@ test('what cannot be kept with the network is started again without it', async (
   expect(new Set(released)).toEqual(new Set(made))
 })
 
-test('a checkpoint that cannot be restored is none, and is removed', async () => {
+test('a checkpoint that cannot be restored is removed', async () => {
   const wrap = (engine: FakeEngine) => {
     const checkpoints = engine.ability('checkpoints')
     if (checkpoints === null) throw new Error('no checkpoints')
@@ -124,7 +124,7 @@ test('a checkpoint that cannot be restored is none, and is removed', async () =>
   expect(new Set(released)).toEqual(new Set(made))
 })
 
-test('an engine that has no room is no matter of the start command', async () => {
+test('a lack of room in the engine is not a failure of the start command', async () => {
   const wrap = lookingAtCheckpoints(() => {
     throw new EngineError('no_space', 'the disk is full')
   })
@@ -134,7 +134,7 @@ test('an engine that has no room is no matter of the start command', async () =>
   expect(released).toEqual(made)
 })
 
-test('an application that takes its runtime with it for want of memory is told so', async () => {
+test('an application that exhausts the memory of its runtime is reported as such', async () => {
   const { host, engine, finishing, made } = await fakeHost()
   const finished = finishTemplate(finishing({ startCmd: 'sleep', readyCmd: 'sleep' }), host, signal())
   const ended = expect(finished).rejects.toMatchObject({
@@ -146,7 +146,7 @@ test('an application that takes its runtime with it for want of memory is told s
   await ended
 })
 
-test('a build that is cancelled ends with its reason, and its runtime is let go of', async () => {
+test('a cancelled build ends with its reason, and releases its runtime', async () => {
   const { host, finishing, made, released, engine } = await fakeHost()
   const cancel = new AbortController()
   const finished = finishTemplate(finishing({ startCmd: 'sleep', readyCmd: 'false' }), host, cancel.signal)

@@ -11,7 +11,7 @@ function linesOf(parts: readonly Uint8Array[]): string[] {
   return told
 }
 
-test('lines are the same however the bytes come', () => {
+test('lines are the same however the bytes are split', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme' })), fc.integer({ min: 1, max: 7 }), (texts, size) => {
       const text = texts.map((each) => each.replaceAll(/[\r\n]/g, '')).join('\n')
@@ -26,12 +26,12 @@ test('lines are the same however the bytes come', () => {
   )
 })
 
-test('a line that does not end becomes several', () => {
+test('an endless line becomes several', () => {
   const told = linesOf([Buffer.alloc(10_000, 'x'), Buffer.alloc(10_000, 'x'), Buffer.from('\nend')])
   expect(told.map((line) => line.length)).toEqual([8192, 8192, 3616, 3])
 })
 
-test('the last output is bounded, and says that something was before it', () => {
+test('the last output is bounded, and says that it is truncated', () => {
   const output = new LastOutput()
   expect(output.quote()).toBe('It wrote nothing.')
   for (let i = 0; i < 1000; i++) output.add(Buffer.from(`line ${i}\n`))
@@ -39,7 +39,7 @@ test('the last output is bounded, and says that something was before it', () => 
   expect(output.quote()).toMatch(/^It wrote last:\n\.\.\. .*line 999$/s)
 })
 
-test('a flood is counted and not told', () => {
+test('a flood is counted and not logged', () => {
   const told = linesOf([Buffer.from('y\n'.repeat(50_000))])
   const said = told.filter((line) => line === 'y').length
   const leftOut = told.flatMap((line) => /^\((\d+) lines were left out/.exec(line)?.[1] ?? [])

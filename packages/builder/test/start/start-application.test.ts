@@ -24,16 +24,16 @@ async function start(startCmd: string, readyCmd: string | null, readyTimeoutMs =
   return guest.listProcesses(signal())
 }
 
-test('is ready when the ready command exits 0; only the start command is listed afterwards', async () => {
+test('is ready when the ready command exits with 0; only the start command is listed afterwards', async () => {
   const processes = await start('sleep', 'true')
   expect(processes.map(({ id, state }) => ({ id, state }))).toEqual([{ id: startCommandId, state: 'running' }])
 })
 
-test('is ready when the start command has done its work and left nothing', async () => {
+test('is ready when the start command has ended with 0', async () => {
   expect(await start('true', null)).toMatchObject([{ id: startCommandId, state: 'exited', exit_code: 0 }])
 })
 
-test('is ready as soon as something listens', async () => {
+test('is ready as soon as a server listens', async () => {
   const { guest, engine, id } = await seed()
   const started = startApplication(
     guest,
@@ -46,7 +46,7 @@ test('is ready as soon as something listens', async () => {
   expect(server).toBeUndefined()
 })
 
-test('does not start again what the runtime knows already', async () => {
+test('does not start again in a runtime that already runs it', async () => {
   const { guest } = await seed()
   const commands = { startCmd: 'sleep', readyCmd: 'true', readyTimeoutMs: 5000 }
   await startApplication(guest, commands, { signal: signal() })
@@ -90,12 +90,12 @@ test.each([
   expect(failed).toMatchObject({ code, message: expect.stringMatching(message), hint: expect.any(String) })
 })
 
-test('a start command that ends with 0 may leave its work to others, and a ready command decides', async () => {
+test('a start command that ends with 0 can leave a background process, and a ready command decides', async () => {
   expect(await start('true', 'true')).toMatchObject([{ state: 'exited' }])
   await expect(start('true', 'false', 500)).rejects.toMatchObject({ code: 'ready_timeout' })
 })
 
-test('ends when it is told to, and leaves the command alone', async () => {
+test('ends on a cancel, and does not stop the command', async () => {
   const { guest } = await seed()
   const cancel = new AbortController()
   const started = startApplication(

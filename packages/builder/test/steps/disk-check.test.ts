@@ -18,7 +18,7 @@ function requiredOf(check: () => void): number | null {
   }
 }
 
-test('what is required is enough when it is asked for', () => {
+test('the required size is enough when it is requested', () => {
   const size = fc.nat(64 * 1024 * MIB)
   fc.assert(
     fc.property(fc.integer({ min: 64, max: 65_536 }), size, size, (diskMiB, baseBytes, usedBytes) => {
@@ -37,20 +37,20 @@ test('what is required is enough when it is asked for', () => {
   )
 })
 
-test('an image that does not fit leaves room for what steps install', () => {
+test('the disk has room for an image and its installed files', () => {
   const required = requiredOf(() =>
     checkBase({ diskMiB: 64, baseBytes: 100 * MIB }, { runs: true, copiedBytes: 10 * MIB }),
   )
   expect(required).toBeGreaterThan(100 + 10 + 200)
 })
 
-test('a step that filled the disk is told to ask for twice as much, so that an end is in sight', () => {
+test('a full disk during a step suggests twice the size', () => {
   const { details, step } = filledDisk({ diskMiB: 100, baseBytes: 50 * MIB }, 3)
   expect(step).toBe(3)
   expect(Number(details.required_mib)).toBeGreaterThanOrEqual(2 * stepDiskMiB(100))
 })
 
-test('steps have more room than the template, within bounds', () => {
+test('steps have more room than the template, within limits', () => {
   expect(stepDiskMiB(64)).toBe(64 + 512)
   expect(stepDiskMiB(2048)).toBe(4096)
   expect(stepDiskMiB(65_536)).toBe(65_536 + 4096)

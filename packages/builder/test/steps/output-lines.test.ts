@@ -32,7 +32,7 @@ test('cuts lines that are too long', () => {
   expect(written.join('')).toBe(`${'x'.repeat(100_000)}end`)
 })
 
-test('keeps a bounded number of lines in a second and counts the others', () => {
+test('keeps a limited number of lines per second and counts the others', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   try {
     const written = linesOf([Array.from({ length: 5_000 }, (_, index) => `${index}\n`).join('')])
@@ -43,7 +43,7 @@ test('keeps a bounded number of lines in a second and counts the others', () => 
   }
 })
 
-test('shows what has no end yet after a while, but not the beginning of a secret', () => {
+test('shows a line without an end after a while, but not the beginning of a secret', () => {
   vi.useFakeTimers()
   try {
     const written: string[] = []
@@ -59,7 +59,7 @@ test('shows what has no end yet after a while, but not the beginning of a secret
   }
 })
 
-test('keeps the last lines for the message', () => {
+test('keeps the last lines for the error', () => {
   const lines = new OutputLines(new Redactor([]), () => {})
   lines.add('stderr', Buffer.from(Array.from({ length: 50 }, (_, index) => `line ${index}\n`).join('')))
   lines[Symbol.dispose]()
@@ -67,7 +67,7 @@ test('keeps the last lines for the message', () => {
   expect(lines.tail.endsWith('line 49')).toBe(true)
 })
 
-test('never writes a secret, however the output is cut', () => {
+test('never writes a secret, however the output is split', () => {
   const secret = 's3cr3t-value-of-24-chars'
   const noise = fc.string({ unit: fc.constantFrom('a', 's', '3', '-', '\n', ' '), maxLength: 20_000 })
   fc.assert(
@@ -81,7 +81,7 @@ test('never writes a secret, however the output is cut', () => {
   )
 })
 
-test('takes the lines of a secret out as well, and the longer of two first', () => {
+test('also removes the single lines of a secret, and the longest match first', () => {
   const key = '-----BEGIN KEY-----\nMIIBVgIBADANBgkqhki\n-----END KEY-----\n'
   const redactor = new Redactor([key, 'abc', 'abcdef'])
   expect(redactor.redact('x MIIBVgIBADANBgkqhki y')).toBe('x ******** y')

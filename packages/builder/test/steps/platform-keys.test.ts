@@ -137,7 +137,7 @@ describe('a line of an image that sets a key of the platform', () => {
   })
 })
 
-test('the keys of a container image itself are left out and listed without a line, and those of its template are not', async () => {
+test('platform keys of a container image are left out and listed without a line, and those of a template are not listed', async () => {
   const listed = async (text: string) =>
     (await settingsOf(requestOf(text))).ignored.map(({ instruction, line }) => [instruction, line])
   expect(new Set(await listed('FROM own'))).toEqual(new Set(keys.map((key) => [`ENV ${key}`, null])))
@@ -154,7 +154,7 @@ test('the keys of a container image itself are left out and listed without a lin
   expect(await listed('FROM bare AS other\nENV PATH=/x\nFROM bare')).toEqual([])
 })
 
-test('what is left out is told as soon as the plan is there, and exactly when the base is', async () => {
+test('left out keys are reported with the plan, and exactly once the base is known', async () => {
   const listed = (told: readonly (readonly Ignored[])[]) =>
     told.map((ignored) => ignored.map(({ instruction, line }) => `${line} ${instruction}`))
   const text = (base: string) =>

@@ -11,11 +11,11 @@ test.each([
   ['ARG BASE=registry.test:5000/a\nFROM $BASE', 'registry.test:5000'],
   ['FROM holt/base-small AS a\nFROM ghcr.io/b\nCOPY --from=a /a /a', 'ghcr.io'],
   ['FROM scratch\nCOPY --from=evil.test/x /a /a', ''],
-])('of %j they are for %j', (text, registry) => {
+])('for %j the credentials are for %j', (text, registry) => {
   expect(pullLogin(login, planOf(text))).toEqual({ ...login, registry })
 })
 
-test('a registry that is named stays, and no credentials stay none', () => {
+test('a given registry stays, and no credentials stay none', () => {
   const plan = planOf('FROM ghcr.io/a/b')
   expect(pullLogin({ ...login, registry: 'other.test' }, plan)).toEqual({ ...login, registry: 'other.test' })
   expect(pullLogin(null, plan)).toBeNull()

@@ -29,7 +29,7 @@ function engineOf() {
   return { state, engine: { dial } }
 }
 
-test('a request waits for a guest that dials again', async () => {
+test('a request waits for a guest that reconnects', async () => {
   const { state, engine } = engineOf()
   const link = await redialledLink(engine, id, never())
   state.connected = false
@@ -40,7 +40,7 @@ test('a request waits for a guest that dials again', async () => {
   expect((await answer).status).toBe(200)
 })
 
-test('a guest that is gone is not connected, and who gives up waiting hears that', async () => {
+test('a missing guest is reported as not connected, and a cancelled wait ends', async () => {
   const { state, engine } = engineOf()
   const link = await redialledLink(engine, id, never())
   state.connected = false

@@ -7,7 +7,7 @@ import { resolveCopy } from '../../src/steps/resolve-copy.ts'
 import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
 import type { Surroundings } from '../../src/steps/surroundings.ts'
 
-test('ADD takes as many files one by one as a context may have', async () => {
+test('ADD accepts as many single files as a context can have', async () => {
   const plan = planDockerfile('FROM scratch\nADD * /all/', { buildArgs: {} })
   const [instruction] = plan.stages[0]?.instructions ?? []
   if (instruction?.type !== 'copy') throw new Error('ADD is a copy')

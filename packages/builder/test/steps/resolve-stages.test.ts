@@ -57,7 +57,7 @@ test.each([
     /^Line \d+: .* characters together/,
   ],
   ['ports by the million', [`ARG P="${'1-1000 '.repeat(100_000)}"`, 'EXPOSE $P'], /^Line 3: .* characters together/],
-])('%s end a build at their line, and others go on meanwhile', { timeout: 60_000 }, async (_, text, why) => {
+])('%s end a build at their line, and other work continues meanwhile', { timeout: 60_000 }, async (_, text, why) => {
   const file = ['FROM scratch', ...text].join('\n')
   let failure: unknown = null
   const longest = await longestPieceOf(async () => {
@@ -74,7 +74,7 @@ test.each([
   expect(longest).toBeLessThan(longestPieceMs)
 })
 
-test('many ordinary steps are resolved, and others go on meanwhile', { timeout: 60_000 }, async () => {
+test('many ordinary steps are resolved, and other work continues meanwhile', { timeout: 60_000 }, async () => {
   const file = [
     'FROM scratch',
     ...lines(50, (at) => `ENV NAME${at}=${'v'.repeat(60)}`),

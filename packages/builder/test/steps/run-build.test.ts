@@ -33,7 +33,7 @@ describe.skipIf(missing !== '')(`builds${missing}`, { timeout: TIMEOUT_MS }, () 
   const statesOf = ({ steps }: TestBuildHost) => steps.map(({ state }) => state)
 
   describe.each(shareOf(['gvisor', 'container'] as const, 1 / 2, 'class of builds'))('in %s', (isolation) => {
-    test('follows a Dockerfile, and what it leaves is the image', async () => {
+    test('runs a Dockerfile and makes the image', async () => {
       const host = rig.host(isolation)
       const context = await rig.context({ 'a.txt': 'from the context', 'd/b.txt': 'b' })
       const text = `FROM base
@@ -70,7 +70,7 @@ EXPOSE 80`
       expect(new Set(statesOf(host))).toEqual(new Set(['cached', 'done']))
     })
 
-    test('does nothing again whose inputs are the same', async () => {
+    test('repeats no step with unchanged inputs', async () => {
       const host = rig.host(isolation)
       const text = (last: string) => `FROM base
 RUN od -An -N16 -tx1 /dev/urandom > /one
@@ -102,7 +102,7 @@ RUN ${last}`
       expect(await uuids(await build(host, requestOf(text('true'), { context })))).toEqual(await uuids(anew))
     })
 
-    test('runs a step again for another build argument that it sees, or another policy', async () => {
+    test('repeats a step for another build argument that it uses, or another policy', async () => {
       const host = rig.host(isolation)
       const text = 'FROM base\nARG UNUSED\nRUN od -An -N16 -tx1 /dev/urandom > /one\nARG A\nLABEL a=$A'
       const one = async (change: Partial<BuildRequest>) =>
@@ -114,7 +114,7 @@ RUN ${last}`
       expect(await one({ buildArgs: { A: '2' }, policyKey: 'other' })).not.toBe(first)
     })
 
-    test('goes on without a state that is gone', async () => {
+    test('continues if its base state is missing', async () => {
       const host = rig.host(isolation)
       const text = (last: string) => `FROM base\nRUN od -An -N16 -tx1 /dev/urandom > /one\nRUN ${last}`
       await build(host, requestOf(text('true')))
@@ -125,7 +125,7 @@ RUN ${last}`
       expect(await rig.text(imageDigest, '/two')).toBe('again\n')
     })
 
-    test('changes modes as chmod does, of each file from what it had', async () => {
+    test('changes modes like chmod, relative to each file', async () => {
       const host = rig.host(isolation)
       const text = `FROM base
 RUN mkdir -p /of/sub && echo 1 > /of/script && echo 2 > /of/sub/data && chmod 640 /of/script && chmod 2700 /of/sub && chmod 755 /of/sub/data
@@ -153,7 +153,7 @@ two`
       expect(await failureOf(host, wrong)).toMatchObject({ code: 'dockerfile_invalid' })
     })
 
-    test('builds stages on each other, and only those that are needed', async () => {
+    test('builds stages on each other, and only the needed ones', async () => {
       const host = rig.host(isolation)
       const text = `FROM base AS tools
 RUN mkdir /out && echo tool > /out/tool && chmod 755 /out/tool && chown 7:8 /out/tool
@@ -178,7 +178,7 @@ EOF`
       expect(new Set(statesOf(host))).toEqual(new Set(['cached']))
     })
 
-    test('says which step failed, how, and with what last output', async () => {
+    test('reports the failed step, its exit and its last output', async () => {
       const host = rig.host(isolation)
       const request = requestOf('FROM base\nRUN true\nRUN echo one; echo two >&2; exit 7\nRUN true')
       const failure = await failureOf(host, request)
@@ -204,13 +204,13 @@ EOF`
       expect(failure.step).toBeGreaterThan(1)
     })
 
-    test('tells a user who may not that the step was not run as root', async () => {
+    test('says that a step did not run as root if its user lacks a permission', async () => {
       const failure = await failureOf(rig.host(isolation), requestOf('FROM base\nUSER 7:8\nRUN echo > /file'))
       expect(failure.message).toContain('ermission denied')
       expect(failure.hint).toContain('ran as 7:8')
     })
 
-    test('keeps build secrets out of everything', async () => {
+    test('keeps build secrets out of all outputs', async () => {
       const host = rig.host(isolation)
       const secret = `s3cr3t-${isolation}-4711-value`
       const text = `FROM base
@@ -240,7 +240,7 @@ RUN --mount=type=secret,id=absent test ! -e /run/secrets/absent`
       expect(await failureOf(host, required)).toMatchObject({ code: 'step_failed', step: 2 })
     })
 
-    test('mounts caches, files of elsewhere and nothing', async () => {
+    test('mounts caches, files of other stages and tmpfs', async () => {
       const host = rig.host(isolation)
       const context = await rig.context({ 'dir/file': 'bound', single: 'one' })
       const text = (line: string) => `FROM base
@@ -260,7 +260,7 @@ RUN --mount=type=cache,target=/cache/deep,id=c --mount=type=bind,source=dir,targ
       expect(await rig.text(second.imageDigest, '/count')).toBe('1\n')
     })
 
-    test('runs here-documents, with the interpreter that they name', async () => {
+    test('runs here-documents with their interpreters', async () => {
       const text = `FROM base
 RUN <<EOF
 cd /tmp
@@ -280,7 +280,7 @@ EOF`
       expect((await rig.list(imageDigest)).get('dev/pipes')).toBeUndefined()
     })
 
-    test('adds what an address has, and archives of the context', async () => {
+    test('adds files of URLs and archives of the context', async () => {
       const host = rig.host(isolation)
       const url = 'https://example.test/dir/file.txt'
       host.addresses.set(url, { name: 'file.txt', modifiedAtSecs: 1_600_000_000, mode: 0o600, text: 'fetched' })
@@ -294,7 +294,7 @@ EOF`
       expect(failure.message).toContain('digest')
     })
 
-    test('tells how large a disk has to be, and that is enough', async () => {
+    test('reports the needed disk size, and that size is enough', async () => {
       const host = rig.host(isolation)
       const text = (mib: number) => `FROM base\nRUN dd if=/dev/urandom of=/data bs=1M count=${mib} 2>&1`
       const failure = await failureOf(host, requestOf(text(150), { diskMiB: 100 }))
@@ -306,7 +306,7 @@ EOF`
       expect(await failureOf(host, requestOf(text(150), { diskMiB: 100 }))).toMatchObject({ code: 'disk_too_small' })
     })
 
-    test('tells when a step has filled the disk, and an image that is too large before any step', async () => {
+    test('reports a full disk in a step, and a too large image before any step', async () => {
       const host = rig.host(isolation)
       const filled = await failureOf(
         host,
@@ -319,7 +319,7 @@ EOF`
       expect(host.lines.filter((line) => line.includes('touch /never'))).toEqual([])
     })
 
-    test('ends when it is told to, and leaves nothing', async () => {
+    test('ends on a cancel, and leaves nothing', async () => {
       const host = rig.host(isolation)
       const stop = new AbortController()
       const reason = new Error('cancelled')
@@ -337,7 +337,7 @@ EOF`
       expect(mine.every(({ checkpointId }) => kept.has(checkpointId))).toBe(true)
     })
 
-    test('ends when its time is over', async () => {
+    test('ends at its time limit', async () => {
       const failure = await failureOf(rig.host(isolation), requestOf('FROM base\nRUN sleep 1000', { timeoutMs: 3_000 }))
       expect(failure).toMatchObject({ code: 'build_timeout' })
       expect(failure.hint).toContain('timeout_secs')
@@ -379,7 +379,7 @@ EOF`
       expect(await failureOf(host, requestOf('FROM absent'))).toMatchObject({ code: 'image_not_found', step: 1 })
     })
 
-    test('boots nothing for an image as it is', async () => {
+    test('boots no runtime for an unchanged image', async () => {
       const host = rig.host(isolation)
       const { imageDigest } = await build(host, requestOf('FROM base\nENV A=1\nWORKDIR /etc'))
       const base = await host.images.ensure(

@@ -5,7 +5,7 @@ import { SecretMatcher } from '../../src/steps/secret-matcher.ts'
 
 const word = fc.stringMatching(/^[ab]{0,6}$/)
 
-test('nothing of a text that is part of a value stays, and all else does', () => {
+test('every part of a value is removed, and all other text stays', () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 5 }), fc.stringMatching(/^[ab ]{0,40}$/), (values, text) => {
       const hidden = new Set<number>()
@@ -18,7 +18,7 @@ test('nothing of a text that is part of a value stays, and all else does', () =>
   )
 })
 
-test('the open end is the longest one that a value begins with', () => {
+test('the open end is the longest prefix of a value', () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 5 }), word, (values, text) => {
       const isOpen = (length: number) =>
@@ -30,13 +30,13 @@ test('the open end is the longest one that a value begins with', () => {
   )
 })
 
-test('values beside each other are two, and without values nothing is changed', () => {
+test('adjacent values are two, and without values nothing changes', () => {
   expect(new SecretMatcher(['abc']).replace('abcabc', '*')).toBe('**')
   expect(new SecretMatcher(['', 'abcdef', 'cd']).replace('xabcdefcdx', '*')).toBe('x**x')
   expect(new SecretMatcher([]).replace('abc', '*')).toBe('abc')
 })
 
-test('how many values there are makes no text slower', () => {
+test('the time does not depend on the number of values', () => {
   const values = Array.from({ length: 20_000 }, (_, index) => `aaaaaaaa${index}`)
   const redactor = new Redactor([values.join('\n'), 'a'.repeat(200_000)])
   const ms = (work: () => unknown) => {

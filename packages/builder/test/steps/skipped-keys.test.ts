@@ -5,7 +5,7 @@ import { plannedKeys } from '../../src/steps/skipped-keys.ts'
 
 const planOf = (lines: readonly string[]) => planDockerfile(['FROM scratch', ...lines].join('\n'), {})
 
-test('names each platform key once for each line, in their order', () => {
+test('names each platform key once for each line, in order', () => {
   const found = plannedKeys(planOf(['ENV PATH=a PATH=b HOME=c', 'ENV X=1', 'ENV PATH=d']), { env: {} })
   expect(found.map(({ instruction, line }) => [instruction, line])).toEqual([
     ['ENV PATH', 2],
@@ -14,7 +14,7 @@ test('names each platform key once for each line, in their order', () => {
   ])
 })
 
-test('is soon done with as many as a file may have, and names the first of them', () => {
+test('is fast with the maximum of lines, and names the first ones', () => {
   const pairs = Array.from({ length: 25 }, (_, at) => `${at % 2 === 0 ? 'PATH' : 'HOME'}=${at}`).join(' ')
   const plan = planOf(Array.from({ length: 1_990 }, () => `ENV ${pairs}`))
   const before = process.threadCpuUsage()

@@ -52,12 +52,12 @@ test('keeps ARG out of the settings', () => {
   expect(settings.env).toEqual({ PATH: defaultPath, B: '2' })
 })
 
-test('knows the platform once it is declared', () => {
+test('has the platform arguments once they are declared', () => {
   expect(follow('FROM scratch\nARG TARGETOS').scope.commandEnv.TARGETOS).toBe('linux')
   expect(follow('FROM scratch').scope.commandEnv.TARGETOS).toBeUndefined()
 })
 
-test('gives proxies to commands without an ARG, and names what no ARG took', () => {
+test('gives proxy variables to commands without an ARG, and reports unused arguments', () => {
   const { build } = follow('FROM scratch\nARG A', { args: { A: '1', B: '2', HTTPS_PROXY: 'http://proxy' } })
   expect([...build.proxies]).toEqual([['HTTPS_PROXY', 'http://proxy']])
   expect(build.unused).toEqual(['B'])
@@ -81,7 +81,7 @@ EXPOSE 8080 8000-8002/UDP $P`)
   })
 })
 
-test('begins with what the image says', () => {
+test('begins with the settings of the image', () => {
   const base = { ...empty, env: { PATH: '/bin', A: 'image' }, user: 'app', workdir: 'relative', labels: { x: 'y' } }
   const { scope } = follow('FROM scratch\nENV B=$A', { base })
   expect(scope.settings).toMatchObject({
@@ -98,19 +98,19 @@ test.each(['FROM scratch\nEXPOSE 99999', 'FROM scratch\nARG U\nUSER "$U"', 'FROM
   },
 )
 
-test('puts variables into a text and leaves its quotes and escapes', () => {
+test('expands variables in a text and keeps its quotes and escapes', () => {
   const { scope } = follow('FROM scratch\nENV A=1')
   expect(scope.expandText(`a="$A" b='$A' c=\\$A d=\${A} e=\\n f=\\\\ g=\\"\n`)).toBe(
     `a="1" b='1' c=$A d=1 e=\\n f=\\ g=\\"\n`,
   )
 })
 
-test('takes names that objects have', () => {
+test('accepts property names of objects', () => {
   const { scope } = follow('FROM scratch\nENV __proto__=1 constructor=2\nENV B=$__proto__$constructor')
   expect(Object.entries(scope.commandEnv)).toContainEqual(['B', '12'])
 })
 
-test('patterns of many steps end together, not each by itself', () => {
+test('patterns of many steps share one budget', () => {
   const text = [
     'FROM scratch',
     `ARG X=${'a'.repeat(200_000)}`,
@@ -131,7 +131,7 @@ test('patterns of many steps end together, not each by itself', () => {
   expect(build.account.spent.steps).toBeLessThan(wordLimits.steps + 300_000)
 })
 
-test('environments of commands, stages and ports are charged what they are', () => {
+test('environments of commands, stages and ports count in the budget', () => {
   const many = Array.from({ length: 1000 }, (_, at) => `A${at}=`).join(' ')
   const { scope, build } = follow(`FROM scratch\n${`ARG ${many}\n`.repeat(2)}`)
   const before = build.account.spent.characters
@@ -146,7 +146,7 @@ test('environments of commands, stages and ports are charged what they are', () 
   expect(exposing).toThrow(/characters together/)
 })
 
-test('the bytes of all variables are counted as JSON has them, one change at a time', () => {
+test('the size of all variables equals that of their JSON, after each change', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', 'é', '\ud800', '\u{1f680}'), maxLength: 6 })
   fc.assert(
     fc.property(fc.array(fc.tuple(text, text), { maxLength: 12 }), (changes) => {

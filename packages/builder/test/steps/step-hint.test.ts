@@ -16,7 +16,7 @@ test.each([
   expect(hintOfExit({ exit_code, signal }, { user, tail })).toMatch(hint)
 })
 
-test('a step that failed for another reason has a hint as well', () => {
+test('a step that failed for another reason also has a hint', () => {
   expect(new BuildError('step_failed', 'No.').hint).toMatch(/\S/)
   expect(new BuildError('step_failed', 'No.', { hint: 'Do.' }).hint).toBe('Do.')
 })

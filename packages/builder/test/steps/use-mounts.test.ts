@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ResolvedMount } from '../../src/steps/resolved-step.ts'
 import { mountedBelow } from '../../src/steps/use-mounts.ts'
 
-test('a cache keeps nothing of what other mounts put into it', () => {
+test('a cache keeps no files of other mounts', () => {
   const secret = (target: string): ResolvedMount => ({ type: 'secret', target, id: 's', mode: 0o400, uid: 0, gid: 0 })
   const mounts = [
     secret('/root/.m2/settings.xml/'),

@@ -112,7 +112,7 @@ describe('an address is public', () => {
   })
 })
 
-describe('what the operator lists', () => {
+describe('a network that the operator allows', () => {
   test.each([
     ['10.1.2.3', ['10.0.0.0/8'], true],
     ['10.1.2.3', ['11.0.0.0/8', '10.1.2.3/32'], true],
@@ -140,7 +140,7 @@ describe('what the operator lists', () => {
     expect(mayDial(address(text), networks(...allowed))).toBe(expected)
   })
 
-  test('never opens IPv4 metadata by a range, however it is wrapped', () => {
+  test('never opens the IPv4 metadata address by a range, however it is embedded', () => {
     const wraps = ['', '::ffff:', '::', '64:ff9b::', '::ffff:0:']
     const ranges = networks(
       '0.0.0.0/0',
@@ -156,7 +156,7 @@ describe('what the operator lists', () => {
         expect(mayDial(address(`${wrap}${metadata}`), ranges)).toBe(false)
   })
 
-  test('is what an address that carries IPv4 depends on', () => {
+  test('decides on an address that embeds IPv4', () => {
     const v4 = fc.uint8Array({ minLength: 4, maxLength: 4 })
     const all = networks('::/0')
     fc.assert(

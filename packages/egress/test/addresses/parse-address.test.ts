@@ -47,11 +47,11 @@ describe('an address', () => {
     '1:2:3:4:5:6:7:1.2.3.4',
     ':1:2:3:4:5:6:7',
     '1:2:3:4:5:6:7:',
-  ])('%j is none', (text) => {
+  ])('%j is not an address', (text) => {
     expect(parseAddress(text)).toBeNull()
   })
 
-  test('every text of bytes is read back as the same bytes, and Node agrees that it is one', () => {
+  test('every formatted address is parsed as the same bytes, and Node agrees', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ minLength: 4, maxLength: 4 }),
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -65,7 +65,7 @@ describe('an address', () => {
     )
   })
 
-  test('what is read as one, Node reads as one', () => {
+  test('every text that is parsed as an address is one for Node', () => {
     const texts = fc.stringMatching(/^[0-9a-f:.]{1,24}$/)
     fc.assert(
       fc.property(texts, (text) => parseAddress(text) === null || isIP(text) !== 0),
@@ -92,7 +92,7 @@ describe('a network', () => {
   })
 
   test.each(['10.0.0.0', '10.0.0.0/33', '10.0.0.0/08', '10.0.0.0/-1', '::/129', '10.0.0.0/8/8', '/8', '10.0.0.0/'])(
-    '%j is none',
+    '%j is not a network',
     (text) => {
       expect(parseNetwork(text)).toBeNull()
     },

@@ -9,7 +9,7 @@ const nameOf = (table: SyntheticAddresses, text: string | null) => {
 }
 
 describe('synthetic addresses', () => {
-  test('begin after the resolver and stand for one name each', () => {
+  test('begin after the resolver and map to one name each', () => {
     const table = new SyntheticAddresses({})
     expect(table.assign('a.example')).toBe('198.18.1.0')
     expect(table.assign('b.example')).toBe('198.18.1.1')
@@ -20,7 +20,7 @@ describe('synthetic addresses', () => {
     expect(nameOf(table, '::ffff:198.18.1.1')).toBeNull()
   })
 
-  test('recycle the name that was not used for longest, and not its address', () => {
+  test('reuse the address of the least recently used name', () => {
     const table = new SyntheticAddresses({ capacity: 2 })
     const first = table.assign('a.example')
     table.assign('b.example')
@@ -31,7 +31,7 @@ describe('synthetic addresses', () => {
     expect(nameOf(table, '198.18.1.1')).toBeNull()
   })
 
-  test('keep what is in use, and say when there is no place', () => {
+  test('keep addresses in use, and report when none is free', () => {
     const table = new SyntheticAddresses({ capacity: 1 })
     table.assign('a.example')
     const release = table.hold('a.example')
@@ -41,7 +41,7 @@ describe('synthetic addresses', () => {
     expect(table.assign('b.example')).toBe('198.18.1.1')
   })
 
-  test('come back after a restart, without what does not fit', () => {
+  test('are restored after a restart, without invalid ones', () => {
     const assigned: unknown[] = []
     const known = [
       { name: 'a.example', address: '198.18.7.7' },
@@ -58,7 +58,7 @@ describe('synthetic addresses', () => {
     expect(assigned).toEqual([{ name: 'b.example', address: '198.18.1.0' }])
   })
 
-  test('never give two names one address, whatever the order', () => {
+  test('never map two names to one address, in any order', () => {
     const names = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 60 })
     fc.assert(
       fc.property(names, (order) => {

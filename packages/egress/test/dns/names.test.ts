@@ -43,7 +43,7 @@ describe('names inside a runtime', () => {
     expect((await runtime.guest.query(reverse, 'PTR')).answers).toMatchObject([{ data: 'api.example.com' }])
   })
 
-  test.each(['six.example.com', 'alias.example.com', 'moved.example.com'])('%s has one as well', async (name) => {
+  test.each(['six.example.com', 'alias.example.com', 'moved.example.com'])('%s also has one', async (name) => {
     expect(await runtime.guest.resolve(name)).toMatch(/^198\.18\.1\./)
   })
 
@@ -53,7 +53,7 @@ describe('names inside a runtime', () => {
     expect(dns.queries.filter((query) => query.startsWith(type) && type !== 'AAAA')).toEqual([])
   })
 
-  test('do not exist when DNS says so', async () => {
+  test('do not exist if DNS says so', async () => {
     expect((await runtime.guest.query('missing.example.com')).rcode).toBe('NXDOMAIN')
     expect(await runtime.guest.query('empty.example.com')).toMatchObject({ rcode: 'NOERROR', answers: [] })
   })
@@ -68,7 +68,7 @@ describe('names inside a runtime', () => {
     'metadata.google.internal',
     '4.3.2.1.in-addr.arpa',
     '1.0.18.198.in-addr.arpa',
-  ])('%s are refused, and nobody is asked', async (name) => {
+  ])('%s are refused without a query', async (name) => {
     const before = dns.queries.length
     for (const type of ['A', 'AAAA', 'TXT', 'PTR', 'HTTPS', 'ANY'] as const) {
       const answer = await runtime.guest.query(name, type as 'A')
@@ -78,7 +78,7 @@ describe('names inside a runtime', () => {
     expect(runtime.decisions.at(-1)).toMatchObject({ type: 'dns', name, allowed: false, rule: 'no_rule' })
   })
 
-  test('of labels with odd bytes are refused, and nobody is asked', async () => {
+  test('of labels with invalid bytes are refused without a query', async () => {
     const before = dns.queries.length
     for (const label of ['attacker\0', 'api.example.com\0', 'secret.data']) {
       const message = packet.encode({ type: 'query', id: 1, questions: [{ type: 'A', name: 'x.api.example.com' }] })
@@ -95,14 +95,14 @@ describe('names inside a runtime', () => {
     expect(dns.queries.slice(before)).toEqual([])
   })
 
-  test('are answered in DNS messages of a decent size only', async () => {
+  test('are answered only in DNS messages of a limited size', async () => {
     expect((await runtime.guest.post(Buffer.alloc(5000))).status).toBe(413)
     expect((await runtime.guest.post(Buffer.alloc(3))).status).toBe(400)
     expect((await runtime.guest.post(Buffer.alloc(30), { 'content-type': 'text/plain' })).status).toBe(415)
     expect(packet.decode((await runtime.guest.post(Buffer.alloc(30))).body)).toMatchObject({ rcode: 'FORMERR' })
   })
 
-  test('are not there when no server answers', async () => {
+  test('do not resolve when no server answers', async () => {
     dns.quirks = { code: 2 }
     try {
       expect((await runtime.guest.query('later.wild.example.com')).rcode).toBe('SERVFAIL')
@@ -111,7 +111,7 @@ describe('names inside a runtime', () => {
     }
   })
 
-  test('have come from no fault', () => {
+  test('have caused no internal error', () => {
     expect(runtime.faults).toEqual([])
   })
 })

@@ -21,7 +21,7 @@ function queryOf(
 }
 
 describe('a query', () => {
-  test('has one canonical name, whatever its letters', () => {
+  test('has one canonical name in any case', () => {
     expect(readQuery(queryOf(['aPi', 'ExAmPlE', 'com']))).toMatchObject({
       id: 7,
       name: 'api.example.com',
@@ -42,7 +42,7 @@ describe('a query', () => {
     ['one label', ['localhost'], 'localhost'],
     ['a backslash', ['a\\046b', 'com'], 'a\\092046b.com'],
     ['a final hyphen', ['a-', 'com'], 'a-.com'],
-  ])('with %s has no name, and is shown without harm', (_, labels, shown) => {
+  ])('with %s has no name, and is logged safely', (_, labels, shown) => {
     expect(readQuery(queryOf(labels))).toMatchObject({ name: null, shownName: shown })
   })
 
@@ -80,11 +80,11 @@ describe('a query', () => {
     expect(readQuery(message)).toMatchObject({ id: 7, malformed: expect.any(String) })
   })
 
-  test('is nothing below the length of a header', () => {
+  test('is ignored if it is shorter than a header', () => {
     expect(readQuery(Buffer.alloc(11))).toBeNull()
   })
 
-  test('never throws, and never has a name that was not written in it', () => {
+  test('never throws, and never has a name that is not in its bytes', () => {
     const flip = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }))
     const start = fc.constantFrom(
       queryOf(['api', 'example', 'com']),
@@ -157,7 +157,7 @@ describe('an answer', () => {
     return read
   }
 
-  test('repeats the question as it came, and has an address', () => {
+  test('repeats the question unchanged, and has an address', () => {
     const address = { family: 4, bytes: Uint8Array.of(198, 18, 1, 0), text: '198.18.1.0' } as const
     const answer = packet.decode(writeAnswer(query(edns), { code: rcode.ok, record: { type: 'A', address } }))
     expect(answer).toMatchObject({ id: 99, type: 'response', rcode: 'NOERROR', flag_rd: true, flag_ra: true })
@@ -172,7 +172,7 @@ describe('an answer', () => {
     expect(answer.answers).toMatchObject([{ type: 'PTR', data: 'a.b.example.com' }])
   })
 
-  test('says that it is blocked to those who can read that', () => {
+  test('has an extended error that says it is blocked', () => {
     const bytes = writeAnswer(query(edns), { code: rcode.refused, extendedError: 15 })
     expect(packet.decode(bytes)).toMatchObject({ rcode: 'REFUSED', additionals: [{ type: 'OPT' }] })
     expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 15]))
@@ -180,7 +180,7 @@ describe('an answer', () => {
     expect(packet.decode(plain)).toMatchObject({ rcode: 'REFUSED', additionals: [] })
   })
 
-  test('to what is no query is a code', () => {
+  test('to an invalid query is an error code', () => {
     expect(packet.decode(writeMalformed({ id: 5, malformed: '' }))).toMatchObject({
       id: 5,
       rcode: 'FORMERR',

@@ -11,7 +11,7 @@ const offer = 'GET / HTTP/1.1\r\nHost: a.example.com\r\nConnection: Upgrade\r\nU
 test.each([
   ['ends', 'ended'],
   ['breaks off', 'cut_off'],
-])('half an answer to an offer of WebSocket that %s is passed on, and looks so', async (_, end) => {
+])('an incomplete answer to a WebSocket offer that %s is passed on as incomplete', async (_, end) => {
   const half = 'HTTP/1.1 200 OK\r\nX: half'
   await using server = await startTcpHost((socket) => {
     socket.write(half)

@@ -57,7 +57,7 @@ describe('plain HTTP', () => {
   const nothing = digest(Buffer.alloc(0))
   const host = (): string => `a.example.com:${web.port}`
 
-  test('passes request after request on one connection, with bodies of both forms', async () => {
+  test('passes consecutive requests on one connection, with both forms of bodies', async () => {
     const agent = new OneConnection(await runtime.guest.dial('a.example.com', web.port))
     const ask = (options: { method: string; path: string; body?: Buffer; isChunked?: boolean }) =>
       new Promise<string>((resolve, reject) => {
@@ -100,7 +100,7 @@ describe('plain HTTP', () => {
     return drain(stream)
   }
 
-  test('answers pipelined requests in order, and refuses one among them in its turn', async () => {
+  test('answers pipelined requests in order, and refuses one of them in its turn', async () => {
     const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${host()}\r\n\r\n`
     const { text } = await exchange(
       'a.example.com',
@@ -145,7 +145,7 @@ describe('plain HTTP', () => {
       'bad_http',
     ],
     ['TLS', '\x16\x03\x01\x00\x05hello\r\n\r\n', 'bad_http'],
-  ])('is refused with %s, and nothing arrives', async (_, bytes, reason) => {
+  ])('is refused with %s, and nothing reaches the server', async (_, bytes, reason) => {
     const { text } = await exchange('canary.example.com', canary.port, bytes)
     expect(text).toMatch(new RegExp(`^HTTP/1.1 40[03] [^]*x-holt-reason: ${reason}`))
     expect(canary.received).toBe('')
@@ -158,7 +158,7 @@ describe('plain HTTP', () => {
     )
   })
 
-  test('is written anew from what was understood', async () => {
+  test('is rewritten from its parsed form', async () => {
     await using seen = await startTcpHost((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')),
     )
@@ -180,7 +180,7 @@ describe('plain HTTP', () => {
     ['a chunk that is longer than it says', '3\r\nabcd\r\n0\r\n\r\n'],
     ['a chunk line without CR', '3\nabc\r\n0\r\n\r\n'],
     ['an endless chunk line', `3;${'x'.repeat(1000)}\r\nabc\r\n`],
-  ])('is broken off for %s, so that nothing can follow', async (_, body) => {
+  ])('is closed for %s, so that nothing can follow', async (_, body) => {
     const before = web.received.length
     const head = `POST /x HTTP/1.1\r\nHost: ${host()}\r\nTransfer-Encoding: chunked\r\n\r\n`
     const { reset } = await exchange(
@@ -192,7 +192,7 @@ describe('plain HTTP', () => {
     expect(web.received.slice(before)).not.toContain('smuggled')
   })
 
-  test('passes chunks on without their extensions and trailers', async () => {
+  test('passes chunks without their extensions and trailers', async () => {
     const body = '3;a=b\r\nabc\r\n000A \t;x\r\n0123456789\r\n0\r\nX-Trailer: y\r\n\r\n'
     const { text } = await exchange(
       'a.example.com',
@@ -236,7 +236,7 @@ describe('plain HTTP', () => {
       }
     }
 
-    test('that the server takes carries bytes both ways, also those that came early', async () => {
+    test('that the server accepts carries bytes both ways, including early ones', async () => {
       await using it = await start(
         'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
       )
@@ -247,7 +247,7 @@ describe('plain HTTP', () => {
       expect(it.text()).toMatch(/^HTTP\/1\.1 101 /)
     })
 
-    test('that the server refuses leaves requests that are read', async () => {
+    test('that the server refuses is followed by parsed requests', async () => {
       await using it = await start('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
       it.stream.write(offer(it.server.port))
       it.stream.write('GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n')
@@ -255,7 +255,7 @@ describe('plain HTTP', () => {
       expect(it.server.received).not.toContain('evil')
     })
 
-    test.each(['HTTP/1.1 2', ''])('that the server ends with %j passes as much, and the end', async (answer) => {
+    test.each(['HTTP/1.1 2', ''])('that the server ends with %j passes those bytes and the end', async (answer) => {
       await using it = await start(answer, 'end')
       const ended = new Promise((resolve) => it.stream.once('end', resolve))
       it.stream.write(offer(it.server.port))
@@ -263,19 +263,16 @@ describe('plain HTTP', () => {
       expect(it.text()).toBe(answer)
     })
 
-    test.each(['HTTP/1.1 200 OK\r\nX: half', ''])(
-      'that the server breaks off after %j is broken off',
-      async (answer) => {
-        await using it = await start(answer, 'reset')
-        it.stream.write(offer(it.server.port))
-        const { text, reset } = await drain(it.stream)
-        expect(reset).toBe(true)
-        // What came is passed on, though a reset may overtake it.
-        expect(answer.startsWith(text)).toBe(true)
-      },
-    )
+    test.each(['HTTP/1.1 200 OK\r\nX: half', ''])('that the server aborts after %j is aborted', async (answer) => {
+      await using it = await start(answer, 'reset')
+      it.stream.write(offer(it.server.port))
+      const { text, reset } = await drain(it.stream)
+      expect(reset).toBe(true)
+      // What came is passed on, though a reset may overtake it.
+      expect(answer.startsWith(text)).toBe(true)
+    })
 
-    test('that comes later is not offered', async () => {
+    test('that comes later is not possible', async () => {
       await using it = await start('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
       it.stream.write(`GET /x HTTP/1.1\r\nHost: a.example.com\r\n\r\n${offer(it.server.port)}`)
       await until(() => it.server.received.split('GET /x').length === 3, 'both arrived')

@@ -6,7 +6,7 @@ import { readResponseStart } from '../../src/http/response-start.ts'
 const read = (...lines: string[]) => readRequestHead(Buffer.from(lines.join('\r\n'), 'latin1'))
 
 describe('a request head', () => {
-  test('is understood', () => {
+  test('is parsed', () => {
     expect(read('GET /a?b=c HTTP/1.1', 'Host: example.com', 'X-Y:  z ')).toEqual({
       type: 'request',
       method: 'GET',
@@ -81,7 +81,7 @@ describe('a request head', () => {
     ['bytes above ASCII in the target', ['GET /\xfc HTTP/1.1', 'Host: a.example']],
     ['TLS', ['\x16\x03\x01']],
     ['too many fields', ['GET / HTTP/1.1', 'Host: a.example', ...Array.from({ length: 101 }, (_, i) => `X${i}: y`)]],
-  ])('is bad with %s', (_, lines) => {
+  ])('is refused with %s', (_, lines) => {
     expect(read(...lines).type).toBe('bad')
   })
 
@@ -98,7 +98,7 @@ describe('a request head', () => {
     expect(head.headers.map(({ name }) => name)).toEqual(kept)
   })
 
-  test('is written so that it is understood again as the same', () => {
+  test('is written so that it is parsed as the same', () => {
     const line = fc.constantFrom(
       'Host: a.example',
       'Host: b.example',
@@ -136,7 +136,7 @@ describe('a request head', () => {
     )
   })
 
-  test('with blanks in the middle of a value takes as long as with letters', () => {
+  test('takes as long with blanks in a value as with letters', () => {
     const fastest = ['x', ' ', '\t'].map((filler) => {
       const head = Buffer.from(`GET / HTTP/1.1\r\nHost: a.example\r\nX-Y: a${filler.repeat(30_000)}b`)
       const rounds = Array.from({ length: 10 }, () => {

@@ -35,7 +35,7 @@ describe('a canonical name', () => {
     expect(canonicalName(text)).toBeNull()
   })
 
-  test('is a fixed point, and one that the policy can name', () => {
+  test('is unchanged by a second pass, and valid in a policy', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[a-zA-Z0-9._-]{1,30}$/)), (text) => {
         const name = canonicalName(text)
@@ -73,7 +73,7 @@ describe('an authority', () => {
     ':443',
     '[::1]x:80',
     '1.2.3.4:4:4',
-  ])('%j is none', (text) => {
+  ])('%j is not valid', (text) => {
     expect(splitAuthority(text)).toBeNull()
   })
 })

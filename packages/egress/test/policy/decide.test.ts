@@ -45,7 +45,7 @@ describe('a connection', () => {
     expect(ruleForName(policy, 'a.example.com')).toBeNull()
   })
 
-  test('is read as its rules say, by the port where they say nothing', () => {
+  test('is inspected as its rules say, by default according to the port', () => {
     const policy = policyOf([
       { host: 'a.example.com', ports: [80, 443, 22] },
       { host: 'a.example.com', ports: [22], methods: ['GET'] },
@@ -61,7 +61,7 @@ describe('a connection', () => {
     expect(names(22)).toEqual([1, 1, 0])
   })
 
-  test('needs a rule that names its host: no other name gets through', () => {
+  test('needs a rule for its host: no other name is allowed', () => {
     const label = fc.stringMatching(/^[a-z0-9]{1,5}$/)
     const name = fc.array(label, { minLength: 2, maxLength: 4 }).map((labels) => `${labels.join('.')}.test`)
     fc.assert(
@@ -111,7 +111,7 @@ describe('a request', () => {
     expect(decideRequest(rules, method, path).allowed).toBe(expected)
   })
 
-  test('says which rule allowed it', () => {
+  test('names the rule that allowed it', () => {
     expect(decideRequest(rules, 'POST', '/v1/messages')).toEqual({
       allowed: true,
       rule: 'a.example.com:443 POST /v1/messages',
@@ -120,7 +120,7 @@ describe('a request', () => {
     expect(decideRequest([], 'GET', '/')).toEqual({ allowed: false, reason: 'no_rule' })
   })
 
-  test('whose path leaves its prefix when a server resolves it is never allowed by that prefix', () => {
+  test('whose path leaves its prefix after normalisation is never allowed by that prefix', () => {
     const piece = fc.constantFrom(
       '..',
       '.',

@@ -4,7 +4,7 @@ import { inspectionOf, presets } from '../../src/index.ts'
 import { policyOf } from '../support/gateway.ts'
 
 describe('an effective policy', () => {
-  test('names rules for what they allow, once each', () => {
+  test('names rules after their content, once each', () => {
     const policy = policyOf(
       [
         { host: 'a.example.com' },
@@ -23,7 +23,7 @@ describe('an effective policy', () => {
     ])
   })
 
-  test('keeps names short and different', () => {
+  test('keeps names short and distinct', () => {
     const paths = (end: string) => Array.from({ length: 64 }, (_, i) => `/${'x'.repeat(900)}${i}${end}`)
     const { rules } = policyOf([
       { host: 'a.example.com', paths: paths('a') },
@@ -35,7 +35,7 @@ describe('an effective policy', () => {
 })
 
 describe('the presets', () => {
-  test.each(presetNames)('%s names its hosts and says why', (name) => {
+  test.each(presetNames)('%s lists its hosts with reasons', (name) => {
     const hosts = presets[name]
     expect(hosts.length).toBeGreaterThan(0)
     for (const { host, ports, why } of hosts) {
@@ -96,7 +96,7 @@ describe('the inspection of a rule', () => {
     expect(seen.every(({ unseen }) => unseen.endsWith('.'))).toBe(true)
   })
 
-  test('says that fronting cannot be seen', () => {
+  test('says that domain fronting is not visible', () => {
     expect(inspectionOf(policyOf([{ host: 'a.example.com' }]))[0]?.unseen).toMatch(/fronting/)
   })
 })

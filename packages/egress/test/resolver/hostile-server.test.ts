@@ -71,7 +71,7 @@ function changeRecord(answer: Buffer, change: (answer: Buffer) => Buffer): Buffe
   return Buffer.concat([Buffer.of(sent.length >> 8, sent.length & 0xff), sent])
 }
 
-test.each(['\0', '.', ' ', '\x1b[2J'])('a name with %j in a label is nobody’s', async (odd) => {
+test.each(['\0', '.', ' ', '\x1b[2J'])('a name with %j in a label is refused', async (odd) => {
   const owner = Buffer.concat([Buffer.from([`a${odd}example`.length]), Buffer.from(`a${odd}example\0`)])
   const rest = Buffer.from([0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 66])
   dns.quirks = { rewrite: (answer) => withRecord(changed(answer, 6, [0, 0]), Buffer.concat([owner, rest])) }
@@ -80,19 +80,19 @@ test.each(['\0', '.', ' ', '\x1b[2J'])('a name with %j in a label is nobody’s'
   expect(await lookup()).toBe('no_address')
 })
 
-test('a record of another class is not believed', async () => {
+test('a record of another class is ignored', async () => {
   dns.quirks = { rewrite: (answer) => (answer.readUInt16BE(6) === 1 ? changed(answer, -12, [0, 3]) : answer) }
   expect(await lookup()).toBe('no_address')
 })
 
-test('of thousands of addresses few are taken', async () => {
+test('of thousands of addresses only a few are used', async () => {
   const many = Array.from({ length: 2_000 }, (_, at) => `192.0.2.${at % 256}`)
   dns.zone = { 'a.example': { A: many } }
   dns.quirks = { truncates: true }
   expect(await lookup()).toEqual(many.slice(0, 16))
 })
 
-test('aliases of aliases end', async () => {
+test('alias chains are limited', async () => {
   const names = Array.from({ length: 40 }, (_, at) => `n${at}.example`)
   dns.zone = Object.fromEntries(names.map((name, at) => [name, { CNAME: names[at + 1] ?? 'end.example' }]))
   expect(texts(await resolver.lookup('n0.example'))).toBe('failed')
@@ -100,7 +100,7 @@ test('aliases of aliases end', async () => {
   expect(texts(await resolver.lookup('self.example'))).toBe('failed')
 })
 
-test('a server over TCP that says no length and sends without end is left at once', async () => {
+test('a TCP answer without a length and an end is dropped at once', async () => {
   const connections: Socket[] = []
   dns.quirks = {
     truncates: true,
@@ -128,7 +128,7 @@ async function closeOf(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()))
 }
 
-test('an answer over TCP byte by byte is read', async () => {
+test('a TCP answer byte by byte is read', async () => {
   dns.quirks = {
     truncates: true,
     overTcp: async (socket, answer) => {
@@ -142,7 +142,7 @@ test('an answer over TCP byte by byte is read', async () => {
   expect(await lookup()).toEqual([good])
 })
 
-test('an answer that claims to live for ever is asked for anew', async () => {
+test('an answer with an extreme lifetime is queried again', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   dns.zone = { 'a.example': { A: [good], ttlSecs: 0xffffffff } }
   expect(await lookup()).toEqual([good])

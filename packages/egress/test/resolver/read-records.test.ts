@@ -13,7 +13,7 @@ const answers = [
 const message = packet.encode({ type: 'response', answers: [...answers] })
 const headerLength = 12
 
-test('addresses and aliases are read, other records are passed over', () => {
+test('addresses and aliases are parsed, and other records skipped', () => {
   expect(readRecords(message, headerLength, answers.length)).toEqual([
     { owner: 'a.example', type: 'CNAME', ttlSecs: 5, data: 'b.example' },
     { owner: 'b.example', type: 'A', ttlSecs: 6, data: '192.0.2.1' },
@@ -21,7 +21,7 @@ test('addresses and aliases are read, other records are passed over', () => {
   ])
 })
 
-test('changed bytes are read or refused, and what is read is sound', () => {
+test('changed bytes are parsed or refused, and parsed records are valid', () => {
   const changes = fc.array(fc.tuple(fc.nat(message.length - 1), fc.nat(255)), { maxLength: 6 })
   fc.assert(
     fc.property(changes, fc.nat(message.length), fc.nat(0xffff), (edits, cut, count) => {
@@ -38,7 +38,7 @@ test('changed bytes are read or refused, and what is read is sound', () => {
   )
 })
 
-test('any bytes are read or refused', () => {
+test('any bytes are parsed or refused', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(300), fc.nat(0xffff), (bytes, start, count) => {
       readOrError(Buffer.from(bytes), count, start)
@@ -47,13 +47,13 @@ test('any bytes are read or refused', () => {
   )
 })
 
-test('no more than 128 records are looked at', () => {
+test('at most 128 records are parsed', () => {
   const many = Array.from({ length: 3_000 }, () => answers[1])
   const bytes = packet.encode({ type: 'response', answers: many })
   expect(readRecords(bytes, headerLength, many.length)).toHaveLength(128)
 })
 
-test('a chain of pointers is followed for some steps only', () => {
+test('a chain of pointers is followed for a limited number of steps', () => {
   // The root name, then pointers, each to the one before.
   const chain = Buffer.alloc(2 * 8_000)
   for (let at = 2; at < chain.length; at += 2) chain.writeUInt16BE(0xc000 + at - 2, at)

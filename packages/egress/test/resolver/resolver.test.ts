@@ -32,7 +32,7 @@ describe('the resolver', () => {
     ).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1'])
   })
 
-  test('tells what does not exist from what has no address', async () => {
+  test('distinguishes a missing name from a name without an address', async () => {
     expect(await lookup({ 'a.example': {} }, 'a.example')).toBe('no_address')
     expect(await lookup({}, 'b.example')).toBe('no_such_name')
   })
@@ -46,7 +46,7 @@ describe('the resolver', () => {
     expect(await lookup(zone, 'a.example')).toEqual(['192.0.2.3'])
   })
 
-  test('asks on where an alias has no address in the answer', async () => {
+  test('queries again if an alias has no address in the answer', async () => {
     dns.zone = { 'a.example': { CNAME: 'b.example' }, 'b.example': { A: ['192.0.2.3'] } }
     // Only the first record: the alias.
     dns.quirks = {
@@ -60,7 +60,7 @@ describe('the resolver', () => {
     expect(dns.queries).toContain('A b.example')
   })
 
-  test('gives up on aliases that go round or to what is no name', async () => {
+  test('gives up on alias loops and invalid aliases', async () => {
     expect(
       await lookup({ 'a.example': { CNAME: 'b.example' }, 'b.example': { CNAME: 'a.example' } }, 'a.example'),
     ).toBe('failed')
@@ -68,13 +68,13 @@ describe('the resolver', () => {
     expect(dns.queries.length).toBeLessThan(20)
   })
 
-  test('asks again over TCP when the answer was cut off, or in other letters than asked', async () => {
+  test('queries over TCP after a truncated answer, or one in another case', async () => {
     dns.quirks = { truncates: true }
     expect(await lookup({ 'a.example': { A: ['192.0.2.1'] } }, 'a.example')).toEqual(['192.0.2.1'])
     expect(dns.queries).toContain('tcp A a.example')
   })
 
-  test('passes over answers that are not to its question', async () => {
+  test('ignores answers to other questions', async () => {
     dns.quirks = {
       strays: (query, answer) => {
         const forged = Buffer.from(answer)
@@ -89,7 +89,7 @@ describe('the resolver', () => {
     expect(await lookup({ 'a.example': { A: ['192.0.2.1'] } }, 'a.example')).toEqual(['192.0.2.1'])
   })
 
-  test('asks the next server when one is silent, gone or broken', async () => {
+  test('queries the next server if one is silent, gone or broken', async () => {
     const broken = await startDnsServer({})
     broken.quirks = { code: 2 }
     const silent = await startDnsServer({})
@@ -102,14 +102,14 @@ describe('the resolver', () => {
     await silent[Symbol.asyncDispose]()
   })
 
-  test('remembers answers, and asks once for many', async () => {
+  test('caches answers, and makes one query for many requests', async () => {
     dns.zone = { 'a.example': { A: ['192.0.2.1'] } }
     await Promise.all(Array.from({ length: 20 }, () => resolver.lookup('a.example')))
     await resolver.lookup('a.example')
     expect(dns.queries.toSorted()).toEqual(['A a.example', 'AAAA a.example'])
   })
 
-  test('believes no answer longer than it lives', async () => {
+  test('caches no answer longer than its lifetime', async () => {
     let address = '192.0.2.1'
     dns.zone = { 'a.example': { A: () => [address], ttlSecs: 0 } }
     expect(texts(await resolver.lookup('a.example'))).toEqual(['192.0.2.1'])
@@ -117,7 +117,7 @@ describe('the resolver', () => {
     await expect.poll(async () => texts(await resolver.lookup('a.example')), { timeout: 30_000 }).toEqual(['192.0.2.2'])
   })
 
-  test('bounds what one runtime asks at once', async () => {
+  test('limits concurrent queries of a runtime', async () => {
     dns.quirks = { isSilent: true }
     const lookups = Array.from({ length: 200 }, (_, i) => resolver.lookup(`n${i}.example`))
     const early = await Promise.all(lookups.slice(64))
@@ -128,7 +128,7 @@ describe('the resolver', () => {
   })
 
   test.each(['A.example', 'a.example.', 'localhost', 'a\0.example', '127.0.0.1', ''])(
-    'is not asked for %j',
+    'makes no query for %j',
     async (name) => {
       expect((await resolver.lookup(name)).type).toBe('failed')
       expect(dns.queries).toEqual([])
@@ -145,7 +145,7 @@ describe('the resolver', () => {
 })
 
 describe('an answer of a server', () => {
-  test('is read or refused, and nothing else happens', () => {
+  test('is parsed or refused, without other effects', () => {
     const query = makeQuery('a.example', 'A')
     const body = fc.uint8Array({ maxLength: 200 })
     fc.assert(
@@ -184,7 +184,7 @@ describe('a server', () => {
     },
   )
 
-  test('stands in resolv.conf', () => {
+  test('is read from resolv.conf', () => {
     const text =
       '# a comment\nsearch example.com\nnameserver 192.0.2.1\n  nameserver 2001:db8::1\nnameserver junk\noptions edns0\n'
     expect(serversOf(text).map(({ address }) => address.text)).toEqual(['192.0.2.1', '2001:db8::1'])

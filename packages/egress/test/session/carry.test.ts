@@ -58,7 +58,7 @@ describe('a connection to a name', () => {
     return text
   }
 
-  test('carries TLS to that name, and says so', async () => {
+  test('carries TLS to that name, and logs it', async () => {
     const process = { pid: 42, name: 'curl', uid: 1000 }
     const { stream } = await runtime.guest.connect(
       `${await runtime.guest.resolve('api.example.com')}:${tlsHost.port}`,
@@ -82,7 +82,7 @@ describe('a connection to a name', () => {
     expect(close?.bytes_received).toBeGreaterThan(300_000)
   })
 
-  test('carries a ClientHello that comes byte by byte', async () => {
+  test('carries a ClientHello that arrives byte by byte', async () => {
     const stream = await runtime.guest.dial('canary.example.com', canary.port)
     const hello = await captureHello({ servername: 'canary.example.com' })
     for (const byte of hello) stream.write(Buffer.of(byte))
@@ -104,7 +104,7 @@ describe('a connection to a name', () => {
     ['plain HTTP', Buffer.from('GET / HTTP/1.1\r\nHost: canary.example.com\r\n\r\n'), 'protocol_mismatch'],
     ['an SSH banner', Buffer.from('SSH-2.0-x\r\n'), 'protocol_mismatch'],
     ['broken TLS', Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0]), 'protocol_mismatch'],
-  ])('is reset for %s, and nothing arrives', async (_, bytes, reason) => {
+  ])('is reset for %s, and nothing reaches the server', async (_, bytes, reason) => {
     const before = canary.received
     const stream = await runtime.guest.dial('canary.example.com', canary.port)
     stream.write(bytes)
@@ -139,7 +139,7 @@ describe('a connection to a name', () => {
     expect(await runtime.guest.connect(authority)).toMatchObject({ status, reason })
   })
 
-  test('believes nothing that the guest says of a process', async () => {
+  test('does not trust the process that the guest reports', async () => {
     for (const process of [
       { pid: -1, name: 'x', uid: 0 },
       { pid: 1, name: 'x'.repeat(100), uid: 0 },
@@ -154,7 +154,7 @@ describe('a connection to a name', () => {
   })
 })
 
-describe('bytes that nobody reads', () => {
+describe('unread bytes', () => {
   let dns: TestDnsServer
   let runtime: TestRuntime
   const hosts: TestHost[] = []
@@ -185,7 +185,7 @@ describe('bytes that nobody reads', () => {
     for (const part of [runtime, dns, ...hosts]) await part[Symbol.asyncDispose]()
   })
 
-  test('arrive whole in both directions, at the other side’s pace', async () => {
+  test('arrive completely in both directions, at the pace of the reader', async () => {
     const host = await start((socket) => socket.pipe(socket))
     const stream = await runtime.guest.dial('tcp.example.com', host.port)
     const sent = Buffer.alloc(8 * 1024 * 1024, 'abcdefghijk')
@@ -195,7 +195,7 @@ describe('bytes that nobody reads', () => {
     expect(Buffer.concat(chunks).equals(sent)).toBe(true)
   })
 
-  test('end one way and go on the other', async () => {
+  test('end in one direction and continue in the other', async () => {
     const host = await start((socket) => {
       socket.end('bye')
       let text = ''
@@ -215,7 +215,7 @@ describe('bytes that nobody reads', () => {
     expect(received).toEqual(['still here'])
   })
 
-  test('come back after the guest has ended', async () => {
+  test('are answered after the guest has ended its side', async () => {
     const host = await start((socket) => {
       let text = ''
       socket.on('data', (chunk) => {
@@ -228,7 +228,7 @@ describe('bytes that nobody reads', () => {
     expect(await drain(stream)).toEqual({ text: 'got all', reset: false })
   })
 
-  test('are reset in the guest when they are reset outside, and do not look ended before', async () => {
+  test('are reset in the guest after a reset outside, and have no clean end before', async () => {
     const host = await start((socket) => {
       socket.write('some')
       socket.once('data', () => socket.resetAndDestroy())
@@ -242,7 +242,7 @@ describe('bytes that nobody reads', () => {
     expect(ends).toEqual([])
   })
 
-  test('are reset outside when they are reset in the guest, or the guest is gone', async () => {
+  test('are reset outside after a reset in the guest, or when it is gone', async () => {
     const ends: string[] = []
     const host = await start((socket) => {
       socket.on('end', () => ends.push('a clean end'))
@@ -263,7 +263,7 @@ describe('bytes that nobody reads', () => {
     expect(ends).toEqual(['ECONNRESET', 'ECONNRESET'])
   })
 
-  test('wait in the guest when nobody takes them outside', async () => {
+  test('wait in the guest while the server does not read', async () => {
     const host = await start((socket) => socket.pause())
     const stream = await runtime.guest.dial('tcp.example.com', host.port)
     const piece = Buffer.alloc(1024 * 1024)
@@ -288,7 +288,7 @@ describe('bytes that nobody reads', () => {
 })
 
 describe('addresses that a name resolves to', () => {
-  test('are checked at each connection, and what was checked is dialled', async () => {
+  test('are checked at each connection, and the checked one is used', async () => {
     let address = '127.0.0.2'
     await using dns = await startDnsServer({ 'rebind.example.com': { A: () => [address], ttlSecs: 0 } })
     // Few programs use the other address: a port that is free on this one is free there.
@@ -316,7 +316,7 @@ describe('addresses that a name resolves to', () => {
     ['the unspecified address', { A: ['0.0.0.0'] }],
     ['metadata', { A: ['169.254.169.254'] }],
     ['another name of loopback', { CNAME: 'inside.example.com' }],
-  ])('are never %s, even when every host is allowed', async (_, entry) => {
+  ])('are never %s, even if every host is allowed', async (_, entry) => {
     await using canary = await startCanary()
     await using canary6 = await startCanary({ host: '::', port: 0 })
     await using dns = await startDnsServer({ 'evil.example.com': entry, 'inside.example.com': { A: ['127.0.0.1'] } })
@@ -346,7 +346,7 @@ describe('addresses that a name resolves to', () => {
     expect((await drain(stream)).text).toBe('here')
   })
 
-  test('may be IPv6, and are where the operator says', async () => {
+  test('can be IPv6, and non-public if the operator allows it', async () => {
     await using six = await startTcpHost((socket) => socket.end('six'), { host: '::1' })
     await using moved = await startTcpHost((socket) => socket.end('moved'))
     await using dns = await startDnsServer({ 'six.example.com': { AAAA: ['::1'] } })
@@ -371,7 +371,7 @@ describe('addresses that a name resolves to', () => {
     }
   })
 
-  test('need a rule of their own when they are dialled as such', async () => {
+  test('need their own rule if they are used directly', async () => {
     await using host = await startTcpHost((socket) => socket.end('here'))
     await using runtime = await startRuntime({ allow: [{ host: '127.0.0.0/30', ports: [host.port] }] })
     const { status, stream } = await runtime.guest.connect(`127.0.0.1:${host.port}`)

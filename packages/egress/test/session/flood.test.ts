@@ -29,8 +29,8 @@ async function withNeighbour(flood: (guest: RawGuest, runtime: TestRuntime) => P
   expect([...runtime.faults, ...neighbour.faults]).toEqual([])
 }
 
-describe('a guest that floods costs only itself:', () => {
-  test('streams opened to be reset end the session', () =>
+describe('a guest that floods affects only itself:', () => {
+  test('streams that are opened and reset end the session', () =>
     withNeighbour(async (guest) => {
       for (let stream = 1; stream < 20_000 && guest.socket.writable; stream += 2)
         guest.send(
@@ -40,7 +40,7 @@ describe('a guest that floods costs only itself:', () => {
       await guest.ended()
     }))
 
-  test('requests without end are refused, then the session ends', () =>
+  test('endless requests are refused, then the session ends', () =>
     withNeighbour(async (guest, runtime) => {
       for (let stream = 1; stream < 40_000 && guest.socket.writable; stream += 2) {
         guest.send(headers(stream, connectTo('198.18.1.0:443'), flag.endHeaders | flag.endStream))
@@ -51,7 +51,7 @@ describe('a guest that floods costs only itself:', () => {
       expect(runtime.decisions.some(({ rule }) => rule === 'limit')).toBe(true)
     }))
 
-  test('settings and pings without end', () =>
+  test('endless settings and pings', () =>
     withNeighbour(async (guest) => {
       const pings = Buffer.concat(Array.from({ length: 1000 }, () => frame(frameType.ping, 0, 0, Buffer.alloc(8))))
       const settings = Buffer.concat(Array.from({ length: 1000 }, () => frame(frameType.settings, 0, 0)))
@@ -86,7 +86,7 @@ describe('a guest that floods costs only itself:', () => {
       expect(runtime.decisions).toEqual([])
     }))
 
-  test('what is no HTTP/2', () =>
+  test('bytes that are not HTTP/2', () =>
     withNeighbour(async (_, runtime) => {
       await using guest = await RawGuest.start(runtime.egress)
       guest.socket.write(Buffer.alloc(100_000, 'x'))
@@ -103,7 +103,7 @@ describe('a guest that floods costs only itself:', () => {
       for (const guest of guests) await guest[Symbol.asyncDispose]()
     }))
 
-  test('more connections at once than it may have', async () => {
+  test('more connections at once than the limit', async () => {
     await using dns = await startDnsServer({ 'a.example.com': { A: ['127.0.0.1'] } })
     await using host = await startTcpHost()
     await using runtime = await startRuntime({
@@ -122,7 +122,7 @@ describe('a guest that floods costs only itself:', () => {
     await until(() => runtime.decisions.filter(({ type }) => type === 'close').length >= 512, 'all are cut')
   })
 
-  test('bytes one by one, which nobody takes', async () => {
+  test('single bytes that nobody reads', async () => {
     await using dns = await startDnsServer({ 'a.example.com': { A: ['127.0.0.1'], ttlSecs: 0 } })
     await using runtime = await startRuntime({
       settings: { resolvers: [dns.address] },
@@ -174,7 +174,7 @@ describe('a guest that floods costs only itself:', () => {
     expect((await bytesInUse()) - before).toBeLessThan(3 * 2 ** 20)
   })
 
-  test('other methods and paths than there are', async () => {
+  test('unknown methods and paths', async () => {
     await using runtime = await startRuntime({})
     for (const head of [
       { ':method': 'GET', ':path': '/' },

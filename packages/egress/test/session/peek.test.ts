@@ -4,7 +4,7 @@ import { peek } from '../../src/session/peek.ts'
 
 const never = new AbortController().signal
 
-test('what was read by the time it is over stands in the stream again', async () => {
+test('bytes that were read before a timeout are put back', async () => {
   const stream = new PassThrough()
   stream.write('some')
   const seen = await peek(stream, { timeoutMs: 20, signal: never }, () => ({ type: 'more', needed: 100 }))
@@ -13,14 +13,14 @@ test('what was read by the time it is over stands in the stream again', async ()
   expect((await stream.toArray()).join('')).toBe('some and more')
 })
 
-test('what was read of a stream that has ended is answered', async () => {
+test('the bytes of an ended stream are returned', async () => {
   const stream = new PassThrough()
   stream.end('some')
   const seen = await peek(stream, { timeoutMs: 60_000, signal: never }, () => ({ type: 'more', needed: 100 }))
   expect(seen).toEqual({ type: 'ended', bytes: Buffer.from('some'), whole: true })
 })
 
-test('a stream that is broken off is told from one that has ended', async () => {
+test('an aborted stream is distinguished from an ended one', async () => {
   const stream = new PassThrough()
   stream.write('some')
   const seen = await peek(stream, { timeoutMs: 60_000, signal: never }, (bytes) => {

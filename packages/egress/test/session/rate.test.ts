@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { RequestRate } from '../../src/session/rate.ts'
 
 describe('the rate of a runtime', () => {
-  test('lets a burst through, refuses what is more, and tells a flood', () => {
+  test('allows a burst, refuses more, and reports a flood', () => {
     const rate = new RequestRate()
     const taken = Array.from({ length: 6000 }, () => rate.takeStream())
     expect(taken.slice(0, 2000).every((one) => one === 'ok')).toBe(true)
@@ -11,7 +11,7 @@ describe('the rate of a runtime', () => {
     expect(taken.indexOf('flood')).toBeGreaterThan(taken.indexOf('refused'))
   })
 
-  test('makes requests wait rather than refuse them', async () => {
+  test('delays requests instead of refusing them', async () => {
     const rate = new RequestRate()
     let passed = 0
     const paced = Array.from({ length: 2010 }, () => rate.pace().then(() => passed++))

@@ -3,7 +3,7 @@ import { bytesInUse } from '../../../streams/test/support/pieces.ts'
 import { readRequestHead } from '../../src/http/request-head.ts'
 import { RequestRecord } from '../../src/session/request-record.ts'
 
-test('remembers what was asked for, and not the heads that it came in', async () => {
+test('keeps the requested name and path, and not the whole head', async () => {
   const record = new RequestRecord()
   const before = await bytesInUse()
   for (let n = 0; n < 1000; n += 1) {

@@ -36,7 +36,7 @@ describe('a change of policy', () => {
   const allow = (...rules: Parameters<typeof policyOf>[0] & object[]) =>
     runtime.egress.update({ policy: policyOf(rules) })
 
-  test('cuts what is no longer allowed before it returns, and leaves the rest', async () => {
+  test('closes denied connections before it returns, and keeps the rest', async () => {
     allow(tcp('a.example.com'), tcp('b.example.com'))
     const a = await runtime.guest.dial('a.example.com', host.port)
     const b = await runtime.guest.dial('b.example.com', host.port)
@@ -55,7 +55,7 @@ describe('a change of policy', () => {
     b.close()
   })
 
-  test('keeps what another rule allows as it is', async () => {
+  test('keeps connections that another rule allows', async () => {
     allow(tcp('a.example.com'))
     const stream = await runtime.guest.dial('a.example.com', host.port)
     allow({ host: '*.example.com', ports: [host.port] })
@@ -66,7 +66,7 @@ describe('a change of policy', () => {
     expect((await drain(stream)).reset).toBe(true)
   })
 
-  test('cuts what would have to be read now', async () => {
+  test('closes connections that must be inspected now', async () => {
     allow({ host: 'a.example.com', ports: [host.port], protocol: 'tls' })
     const stream = await runtime.guest.dial('a.example.com', host.port)
     stream.write(await captureHello({ servername: 'a.example.com' }))
@@ -79,7 +79,7 @@ describe('a change of policy', () => {
     runtime.egress.update({ secrets: [] })
   })
 
-  test('cuts a connection whose requests it would not have allowed', async () => {
+  test('closes a connection whose earlier requests are denied now', async () => {
     const rule = { host: 'a.example.com', ports: [web.port], protocol: 'http' as const }
     allow({ ...rule, methods: ['GET', 'POST'] })
     const ask = async (method: string) => {
@@ -95,14 +95,14 @@ describe('a change of policy', () => {
     get.close()
   })
 
-  test('stops a connection that is being made, or has said nothing yet', async () => {
+  test('stops a connection that is being made or is silent', async () => {
     allow({ host: 'a.example.com', ports: [host.port], protocol: 'tls' })
     const stream = await runtime.guest.dial('a.example.com', host.port)
     allow()
     expect((await drain(stream)).reset).toBe(true)
   })
 
-  test('that asks for requests on an address is refused: nobody can end TLS without a name', async () => {
+  test('that inspects requests on an address is refused: TLS needs a name', async () => {
     allow({ host: '127.0.0.0/8', ports: [host.port], protocol: 'tls', methods: ['GET'] })
     const before = host.received
     const { stream } = await runtime.guest.connect(`127.0.0.1:${host.port}`)
@@ -112,7 +112,7 @@ describe('a change of policy', () => {
     expect(host.received).toBe(before)
   })
 
-  test('is told by a test before anything is sent', async () => {
+  test('can be tested before anything is sent', async () => {
     const { port } = host
     runtime.egress.update({
       policy: policyOf([
@@ -154,7 +154,7 @@ describe('a change of policy', () => {
 })
 
 describe('the end of a runtime', () => {
-  test('ends its connections, and what comes later', async () => {
+  test('closes its connections, and refuses later ones', async () => {
     await using dns = await startDnsServer({ 'a.example.com': { A: ['127.0.0.1'] } })
     await using host = await startTcpHost()
     await using runtime = await startRuntime({

@@ -56,18 +56,18 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
   return { status: Number(headers[':status']), body, rstCode: stream.rstCode }
 }
 
-describe('an upload over HTTP/2 that the upstream answers before it is whole', () => {
+describe('an upload over HTTP/2 that the upstream answers early', () => {
   test.each([
     ['as it is', []],
     ['searched for secrets', [secretOf()]],
-  ])('is told to stop when the upstream takes no more of it, and has the whole answer, %s', async (_name, secrets) => {
+  ])('is stopped when the upstream reads no more, and has the whole answer, %s', async (_name, secrets) => {
     const { passage } = await passageTo(frameType.data, ({ stream }, write) => write(...early(stream, flag.endStream)))
     passage.secrets = secrets
     const { answer } = upload(await passage.enterHttp2())
     expect(await answer).toEqual({ status: 413, body: 'too large', rstCode: constants.NGHTTP2_NO_ERROR })
   })
 
-  test('is told to stop when the upstream does so some time after its answer', async () => {
+  test('is stopped when the upstream stops it after its answer', async () => {
     let stop = () => {}
     const { passage } = await passageTo(frameType.data, (seen, write) => {
       const [head, body, reset] = early(seen.stream, flag.endStream) as [Buffer, Buffer, Buffer]
@@ -79,7 +79,7 @@ describe('an upload over HTTP/2 that the upstream answers before it is whole', (
     expect(await answer).toEqual({ status: 413, body: 'too large', rstCode: constants.NGHTTP2_NO_ERROR })
   })
 
-  test('goes on when the upstream only answers', async () => {
+  test('continues when the upstream only answers', async () => {
     const { passage, upstream } = await passageTo(frameType.headers, ({ stream }, write) =>
       write(...early(stream, flag.endStream).slice(0, 2)),
     )
@@ -97,14 +97,14 @@ describe('an upload over HTTP/2 that the upstream answers before it is whole', (
     ).toEqual(Buffer.from('the rest'))
   })
 
-  test('has no answer that looks whole when that breaks off, though without an error', async () => {
+  test('has an aborted answer if that breaks off, even without an error', async () => {
     const { passage } = await passageTo(frameType.headers, ({ stream }, write) => write(...early(stream, 0)))
     const session = await passage.enterHttp2()
     const stream = session.request({ ':authority': hostName, ':path': '/' })
     expect((await answerOf(stream)).rstCode).not.toBe(constants.NGHTTP2_NO_ERROR)
   })
 
-  test('does not arrive as whole when its program stops it without an error after the answer', async () => {
+  test('is not complete upstream if its program stops it after the answer', async () => {
     const { passage, upstream } = await passageTo(frameType.data, ({ stream }, write) =>
       write(...early(stream, flag.endStream).slice(0, 2)),
     )
@@ -124,7 +124,7 @@ describe('an upload over HTTP/2 that the upstream answers before it is whole', (
   })
 })
 
-test('a request that ends with its head ends with its head upstream, and has no body there', async () => {
+test('a request without a body has none upstream', async () => {
   const { passage, upstream } = await passageTo(frameType.headers, ({ stream }, write) =>
     write(...early(stream, flag.endStream).slice(0, 2)),
   )

@@ -59,7 +59,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(passage.decisions).toEqual([{ allowed: true, rule: 'a rule', method: 'GET', path: '/a' }])
   })
 
-  test('carries requests one after another over one upstream connection', async () => {
+  test('carries consecutive requests over one upstream connection', async () => {
     const { passage } = await passageTo(ok)
     const socket = await passage.enter()
     const twice = head('GET /1 HTTP/1.1') + head('GET /2 HTTP/1.1')
@@ -87,7 +87,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(arrived[0]?.body).toBe('hello world')
   })
 
-  test('a body of 32 MiB arrives whole', async () => {
+  test('a body of 32 MiB arrives completely', async () => {
     let bytes = 0
     const { passage } = await passageTo((request, response) => {
       request.on('data', (part: Buffer) => {
@@ -103,7 +103,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(bytes).toBe(size)
   })
 
-  test('answers Expect: 100-continue as the upstream does', async () => {
+  test('answers Expect: 100-continue like the upstream', async () => {
     const { passage } = await passageTo(ok)
     const socket = await passage.enter()
     const asked = await exchange(
@@ -124,7 +124,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(answer).toMatch(new RegExp(`content-length: ${method === 'HEAD' ? 1000 : 0}\r\n`, 'i'))
   })
 
-  test('goes on over the same connections after an answer to HEAD that says no length', async () => {
+  test('keeps its connections after an answer to HEAD without a length', async () => {
     const { passage } = await passageTo(
       (request, response) => void response.end(request.method === 'HEAD' ? '' : 'hello'),
     )
@@ -137,7 +137,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
   /** A tick of the kernel at the most. */
   const tickMs = 10
 
-  test('reads a long Connection of an answer to HEAD as fast with blanks as with letters', async () => {
+  test('parses a long Connection header as fast with blanks as with letters', async () => {
     const fillers = { '/letters': 'x', '/blanks': '\t' }
     const { passage } = await passageTo((request, response) => {
       const filler = fillers[request.url as keyof typeof fillers]
@@ -159,7 +159,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(blanksMs / Math.max(tickMs, await fastestMs('/letters'))).toBeLessThan(30)
   })
 
-  test('refuses what the policy does not allow, and nothing arrives', async () => {
+  test('refuses denied requests, and nothing reaches the server', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.verdict = (method, path) =>
       method === 'GET' && path === '/allowed'
@@ -199,7 +199,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     ['a space in the target', `GET /a b HTTP/1.1\r\nHost: ${hostName}\r\n\r\n`, 400],
     ['a NUL in a field', `GET / HTTP/1.1\r\nHost: ${hostName}\r\nX: a\0b\r\n\r\n`, 400],
     ['a tunnel in the tunnel', `CONNECT ${hostName}:443 HTTP/1.1\r\nHost: ${hostName}\r\n\r\n`, 0],
-  ])('carries no request with %s', async (_name, bytes, status) => {
+  ])('refuses a request with %s', async (_name, bytes, status) => {
     const { passage, arrived } = await passageTo(ok)
     const answer = await exchange(await passage.enter(), bytes, whole)
     expect(answer.startsWith(status === 0 ? '' : `HTTP/1.1 ${status}`)).toBe(true)
@@ -207,7 +207,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(arrived).toEqual([])
   })
 
-  test('says what is wrong with the certificate of an upstream, and sends it nothing', async () => {
+  test('reports the fault of an upstream certificate, and sends nothing to it', async () => {
     const { passage, arrived } = await passageTo(ok, 'another.example.com')
     passage.secrets = [secretOf()]
     const answer = await exchange(
@@ -227,7 +227,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
       'expects a switch beside other requests',
       head('GET /1 HTTP/1.1') + head('GET /ws HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket'),
     ],
-  ])('a program that %s ends nothing but its own request', async (_name, bytes) => {
+  ])('a program that %s ends only its own request', async (_name, bytes) => {
     const { passage } = await passageTo(ok)
     await exchange(await passage.enter(), bytes, whole)
     expect(await exchange(await passage.enter(), head('GET /after HTTP/1.1'), whole)).toContain('hello /after')
@@ -258,7 +258,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     expect(await exchange(await passage.enter(), head('GET / HTTP/1.1'), whole)).toMatch(/^HTTP\/1\.1 (?:200|502) /)
   })
 
-  test('ends the program’s connection when the upstream ends its idle one', async () => {
+  test('closes the connection of the program when the upstream closes its idle one', async () => {
     const { passage, server } = await passageTo(ok)
     const socket = await passage.enter()
     await exchange(socket, head('GET / HTTP/1.1'), whole)
@@ -267,7 +267,7 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
     await ended
   })
 
-  test('is cut by a new policy', async () => {
+  test('is closed by a new policy', async () => {
     const { passage } = await passageTo((_request, response) => {
       response.write('first')
     })
@@ -285,7 +285,7 @@ describe('a secret', () => {
     return raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === name)
   }
 
-  test('is put into its header where the placeholder stands', async () => {
+  test('replaces its placeholder in its header', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.secrets = [secretOf()]
     await exchange(await passage.enter(), head('GET / HTTP/1.1', `Authorization: Bearer ${placeholder}`), whole)
@@ -297,7 +297,7 @@ describe('a secret', () => {
     ['another header', `X-Api-Key: ${placeholder}`],
     ['a cookie', `Cookie: a=${placeholder}`],
     ['the same header without the placeholder', 'Authorization: Bearer something'],
-  ])('is not put into %s', async (_name, field) => {
+  ])('is not inserted into %s', async (_name, field) => {
     const { passage, arrived } = await passageTo(ok)
     passage.secrets = [secretOf()]
     await exchange(await passage.enter(), head('GET / HTTP/1.1', field), whole)
@@ -305,7 +305,7 @@ describe('a secret', () => {
     expect(passage.decisions[0]?.secret).toBeUndefined()
   })
 
-  test('is put neither into the path nor into the body', async () => {
+  test('is inserted neither into the path nor into the body', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.secrets = [secretOf()]
     const sent = head(`POST /${placeholder}?q=${placeholder} HTTP/1.1`, `Content-Length: ${placeholder.length}`)
@@ -313,7 +313,7 @@ describe('a secret', () => {
     expect(arrived[0]).toMatchObject({ url: `/${placeholder}?q=${placeholder}`, body: placeholder })
   })
 
-  test('is put into Basic credentials, as git sends them', async () => {
+  test('is inserted into Basic credentials of git', async () => {
     const { passage, arrived } = await passageTo((request, response) => response.end(request.headers.authorization))
     passage.secrets = [secretOf({ format: '{value}' })]
     const credentials = Buffer.from(`x-access-token:${placeholder}`).toString('base64')
@@ -331,7 +331,7 @@ describe('a secret', () => {
     ['is gone', null],
     ['would end the header', `${real}\r\nX-Injected: 1`],
     ['is not ASCII', `${real}é`],
-  ])('that %s refuses the request, and nothing arrives', async (_name, current) => {
+  ])('that %s refuses the request, and nothing reaches the server', async (_name, current) => {
     const { passage, arrived } = await passageTo(ok)
     passage.secrets = [secretOf({ current })]
     const answer = await exchange(
@@ -367,7 +367,7 @@ describe('a secret', () => {
     expect(answer).toContain(placeholder)
   })
 
-  test('that comes back to a request without it is not seen either', async () => {
+  test('is also masked in an answer to a request without it', async () => {
     const { passage } = await passageTo((_request, response) => response.end(`kept: ${real}`))
     passage.secrets = [secretOf()]
     expect(await exchange(await passage.enter(), head('GET /kept HTTP/1.1'), whole)).not.toContain(real)
@@ -377,7 +377,7 @@ describe('a secret', () => {
     ['as a part of JSON', (value: string) => JSON.stringify({ value }).replaceAll('/', '\\/')],
     ['in an address', (value: string) => `/next?key=${encodeURIComponent(value)}`],
     ['as base64 for addresses', (value: string) => Buffer.from(value).toString('base64url')],
-  ])('that comes back %s is not seen inside', async (_name, form) => {
+  ])('that is returned %s is masked inside', async (_name, form) => {
     const current = 'sk/with+signs="and"more=/0123456789'
     const { passage } = await passageTo((_request, response) => response.end(`echo ${form(current)}`))
     passage.secrets = [secretOf({ current })]
@@ -386,14 +386,14 @@ describe('a secret', () => {
     )
   })
 
-  test('is not given back in parts', async () => {
+  test('is not returned in parts', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.secrets = [secretOf()]
     await exchange(await passage.enter(), head('GET / HTTP/1.1', 'Range: bytes=0-9'), whole)
     expect(arrived[0]?.raw.map((text) => text.toLowerCase())).not.toContain('range')
   })
 
-  test('that is taken away cuts what carries it', async () => {
+  test('that is removed closes its connections', async () => {
     const { passage } = await passageTo((_request, response) => {
       response.write('first')
     })
@@ -407,7 +407,7 @@ describe('a secret', () => {
     await closed
   })
 
-  test('is asked for anew by each request of a connection', async () => {
+  test('is resolved again for each request of a connection', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.secrets = [secretOf()]
     const socket = await passage.enter()
@@ -420,7 +420,7 @@ describe('a secret', () => {
 })
 
 describe('WebSocket', () => {
-  test('passes both ways, without secrets that come back', async () => {
+  test('passes both ways, and returned secrets are masked', async () => {
     const { passage, server } = await passageTo(ok)
     server.on('upgrade', (request, socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
@@ -446,7 +446,7 @@ describe('WebSocket', () => {
   test.each([
     ['a length', 'Content-Length: 5'],
     ['chunks', 'Transfer-Encoding: chunked'],
-  ])('with %s of a body is asked for and answered without one', async (_name, framing) => {
+  ])('with %s of a body is requested and answered without one', async (_name, framing) => {
     const { passage, server } = await passageTo(ok)
     const raw: string[] = []
     server.on('upgrade', (request, socket) => {
@@ -478,7 +478,7 @@ describe('WebSocket', () => {
     )
   })
 
-  test('is not asked for before the answers before it were taken', async () => {
+  test('waits until earlier answers were read', async () => {
     const { passage, arrived } = await passageTo(({ url }, response) => {
       if (url === '/ws') response.writeHead(426).end('no sockets')
       else response.writeHead(204, { 'x-long': 'x'.repeat(48 * 1024) }).end()
@@ -494,7 +494,7 @@ describe('WebSocket', () => {
     expect(await answers).toContain('HTTP/1.1 426 ')
   })
 
-  test('to a path that is not allowed is refused', async () => {
+  test('to a denied path is refused', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.verdict = () => ({ allowed: false, reason: 'request_denied' })
     const fields = ['Connection: Upgrade', 'Upgrade: websocket']

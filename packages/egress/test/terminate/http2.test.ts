@@ -80,7 +80,7 @@ const ok: Answer = (stream, headers) => {
 }
 
 describe('HTTP/2 inside TLS that the gateway ends', () => {
-  test('passes requests at once over one upstream connection', async () => {
+  test('passes concurrent requests over one upstream connection', async () => {
     const { passage, arrived } = await passageTo(ok)
     const session = await passage.enterHttp2()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => ask(session, { ':path': `/${at}` })))
@@ -89,7 +89,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(passage.dialled.count).toBe(1)
   })
 
-  test('carries trailers both ways, as gRPC needs them', async () => {
+  test('carries trailers both ways, as gRPC needs', async () => {
     let received: IncomingHttpHeaders = {}
     const { passage } = await passageTo((stream) => {
       stream.on('trailers', (trailers) => {
@@ -112,7 +112,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(received['x-sum']).toBe('1')
   })
 
-  test('an answer of trailers only passes', async () => {
+  test('an answer of only trailers passes', async () => {
     const { passage } = await passageTo((stream) =>
       stream.respond({ ':status': 200, 'grpc-status': '5' }, { endStream: true }),
     )
@@ -137,7 +137,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     await once(stream, 'close')
   })
 
-  test('a body of 16 MiB arrives whole', async () => {
+  test('a body of 16 MiB arrives completely', async () => {
     let bytes = 0
     const { passage } = await passageTo((stream) => {
       stream.on('data', (part: Buffer) => {
@@ -162,7 +162,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(rstCode).not.toBe(constants.NGHTTP2_NO_ERROR)
   })
 
-  test('an upload that the program breaks off does not arrive as if it were whole', async () => {
+  test('an upload that the program aborts is aborted upstream', async () => {
     const { promise, resolve } = Promise.withResolvers<number>()
     const { passage } = await passageTo((stream) => {
       stream.resume().once('close', () => resolve(stream.rstCode))
@@ -187,7 +187,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(arrived).toEqual([])
   })
 
-  test('refuses what the policy does not allow, and nothing arrives', async () => {
+  test('refuses denied requests, and nothing reaches the server', async () => {
     const { passage, arrived } = await passageTo(ok)
     passage.verdict = () => ({ allowed: false, reason: 'request_denied' })
     const { headers, body } = await ask(
@@ -201,7 +201,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(passage.decisions).toEqual([{ allowed: false, rule: 'request_denied', method: 'POST', path: '/x' }])
   })
 
-  test('an upstream that names an encoding that is something else ends nothing but its own answer', async () => {
+  test('an upstream with a wrong encoding ends only its own answer', async () => {
     const { passage } = await passageTo((stream) => {
       stream.respond({ ':status': 200, 'content-encoding': 'constructor' })
       stream.end('hello')
@@ -217,7 +217,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(rstCode).toBe(constants.NGHTTP2_NO_ERROR)
   })
 
-  test('a program that resets without an error while the upstream answers ends nothing but its own stream', async () => {
+  test('a program that resets without an error during an answer ends only its own stream', async () => {
     const { passage } = await passageTo((stream) => {
       stream.on('data', () => {})
       setTimeout(() => {
@@ -235,7 +235,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect((await ask(await passage.enterHttp2(), { ':path': '/' })).headers[':status']).toBe(403)
   })
 
-  test('puts a secret in where the placeholder stands, and lets none come back', async () => {
+  test('replaces the placeholder of a secret, and masks returned values', async () => {
     const { passage, arrived } = await passageTo((stream, headers) => {
       stream.on('wantTrailers', () => stream.sendTrailers({ 'x-echo': real }))
       stream.respond({ ':status': 200, 'x-sent': String(headers.authorization) }, { waitForTrailers: true })
@@ -257,7 +257,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     expect(answer.body).toContain('you sent ')
   })
 
-  test('a program that offers both gets what the upstream speaks', async () => {
+  test('a program that offers both gets the protocol of the upstream', async () => {
     const { passage } = await passageTo(ok)
     expect((await passage.enter({ protocols: ['h2', 'http/1.1'] })).alpnProtocol).toBe('h2')
   })

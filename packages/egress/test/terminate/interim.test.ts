@@ -6,7 +6,7 @@ import { fields, flag, frame, frameType } from '../support/raw-http2.ts'
 import { startRawUpstream } from '../support/raw-upstream.ts'
 import { hostName, makePassage, upstreamContext } from './harness.ts'
 
-test('of interim answers of HTTP/1.1 without end a program has the first', async () => {
+test('of endless HTTP/1.1 interim answers a program gets the first', async () => {
   const { ca, context } = await upstreamContext()
   const server = createServer({ SNICallback: (_name, done) => done(null, context) }, (socket) => {
     socket.on('error', () => socket.destroy())
@@ -30,7 +30,7 @@ test('of interim answers of HTTP/1.1 without end a program has the first', async
   expect(text.match(/100 Continue/g)).toHaveLength(1)
 })
 
-test('of interim answers of HTTP/2 without end a program has a few', async () => {
+test('of endless HTTP/2 interim answers a program gets a few', async () => {
   const { ca, context } = await upstreamContext()
   const head = (stream: number, status: string) =>
     frame(

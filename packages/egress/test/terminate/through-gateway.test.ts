@@ -14,7 +14,7 @@ const placeholder = 'holt-placeholder-abcdef'
 
 const passedBy = ({ egress: { traffic } }: TestRuntime) => traffic.sent + traffic.received
 
-describe('a connection whose rule needs the requests', () => {
+describe('a connection whose rule inspects requests', () => {
   let dns: TestDnsServer
   let host: TestHost
   let runtime: TestRuntime
@@ -72,7 +72,7 @@ describe('a connection whose rule needs the requests', () => {
     return { text, issuer }
   }
 
-  test('is read, gets its secret, and is logged', async () => {
+  test('is inspected, gets its secret, and is logged', async () => {
     const request = `GET /v1/x HTTP/1.1\r\nHost: api.example.com:${host.port}\r\nAuthorization: Bearer ${placeholder}\r\n\r\n`
     const { text, issuer } = await speak('api.example.com', request)
     expect(issuer).toBe('test runtime')
@@ -90,7 +90,7 @@ describe('a connection whose rule needs the requests', () => {
     })
   })
 
-  test('is refused where no rule allows the request, and nothing arrives', async () => {
+  test('is refused without a matching rule, and nothing reaches the server', async () => {
     const before = arrived.length
     const { text } = await speak(
       'api.example.com',
@@ -100,12 +100,12 @@ describe('a connection whose rule needs the requests', () => {
     expect(arrived).toHaveLength(before)
   })
 
-  test('of another name with the same address is passed on unread', async () => {
+  test('of another name with the same address is passed on without inspection', async () => {
     const { issuer } = await speak('open.example.com', `GET / HTTP/1.1\r\nHost: open.example.com\r\n\r\n`)
     expect(issuer).toBe('test authority')
   })
 
-  test('is gone when its runtime resets it without an error while an answer waits to be taken', async () => {
+  test('is closed when its runtime resets it while an answer waits', async () => {
     const stream = await open('api.example.com')
     const socket = connectTls({ socket: stream, servername: 'api.example.com', rejectUnauthorized: false })
     socket.on('error', () => {})
@@ -121,7 +121,7 @@ describe('a connection whose rule needs the requests', () => {
     await until(() => runtime.egress.openConnections === 0, 'the connection is gone')
   })
 
-  test('is cut when a new policy takes it away', async () => {
+  test('is closed when a new policy denies it', async () => {
     const socket = connectTls({
       socket: await open('api.example.com'),
       servername: 'api.example.com',

@@ -24,7 +24,7 @@ async function enter(protocol: 'h2' | 'http/1.1', connections: number): Promise<
   return Promise.all(Array.from({ length: connections }, () => passage.enter({ protocols: [protocol] })))
 }
 
-test('bodies in small pieces take little while their requests of HTTP/1.1 are judged', async () => {
+test('bodies in small pieces use little memory while their HTTP/1.1 requests are checked', async () => {
   let begun = 0
   const count = () => {
     begun += 1
@@ -42,7 +42,7 @@ test('bodies in small pieces take little while their requests of HTTP/1.1 are ju
   expect((await bytesInUse()) - before).toBeLessThan(2 * 2 ** 20)
 })
 
-test('bodies in small pieces take little while their requests of HTTP/2 are judged', async () => {
+test('bodies in small pieces use little memory while their HTTP/2 requests are checked', async () => {
   const [socket] = (await enter('h2', 1)) as [TLSSocket]
   const pong = frame(frameType.ping, flag.ack, 0, Buffer.alloc(8))
   /** Sends frames, which have been read when a ping after them is answered. */

@@ -15,7 +15,7 @@ describe('a ClientHello', () => {
     real = await captureHello({ servername: 'api.example.com', ALPNProtocols: ['h2', 'http/1.1'] })
   })
 
-  test('of a real client has its server name and protocols', async () => {
+  test('of a real client is parsed with its server name and protocols', async () => {
     expect(readClientHello(real)).toEqual({
       type: 'hello',
       serverName: 'api.example.com',
@@ -27,7 +27,7 @@ describe('a ClientHello', () => {
     expect(verdict(await captureHello({}))).toBe('sni_missing')
   })
 
-  test('says how many bytes it takes to go on, at every length', () => {
+  test('reports the number of missing bytes, at every length', () => {
     for (let length = 0; length < real.length; length++) {
       const read = readClientHello(real.subarray(0, length))
       expect(read.type).toBe('incomplete')
@@ -35,7 +35,7 @@ describe('a ClientHello', () => {
     }
   })
 
-  test.each([1, 2, 3, 5, 50, 1000])('may come in records of %i bytes', (recordBytes) => {
+  test.each([1, 2, 3, 5, 50, 1000])('can arrive in records of %i bytes', (recordBytes) => {
     expect(verdict(buildHello([serverNames('api.example.com')], { recordBytes }))).toBeNull()
   })
 
@@ -75,12 +75,12 @@ describe('a ClientHello', () => {
     expect(verdict(buildHello([extensions]))).toBe(expected)
   })
 
-  test('to an address that was dialled as such may have any name or none', () => {
+  test('to an address can have any name or none', () => {
     expect(verdict(buildHello([serverNames('any.example.com')]), null)).toBeNull()
     expect(verdict(buildHello([]), null)).toBeNull()
   })
 
-  test('tells of an encrypted hello', () => {
+  test('reports encrypted client hello', () => {
     expect(readClientHello(buildHello([extension(0xfe0d, Buffer.alloc(9))]))).toMatchObject({ hasEncryptedHello: true })
   })
 
@@ -103,7 +103,7 @@ describe('a ClientHello', () => {
     expect(readClientHello(bytes).type).toBe(name === 'a second message' ? 'hello' : 'invalid')
   })
 
-  test('takes a bounded number of bytes', () => {
+  test('reads a bounded number of bytes', () => {
     const trickle = Buffer.concat(Array.from({ length: 8000 }, () => Buffer.from([22, 3, 1, 0, 1, 1])))
     const read = readClientHello(
       Buffer.concat([
@@ -115,7 +115,7 @@ describe('a ClientHello', () => {
     else expect(read.type).toBe('invalid')
   })
 
-  test('that was tampered with never throws, and never has a name that it does not contain', () => {
+  test('with changed bytes never throws, and never has a name that it does not contain', () => {
     const flips = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 5 })
     fc.assert(
       fc.property(flips, fc.nat({ max: 600 }), fc.boolean(), (changes, cut, isCut) => {

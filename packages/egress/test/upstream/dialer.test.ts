@@ -7,7 +7,7 @@ import { startCanary, startHttpsHost } from '../support/hosts.ts'
 const none: EgressSettings = { resolvers: ['127.0.0.1:1'], allowedNetworks: [], overrides: [], extraCaPem: null }
 const signal = () => AbortSignal.timeout(30_000)
 
-test('speaks verified TLS to the name, where the operator sends it', async () => {
+test('uses verified TLS to the name, at the address that the operator set', async () => {
   const ca = await makeTestCa()
   await using host = await startHttpsHost(await issue(ca, 'login.example.com'), (_, response) => response.end('hi'))
   const overrides = ['login.example.com', 'other.example.com'].map((name) => ({
@@ -27,7 +27,7 @@ test('speaks verified TLS to the name, where the operator sends it', async () =>
 })
 
 test.each(['127.0.0.1', '[::1]', '0x7f.1', '169.254.169.254', 'localhost', 'a\0.example.com', ''])(
-  'an address or what is no name is not connected to: %j',
+  'an address or an invalid name is not contacted: %j',
   async (host) => {
     await using canary = await startCanary()
     await expect(new Dialer(none).dialTls({ host, port: canary.port }, signal())).rejects.toMatchObject({
@@ -37,7 +37,7 @@ test.each(['127.0.0.1', '[::1]', '0x7f.1', '169.254.169.254', 'localhost', 'a\0.
   },
 )
 
-test('a name whose addresses are not public is not connected to, unless the operator lists them', async () => {
+test('a name with non-public addresses is not contacted, unless the operator allows them', async () => {
   const ca = await makeTestCa()
   await using host = await startHttpsHost(await issue(ca, 'login.example.com'), (_, response) => response.end('hi'))
   await using dns = await startDnsServer({ 'login.example.com': { A: ['127.0.0.1'] } })
@@ -51,7 +51,7 @@ test('a name whose addresses are not public is not connected to, unless the oper
   socket.destroy()
 })
 
-test('a name that changes to an address that is not public, or adds one, is not connected to there', async () => {
+test('a name that changes to a non-public address, or adds one, is not contacted there', async () => {
   const ca = await makeTestCa()
   await using host = await startHttpsHost(await issue(ca, 'login.example.com'), (_, response) => response.end('hi'))
   await using canary = await startCanary({ host: '127.0.0.2', port: host.port })

@@ -30,7 +30,7 @@ function* pieces(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {
 
 const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 10 })
 
-test('a secret in a message is masked in however many frames it comes, and the frames stay', () => {
+test('a secret in a message is masked across frames, and the frames stay', () => {
   const parts = fc.array(fc.tuple(fc.integer({ min: 0, max: 12 }), fc.constantFrom('short', '16 bits', '64 bits')), {
     minLength: 1,
     maxLength: 8,
@@ -54,7 +54,7 @@ test('a secret in a message is masked in however many frames it comes, and the f
   )
 })
 
-test('a message that is whole goes on at once', () => {
+test('a complete message is sent at once', () => {
   const masker = new FrameMasker(redactions)
   const message = frame(0x81, `{"text":"${secret.slice(0, 20)}"}`)
   expect(masker.push(message)).toEqual(message)
@@ -65,13 +65,13 @@ test('a secret in a ping or a close is masked', () => {
   expect(masker.push(frame(0x89, secret))).toEqual(frame(0x89, mask))
 })
 
-test('what is no frame is masked as bytes', () => {
+test('bytes that are not frames are masked as bytes', () => {
   const masker = new FrameMasker(redactions)
   const given = [masker.push(Buffer.from(`no frame ${secret.slice(0, 9)}`)), masker.push(Buffer.from(secret.slice(9)))]
   expect(Buffer.concat([...given, masker.release()]).toString()).toBe(`no frame ${mask}`)
 })
 
-test('empty frames without end are not kept', () => {
+test('endless empty frames are not kept', () => {
   const masker = new FrameMasker(redactions)
   const first = frame(0x01, 'held')
   const empty = frame(0x00, '')
@@ -80,7 +80,7 @@ test('empty frames without end are not kept', () => {
   expect(bytes).toBeGreaterThan(first.length + 3_000 * empty.length)
 })
 
-test('any bytes come out in their number, and nothing else happens', () => {
+test('any bytes keep their number, without other effects', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), cuts, (bytes, cut) => {
       const masker = new FrameMasker([])
@@ -93,7 +93,7 @@ test('any bytes come out in their number, and nothing else happens', () => {
   )
 })
 
-test('a flood of pings and pongs makes no masker for each of them', () => {
+test('a flood of pings and pongs shares one masker', () => {
   const { counted, reads } = countingReads(redactions)
   const masker = new FrameMasker(counted)
   const before = reads()
@@ -102,7 +102,7 @@ test('a flood of pings and pongs makes no masker for each of them', () => {
   expect(reads()).toBe(before)
 })
 
-test('others go on beside a flood of the smallest messages, and all of it arrives', async () => {
+test('other work continues during a flood of the smallest messages, and all of it arrives', async () => {
   const whole = Buffer.alloc(3 * 2 ** 17, frame(0x81, 'x'))
   let [turns, ended] = [0, false]
   const arrived = new Redactor(new FrameMasker(redactions)).end(whole).toArray()
@@ -118,7 +118,7 @@ test('others go on beside a flood of the smallest messages, and all of it arrive
   expect(turns).toBeGreaterThan(8)
 })
 
-test('a stream that ends in the middle of a flood stops', async () => {
+test('a stream that ends during a flood stops', async () => {
   const stream = new Redactor(new FrameMasker(redactions))
   stream.write(Buffer.alloc(3 * 2 ** 17, frame(0x81, 'x')))
   stream.destroy()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ValueFinder } from '../../../src/terminate/secrets/find-values.ts'
 
-test('finds each place of each value, also those that overlap', () => {
+test('finds each place of each value, including overlaps', () => {
   const letters = (length: number) =>
     fc.string({ unit: fc.constantFrom('a', 'b'), minLength: length, maxLength: length })
   fc.assert(
@@ -23,7 +23,7 @@ test('finds each place of each value, also those that overlap', () => {
   )
 })
 
-test('takes as long for a text that repeats the beginning of a value as for any other', () => {
+test('takes as long for repeated prefixes of a value as for other text', () => {
   const value = 'sk-the-real-value-0123456789'
   const finder = new ValueFinder(value.length, [{ at: 0, bytes: Buffer.from(value) }])
   const texts = ['x', 's', value.slice(0, -1)].map((fill) => Buffer.alloc(2 ** 15, fill))

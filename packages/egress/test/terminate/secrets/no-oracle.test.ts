@@ -31,21 +31,18 @@ interface Guess {
   readonly rest: Buffer | null
 }
 
-test.each(Object.entries(protocols))(
-  'over %s nobody learns whether a letter of a secret is right',
-  async (name, make) => {
-    const open = await make()
-    const seen = await inLanes(lanes, open, async (echo) => {
-      const found: Seen[] = []
-      for (let at = 0; at < probes / lanes; at++) found.push(await look(echo, guessOver(name, at)))
-      return found
-    })
-    expect(seen).toHaveLength(probes)
-    expect(differences(seen)).toEqual(noDifference)
-  },
-)
+test.each(Object.entries(protocols))('over %s the timing does not reveal a letter of a secret', async (name, make) => {
+  const open = await make()
+  const seen = await inLanes(lanes, open, async (echo) => {
+    const found: Seen[] = []
+    for (let at = 0; at < probes / lanes; at++) found.push(await look(echo, guessOver(name, at)))
+    return found
+  })
+  expect(seen).toHaveLength(probes)
+  expect(differences(seen)).toEqual(noDifference)
+})
 
-test.each(Object.entries(protocols))('over %s nor does a pause behind the guess tell', async (name, make) => {
+test.each(Object.entries(protocols))('over %s a pause after a guess does not reveal it either', async (name, make) => {
   const open = await make()
   const seen = await inLanes(40, open, async (echo) => {
     const found: Seen[] = []
@@ -143,7 +140,7 @@ function distance(some: readonly number[], others: readonly number[]): number {
   return largest
 }
 
-test.each(Object.entries(protocols))('over %s what ends with a line comes at once', async (name, make) => {
+test.each(Object.entries(protocols))('over %s complete lines are sent at once', async (name, make) => {
   const echo = await (await make())()
   const event = Buffer.from(`data: ${'x'.repeat(40)}${secret.slice(0, 20)}\n\n`)
   const message = name === 'WebSocket' ? frame(0x01, event) : event

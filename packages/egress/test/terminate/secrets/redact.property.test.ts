@@ -8,7 +8,7 @@ import { Redactor } from '../../../src/terminate/secrets/redactor.ts'
 
 const value = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 16, maxLength: 22 })
 
-test('no value survives, wherever chunks are cut, and every other byte does', async () => {
+test('no value survives, wherever chunks are split, and every other byte does', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(value, { minLength: 1, maxLength: 3 }),

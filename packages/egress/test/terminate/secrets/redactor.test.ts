@@ -26,7 +26,7 @@ describe('a stream without a secret', () => {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  test('holds back as much of what begins a secret as of what does not', async () => {
+  test('holds back the same for a prefix of a secret as for other text', async () => {
     for (const before of ['', 'x'.repeat(100), 'a line\n']) {
       const sizes = [secret.slice(0, 20), 'y'.repeat(20)].map(async (guess) => {
         const { stream, given } = redactor()
@@ -39,14 +39,14 @@ describe('a stream without a secret', () => {
     }
   })
 
-  test('holds nothing back behind a byte that is in no secret', async () => {
+  test('holds nothing back after a byte that is in no secret', async () => {
     const { stream, given } = redactor()
     stream.write(`data: ${secret.slice(0, 20)}\n\n`)
     await turns()
     expect(given.text).toBe(`data: ${secret.slice(0, 20)}\n\n`)
   })
 
-  test('goes on after a pause, and does not let the rest of a secret follow', async () => {
+  test('continues after a pause, and still masks the rest of a secret', async () => {
     const { stream, given } = redactor()
     stream.write(secret.slice(0, 20))
     await turns()
@@ -58,7 +58,7 @@ describe('a stream without a secret', () => {
     expect(given.text).toBe(`${secret.slice(0, 20)}${mask.slice(20)}!`)
   })
 
-  test('waits for the rest where the whole has a length', async () => {
+  test('waits for the rest if the length is known', async () => {
     const { stream, given } = redactor({ isWhole: true })
     stream.write(secret.slice(0, 20))
     await vi.advanceTimersByTimeAsync(10_000)
@@ -68,7 +68,7 @@ describe('a stream without a secret', () => {
     expect(given.text).toBe(mask)
   })
 
-  test('takes a reader that reads nothing for no pause of the sender', async () => {
+  test('does not treat a slow reader as a pause of the sender', async () => {
     const stream = new Redactor(new Masker(redactions))
     stream.write(`${'x\n'.repeat(40_000)}${secret.slice(0, 20)}`)
     // For any duration: just before and just after any timer that may repeat.
@@ -97,13 +97,13 @@ describe('a stream without a secret', () => {
   })
 })
 
-test.each([15, 16])('a secret of %i characters is masked only where it cannot be guessed', async (length) => {
+test.each([15, 16])('a secret of %i characters is masked only if it cannot be guessed', async (length) => {
   const current = secret.slice(0, length)
   const found = await redactionsFor([secretOf({ current })])
   expect(redactText(`-${current}-`, found).includes(current)).toBe(length < 16)
 })
 
-test('what is held back depends on how long a secret is, not on its letters', async () => {
+test('the held-back length depends on the length of a secret, not on its letters', async () => {
   const heldOf = async (current: string) => {
     const masker = new Masker(await redactionsFor([secretOf({ current })]))
     masker.push(Buffer.alloc(1_000, 'x'))
@@ -112,7 +112,7 @@ test('what is held back depends on how long a secret is, not on its letters', as
   expect(await heldOf('%"/%"/%"/%"/%"/%"/%"/%"/')).toBe(await heldOf('abcdefghijklmnopqrstuvwx'))
 })
 
-test('many fields of an answer take no more masking to prepare than one', () => {
+test('many fields of an answer share one preparation', () => {
   const readsFor = (fields: number) => {
     const { counted, reads } = countingReads(redactions)
     const given = redactFields(
