@@ -23,7 +23,7 @@ async function hintsInSources(): Promise<readonly string[]> {
   return [...found]
 }
 
-describe('no hint of the client speaks of requests', () => {
+describe('no hint of the client names HTTP requests', () => {
   test.each(Object.keys(errorCatalogue) as ErrorCode[])('%s', (code) => {
     const { status, hint } = errorCatalogue[code]
     const body = JSON.stringify({ error: { code, message: 'No.', hint, request_id: 'rq1' } })
@@ -33,7 +33,7 @@ describe('no hint of the client speaks of requests', () => {
     }
   })
 
-  test('of those in the OpenAPI document', () => {
+  test('hints in the OpenAPI document', () => {
     const { components } = openApi('1') as unknown as {
       components: { responses: Record<string, { description: string }> }
     }
@@ -42,7 +42,7 @@ describe('no hint of the client speaks of requests', () => {
     expect(hints.map(hintInOurWords).filter((hint) => speaksHttp.test(hint))).toEqual([])
   })
 
-  test('of those in the sources of the service', async () => {
+  test('hints in the sources of the service', async () => {
     const hints = await hintsInSources()
     expect(hints.length).toBeGreaterThan(100)
     expect(hints.filter((hint) => speaksHttp.test(hint)).length).toBeGreaterThan(10)
@@ -75,7 +75,7 @@ test.each([
   expect(hintInOurWords(theirs)).toBe(ours)
 })
 
-describe('a message names wrong options, with the value that each has', () => {
+describe('a message names wrong options with their values', () => {
   /** Returns the message for wrong fields of a request. */
   function messageOf(issues: Readonly<Record<string, string>>, sent: Parameters<typeof errorOfAnswer>[2]): string {
     const found = Object.entries(issues).map(([pointer, message]) => ({ pointer, message }))

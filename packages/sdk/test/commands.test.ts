@@ -27,18 +27,18 @@ describe('run', () => {
     })
   })
 
-  test('an array is run as it is', async () => {
+  test('an array is run without a shell', async () => {
     await expect(runtime.commands.run(['printf', '%s', '$HOME; x'])).resolves.toMatchObject({
       exit_code: 0,
       stdout: '$HOME; x',
     })
   })
 
-  test('a time limit is a result', async () => {
+  test('a timed-out command is a result', async () => {
     await expect(runtime.commands.run('sleep 60', { timeout_secs: 0.1 })).resolves.toMatchObject({ timed_out: true })
   })
 
-  test('listeners hear the output and the result has it too', async () => {
+  test('listeners get the output, and the result has it too', async () => {
     const heard: string[] = []
     const result = await runtime.commands.run('echo one; echo two >&2', {
       onStdout: (text) => heard.push(text),
@@ -53,7 +53,7 @@ describe('run', () => {
     expect(heard.sort()).toEqual(['one\n', 'two\n'])
   })
 
-  test('a command without a time limit is streamed, so no silence is taken for a lost answer', async () => {
+  test('a command without a time limit is streamed, so that a long silence is no lost answer', async () => {
     await expect(runtime.commands.run('echo hi', { timeout_secs: 0 })).resolves.toMatchObject({
       stdout: 'hi\n',
       exit_code: 0,
@@ -61,7 +61,7 @@ describe('run', () => {
     expect(service.calls.find((call) => call.route === 'startCommand')?.headers.accept).toBe('text/event-stream')
   })
 
-  test('characters are put together across items, bytes that are none become U+FFFD', async () => {
+  test('characters that are split across items are joined, and invalid bytes become U+FFFD', async () => {
     const heard: string[] = []
     await runtime.commands.run("printf '\\303'; sleep 0.05; printf '\\251\\377'", {
       onStdout: (text) => heard.push(text),
@@ -69,7 +69,7 @@ describe('run', () => {
     expect(heard.join('')).toBe('é\uFFFD')
   })
 
-  test('keeps the first MiB of a stream and says that there was more', async () => {
+  test('keeps the first MiB of a stream and says that it is truncated', async () => {
     let heard = 0
     const result = await runtime.commands.run('head -c 1500000 /dev/zero', {
       onStdout: (text) => (heard += text.length),
@@ -85,33 +85,33 @@ describe('run', () => {
 })
 
 describe('stream', () => {
-  test('yields from start to end', async () => {
+  test('yields items from start to end', async () => {
     const types: string[] = []
     for await (const item of runtime.commands.stream('echo hi')) types.push(item.type)
     expect(types).toEqual(['start', 'stdout', 'exit', 'end'])
   })
 
-  test.each([1, 2, 3])('goes on after the last item when the connection breaks after %i', async (items) => {
+  test.each([1, 2, 3])('continues after the last item when the connection breaks after %i', async (items) => {
     service.faults.push({ route: 'startCommand', type: 'cut', items }, { route: 'readOutput', type: 'cut', items: 1 })
     const text = await textOf(runtime.commands.stream('for i in 1 2 3; do echo $i; sleep 0.05; done'))
     expect(text).toBe('1\n2\n3\n')
     expect(service.count('startCommand')).toBe(1)
   })
 
-  test('a connection that breaks before the start is an error, and nothing is run twice', async () => {
+  test('a connection that breaks before the start is an error, and nothing runs twice', async () => {
     service.faults.push({ route: 'startCommand', type: 'cut', items: 0 })
     await expect(textOf(runtime.commands.stream('echo hi'))).rejects.toMatchObject({ reason: 'lost' })
     expect(service.count('startCommand')).toBe(1)
   })
 
-  test('gives up when nothing comes any more', async () => {
+  test('gives up when no more items arrive', async () => {
     service.faults.push({ route: 'startCommand', type: 'cut', items: 1 })
     for (let i = 0; i < 40; i++) service.faults.push({ route: 'readOutput', type: 'cut', items: 0 })
     await expect(textOf(runtime.commands.stream('echo hi'))).rejects.toMatchObject({ reason: 'lost' })
   })
 })
 
-describe('a command that nobody waits for any more', () => {
+describe('a cancelled command', () => {
   const endless = 'echo hi; sleep 30'
 
   /** The commands that run. */
@@ -239,7 +239,7 @@ describe('a command that nobody waits for any more', () => {
     expect(command?.state).toBe('exited')
   })
 
-  test('is not killed where it has ended, or its runtime', async () => {
+  test('is not killed if it or its runtime has ended', async () => {
     const { signal } = new AbortController()
     await expect(runtime.commands.run('echo hi', { signal })).resolves.toMatchObject({ exit_code: 0, stdout: 'hi\n' })
     for await (const _ of runtime.commands.stream('echo hi', { signal }));
@@ -284,7 +284,7 @@ describe('a command that nobody waits for any more', () => {
       expect(service.count('startCommand')).toBe(1)
     })
 
-    test('is waited for where it may still come, but not for ever', async () => {
+    test('is waited for while its start may still arrive, up to a limit', async () => {
       let isOver = false
       const work = expect(abortAtStart({ type: 'hang' }).finally(() => (isOver = true))).rejects.toThrow('enough')
       await vi.waitFor(() => expect(service.count('startCommand')).toBe(1), { timeout: 10_000 })
@@ -295,7 +295,7 @@ describe('a command that nobody waits for any more', () => {
     })
   })
 
-  test('starts nothing where the signal was aborted before', async () => {
+  test('is not started if the signal was aborted before', async () => {
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(runtime.commands.run('true', { signal })).rejects.toThrow('enough')
     expect(service.count('startCommand')).toBe(0)
@@ -303,7 +303,7 @@ describe('a command that nobody waits for any more', () => {
 })
 
 describe('in the background', () => {
-  test('starts, is written to, and is waited for', async () => {
+  test('can be started, written to, and waited for', async () => {
     const command = await runtime.commands.start(['cat'], { stdin: true })
     expect(command.state).toBe('running')
     expect(await command.writeStdin('one ')).toBe(4)
@@ -313,7 +313,7 @@ describe('in the background', () => {
     expect(command.state).toBe('exited')
   })
 
-  test('what is written arrives once though answers are lost, requests fail and writes are short', async () => {
+  test('input arrives once despite lost answers, failed requests and short writes', async () => {
     service.stdinPieceBytes = 300_000
     const patient = await new Holt({ url: service.url, apiKey: service.key }).runtimes.get(runtime.runtime_id)
     const command = await patient.commands.start(['sha256sum'], { stdin: true })
@@ -335,7 +335,7 @@ describe('in the background', () => {
     })
   })
 
-  test('a handle that was found again goes on after what was written', async () => {
+  test('a handle from get continues after earlier input', async () => {
     const { command_id } = await runtime.commands.start(['cat'], { stdin: true })
     await (await runtime.commands.get(command_id)).writeStdin('one ')
     service.faults.push({ route: 'writeStdin', type: 'lose' }, { route: 'writeStdin', type: 'lose' })
@@ -345,7 +345,7 @@ describe('in the background', () => {
     await expect(found.wait()).resolves.toMatchObject({ stdout: 'one two three' })
   })
 
-  test('a write after one that was aborted begins where the service is', async () => {
+  test('a write after an aborted one begins at the offset of the service', async () => {
     const command = await runtime.commands.start(['cat'], { stdin: true })
     const controller = new AbortController()
     service.onCall = (route) => {
@@ -362,7 +362,7 @@ describe('in the background', () => {
   })
 
   test.each(['a generator', 'a Web stream', 'a Node stream'])(
-    '%s is passed on in few writes and closed',
+    '%s is written in few requests and closed',
     async (kind) => {
       async function* pieces() {
         for (let index = 0; index < 2000; index++) yield `line ${index}\n`
@@ -380,7 +380,7 @@ describe('in the background', () => {
     },
   )
 
-  test('a source that fails ends the passing on with what it failed with', async () => {
+  test('a source that fails rejects with its own error', async () => {
     async function* failing() {
       yield 'some'
       throw new Error('no more')
@@ -390,7 +390,7 @@ describe('in the background', () => {
     await command.kill()
   })
 
-  test('a stdin that was closed is a conflict with its reason', async () => {
+  test('a closed stdin is a conflict with its reason', async () => {
     const command = await runtime.commands.start(['true'], { stdin: true })
     await command.wait()
     await expect(command.writeStdin('late')).rejects.toMatchObject({
@@ -399,7 +399,7 @@ describe('in the background', () => {
     })
   })
 
-  test('a result has as many bytes as was asked for', async () => {
+  test('a result has the requested number of bytes', async () => {
     const command = await runtime.commands.start('echo hello; echo wörld >&2')
     await expect(command.wait({ max_output_bytes: 4 })).resolves.toMatchObject({
       stdout: 'hell',
@@ -421,7 +421,7 @@ describe('in the background', () => {
     expect(second).toMatchObject({ state: 'exited', signal: 'SIGKILL' })
   })
 
-  test('output is read from a cursor, without staying', async () => {
+  test('output is read from a cursor, without a follow', async () => {
     const command = await runtime.commands.start('echo one; echo two')
     await command.wait()
     const all: OutputItem[] = []
@@ -442,7 +442,7 @@ describe('in the background', () => {
 describe('a session', () => {
   const busy = { route: 'startCommand', type: 'refuse', code: 'conflict', details: { reason: 'session_busy' } } as const
 
-  test('names itself in each command, and is listed and ended', async () => {
+  test('names itself in each command, and can be listed and ended', async () => {
     const session = runtime.commands.session('dev')
     await expect(session.run('echo hi')).resolves.toMatchObject({ stdout: 'hi\n', session: 'dev' })
     await (await session.start('true')).wait()
@@ -466,14 +466,14 @@ describe('a session', () => {
     expect(service.count('startCommand')).toBe(3)
   })
 
-  test('stops waiting when told to', async () => {
+  test('stops waiting on a cancel', async () => {
     for (let index = 0; index < 100; index++) service.faults.push(busy)
     const signal = AbortSignal.timeout(300)
     await expect(runtime.commands.session('dev').run('echo hi', { signal })).rejects.toThrow()
     service.faults.length = 0
   })
 
-  test('another conflict is told', async () => {
+  test('another conflict is thrown', async () => {
     service.faults.push({ ...busy, details: { reason: 'session_user' } })
     await expect(runtime.commands.session('dev').run('true')).rejects.toMatchObject({ code: 'conflict' })
   })

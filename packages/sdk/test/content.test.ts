@@ -49,7 +49,7 @@ function cutDownload(bytes: number) {
 
 const content = () => new Uint8Array(Buffer.alloc(9 * MiB, 'a line of text that repeats\n'))
 
-test('a large write goes on where it broke off', async () => {
+test('a large write continues after a break', async () => {
   faults.push(cutUpload(3 * MiB), globalThis.fetch, cutUpload(2 * MiB))
   const sha256 = createHash('sha256').update(content()).digest('hex')
   expect(await runtime.files.write('/big', content(), { sha256 })).toMatchObject({ path: '/big', size_bytes: 9 * MiB })
@@ -58,20 +58,20 @@ test('a large write goes on where it broke off', async () => {
   expect(sent.map(({ headers }) => Number(headers['content-length'] ?? 0))).toEqual([3 * MiB, 2 * MiB, 0])
 })
 
-test('a large write whose answer is lost is not sent again', async () => {
+test('a large write with a lost answer is not sent again', async () => {
   service.faults.push({ route: 'writeFile', type: 'lose' })
   expect(await runtime.files.write('/big', content())).toMatchObject({ size_bytes: 9 * MiB })
   expect(service.count('writeFile')).toBe(1)
 })
 
-test('a large write that is refused is not tried again, and leaves nothing', async () => {
+test('a refused large write is not retried, and leaves nothing', async () => {
   const wrong = runtime.files.write('/big', content(), { sha256: '0'.repeat(64) })
   await expect(wrong).rejects.toMatchObject({ code: 'digest_mismatch' })
   expect(service.count('writeFile')).toBe(1)
   expect(service.count('abortUpload')).toBe(1)
 })
 
-test('tells how far a write is', async () => {
+test('reports the progress of a write', async () => {
   const told: number[] = []
   faults.push(cutUpload(4 * MiB))
   await runtime.files.write('/big', content(), { onProgress: (bytes) => told.push(bytes) })
@@ -80,7 +80,7 @@ test('tells how far a write is', async () => {
   expect(told.at(-1)).toBe(9 * MiB)
 })
 
-test('a read goes on where it broke off', async () => {
+test('a read continues after a break', async () => {
   await runtime.files.write('/big', content())
   faults.push(cutDownload(3 * MiB), cutDownload(2 * MiB))
   expect(Buffer.from(await runtime.files.read('/big')).equals(content())).toBe(true)
@@ -93,7 +93,7 @@ test('a read goes on where it broke off', async () => {
   expect(await runtime.files.readText('/big', { start: 2, end: 6 })).toBe('line')
 })
 
-test('a file that changes while it is read is a conflict, not a mixture', async () => {
+test('a file that changes during a read is a conflict, not a mixture', async () => {
   await runtime.files.write('/file', 'old content')
   faults.push(async (input, init) => {
     const response = await cutDownload(3)(input, init)
@@ -103,14 +103,14 @@ test('a file that changes while it is read is a conflict, not a mixture', async 
   await expect(runtime.files.readText('/file')).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('takes and gives Node streams', async () => {
+test('accepts and returns Node streams', async () => {
   await runtime.files.write('/streamed', Readable.from(['one ', Buffer.from('two')]))
   let text = ''
   for await (const chunk of await runtime.files.readNodeStream('/streamed')) text += chunk
   expect(text).toBe('one two')
 })
 
-test.each([0, 10, 9 * MiB])('writes a file of this machine of %i bytes', async (size) => {
+test.each([0, 10, 9 * MiB])('writes a local file of %i bytes', async (size) => {
   const folder = await mkdtemp(join(tmpdir(), 'holt-source-'))
   try {
     await writeFile(join(folder, 'file'), content().subarray(0, size))

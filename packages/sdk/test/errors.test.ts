@@ -204,7 +204,7 @@ describe('everything that the client throws is a HoltError with a code and a hin
     }
   })
 
-  test('an error of a class of its own is one as well', () => {
+  test('an error subclass is one as well', () => {
     const classes = (Object.values(everything) as unknown[]).filter(isErrorClass)
     expect(classes).toHaveLength(4)
     for (const one of classes) expect(one === HoltError || one.prototype instanceof HoltError).toBe(true)
@@ -223,13 +223,13 @@ describe('everything that the client throws is a HoltError with a code and a hin
   })
 })
 
-describe('what is the caller’s own passes through as it is', () => {
-  test('the reason of a signal', async () => {
+describe('an error of the caller is thrown unchanged', () => {
+  test('the reason of an abort signal', async () => {
     const reason = new Error('enough')
     expect(await thrownBy(() => holt.runtimes.get('x', { signal: AbortSignal.abort(reason) }))).toBe(reason)
   })
 
-  test('what a callback throws', async () => {
+  test('an error of a callback', async () => {
     const own = new Error('mine')
     const onStdout = () => {
       throw own
@@ -237,7 +237,7 @@ describe('what is the caller’s own passes through as it is', () => {
     expect(await thrownBy(() => runtime.commands.run('echo a', { onStdout }))).toBe(own)
   })
 
-  test('what a stream of the caller throws', async () => {
+  test('an error of a stream of the caller', async () => {
     const own = new Error('mine')
     async function* content(): AsyncGenerator<string, void, undefined> {
       yield 'a'
@@ -247,7 +247,7 @@ describe('what is the caller’s own passes through as it is', () => {
   })
 })
 
-test('what the system of this machine refuses has a code of the catalogue, or local_file_error', () => {
+test('an error of the local system has a code of the catalogue, or local_file_error', () => {
   for (const code of [
     'ENOENT',
     'ENOTDIR',

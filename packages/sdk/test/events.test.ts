@@ -27,7 +27,7 @@ test('lists in both orders, page by page', async () => {
   expect((await holt.events.page({ types: ['build.ready'] })).last_cursor).toBe(5)
 })
 
-test('a follower goes on where its connection broke, each event once', async () => {
+test('a follower continues after a break, each event once', async () => {
   addEvent(service, 'runtime.starting', subject)
   service.faults.push({ route: 'listEvents', type: 'cut', items: 2 }, { route: 'listEvents', type: 'cut', items: 1 })
   for (let count = 0; count < 4; count += 1) addEvent(service, 'runtime.updated', subject)
@@ -40,7 +40,7 @@ test('a follower goes on where its connection broke, each event once', async () 
   expect(seen).toEqual([1, 2, 3, 4, 5, 6])
 })
 
-test('a follower whose key ends while it follows is told so', async () => {
+test('a follower whose key expires gets that error', async () => {
   addEvent(service, 'runtime.starting', subject)
   service.faults.push({ route: 'listEvents', type: 'cut', items: 1 })
   const events = holt.events.follow({ cursor: 0 })
@@ -53,12 +53,12 @@ test('a follower whose key ends while it follows is told so', async () => {
   })
 })
 
-test('a follower that had no valid key at all is told that', async () => {
+test('a follower without a valid key gets that error', async () => {
   const events = new Holt({ url: service.url, apiKey: 'another' }).events.follow({ cursor: 0 })
   await expect(events.next()).rejects.toMatchObject({ code: 'unauthenticated', message: 'No valid key' })
 })
 
-test('a follower that begins now sees nothing of before', async () => {
+test('a new follower sees no earlier events', async () => {
   addEvent(service, 'runtime.starting', subject)
   const stop = new AbortController()
   const events = holt.events.follow({ signal: stop.signal })
@@ -80,7 +80,7 @@ test("a runtime's events", async () => {
   expect(items).toEqual(['runtime.running', 'end'])
 })
 
-test('webhooks are made, changed, tested and deleted', async () => {
+test('webhooks are created, changed, tested and deleted', async () => {
   const made = await holt.webhooks.create({ url: 'https://hooks.example.com', types: ['runtime.*'] })
   expect(made.secret).toMatch(/^whsec_/)
   expect((await holt.webhooks.update(made.webhook_id, { description: 'ours' })).description).toBe('ours')
@@ -95,7 +95,7 @@ test('webhooks are made, changed, tested and deleted', async () => {
   await expect(holt.webhooks.get(made.webhook_id)).rejects.toMatchObject({ code: 'webhook_not_found' })
 })
 
-test('the audit log is listed by what is asked for', async () => {
+test('the audit log is listed with filters', async () => {
   expect(await holt.audit.list({ key_id: 'ky1', since: '2030-01-01T00:00:00Z' }).all()).toEqual([])
   expect(service.calls.at(-1)?.route).toBe('listAudit')
 })

@@ -28,7 +28,7 @@ test('writes from a stream and reads as one', async () => {
   expect(read).toBe(size)
 })
 
-test('a write from a function is sent again whole after a lost answer', async () => {
+test('a write from a function is repeated as a whole after a lost answer', async () => {
   service.faults.push({ route: 'writeFile', type: 'lose' })
   await runtime.files.write('/again', () => new Blob(['all of it']).stream())
   expect(await runtime.files.readText('/again')).toBe('all of it')
@@ -42,14 +42,14 @@ test('reads a range', async () => {
   expect(await runtime.files.readText('/text', { end: 3 })).toBe('012')
 })
 
-test('refuses to replace when asked to', async () => {
+test('refuses to replace on request', async () => {
   await runtime.files.write('/once', '1', { overwrite: false })
   await expect(runtime.files.write('/once', '2', { overwrite: false })).rejects.toMatchObject({
     code: 'already_exists',
   })
 })
 
-test('copies, moves, lists, makes and removes', async () => {
+test('copies, moves, lists, creates and removes', async () => {
   await runtime.files.makeDirectory('/tree/sub')
   await runtime.files.write('/tree/sub/file', 'x')
   await expect(runtime.files.copy('/tree', '/copy')).rejects.toMatchObject({ code: 'is_directory' })
@@ -65,7 +65,7 @@ test('copies, moves, lists, makes and removes', async () => {
   expect(await runtime.files.exists('/moved')).toBe(false)
 })
 
-test('an error that is not about absence is not taken for absence', async () => {
+test('only a missing file counts as absent', async () => {
   await runtime.delete()
   await expect(runtime.files.exists('/x')).rejects.toMatchObject({ code: 'runtime_terminated' })
 })

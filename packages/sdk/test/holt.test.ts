@@ -27,7 +27,7 @@ describe('runtimes', () => {
     expect(JSON.parse(JSON.stringify(runtime))).toEqual(service.runtimes.get(runtime.runtime_id))
   })
 
-  test('a dry run says what would be made, or every reason why not, and makes nothing', async () => {
+  test('a dry run returns the planned runtime or every reason for a refusal, and creates nothing', async () => {
     expect(await holt.runtimes.dryRun({ memory: 2 })).toMatchObject({
       would_create: true,
       template: { name: 'base-small' },
@@ -40,13 +40,13 @@ describe('runtimes', () => {
     expect(service.calls.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined])
   })
 
-  test('a dry run whose answer is lost is asked for again', async () => {
+  test('a dry run with a lost answer is repeated', async () => {
     service.faults.push({ route: 'createRuntime', type: 'lose' })
     expect((await holt.runtimes.dryRun()).would_create).toBe(true)
     expect(service.count('createRuntime')).toBe(2)
   })
 
-  test('create refuses to be a dry run', async () => {
+  test('create refuses the option dry_run', async () => {
     const body = { dry_run: true }
     await expect(holt.runtimes.create(body as object)).rejects.toMatchObject({
       code: 'invalid_request',
@@ -80,7 +80,7 @@ describe('runtimes', () => {
 })
 
 describe('failures', () => {
-  test('an error answer becomes a HoltError with everything the service said', async () => {
+  test('an error answer becomes a HoltError with every field', async () => {
     const failure = holt.runtimes.get('rtnone')
     await expect(failure).rejects.toBeInstanceOf(HoltError)
     await expect(failure).rejects.toMatchObject({
@@ -104,7 +104,7 @@ describe('failures', () => {
     })
   })
 
-  test('tries again what the service puts off', async () => {
+  test('retries requests that the service asks to retry', async () => {
     service.faults.push({
       route: 'createRuntime',
       type: 'refuse',
@@ -130,21 +130,21 @@ describe('failures', () => {
     expect(keys[0]).toBe(keys[1])
   })
 
-  test('a lost answer to a command is not tried again', async () => {
+  test('a lost answer to a command is not retried', async () => {
     const runtime = await holt.runtimes.create()
     service.faults.push({ route: 'startCommand', type: 'lose' })
     await expect(runtime.commands.run('true')).rejects.toMatchObject({ name: 'HoltConnectionError', reason: 'lost' })
     expect(service.count('startCommand')).toBe(1)
   })
 
-  test('a service that is not there is a connection error', async () => {
+  test('a missing service is a connection error', async () => {
     const gone = new Holt({ url: service.url, apiKey: 'x', maxRetries: 1 })
     await service.close()
     await expect(gone.health()).rejects.toMatchObject({ name: 'HoltConnectionError', reason: 'refused' })
     service = await startTestService()
   })
 
-  test('a service that comes back within the retries is reached', async () => {
+  test('a service that returns during the retries is reached', async () => {
     const port = await freePort()
     const clientWith = (maxRetries: number) => new Holt({ url: `http://127.0.0.1:${port}`, apiKey: 'x', maxRetries })
     const answer = clientWith(100).health()
@@ -155,7 +155,7 @@ describe('failures', () => {
     await again.close()
   })
 
-  test('a call that hangs ends at its time limit', async () => {
+  test('a hanging call ends at its time limit', async () => {
     service.faults.push({ route: 'health', type: 'hang' })
     const hasty = new Holt({ url: service.url, apiKey: service.key, timeoutSecs: 0.05 })
     await expect(hasty.health()).rejects.toMatchObject({ reason: 'timeout' } satisfies Partial<HoltConnectionError>)
@@ -168,11 +168,11 @@ describe('failures', () => {
     await expect(holt.health({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   })
 
-  test.each(['nonsense', 'ftp://127.0.0.1', ''])('an address that is none is refused at once: %j', (url) => {
+  test.each(['nonsense', 'ftp://127.0.0.1', ''])('an invalid address is refused at once: %j', (url) => {
     expect(() => new Holt({ url, apiKey: 'x' })).toThrow('is not an http address')
   })
 
-  test('a key is sent where one is needed and nowhere else', async () => {
+  test('a key is sent only if one is needed', async () => {
     await holt.health()
     await holt.templates.get('base-small')
     expect(service.calls.map((call) => call.headers.authorization)).toEqual([undefined, `Bearer ${service.key}`])
@@ -180,7 +180,7 @@ describe('failures', () => {
 })
 
 describe('service', () => {
-  test('not being ready is an answer', async () => {
+  test('a service that is not ready is an answer', async () => {
     service.ready = false
     await expect(holt.ready()).resolves.toMatchObject({
       status: 'not_ready',
@@ -188,11 +188,11 @@ describe('service', () => {
     })
   })
 
-  test('answers its metrics as text', async () => {
+  test('returns its metrics as text', async () => {
     expect(await holt.metrics()).toContain('holt_')
   })
 
-  test('makes, lists and revokes keys', async () => {
+  test('creates, lists and revokes keys', async () => {
     const key = await holt.keys.create({ name: 'ci', scopes: ['runtime:read'] })
     expect(key.key).toBe('holt_secret')
     expect((await holt.keys.list().all()).map(({ name }) => name)).toEqual(['ci'])
@@ -236,7 +236,7 @@ describe('credentials', () => {
     await rm(stateDir, { recursive: true })
   })
 
-  test('a file that cannot be used is said, with its path and what to do', async () => {
+  test('an unusable file is reported with its path and the remedy', async () => {
     const stateDir = await mkdtemp(join(tmpdir(), 'holt-credentials-'))
     await writeFile(join(stateDir, 'credentials.json'), '{')
     expect(() => findCredentials({}, { HOLT_STATE_DIR: stateDir })).toThrow(/credentials\.json: it is not JSON/)

@@ -14,7 +14,7 @@ async function read(chunks: readonly Uint8Array[]): Promise<unknown[]> {
   return items
 }
 
-test('events come out whole, wherever the bytes are cut', async () => {
+test('events are parsed completely, wherever the bytes are split', async () => {
   const items = fc.array(fc.record({ data: fc.string({ unit: 'grapheme' }), cursor: fc.nat() }), { maxLength: 8 })
   await fc.assert(
     fc.asyncProperty(
@@ -34,7 +34,7 @@ test('events come out whole, wherever the bytes are cut', async () => {
   )
 })
 
-test('an event that is cut off is not yielded', async () => {
+test('a truncated event is not yielded', async () => {
   const bytes = new TextEncoder().encode('data: {"a":1}\n\ndata: {"a":2}\n')
   expect(await read([bytes])).toEqual([{ a: 1 }])
 })

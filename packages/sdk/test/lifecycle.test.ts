@@ -13,23 +13,20 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 describe('pause and resume', () => {
-  test('are in the handle when they are answered', async () => {
+  test('update the handle', async () => {
     await runtime.pause()
     expect(runtime).toMatchObject({ state: 'paused', expires_at: null, paused_at: expect.any(String) })
     await runtime.resume()
     expect(runtime).toMatchObject({ state: 'running', paused_at: null })
   })
 
-  test.each(['pauseRuntime', 'resumeRuntime'] as const)(
-    '%s is asked for again where its answer is lost',
-    async (route) => {
-      service.faults.push({ route, type: 'lose' })
-      await (route === 'pauseRuntime' ? runtime.pause() : runtime.resume())
-      expect(service.count(route)).toBe(2)
-    },
-  )
+  test.each(['pauseRuntime', 'resumeRuntime'] as const)('%s is repeated if its answer is lost', async (route) => {
+    service.faults.push({ route, type: 'lose' })
+    await (route === 'pauseRuntime' ? runtime.pause() : runtime.resume())
+    expect(service.count(route)).toBe(2)
+  })
 
-  test('a command resumes a paused runtime, unless it is to stay paused', async () => {
+  test('a command resumes a paused runtime, unless auto_resume is off', async () => {
     await runtime.pause()
     expect((await runtime.commands.run('true')).exit_code).toBe(0)
     await runtime.update({ auto_resume: false })
@@ -38,14 +35,14 @@ describe('pause and resume', () => {
     expect(service.count('startCommand')).toBe(2)
   })
 
-  test('a class without memory checkpoints says so', async () => {
+  test('a class without memory checkpoints gives an error', async () => {
     const container = await holt.runtimes.create({ isolation: 'container' })
     await expect(container.pause()).rejects.toMatchObject({ code: 'not_supported_here' })
   })
 })
 
 describe('snapshots', () => {
-  test('are taken, listed, got, begun with and deleted', async () => {
+  test('are created, listed, read, used and deleted', async () => {
     const taken = await runtime.snapshot({ name: 'before', kind: 'filesystem' })
     expect(taken).toMatchObject({ name: 'before', kind: 'filesystem', runtime_id: runtime.runtime_id, state: 'ready' })
     const memory = await runtime.snapshot()
@@ -69,7 +66,7 @@ describe('snapshots', () => {
     expect([...service.snapshots.keys()]).toEqual([snapshot_id])
   })
 
-  test('one that is still being taken is waited for, longer than retries last', async () => {
+  test('a snapshot in progress is waited for, longer than retries last', async () => {
     const patient = new Holt({ url: service.url, apiKey: service.key, maxRetries: 0 })
     const source = await patient.runtimes.get(runtime.runtime_id)
     for (let times = 0; times < 3; times += 1)
@@ -78,7 +75,7 @@ describe('snapshots', () => {
     expect(service.count('createSnapshot')).toBe(4)
   })
 
-  test('of a template and a snapshot one is meant', async () => {
+  test('a create takes either a template or a snapshot', async () => {
     await expect(holt.runtimes.create({ template: 'base-small', snapshot: 'x' })).rejects.toMatchObject({
       code: 'invalid_request',
       details: { issues: [{ pointer: '/snapshot' }] },
@@ -100,7 +97,7 @@ describe('a fork', () => {
     expect((await child?.commands.run('echo here'))?.stdout).toBe('here\n')
   })
 
-  test('says with a dry run for how many children there is room, and makes none', async () => {
+  test('reports with a dry run how many children fit, and creates none', async () => {
     const { size } = service.runtimes
     expect(await runtime.dryRunFork({ count: 3 })).toMatchObject({ would_create: true, count: 3, children: 3 })
     service.childErrors.push(unlucky)
@@ -114,7 +111,7 @@ describe('a fork', () => {
     await expect(runtime.fork(body as object)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  test('has an error for a child that could not be made, and the others', async () => {
+  test('has an error for a child that failed, and the others', async () => {
     service.childErrors.push(unlucky)
     const fork = await runtime.fork({ count: 2 })
     expect(fork.runtimes).toHaveLength(1)
@@ -124,7 +121,7 @@ describe('a fork', () => {
     expect(JSON.parse(JSON.stringify(fork)).data[0]).toEqual({ runtime: null, error: unlucky })
   })
 
-  test('of a newer service may have errors that this client does not know', async () => {
+  test('of a newer service can have unknown error codes', async () => {
     service.childErrors.push({ ...unlucky, code: 'brand_new' })
     expect((await runtime.fork()).errors).toMatchObject([{ code: 'internal', wireCode: 'brand_new' }])
   })
@@ -139,14 +136,14 @@ describe('a fork', () => {
     expect(service.runtimes.get(runtime.runtime_id)).toMatchObject({ state: 'running' })
   })
 
-  test('whose answer is lost makes no second children', async () => {
+  test('with a lost answer makes no second children', async () => {
     service.faults.push({ route: 'forkRuntime', type: 'lose' })
     await runtime.fork({ count: 2 })
     expect(service.count('forkRuntime')).toBe(2)
     expect(service.runtimes.size).toBe(3)
   })
 
-  test('of more children than there may be is refused', async () => {
+  test('of too many children is refused', async () => {
     await expect(runtime.fork({ count: 101 })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })
@@ -161,7 +158,7 @@ test('deadlines are set at a create and changed later', async () => {
   expect(Date.parse(timed.expires_at ?? '')).toBeGreaterThanOrEqual(before + 7200_000)
 })
 
-test('metrics are asked for with their window, and of a paused runtime there are none', async () => {
+test('metrics are read for a window, and a paused runtime has none', async () => {
   const metrics = await runtime.metrics({ window_secs: 60, step_secs: 20 })
   expect(metrics).toMatchObject({ runtime_id: runtime.runtime_id, step_secs: 20, samples: [{ cpu: { rate: 0.25 } }] })
   expect((await runtime.metrics()).samples).toEqual([])

@@ -31,7 +31,7 @@ function apiNames(): ReadonlySet<string> {
 /** Two different things: the wait of this client and a command's own limit, a sync that only decides and a create. */
 const clientOwn = ['timeoutSecs', 'dryRun']
 
-test('an option that the API has is spelled as in the API', async () => {
+test('an option of the API has the same name here', async () => {
   const options = await optionNames()
   const camel = new Set(
     [...apiNames()].map((name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())),

@@ -38,7 +38,7 @@ test('policies are stored, listed, replaced and deleted', async () => {
   await expect(holt.policies.get('web')).rejects.toMatchObject({ code: 'policy_not_found' })
 })
 
-test('a secret whose answer is lost is asked for again, not stored twice', async () => {
+test('a secret with a lost answer is repeated, not stored twice', async () => {
   service.faults.push({ route: 'createSecret', type: 'refuse', code: 'unavailable' })
   const secret = await holt.secrets.create({ name: 'stripe', value: 'hunter22', hosts: ['api.stripe.com'] })
   expect(secret).not.toHaveProperty('value')
@@ -48,7 +48,7 @@ test('a secret whose answer is lost is asked for again, not stored twice', async
   expect(keys).toEqual([keys[0], keys[0]])
 })
 
-test('setting a secret stores it, or gives it a new version', async () => {
+test('set stores a secret, or gives it a new version', async () => {
   const settings = { name: 'stripe', hosts: ['api.stripe.com'] }
   expect(await holt.secrets.set({ ...settings, value: 'one' })).toMatchObject({ version: 1 })
   expect(await holt.secrets.set({ ...settings, value: 'two' })).toMatchObject({ version: 2 })
@@ -68,7 +68,7 @@ test('providers are stored, replaced and deleted', async () => {
   expect(await providers.list().all()).toEqual([])
 })
 
-test("a runtime's network is read, replaced, tested and explained", async () => {
+test('the network of a runtime is read, replaced, tested and explained', async () => {
   const runtime = await holt.runtimes.create({ network_policy: { allow: [{ host: 'api.example.com' }] } })
   expect(runtime.network_policy).toEqual({ type: 'inline' })
   expect((await runtime.network.get()).policy?.allow).toMatchObject([{ host: 'api.example.com', ports: [443] }])
@@ -78,14 +78,14 @@ test("a runtime's network is read, replaced, tested and explained", async () => 
   expect((await runtime.network.suggest()).add).toEqual([{ host: 'api.example.com', ports: [443] }])
 })
 
-test('of a log what is newer than a moment is read', async () => {
+test('the log can be read from a time on', async () => {
   const runtime = await holt.runtimes.create()
   service.decisions.push(decision(1, false, 1000), decision(2, false, 2000), { type: 'end', cursor: 2 })
   const items = await Array.fromAsync(runtime.network.log({ since: '1970-01-01T00:00:01.500Z' }))
   expect(items.map(({ cursor }) => cursor)).toEqual([2, 2])
 })
 
-test('a log that breaks off is read on after its last item', async () => {
+test('a log that breaks off is continued after its last item', async () => {
   const runtime = await holt.runtimes.create()
   service.decisions.push(decision(1, false), decision(2, true), { type: 'end', cursor: 2 })
   service.faults.push({ route: 'readNetworkLog', type: 'cut', items: 1 })

@@ -48,7 +48,7 @@ test('every route of the service is called', async () => {
   expect(uncalled.sort()).toEqual(forOthers.toSorted())
 })
 
-test('every field of a request has a place where the route is called', async () => {
+test('every field of a request is used in the call of its route', async () => {
   const files = await sources()
   const all = [...files.values()].join('\n')
   const missing = operations.flatMap((operation) => {

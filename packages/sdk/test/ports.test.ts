@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-test('a port is had with its token, and its path form is where this client finds the service', async () => {
+test('a port has its token, and its path form is below the address of the client', async () => {
   const port = await runtime.ports.get(3000, { wait_secs: 5, expires_in_secs: 60 })
   expect(port).toMatchObject({ port: 3000, listening: true, public: false, token: 'token-0' })
   expect(port.path_url).toBe(`${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy/`)
@@ -36,7 +36,7 @@ test.each([
   ['/', '/', ''],
   ['/a b?x=%20&y', '/a%20b', 'x=%20&y'],
   ['events', '/events', ''],
-])('an address of %j opens by itself, over HTTP and as a WebSocket', async (path, place, query) => {
+])('the address %j opens without the key, over HTTP and as a WebSocket', async (path, place, query) => {
   const base = `${service.url}/v1/agents/runtime/${runtime.runtime_id}/ports/3000/proxy`
   const own = query === '' ? '?' : `?${query}&`
   expect(await runtime.ports.url(3000, path, { expires_in_secs: 60 })).toBe(`${base}${place}${own}holt_token=token-0`)
@@ -48,7 +48,7 @@ test.each([
   expect(await runtime.ports.url(3000, path)).toBe(`${base}${place}${query === '' ? '' : `?${query}`}`)
 })
 
-test('an address leads nowhere but to the port, and over TLS to a secure WebSocket', async () => {
+test('an address leads only to the port, and over TLS to a secure WebSocket', async () => {
   await expect(runtime.ports.url(3000, '/../../x')).rejects.toMatchObject({ code: 'invalid_request' })
   const answer = { ...(await runtime.ports.get(3000)) }
   const secure = new Holt({
@@ -62,7 +62,7 @@ test('an address leads nowhere but to the port, and over TLS to a secure WebSock
   )
 })
 
-test('what is public is known of the runtime once it is read again', async () => {
+test('a change to public shows after a refresh of the runtime', async () => {
   expect((await runtime.ports.setPublic(3000, true)).public).toBe(true)
   expect(runtime.ports.public).toEqual([])
   await runtime.refresh()
@@ -71,7 +71,7 @@ test('what is public is known of the runtime once it is read again', async () =>
 })
 
 describe('fetch', () => {
-  test('asks below the port, with the key, and answers whatever the program does', async () => {
+  test('sends requests below the port with the key, and returns any answer of the program', async () => {
     const answer = await runtime.ports.fetch(3000, '/a?b=c', { method: 'POST', body: 'x', headers: { accept: 'a/b' } })
     expect([answer.status, await answer.text()]).toEqual([404, 'inside'])
     const [last] = sent.slice(-1)
@@ -81,7 +81,7 @@ describe('fetch', () => {
     expect(last?.init).toMatchObject({ method: 'POST', redirect: 'manual' })
   })
 
-  test("leaves the program's own Authorization alone", async () => {
+  test('leaves the Authorization header of the program alone', async () => {
     await runtime.ports.fetch(3000, 'a', { headers: { authorization: 'Basic eA==' } })
     const [last] = sent.slice(-1)
     expect(last?.headers.get('authorization')).toBe('Basic eA==')
@@ -114,7 +114,7 @@ describe('connect', () => {
     return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, asked, stop: () => door.close() }
   }
 
-  test('gives a connection that either side may end first', async () => {
+  test('returns a connection that either side can end first', async () => {
     const door = await startDoor()
     const there = (await import('../src/ports.ts')).Ports
     const transport = { options: { url: door.url, apiKey: 'holt_x' } }
@@ -126,7 +126,7 @@ describe('connect', () => {
     door.stop()
   })
 
-  test('says what the service says, and that there is none', async () => {
+  test('reports the error of the service, and a port without a server', async () => {
     const refused = await runtime.ports.connect(3000).catch((error: unknown) => error)
     expect(refused).toMatchObject({ name: 'HoltApiError', code: 'route_not_found' })
     await service.close()

@@ -81,7 +81,7 @@ describe('retryDelayMs', () => {
   })
 })
 
-test('backoff grows, is bounded, and never comes close to zero', () => {
+test('the delay grows, is limited, and never comes close to zero', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (tries, random) => {
       const ms = backoffMs(tries, () => random)
@@ -102,12 +102,12 @@ test.each([
   expect(parseRetryAfter(text, Date.UTC(2100, 0, 1))).toBe(secs)
 })
 
-test('an answer that is not from the service is still an error of the catalogue', () => {
+test('an answer of another server is still an error of the catalogue', () => {
   const error = errorOfAnswer(new Response('', { status: 502 }), '<html>bad gateway</html>')
   expect(error).toMatchObject({ code: 'unavailable', wireCode: '502', httpStatus: 502, requestId: null })
 })
 
-test('a code of a newer service is kept, and its status decides what it counts as', () => {
+test('an unknown code is kept, and its status decides its kind', () => {
   const text = JSON.stringify({ error: { code: 'brand_new', message: 'm', request_id: 'rq1' } })
   expect(errorOfAnswer(new Response('', { status: 404 }), text)).toMatchObject({
     code: 'route_not_found',

@@ -15,7 +15,7 @@ function setState(runtimeId: string, state: string): void {
   Object.assign(service.runtimes.get(runtimeId) ?? {}, { state })
 }
 
-describe('a runtime is got', () => {
+describe('a runtime is found', () => {
   test('by its id, and by its name', async () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'box' })
     await expect(holt.runtimes.get(runtime_id)).resolves.toMatchObject({ runtime_id, name: 'box' })
@@ -23,7 +23,7 @@ describe('a runtime is got', () => {
     await expect(holt.runtimes.get('box')).resolves.toMatchObject({ runtime_id })
   })
 
-  test('by a name that an ended one had before', async () => {
+  test('by a name that an ended runtime had before', async () => {
     const first = await holt.runtimes.create({ name: 'box' })
     await first.delete()
     const failed = await holt.runtimes.create({ name: 'box' })
@@ -33,7 +33,7 @@ describe('a runtime is got', () => {
     await expect(holt.runtimes.get('box')).resolves.toMatchObject({ runtime_id })
   })
 
-  test('not by the name of one that has ended', async () => {
+  test('not by the name of an ended runtime', async () => {
     const runtime = await holt.runtimes.create({ name: 'box' })
     await runtime.delete()
     for (const name of ['box', 'other'])
@@ -42,14 +42,14 @@ describe('a runtime is got', () => {
 })
 
 describe('getOrCreate', () => {
-  test('makes one, and gets it afterwards with the settings it has', async () => {
+  test('creates one, and later returns it with its settings', async () => {
     const made = await holt.runtimes.getOrCreate({ name: 'box', cpu: 2 })
     const got = await holt.runtimes.getOrCreate({ name: 'box', cpu: 1 })
     expect(got).toMatchObject({ runtime_id: made.runtime_id, cpu: made.cpu })
     expect(service.count('createRuntime')).toBe(1)
   })
 
-  test('gives callers of the same moment the same runtime', async () => {
+  test('gives concurrent callers the same runtime', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => holt.runtimes.getOrCreate({ name: 'box' })))
     expect(new Set(all.map(({ runtime_id }) => runtime_id)).size).toBe(1)
     expect(service.runtimes.size).toBe(1)
@@ -67,7 +67,7 @@ describe('getOrCreate', () => {
     expect(service.count('createRuntime')).toBe(1)
   })
 
-  test.each(['terminating', 'failed'])('makes another one after one that is %s', async (state) => {
+  test.each(['terminating', 'failed'])('creates another one after one that is %s', async (state) => {
     const { runtime_id } = await holt.runtimes.create({ name: 'box' })
     setState(runtime_id, state)
     service.onCall = (route) => {
@@ -78,13 +78,13 @@ describe('getOrCreate', () => {
     expect(made.runtime_id).not.toBe(runtime_id)
   })
 
-  test('answers a paused one as it is', async () => {
+  test('returns a paused one unchanged', async () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'box' })
     setState(runtime_id, 'paused')
     await expect(holt.runtimes.getOrCreate({ name: 'box' })).resolves.toMatchObject({ runtime_id, state: 'paused' })
   })
 
-  test('gives up on one that never starts, with the time limit of requests', async () => {
+  test('gives up on one that never starts, at the time limit of requests', async () => {
     const hasty = new Holt({ url: service.url, apiKey: service.key, timeoutSecs: 0.3 })
     const { runtime_id } = await holt.runtimes.create({ name: 'box' })
     setState(runtime_id, 'starting')

@@ -46,7 +46,7 @@ async function shown(terminal: Terminal): Promise<string> {
 }
 
 describe('an attachment', () => {
-  test('sends its key as a subprotocol, never in the query, and yields bytes up to the end', async () => {
+  test('sends its key as a subprotocol, never in the query, and yields bytes to the end', async () => {
     const { command, sockets } = await setUp((socket, _, start) => {
       socket.open(start(5), granted)
       socket.show('out')
@@ -69,7 +69,7 @@ describe('an attachment', () => {
     expect(Object.fromEntries(url.searchParams)).toMatchObject({ cursor: '5', write: 'true' })
   })
 
-  test('goes on after the last byte when its connection breaks, and types on', async () => {
+  test('continues after the last byte when its connection breaks, and can type again', async () => {
     const events: TerminalEvent['type'][] = []
     const { command, sockets } = await setUp((socket, index, start) => {
       if (index === 1) return socket.break()
@@ -86,7 +86,7 @@ describe('an attachment', () => {
     expect(events).toEqual(['writer', 'broken', 'writer', 'resumed'])
   })
 
-  test('takes what was dropped, so that the window opens again', async () => {
+  test('acknowledges dropped output, so that the window opens again', async () => {
     const dropped = 3 * 1024 * 1024
     const { command, sockets } = await setUp((socket, _, start) => {
       socket.open(start(), { type: 'dropped', cursor: dropped, dropped_bytes: dropped })
@@ -96,7 +96,7 @@ describe('an attachment', () => {
     await terminal.close()
   })
 
-  test('says what was dropped, and counts on from there', async () => {
+  test('reports dropped output, and continues counting after it', async () => {
     const events: TerminalEvent[] = []
     const { command } = await setUp((socket, _, start) => {
       socket.open(start(), { type: 'dropped', cursor: 100, dropped_bytes: 100 })
@@ -108,7 +108,7 @@ describe('an attachment', () => {
     expect([terminal.cursor, events]).toEqual([104, [{ type: 'dropped', cursor: 100, dropped_bytes: 100 }]])
   })
 
-  test('tells the service how much was taken, so that what is not read does not come', async () => {
+  test('acknowledges read output, so that unread output is not sent', async () => {
     const { command, sockets } = await setUp((socket, _, start) => {
       socket.open(start())
       for (let index = 0; index < 16; index += 1) socket.show('x'.repeat(65_536))
@@ -127,7 +127,7 @@ describe('an attachment', () => {
     expect(socket.isClosed).toBe(true)
   })
 
-  test('ends with what the service says when it cannot be resumed', async () => {
+  test('ends with the error of the service when it cannot be resumed', async () => {
     const { command, runtime } = await setUp((socket, index, start) => {
       if (index === 0) socket.open(start())
       socket.break()
@@ -144,7 +144,7 @@ describe('an attachment', () => {
     [4401, { code: 'unauthenticated' }],
     [1008, { reason: 'lost' }],
     [4409, { reason: 'lost' }],
-  ])('is not made again after %i', async (code, error) => {
+  ])('is not retried after %i', async (code, error) => {
     const { command, sockets } = await setUp((socket, _, start) => {
       socket.open(start())
       socket.break(code)
@@ -175,7 +175,7 @@ describe('an attachment', () => {
     }
   })
 
-  test('ends with its signal, and with what a listener throws', async () => {
+  test('ends with its signal, and with an error of a listener', async () => {
     const { command } = await setUp((socket, _, start) => socket.open(start(), granted))
     const controller = new AbortController()
     const terminal = await command.attach({ signal: controller.signal })
@@ -192,7 +192,7 @@ describe('an attachment', () => {
 })
 
 describe('input', () => {
-  test('goes in pieces, is ordered, and resolves when the command has been given it', async () => {
+  test('is sent in pieces, in order, and resolves when the command has received it', async () => {
     const { command, sockets } = await setUp((socket, _, start) => socket.open(start(), granted))
     const terminal = await command.attach({ write: true })
     const [socket] = sockets as [FakeWebSocket]
@@ -236,7 +236,7 @@ describe('input', () => {
     expect(terminal.writing).toBe(false)
   })
 
-  test('resizes, signals and takes over', async () => {
+  test('can resize, signal and take over', async () => {
     const { command, sockets } = await setUp((socket, _, start) => socket.open(start()))
     const terminal = await command.attach()
     const [socket] = sockets as [FakeWebSocket]
@@ -256,7 +256,7 @@ describe('input', () => {
   })
 })
 
-test('is a pair of Web streams, of which Node makes one of its own', async () => {
+test('is a pair of Web streams, which Node can convert', async () => {
   const { command, sockets } = await setUp((socket, _, start) => {
     socket.open(start(), granted)
     socket.show('hello ')

@@ -20,7 +20,7 @@ function tell(...items: WatchItem[]): void {
 const created = (cursor: number): WatchItem => ({ type: 'created', cursor, path: `/w/${cursor}`, directory: false })
 
 describe('a watch', () => {
-  test('tells what changes until its end', async () => {
+  test('reports changes until its end', async () => {
     const seen: string[] = []
     for await (const item of runtime.files.watch('/w', { recursive: true })) {
       seen.push(item.type)
@@ -29,7 +29,7 @@ describe('a watch', () => {
     expect(seen).toEqual(['start', 'created', 'overflow', 'end'])
   })
 
-  test('goes on after its last item where the connection breaks', async () => {
+  test('continues after its last item when the connection breaks', async () => {
     tell(created(1), created(2), created(3), { type: 'end', cursor: 4 })
     service.faults.push({ route: 'watchFiles', type: 'cut', items: 2 })
     const seen: number[] = []
@@ -49,7 +49,7 @@ describe('a watch', () => {
 })
 
 describe('an archive', () => {
-  test('goes and comes as a Web stream, a Node stream, bytes and a function', async () => {
+  test('is sent and received as a Web stream, a Node stream, bytes and a function', async () => {
     await runtime.files.write('/tree/file', 'content')
     const web = await runtime.files.archive('/tree')
     await runtime.files.extract('/web', web)

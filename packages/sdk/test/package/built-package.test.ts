@@ -58,7 +58,7 @@ const compile = (...files: readonly string[]) => {
     .catch((error: { stdout: string }) => error.stdout)
 }
 
-test('the package needs no other, and names no schema library', async () => {
+test('the package has no dependency, and names no schema library', async () => {
   const manifest = JSON.parse(await readFile(join(built, 'package.json'), 'utf8'))
   expect(manifest).toMatchObject({ name: '@holt/sdk', exports: { '.': { types: './index.d.ts' } } })
   expect(manifest).not.toHaveProperty('dependencies')
@@ -97,7 +97,7 @@ await using runtime = await new Holt().runtimes.create({ template: 'base-small' 
 console.log((await runtime.commands.run('id', { timeout_secs: 5 })).exit_code)
 `
 
-test.each(olderNodes())('an older Node of this machine, $version, loads it by $how', async (node) => {
+test.each(olderNodes())('an older local Node, $version, loads it by $how', async (node) => {
   const loads = { import: "await import('@holt/sdk')", require: "require('@holt/sdk')" }
   const type = node.how === 'import' ? 'module' : 'commonjs'
   const program = `const { Holt } = ${loads[node.how]}
@@ -134,7 +134,7 @@ test('a bundler for browsers refuses it, and the page says that it is for Node o
 
 /** The compiler's counts do not depend on the machine, as its time does. */
 test(
-  'a small program is checked with little work',
+  'a small program is type-checked with little work',
   async () => {
     await writeFile(join(project, 'small.ts'), smallProgram)
     await writeFile(join(project, 'nothing.ts'), 'console.log(process.version)\n')
@@ -155,7 +155,7 @@ async function countsOf(file: string): Promise<Readonly<Record<string, number>>>
   return Object.fromEntries([...printed.matchAll(/^(\w+): +(\d+)$/gm)].map(([, name, count]) => [name, Number(count)]))
 }
 
-test('a small program is bundled with little', async () => {
+test('a small program has a small bundle', async () => {
   await writeFile(join(project, 'main.ts'), program)
   await using bundle = await rolldown({ input: join(project, 'main.ts'), cwd: project, platform: 'node' })
   const { output } = await bundle.generate({ format: 'esm' })
@@ -174,7 +174,7 @@ test(
 
 describe('documentation', () => {
   test(
-    'an editor shows what a field means, its unit and its default',
+    'an editor shows the meaning, unit and default of a field',
     async () => {
       await using service = await LanguageService.start(project)
       const hovers = await service.hovers(project, 'main.ts', program)
@@ -216,7 +216,7 @@ function* propertiesOf(value: unknown): Generator<Node> {
 }
 
 test(
-  'its types are those of the schemas',
+  'its types match the schemas',
   async () => {
     const contract = await readFile(join(built, 'contract.d.ts'), 'utf8')
     // The brand of an id is a symbol of its own in each declaration of it.

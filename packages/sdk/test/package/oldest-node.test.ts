@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const manifestOf = async (place: string) => JSON.parse(await readFile(join(root, place, 'package.json'), 'utf8'))
 
-test('the types are those of the oldest Node that the packages allow', async () => {
+test('the types are those of the oldest supported Node', async () => {
   const { version } = await manifestOf('node_modules/types-of-node-20')
   expect(version).toMatch(/^20\.19\./)
   for (const name of ['sdk', 'protocol'])
@@ -45,7 +45,7 @@ function compile(...files: readonly string[]): Promise<string> {
 }
 
 test(
-  'the client and the contract use nothing that is newer',
+  'the client and the contract use no newer API',
   async () => {
     const sources = ['sdk', 'protocol'].map((name) => join(root, 'packages', name, 'src/index.ts'))
     expect(await compile(...sources)).toBe('')
@@ -57,7 +57,7 @@ test.each([
   ['of the language', 'Map.groupBy([1], (one) => one)', 'groupBy'],
   ['of Node', "import { glob } from 'node:fs'\nglob('*', () => {})", 'glob'],
 ])(
-  'what is newer, %s, is found',
+  'a newer API, %s, is found',
   async (_, program, named) => {
     await writeFile(join(folder, 'newer.ts'), program)
     expect(await compile('newer.ts')).toContain(`'${named}'`)

@@ -17,7 +17,7 @@ const python = requires('python3')
 const enough = 20
 
 describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python.note}`, () => {
-  test('have the members that another reader finds, or are refused', async () => {
+  test('have the same members as for another reader, or are refused', async () => {
     const others = await listWithPython(archives)
     let [compared, refused] = [0, 0]
     for (const [index, archive] of archives.entries()) {

@@ -50,7 +50,7 @@ const entry: fc.Arbitrary<Written> = fc
     return { ...sketch, type: sketch.type as TarEntry['type'], target, content, sizeBytes: content.length }
   })
 
-test('what is written is read again, in pieces of any size', async () => {
+test('a written archive is read again, in pieces of any size', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(entry, { maxLength: 5 }), fc.integer({ min: 1, max: 3000 }), async (entries, size) => {
       const members = await readAll(inPieces(archiveOf(entries), size))
@@ -66,7 +66,7 @@ test('what is written is read again, in pieces of any size', async () => {
   )
 })
 
-test('GNU tar reads what is written', () => {
+test('GNU tar reads a written archive', () => {
   const entries: Written[] = [
     { path: 'ä'.repeat(80), content: 'long' },
     { path: 'plain', content: 'short' },
@@ -87,7 +87,7 @@ test('GNU tar reads what is written', () => {
   expect(listed.match(/-rw-r----- .* 2009-02-13 23:31:30.123456789/g)).toHaveLength(2)
 })
 
-describe('what others wrote', () => {
+describe('an archive of another program', () => {
   const refused = (bytes: Buffer) =>
     expect(readAll(inPieces(bytes, 700))).rejects.toMatchObject({ name: 'HoltError', code: 'invalid_archive' })
   const good = archiveOf([
@@ -102,11 +102,11 @@ describe('what others wrote', () => {
     },
   ])
 
-  test('is never taken for whole when it is cut', async () => {
+  test('is never complete when it is truncated', async () => {
     for (let at = 0; at <= good.length - 1024; at += 128) await refused(good.subarray(0, at))
   })
 
-  test('is read or refused, and nothing else, whatever it is', async () => {
+  test('is read or refused, for any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ at: fc.nat({ max: good.length - 1 }), byte: fc.nat({ max: 255 }) }), { maxLength: 6 }),
@@ -126,7 +126,7 @@ describe('what others wrote', () => {
     )
   })
 
-  test('has no size that no file has', async () => {
+  test('has no size above that of any file', async () => {
     const bytes = Buffer.from(good)
     bytes.write('77777777777\0', 1024 + 124)
     mend(bytes, 1024)

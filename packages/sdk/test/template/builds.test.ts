@@ -19,7 +19,7 @@ async function asked(): Promise<void> {
   while (service.count('getBuild') < before + 2) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('waits through every status and answers the build, with each line of the log', async () => {
+test('waits through every status and returns the build, with each line of the log', async () => {
   service.script = async (build) => {
     for (const status of ['pulling', 'building', 'exporting', 'snapshotting'] as const) {
       build.status(status)
@@ -82,7 +82,7 @@ describe('a build that does not become a template', () => {
   })
 })
 
-describe('giving up waiting leaves the build as it is', () => {
+describe('a cancelled wait leaves the build running', () => {
   beforeEach(() => {
     service.script = (build) => build.status('building')
   })
@@ -104,7 +104,7 @@ describe('giving up waiting leaves the build as it is', () => {
   })
 })
 
-test('a log that breaks off is read on after its last line, and lines that are gone are told', async () => {
+test('a log that breaks off continues after its last line, and lost lines are reported', async () => {
   service.script = (build) => {
     build.gap(7)
     for (let index = 0; index < 5; index++) build.log(`line ${index}`)
@@ -120,7 +120,7 @@ test('a log that breaks off is read on after its last line, and lines that are g
   expect(service.count('readBuildLogs')).toBe(2)
 })
 
-test('waiting goes on over a service that is not there for a while', async () => {
+test('the wait continues while the service is absent for a short time', async () => {
   service.script = (build) => build.status('building')
   const build = await template.build({ holt: new Holt({ url: service.url, apiKey: service.key, maxRetries: 0 }) })
   for (let index = 0; index < 3; index++) service.faults.push({ route: 'getBuild', type: 'refuse' })
@@ -130,7 +130,7 @@ test('waiting goes on over a service that is not there for a while', async () =>
   expect(await waiting).toMatchObject({ status: 'ready' })
 })
 
-test('builds are listed, got and read; templates are filtered, deleted and checked', async () => {
+test('builds are listed and read; templates are filtered, deleted and checked', async () => {
   await template.buildAndWait({ holt })
   await Template('api').fromImage('node').buildAndWait({ holt })
   expect((await holt.builds.list().all()).map(({ name }) => name)).toEqual(['api', 'web'])
@@ -155,7 +155,7 @@ test('an agent template is pulled', async () => {
   await expect(holt.builds.pull('web')).rejects.toMatchObject({ code: 'template_not_found' })
 })
 
-test('a build whose answer is lost is asked for again with the same key', async () => {
+test('a build with a lost answer is repeated with the same key', async () => {
   service.faults.push({ route: 'createBuild', type: 'refuse', code: 'unavailable' })
   await template.build({ holt })
   const keys = service.calls

@@ -33,7 +33,7 @@ async function write(path: string, content = path): Promise<void> {
   await writeFile(join(here, path), content)
 }
 
-test('a directory goes with modes, times, links and long names, and belongs to root', async () => {
+test('a directory is sent with modes, times, links and long names, owned by root', async () => {
   await write('bin/run.sh', '#!/bin/sh\n')
   await chmod(join(here, 'bin/run.sh'), 0o755)
   await utimes(join(here, 'bin/run.sh'), 1_000_000_000, 1_000_000_000)
@@ -52,7 +52,7 @@ test('a directory goes with modes, times, links and long names, and belongs to r
   expect(lines).toContain('long long')
 })
 
-test('what .dockerignore names stays out, and what it brings back comes with its directories', async () => {
+test('names in .dockerignore stay out, and exceptions come with their directories', async () => {
   for (const path of ['src/a.ts', 'node_modules/x/y', 'docs/a.md', 'docs/deep/keep.md', 'docs/deep/b.md', 'Dockerfile'])
     await write(path)
   await write('.dockerignore', 'node_modules\ndocs\n!docs/deep/keep.md\nDockerfile\n')
@@ -68,7 +68,7 @@ test('what .dockerignore names stays out, and what it brings back comes with its
   ])
 })
 
-test("a Dockerfile's own rules come before those of the directory", async () => {
+test('the ignore file of a Dockerfile is used before that of the directory', async () => {
   for (const path of ['a', 'b', 'build/prod.Dockerfile']) await write(path)
   await write('.dockerignore', 'a')
   await write('build/prod.Dockerfile.dockerignore', 'b\nbuild')
@@ -76,13 +76,13 @@ test("a Dockerfile's own rules come before those of the directory", async () => 
   expect(listed(context_id)).toEqual(['./', '.dockerignore', 'a'])
 })
 
-test('only what is asked for goes, with the directories above it', async () => {
+test('only the needed files are sent, with their directories', async () => {
   for (const path of ['a/b/c', 'a/b2', 'a/bc/x', 'z']) await write(path)
   const { context_id } = await holt.builds.uploadContext(here, { only: ['a/b', 'nowhere'] })
   expect(listed(context_id)).toEqual(['./', 'a/', 'a/b/', 'a/b/c'])
 })
 
-test('a FIFO is skipped and said, unless a rule leaves it out', async () => {
+test('a FIFO is skipped and reported, unless a rule excludes it', async () => {
   execFileSync('mkfifo', [join(here, 'pipe'), join(here, 'quiet')])
   await write('.dockerignore', 'quiet')
   const { context_id, skipped } = await holt.builds.uploadContext(here)
@@ -90,7 +90,7 @@ test('a FIFO is skipped and said, unless a rule leaves it out', async () => {
   expect(listed(context_id)).toEqual(['./', '.dockerignore'])
 })
 
-test('progress counts every file, and an upload that is refused at first is sent again', async () => {
+test('progress counts every file, and a refused upload is sent again', async () => {
   for (let index = 0; index < 40; index++) await write(`f${index}`, 'x'.repeat(index))
   await write('big', 'x'.repeat(3_000_000))
   service.faults.push({ route: 'uploadContext', type: 'refuse', headers: { 'retry-after': '0' } })
@@ -101,7 +101,7 @@ test('progress counts every file, and an upload that is refused at first is sent
   expect(listed(context_id)).toHaveLength(42)
 })
 
-test('a file that gets shorter meanwhile ends the upload with its name', async () => {
+test('a file that shrinks during the upload ends it with its name', async () => {
   for (const name of ['a', 'b', 'c']) await write(name, 'x'.repeat(8_000_000))
   let cut = false
   const failure = holt.builds.uploadContext(here, {
@@ -114,7 +114,7 @@ test('a file that gets shorter meanwhile ends the upload with its name', async (
   expect(service.contexts.size).toBe(0)
 })
 
-test('what is no directory is no context, and a wrong pattern names its line', async () => {
+test('a path that is not a directory is refused, and a wrong pattern names its line', async () => {
   await write('file')
   await expect(holt.builds.uploadContext(join(here, 'file'))).rejects.toMatchObject({ code: 'not_a_directory' })
   await write('.dockerignore', 'a\n[b')

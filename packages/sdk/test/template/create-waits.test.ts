@@ -24,7 +24,7 @@ async function beingBuilt(times = 1): Promise<BuildHandle> {
   return build
 }
 
-test('a create waits for the build of its template, and is then repeated under the same key', async () => {
+test('a create waits for the build of its template, and is then repeated with the same key', async () => {
   const ends = Promise.withResolvers<undefined>()
   service.script = async (build) => {
     build.status('building')
@@ -56,7 +56,7 @@ test('a create waits for the build of its template, and is then repeated under t
   expect(keys).toEqual([keys[0], keys[0]])
 })
 
-test('a build that fails is the failure of the create', async () => {
+test('a failed build fails the create', async () => {
   service.script = (build) => build.fail('step_failed', 'npm exited with 1', { step: 2 })
   await beingBuilt()
   const failure = await holt.runtimes.create({ template: 'web' }).catch((error: unknown) => error)
@@ -65,7 +65,7 @@ test('a build that fails is the failure of the create', async () => {
   expect(service.count('createRuntime')).toBe(1)
 })
 
-test('a create that is given up leaves the build alone', async () => {
+test('a cancelled create leaves the build running', async () => {
   service.script = (build) => build.status('building')
   await beingBuilt()
   const stop = new AbortController()
@@ -77,7 +77,7 @@ test('a create that is given up leaves the build alone', async () => {
   expect(service.count('cancelBuild')).toBe(0)
 })
 
-test('a template that is built all the time is not waited for for ever', async () => {
+test('a template that is always being built is not waited for for ever', async () => {
   await beingBuilt(100)
   await expect(holt.runtimes.create({ template: 'web' })).rejects.toMatchObject({ code: 'unavailable' })
   expect(service.count('createRuntime')).toBeLessThan(10)

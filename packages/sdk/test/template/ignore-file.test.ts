@@ -50,12 +50,15 @@ describe('a pattern', () => {
     expect(ignored(pattern, path)).toBe(expected)
   })
 
-  test.each(['a\\', '[a', '[]', '[b-a]', '[-a]', '!', 'x\n! '])('%j is none, and the line is named', (text) => {
-    expect(() => parseIgnoreFile(text, '.dockerignore')).toThrow(/line \d+: .* is not a pattern/)
-  })
+  test.each(['a\\', '[a', '[]', '[b-a]', '[-a]', '!', 'x\n! '])(
+    '%j is not valid, and the error names the line',
+    (text) => {
+      expect(() => parseIgnoreFile(text, '.dockerignore')).toThrow(/line \d+: .* is not a pattern/)
+    },
+  )
 })
 
-describe('the last line that matches decides', () => {
+describe('the last matching line decides', () => {
   test.each([
     ['*.md\n!README.md', 'README.md', false],
     ['*.md\n!README.md', 'OTHER.md', true],
@@ -79,7 +82,7 @@ const pattern = fc
   .map((names) => names.join('/'))
 
 describe('whatever is written', () => {
-  test('it is rules or the one error, and rules answer', () => {
+  test('any text is rules or the one error, and rules decide on any path', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), path, (text, where) => {
         try {
@@ -91,7 +94,7 @@ describe('whatever is written', () => {
     )
   })
 
-  test('a path is ignored by itself, and so is all below it', () => {
+  test('an ignored directory includes everything below it', () => {
     fc.assert(
       fc.property(path, path, (one, below) => {
         expect(ignored(one, one)).toBe(true)
@@ -101,7 +104,7 @@ describe('whatever is written', () => {
     )
   })
 
-  test('what no exception names stays ignored, and without a line before it an exception does nothing', () => {
+  test('names without an exception stay ignored, and an exception needs an earlier line', () => {
     fc.assert(
       fc.property(fc.array(pattern), path, (patterns, where) => {
         expect(ignored(patterns.map((one) => `!${one}`).join('\n'), where)).toBe(false)
@@ -113,7 +116,7 @@ describe('whatever is written', () => {
     )
   })
 
-  test('lines that repeat change nothing', () => {
+  test('repeated lines change nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), pattern)), path, (lines, where) => {
         const text = lines.map(([not, one]) => `${not ? '!' : ''}${one}`)

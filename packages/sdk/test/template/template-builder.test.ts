@@ -27,7 +27,7 @@ const sentFiles = () => {
   return execFileSync('tar', ['-tf', '-'], { input }).toString().trim().split('\n')
 }
 
-test('every word is in the body of the build', async () => {
+test('every method appears in the body of the build', async () => {
   const template = Template('web:v2')
     .fromImage('python:3.12-slim')
     .run(['pip install flask', 'pip check'])
@@ -73,7 +73,7 @@ test('every word is in the body of the build', async () => {
   })
 })
 
-test('a description can be the beginning of several', async () => {
+test('a description can be the base of several', async () => {
   const base = Template('base').fromTemplate('base-small').run('one')
   const left = base.run('two').buildArg('A', '1')
   await base.name('right').run('three').build({ holt })
@@ -87,7 +87,7 @@ test('a description can be the beginning of several', async () => {
   expect(body()).toMatchObject({ name: 'base', steps: [{ run: 'one' }, { run: 'two' }], build_args: { A: '1' } })
 })
 
-test('what is copied is sent, and nothing else of the directory', async () => {
+test('only copied files of the directory are sent', async () => {
   for (const name of ['app.py', 'secret.key', 'lib/a.py', 'lib/b.py', 'static/x/y.css']) {
     await mkdir(join(here, name, '..'), { recursive: true })
     await writeFile(join(here, name), name)
@@ -137,7 +137,7 @@ describe('a Dockerfile', () => {
     expect(progress).toEqual([1])
   })
 
-  test('is a text, which has a context where one is named and read', async () => {
+  test('is a text, with a context if one is given and used', async () => {
     await Template('web').fromDockerfile('FROM python:3.12').build({ holt })
     expect(body()).toMatchObject({ dockerfile: 'FROM python:3.12' })
     await Template('web').fromDockerfile('FROM python\nRUN true', { context: here }).build({ holt })
@@ -146,7 +146,7 @@ describe('a Dockerfile', () => {
     expect(service.contexts.size).toBe(1)
   })
 
-  test('takes no steps beside it', async () => {
+  test('excludes steps', async () => {
     const template = Template('web').fromDockerfile('FROM python\n').run('true')
     await expect(template.build({ holt })).rejects.toMatchObject({ hint: expect.stringContaining('RUN and COPY') })
   })
@@ -192,7 +192,7 @@ test.each([
   [Template().fromImage('x'), 'has no name'],
   [Template('x'), 'has no base'],
   [Template('x').fromDockerfile('/nowhere/Dockerfile'), 'There is no Dockerfile /nowhere/Dockerfile'],
-])('what is not complete says so before anything is sent', async (template, told) => {
+])('an incomplete description is refused before anything is sent', async (template, told) => {
   await expect(template.build({ holt })).rejects.toMatchObject({
     message: expect.stringContaining(told),
     hint: expect.any(String),

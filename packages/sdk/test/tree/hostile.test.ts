@@ -51,7 +51,7 @@ async function expectUntouched(also: readonly string[] = []): Promise<void> {
   expect(await readFile(join(here, 'secret'), 'utf8')).toBe('secret')
 }
 
-describe('an archive of a hostile runtime is refused, and nothing is left of it', () => {
+describe('an archive of a hostile runtime is refused and leaves nothing', () => {
   const link = (path: string, target: string): Sketch => ({ path, type: 'symlink', target })
   const hard = (path: string, target: string): Sketch => ({ path, type: 'hardlink', target })
   const file = (path: string): Sketch => ({ path, content: 'evil' })
@@ -97,7 +97,7 @@ describe('an archive of a hostile runtime is refused, and nothing is left of it'
   })
 })
 
-test('symlinks that lead out, and what is neither file nor link, are left out and told', async () => {
+test('symlinks that lead outside and special files are skipped and reported', async () => {
   const result = await download(
     Buffer.concat([
       entry(root),
@@ -115,7 +115,7 @@ test('symlinks that lead out, and what is neither file nor link, are left out an
   await expectUntouched(['back'])
 })
 
-test('set-id bits do not come along', async () => {
+test('set-id bits are not copied', async () => {
   await download(archiveOf(root, { path: 'f', mode: 0o6755, content: 'x' }))
   const { stat } = await import('node:fs/promises')
   expect((await stat(join(here, 'back/f'))).mode & 0o7777).toBe(0o755)

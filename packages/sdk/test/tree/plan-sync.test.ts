@@ -22,7 +22,7 @@ const plan = (local: LocalEntry[], remote: [string, FileInfo][], more: Partial<S
   return { send: send.map(({ path }) => path), ...rest }
 }
 
-test('what is the same is left alone, and what differs in anything is sent', () => {
+test('equal files stay, and files with any difference are sent', () => {
   const local = ['same', 'size', 'mode', 'time', 'new'].map((path) => here(path))
   const remote = [
     there('same'),
@@ -41,19 +41,19 @@ test('what is the same is left alone, and what differs in anything is sent', () 
   expect(plan([here('l', 'symlink')], [there('l', 'symlink', { symlink_target: 'other' })]).send).toEqual(['l'])
 })
 
-test('what is only there goes only where that is asked for, the topmost of it', () => {
+test('remote files are removed only on request, at their topmost directory', () => {
   const remote = [there('d', 'directory'), there('d/f'), there('d/e', 'directory'), there('d/e/g'), there('kept')]
   expect(plan([here('kept')], remote).remove).toEqual([])
   expect(plan([here('kept')], remote, { deletes: true }).remove).toEqual(['d'])
 })
 
-test('what takes no part is neither sent nor removed, nor is what holds it', () => {
+test('excluded files are neither sent nor removed, and neither are their directories', () => {
   const remote = [there('d', 'directory'), there('d/x.log'), there('d/f'), there('out', 'directory'), there('out/f')]
   const keeps = (path: string) => !path.endsWith('.log') && path !== 'out'
   expect(plan([], remote, { deletes: true, keeps }).remove).toEqual(['d/f'])
 })
 
-test('what is of another kind makes room first; a directory only where removing is allowed', () => {
+test('a file of another type is removed first; a directory only with delete', () => {
   expect(plan([here('a', 'directory'), here('a/f')], [there('a')])).toMatchObject({
     makeRoom: ['a'],
     send: ['a', 'a/f'],
@@ -66,7 +66,7 @@ test('what is of another kind makes room first; a directory only where removing 
   })
 })
 
-test('carried out, a plan that deletes leaves there exactly what is here', () => {
+test('after a plan with delete, both sides are equal', () => {
   const name = fc.constantFrom('a', 'b', 'c')
   const tree = fc.dictionary(
     fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')),

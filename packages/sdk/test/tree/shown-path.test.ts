@@ -16,7 +16,7 @@ test.each([
   expect(shownPath(Buffer.from(bytes, 'latin1'))).toBe(shown)
 })
 
-test('shows two paths that are not UTF-8 as two texts', () => {
+test('shows two distinct paths that are not UTF-8 as distinct texts', () => {
   const isText = (bytes: Uint8Array) => Buffer.from(Buffer.from(bytes).toString()).equals(bytes)
   const odd = fc.uint8Array({ minLength: 1, maxLength: 6 }).filter((bytes) => !isText(bytes))
   fc.assert(

@@ -53,7 +53,7 @@ function same(left: string, right: string): boolean {
   return true
 }
 
-test('a tree comes back as it went', async () => {
+test('a tree is unchanged after both transfers', async () => {
   await makeTree(join(here, 'tree'))
   const progress: number[] = []
   const sent = await runtime.files.upload(join(here, 'tree'), '/work/tree', {
@@ -101,7 +101,7 @@ test('a download that fails leaves nothing behind', async () => {
   expect(await readdir(here)).toEqual([])
 })
 
-test('names that are not UTF-8 are told by their bytes, and the rest of a download arrives', async () => {
+test('names that are not UTF-8 are reported by their bytes, and the rest of a download arrives', async () => {
   await runtime.files.write('/tree/file', 'x')
   const at = (name: string) => Buffer.from(`${service.place(runtime.runtime_id, '/tree')}/${name}`, 'latin1')
   await writeFile(at('a\xff'), '')
@@ -115,7 +115,7 @@ test('names that are not UTF-8 are told by their bytes, and the rest of a downlo
   expect(await readdir(join(here, 'back'))).toEqual(['file'])
 })
 
-test('a symlink that leads out is not made, and is told', async () => {
+test('a symlink that leads outside is skipped and reported', async () => {
   await runtime.files.write('/tree/file', 'x')
   await symlink('/etc/passwd', service.place(runtime.runtime_id, '/tree/out'))
   const got = await runtime.files.download('/tree', join(here, 'back'))
@@ -123,7 +123,7 @@ test('a symlink that leads out is not made, and is told', async () => {
   expect(await readdir(join(here, 'back'))).toEqual(['file'])
 })
 
-describe('what cannot be sent', () => {
+describe('a file that cannot be sent', () => {
   /**
    * Makes a tree with an entry of each kind that cannot be sent, and a file beside and below each.
    */
@@ -155,7 +155,7 @@ describe('what cannot be sent', () => {
   const sorted = (skipped: readonly { readonly path: string; readonly reason: string }[]) =>
     skipped.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
-  test('is listed by an upload, and the rest arrives', async () => {
+  test('is reported by an upload, and the rest arrives', async () => {
     const tree = join(here, 'tree')
     await makeUnsendable(tree)
     const result = await runtime.files.upload(tree, '/t')
@@ -165,7 +165,7 @@ describe('what cannot be sent', () => {
     expect(await runtime.files.exists('/t/link')).toBe(false)
   })
 
-  test('is listed by a sync, which leaves what is there under that name, and the rest arrives', async () => {
+  test('is reported by a sync, which keeps the remote file of that name, and the rest arrives', async () => {
     const tree = join(here, 'tree')
     await makeUnsendable(tree)
     await runtime.files.write('/t/pipe', 'kept')
@@ -178,7 +178,7 @@ describe('what cannot be sent', () => {
     expect(filtered.skipped).toEqual([])
   })
 
-  test('is listed by a context, and the rest is in it', async () => {
+  test('is reported by a context, and the rest is in it', async () => {
     const tree = join(here, 'tree')
     await makeUnsendable(tree)
     const { entries, skipped } = await readContextTree(tree, {})
@@ -187,7 +187,7 @@ describe('what cannot be sent', () => {
   })
 })
 
-test('an abort in the middle cleans up', async () => {
+test('an aborted transfer cleans up', async () => {
   await makeTree(join(here, 'tree'))
   const controller = new AbortController()
   const onProgress = () => controller.abort(new Error('stop'))
