@@ -33,7 +33,7 @@ function packagesOf(sources: readonly string[]): readonly string[] {
   return [...new Set(names)]
 }
 
-describe('the code that a command line loads is bounded', () => {
+describe('the code that a command loads has a size limit', () => {
   /**
    * The most sources of a verb: the parser, the client, and its own. A verb that needs more is
    * listed here.
@@ -42,7 +42,7 @@ describe('the code that a command line loads is bounded', () => {
   const mostOf: Readonly<Record<string, number>> = { template: 116 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 
-  test('the version needs next to nothing', async () => {
+  test('the version command loads almost nothing', async () => {
     const { ended, sources } = await loadedBy(bundle, ['--version'])
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
     expect(packagesOf(sources)).toEqual([])
@@ -56,7 +56,7 @@ describe('the code that a command line loads is bounded', () => {
     expect(sources.length).toBeLessThanOrEqual(mostOf[verb] ?? most)
   })
 
-  test('the words of other tools are looked up where a command line is wrong, and nowhere else', async () => {
+  test('the table of words of other tools is loaded only for a wrong command', async () => {
     const wordsOfOthers = (sources: readonly string[]) =>
       sources.filter((source) => /\/usage\/(?:other|explain)-/.test(source))
     expect(wordsOfOthers((await loadedBy(bundle, ['ls', '--help'])).sources)).toEqual([])
@@ -69,7 +69,7 @@ describe('the code that a command line loads is bounded', () => {
   })
 
   test.each([[['--help']], [['nonsense']], [['list']], [['__complete', '--', 'cr']]])(
-    '%j, which tells of every verb',
+    '%j, which lists every verb',
     async (args) => {
       const { sources } = await loadedBy(bundle, args)
       expect(sources.filter((source) => source.startsWith('packages/cli/src/commands/'))).toEqual(
@@ -80,7 +80,7 @@ describe('the code that a command line loads is bounded', () => {
     },
   )
 
-  test('the outlines of the verbs are those of the sources', async () => {
+  test('the outlines of the verbs match the sources', async () => {
     const ofBundle = await loadedBy(bundle, ['--help'])
     expect(ofBundle.ended).toEqual(await runHolt(['--help']))
   })
@@ -97,7 +97,7 @@ describe('the code that a command line loads is bounded', () => {
   })
 })
 
-test('the command carries no schemas, and nothing that only the service uses', () => {
+test('the command contains no schemas and no code of the service', () => {
   const contents = filesOf(bundle)
   const reached = new Set<string>()
   const todo = ['holt.mjs']
@@ -114,7 +114,7 @@ test('the command carries no schemas, and nothing that only the service uses', (
   expect(own.filter((source) => !/^packages\/(?:cli|sdk|protocol)\/src\//.test(source))).toEqual([])
 })
 
-test('every source of the bundle is one that a change of is noticed', () => {
+test('a change of any source of the bundle is noticed', () => {
   const sources = Object.values(filesOf(bundle)).flatMap((file) => file.sources)
   const others = sources.filter(
     (source) => !/^packages\/[^/]+\/src\//.test(source) && !fromNpm.test(source) && source !== '\0rolldown/runtime.js',
@@ -151,7 +151,7 @@ describe('the compiled code is kept', () => {
     runHolt(['ls', '--help'], { argv: [process.execPath, join(bundle, 'holt.mjs')], env: { XDG_CACHE_HOME: cache } })
   const worked = { code: 0, stderr: '', stdout: expect.stringContaining('Examples:') }
 
-  test('below the cache directory, of the two newest bundles besides this one', async () => {
+  test('below the cache directory, for the two newest bundles besides this one', async () => {
     const kept = join(folder, 'cache', 'holt', 'compiled')
     for (const [age, name] of ['old', 'older', 'oldest'].entries()) {
       await mkdir(join(kept, name), { recursive: true })
@@ -165,7 +165,7 @@ describe('the compiled code is kept', () => {
     expect(await readdir(join(kept, ours), { recursive: true })).not.toEqual([])
   })
 
-  test.each(['/proc/nowhere', '/etc/passwd', '/sys'])('not where nothing can be written: %s', async (cache) => {
+  test.each(['/proc/nowhere', '/etc/passwd', '/sys'])('not if the directory is not writable: %s', async (cache) => {
     expect(await helpOf(cache)).toMatchObject(worked)
   })
 

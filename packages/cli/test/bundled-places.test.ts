@@ -34,7 +34,7 @@ async function bundleAndRun(released?: Readonly<Record<string, string>>): Promis
   return (await promisify(execFile)(process.execPath, [join(outDir, 'main.mjs')], { cwd: '/' })).stdout
 }
 
-test('a worker, and a child process, are programs of the bundle with all that they import', async () => {
+test('a worker and a child process are programs of the bundle with all their imports', async () => {
   await put(
     'packages/a/src/deep/read.ts',
     `import { word } from '../word.ts'; import { parentPort } from 'node:worker_threads'; const it: string = word; parentPort?.postMessage(it)`,
@@ -56,7 +56,7 @@ test('a worker, and a child process, are programs of the bundle with all that th
   expect(await bundleAndRun()).toBe('worker worked child worked\n')
 })
 
-test('data is found where it lies beside the sources', async () => {
+test('data is found beside the sources', async () => {
   await put('packages/a/data.txt', 'data of a')
   await put('templates/t.txt', 'a template')
   await put('packages/a/src/main.ts', `await import('./later/read.ts')`)
@@ -69,7 +69,7 @@ test('data is found where it lies beside the sources', async () => {
   expect(await bundleAndRun()).toBe('data of a a template\n')
 })
 
-test('a program that is not there ends the bundling', async () => {
+test('a missing program fails the bundling', async () => {
   await put('packages/a/src/main.ts', `console.log(new URL('./gone.ts', import.meta.url))`)
   await expect(bundleAndRun()).rejects.toThrow('packages/a/src/main.ts names ./gone.ts, which is not there')
 })
@@ -77,20 +77,20 @@ test('a program that is not there ends the bundling', async () => {
 const readsTemplate = `import { readFileSync } from 'node:fs'
   console.log(readFileSync(new URL('../../../templates/t/one.txt', import.meta.url), 'utf8'))`
 
-test('a bundle of a release finds files in their places there', async () => {
+test('a bundle of a release finds its files', async () => {
   await put('share/t/one.txt', 'a template')
   await put('packages/a/src/main.ts', readsTemplate)
   expect(await bundleAndRun({ templates: '../../share' })).toBe('a template\n')
 })
 
-test('a file that a release lacks ends the bundling', async () => {
+test('a file that is missing in a release fails the bundling', async () => {
   await put('packages/a/src/main.ts', readsTemplate)
   await expect(bundleAndRun({ guest: '../guest' })).rejects.toThrow(
     'packages/a/src/main.ts names templates/t/one.txt, which is not in the release',
   )
 })
 
-test('a source that computes a path from its own place ends the bundling of a release', async () => {
+test('a source that computes a path from its own location fails the bundling of a release', async () => {
   await put('packages/a/src/main.ts', `const path = './x'; console.log(new URL(path, import.meta.url))`)
   await expect(bundleAndRun({})).rejects.toThrow('packages/a/src/main.ts needs a place that the release lacks')
 })

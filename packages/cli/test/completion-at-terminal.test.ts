@@ -68,7 +68,7 @@ const isPwned = async () =>
   existsSync(join(folder, 'PWNED')) || (await readdir(folder)).some((name) => /PWNED/.test(name))
 
 describe.each(shellNames)('TAB and Enter in %s', (name) => {
-  test('run nothing that the service names, and complete what is honest', async () => {
+  test('run no text that the service returns, and complete plain names', async () => {
     const program = fileURLToPath(new URL('../bin/holt', import.meta.url))
     await writeFile(join(folder, 'holt'), standIn(`${program} "$@"`), { mode: 0o755 })
     const env = { HOLT_URL: `http://127.0.0.1:${(lying.address() as AddressInfo).port}`, HOLT_API_KEY: service.key }
@@ -84,7 +84,7 @@ describe.each(shellNames)('TAB and Enter in %s', (name) => {
     service.sessions.set('dev', { ...sample, name: 'dev' })
   }, 240_000)
 
-  test('run nothing that a candidate names, whatever offers it', async () => {
+  test('run no text of a candidate, from any source', async () => {
     await writeFile(join(folder, 'holt'), standIn('cat "$folder/candidate"'), { mode: 0o755 })
     await using shell = new ShellAtTerminal(name, { folder })
     await shell.ready()

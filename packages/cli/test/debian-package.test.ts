@@ -48,14 +48,14 @@ test('a purge removes the cgroups of the installation, and no others', async () 
   )
 })
 
-test('a removal leaves the state and the settings', async () => {
+test('a removal keeps the state and the settings', async () => {
   await putState('/var/lib/holt')
   const before = await machine.list()
   await succeed('sh /media/postrm remove')
   expect(await machine.list()).toEqual(before)
 })
 
-test('a purge removes what a symbolic link leads to, and unmounts disks there', async () => {
+test('a purge removes the target of a symbolic link, and unmounts disks there', async () => {
   await putState('/srv/my disk/holt', '/var/lib/holt')
   await machine.link('/var/lib/holt', '/srv/my disk/holt')
   await succeed(`mount -t tmpfs none '/srv/my disk/holt/runtimes/one/disk' && ${purge}`)
@@ -64,7 +64,7 @@ test('a purge removes what a symbolic link leads to, and unmounts disks there', 
   )
 })
 
-test('a purge goes on where the state directory is a mount point', async () => {
+test('a purge continues if the state directory is a mount point', async () => {
   await machine.makeDir('/var/lib/holt')
   const put = `mount -t tmpfs none /var/lib/holt && touch /var/lib/holt/installation.json`
   expect(await succeed(`${put} && ${purge} && ls -A /var/lib/holt /etc/holt 2>&1 || true`)).toBe(
@@ -72,7 +72,7 @@ test('a purge goes on where the state directory is a mount point', async () => {
   )
 })
 
-test('a purge leaves what is of other installations, and names the state directory of the settings', async () => {
+test('a purge keeps files of other installations, and names the state directory of the settings', async () => {
   await putState('/var/lib/holt')
   await machine.put('/srv/state/installation.json', '{"id":"efgh5678"}\n')
   await machine.put('/etc/holt/holtd.env', "HOLT_STATE_DIR='/srv/state'\n")

@@ -21,7 +21,7 @@ async function serve(listener: RequestListener): Promise<URL> {
 const forbidFetch = () => vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('the global fetch was used'))
 const plain = { redirect: 'error' } as const
 
-test('sends what it is given, and answers status, headers and text', async () => {
+test('sends the request, and returns status, headers and text', async () => {
   forbidFetch()
   const url = await serve((request, response) => {
     request.setEncoding('utf8').on('data', (text: string) => {
@@ -39,7 +39,7 @@ test('sends what it is given, and answers status, headers and text', async () =>
   expect(await answer.text()).toBe('POST k 3 hé ü')
 })
 
-test('a body is read as it comes, and left when it is cancelled', async () => {
+test('a body is streamed, and closed on a cancel', async () => {
   forbidFetch()
   const closed = Promise.withResolvers<void>()
   const url = await serve((_, response) => {
@@ -61,7 +61,7 @@ test.each([
   ['GET', 304],
   ['HEAD', 200],
   ['DELETE', 200],
-])('the connection of a %s answered %i without a body serves the next request', async (method, status) => {
+])('the connection of a %s answered %i without a body is reused', async (method, status) => {
   forbidFetch()
   const connections = new Set<unknown>()
   const url = await serve((request, response) => {
@@ -79,7 +79,7 @@ test.each([
   expect(connections.size).toBe(1)
 })
 
-test('a body that breaks off fails as that of the global fetch does', async () => {
+test('a body that breaks off fails like that of the global fetch', async () => {
   const url = await serve((_, response) => {
     response.writeHead(200, { 'content-length': '10' })
     response.write('half', () => response.destroy())
@@ -88,7 +88,7 @@ test('a body that breaks off fails as that of the global fetch does', async () =
   await expect((await fetch(url, plain)).text()).rejects.toThrow(TypeError)
 })
 
-test('a server that is not there fails as with the global fetch', async () => {
+test('a missing server fails like with the global fetch', async () => {
   const url = await serve(() => {})
   const gone = new URL('http://127.0.0.1:2/')
   const refused = { name: 'TypeError', cause: { code: 'ECONNREFUSED' } }
@@ -113,7 +113,7 @@ test('a signal ends a request before its answer, and a body after it', async () 
   await expect(reading).rejects.toThrow()
 })
 
-test('a redirect is an error, as it was asked for', async () => {
+test('a redirect is an error on request', async () => {
   forbidFetch()
   const url = await serve((_, response) => response.writeHead(302, { location: '/elsewhere' }).end())
   await expect(fetchOverHttp(url, plain)).rejects.toThrow(TypeError)

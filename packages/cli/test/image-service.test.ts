@@ -51,10 +51,10 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends the service, and then the run
   expect(await runService(['serve'], signal)).toEqual({ code: 0, ran: ['serve', 'ended', 'halt'] })
 })
 
-test('a service that ends by itself ends the runtimes too, and the container has its code', async () => {
+test('a service that ends by itself also ends the runtimes, and the container has its exit code', async () => {
   expect(await runService(['serve', 'briefly'])).toEqual({ code: 3, ran: ['serve briefly', 'halt'] })
 })
 
-test('another verb leaves the runtimes alone', async () => {
+test('another verb does not stop the runtimes', async () => {
   expect(await runService(['doctor', '--json'])).toEqual({ code: 1, ran: ['doctor --json'] })
 })

@@ -105,10 +105,10 @@ test('--keep-state ends the runtimes, and keeps the state and the settings', asy
   expect(await machine.read(`/opt/local/lib/holt/manifest.json`)).toBe(null)
 })
 
-describe('what an uninstallation finds', () => {
+describe('the files that an uninstallation finds', () => {
   beforeEach(() => succeed(install))
 
-  test('a state directory behind a symbolic link goes, with the link', async () => {
+  test('a state directory behind a symbolic link is removed with the link', async () => {
     await putState('/srv/disk/holt')
     await machine.put('/srv/disk/mine', 'mine')
     await machine.link('/var/lib/holt', '/srv/disk/holt')
@@ -118,7 +118,7 @@ describe('what an uninstallation finds', () => {
     )
   })
 
-  test('a mount point below the state directory stays, and the rest goes', async () => {
+  test('a mount point below the state directory stays, and the rest is removed', async () => {
     await putState('/var/lib/holt')
     await machine.put('/var/lib/holt/checkpoints/one', '')
     const { code, stdout } = await machine.run(`mount -t tmpfs none /var/lib/holt/images && ${uninstall}`)
@@ -136,7 +136,7 @@ describe('what an uninstallation finds', () => {
     expect(await succeed('ls /run/holt-ids')).toBe('200000\n')
   })
 
-  test.each(['holtd.service', 'holt-runtimes.service'])('a foreign %s is named, and stays as it is', async (name) => {
+  test.each(['holtd.service', 'holt-runtimes.service'])('a foreign %s is named, and not changed', async (name) => {
     const foreign = `[Service]\nExecStart=/srv${home}/bin/holtd serve\nExecStop=${home}/bin/holtd-mine\n`
     await machine.put(`${units}/${name}`, foreign)
     await machine.takeCalls()
@@ -146,7 +146,7 @@ describe('what an uninstallation finds', () => {
     expect(await succeed(`ls ${units}`)).toBe(`${name}\n`)
   })
 
-  test('a unit of this installation goes, as its owner has written it', async () => {
+  test('an edited unit of this installation is removed', async () => {
     await machine.put(`${units}/holtd.service`, `[Service]\nExecStart = -"${home}/bin/holtd" serve\n`)
     await succeed(uninstall)
     expect(await succeed(`ls ${units}`)).toBe('')
@@ -169,7 +169,7 @@ describe('what an uninstallation finds', () => {
     expect(await succeed('ls -A /root/.cache')).toBe('other\n')
   })
 
-  test('a program of others in place of a command stays', async () => {
+  test('a foreign program at the path of a command stays', async () => {
     await succeed('rm /usr/local/bin/holt')
     await machine.put('/opt/local/bin/holt', 'mine')
     await succeed(uninstall)
@@ -195,7 +195,7 @@ describe('what an uninstallation finds', () => {
     )
   })
 
-  test('a service that runs with another state directory is refused', async () => {
+  test('a service with another state directory is refused', async () => {
     expect(await refuse(`${home}/lib/node 60 & ${uninstall}`)).toMatch(
       /--uninstall --state-dir DIR {2}# process \d+ runs with another state directory\n$/,
     )
@@ -270,7 +270,7 @@ describe('an installation is refused', () => {
     expect(await refuse(install)).toContain('# this release is for riscv\n')
   })
 
-  test('without root, with a command that can be typed', async () => {
+  test('without root, with the command to use', async () => {
     expect(await refuse(`setpriv --reuid=1000 --regid=1000 --clear-groups ${install}`)).toBe(
       `FIX: sudo bash ${releaseDir.replace(' ', '\\ ')}/install.sh  # mounts, loop devices and cgroups need root\n`,
     )
@@ -291,7 +291,7 @@ describe('an upgrade that fails', () => {
     ['by a signal', 'mv', home, 'kill -TERM $PPID; exit 1'],
     ['while the commands are linked', 'ln', '*/bin/holtd', 'exit 1'],
     ['while the units are copied', 'install', `${units}/`, 'exit 1'],
-  ])('%s leaves the earlier installation, and starts its service', async (_when, program, last, fault) => {
+  ])('%s keeps the earlier installation, and starts its service', async (_when, program, last, fault) => {
     const before = await machine.list()
     // The first call with these arguments fails, and not the one that moves the directory back.
     await machine.putProgram(

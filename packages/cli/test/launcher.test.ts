@@ -59,7 +59,7 @@ async function tick(): Promise<void> {
 
 const run = (program = 'packages/cli/bin/holt') => runHolt(['a', 'b c'], { argv: [join(root, program)], cwd: '/' })
 
-test('a bundle of the sources as they are is what runs', async () => {
+test('a bundle of the current sources runs', async () => {
   expect(await run()).toEqual({ code: 0, stdout: 'bundle holt a b c\n', stderr: '' })
   expect(await run('packages/server/bin/holtd')).toEqual({ code: 0, stdout: 'bundle holtd a b c\n', stderr: '' })
 })
@@ -112,7 +112,7 @@ test.each<[string, () => Promise<unknown>]>([
     })
 })
 
-test('a clone whose dependencies are installed runs', async () => {
+test('a clone with installed dependencies runs', async () => {
   await rm(join(root, 'dist'), { recursive: true })
   const dependencies = { '@scope/one': '1', commander: '1' }
   await put('packages/cli/package.json', JSON.stringify({ type: 'module', dependencies }, null, 2))
@@ -126,7 +126,7 @@ test.each([
   ['packages/server/bin/holtd', 'holtd'],
   ['bin/holt', 'holt'],
   ['bin/holtd', 'holtd'],
-])('Node does nothing with what is meant for the program of %s', async (program, name) => {
+])('Node ignores options for the program of %s', async (program, name) => {
   await cp(join(repository, 'deploy/release/bin'), join(root, 'bin'), { recursive: true })
   await mkdir(join(root, 'lib'))
   await symlink(process.execPath, join(root, 'lib/node'))

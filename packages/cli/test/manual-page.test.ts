@@ -17,7 +17,7 @@ test('the manual page has every command and option, and its facts', () => {
   expect(shown).toMatch(/^\.TH HOLT 1 "1970-01-02" "holt 1\.2\.3"/)
 })
 
-test('no line but those of the page itself is a request of its format', () => {
+test('no line except those of the page is a formatting request', () => {
   const requests = page.split('\n').filter((line) => /^[.']/.test(line))
   expect(requests.filter((line) => !/^\.(?:TH|SH|SS|TP|PP|RS|RE|B|I|br)(?: |$)/.test(line))).toEqual([])
 })

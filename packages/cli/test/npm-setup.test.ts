@@ -32,7 +32,7 @@ test.each([
   ['SELF_SIGNED_CERT_IN_CHAIN', 1, /^FIX: export NODE_EXTRA_CA_CERTS=FILE .* # the certificate of the npm registry/],
   ['ENOTFOUND', 1, /^FIX: npm config set registry URL .* # the npm registry cannot be reached/],
   ['ERESOLVE', 2, /^FIX: npm ci {2}# npm cannot install the packages/],
-])('shows the end of what npm says of %s, then what to do', (code, calls, fix) => {
+])('shows the last output of npm about %s, then what to do', (code, calls, fix) => {
   const npm = `echo 'npm error code ${code}' >&2; echo '${ownWords}' >&2; exit 3`
   const ended = setUp(npm)
   expect(ended.lines.slice(0, 4)).toEqual([
@@ -45,7 +45,7 @@ test.each([
   expect(ended.calls).toBe(calls)
 })
 
-test('says that npm took too long where it has said nothing', () => {
+test('says that npm timed out if it printed nothing', () => {
   const { lines, calls } = setUp('exit 124')
   expect(lines).toEqual([
     'installing npm packages',

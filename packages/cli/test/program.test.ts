@@ -12,14 +12,14 @@ test('the whole program has the verbs of the table, in its order', async () => {
   expect((await buildWholeProgram()).commands.map((one) => one.name())).toEqual(verbs)
 })
 
-test('a command line has its own verb alone', async () => {
+test('a command line loads only its own verb', async () => {
   for (const verb of verbs)
     expect((await buildProgram([verb, '--help'])).commands.map((one) => one.name())).toEqual([verb])
   expect((await buildProgram(['--', 'ls'])).commands.map((one) => one.name())).toEqual(['ls'])
 })
 
 test.each([[[]], [['--help']], [['help', 'ls']], [['nonsense']], [['toString']]])(
-  '%j has all verbs, which the help and the suggestions name',
+  '%j has all verbs, for the help and the suggestions',
   async (args) => {
     expect((await buildProgram(args)).commands).toHaveLength(verbs.length)
   },
@@ -32,7 +32,7 @@ function leavesOf(outline: CommandOutline, before: readonly string[] = []): read
   return outline.commands.flatMap((one) => leavesOf(one, words))
 }
 
-test('every list can be printed as what names its things, one on a line', () => {
+test('every list can be printed as ids, one per line', () => {
   const lists = verbOutlines
     .flatMap((outline) => leavesOf(outline))
     .filter(
@@ -50,7 +50,7 @@ function helpOf(command: Command): readonly string[] {
   return [help, ...command.commands.flatMap(helpOf)]
 }
 
-test('the outlines say the same as the verbs themselves, and survive as JSON', async () => {
+test('the outlines match the verbs, and survive JSON', async () => {
   const outlined = await buildProgram(['--help'])
   const { commands } = await buildWholeProgram()
   expect(outlined.commands.flatMap(helpOf)).toEqual(commands.flatMap(helpOf))

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Steps } from '../../../examples/quickstart/steps.ts'
 
-test('the quickstart ends with every setting that the next commands have to be told, and shows no secret', () => {
+test('the quickstart ends with every setting for the next commands, and shows no secret', () => {
   for (const name of Object.keys(process.env).filter((name) => name.startsWith('HOLT_'))) vi.stubEnv(name, undefined)
   vi.stubEnv('HOLT_PORT', '5000')
   vi.stubEnv('HOLT_STATE_DIR', "/srv/ann's")

@@ -11,7 +11,7 @@ const scripts = fileURLToPath(new URL('../../../scripts', import.meta.url))
 test.each([
   ['release.ts', (dir: string) => ['--out', dir]],
   ['build-sdk.ts', (dir: string) => [dir]],
-])('%s empties no directory that it did not make', async (script, argumentsFor) => {
+])('%s empties no directory that it did not create', async (script, argumentsFor) => {
   const dir = await mkdtemp(join(tmpdir(), 'holt-foreign-'))
   try {
     await writeFile(join(dir, 'mine'), 'mine')

@@ -37,7 +37,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     return (await promisify(execFile)(program, args, { cwd, env: whole })).stdout
   }
 
-  test('every artifact and every file of the directory has its sum', async () => {
+  test('every artifact and every file of the directory has its checksum', async () => {
     await run('sha256sum', ['--quiet', '--check', 'SHA256SUMS'], out)
     await run('sha256sum', ['--quiet', '--check', 'SHA256SUMS'], tree)
     const listed = (await readFile(join(tree, 'SHA256SUMS'), 'utf8')).trim().split('\n').length
@@ -45,7 +45,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     expect(listed).toBe(files - 1)
   })
 
-  test('the same commit gives the same artifacts, in another place and with another umask', {
+  test('the same commit gives the same artifacts, in another directory and with another umask', {
     timeout: releaseMs,
   }, async () => {
     const again = join(work, 'two')
@@ -74,7 +74,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     },
   )
 
-  test('both programs run from any place, also through a link', async () => {
+  test('both programs run from any directory, also through a link', async () => {
     await run('mkdir', [join(work, 'bin')])
     for (const name of ['holt', 'holtd']) await symlink(join(tree, 'bin', name), join(work, 'bin', name))
     expect(await run(join(work, 'bin/holt'), ['--version'])).toBe(`${facts.version}\n`)
@@ -109,7 +109,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     expect(bundle).not.toBe('')
   })
 
-  test('the doctor of a release does not ask for a build of its guest', async () => {
+  test('the doctor of a release does not require a built guest', async () => {
     const guest = join(tree, 'lib/holt-guest')
     await rename(guest, `${guest}.away`)
     try {
@@ -119,7 +119,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     }
   })
 
-  test('no file of the bundle names a place of the machine that it was made on', async () => {
+  test('no file of the bundle contains a path of the build machine', async () => {
     const found = await run('grep', [
       '-rlF',
       repository.replace(/\/$/, ''),
@@ -207,7 +207,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     expect(components.every(({ version }) => /^v?\d/.test(version))).toBe(true)
   })
 
-  test('every part of the programs has the text of its licence, or the name where it ships no text', async () => {
+  test('every part of the programs has its licence text, or its licence name if it ships no text', async () => {
     for (const name of ['bundle.txt', 'holt-guest.txt']) {
       const parts = (await readFile(join(tree, 'share/licenses', name), 'utf8')).split(/^={80}$/m).slice(1)
       const without = parts.map((part) => part.trim()).filter((part) => part.split('\n').length < 5)

@@ -52,7 +52,7 @@ async function told(
 }
 
 describe('after a command that failed', () => {
-  test('one line says how many connections were denied, where to, and what to do', async () => {
+  test('one line has the number of denied connections, the hosts, and what to do', async () => {
     const four = [decision({}), decision({}), decision({ type: 'dns', port: null }), decision({ port: 80 })]
     expect(await told(four)).toBe(
       'holt: 4 connections were denied by the network policy (registry.npmjs.org:80,443): holt net suggest rt1\n',
@@ -70,7 +70,7 @@ describe('after a command that failed', () => {
     'Error: getaddrinfo ENOTFOUND registry.npmjs.org',
     'dial tcp: lookup proxy.golang.org: no such host',
     'connect: Network is unreachable',
-  ])('that had no network and says so, a line tells how it gets one: %s', async (output) => {
+  ])('without a network, a line says how to add one: %s', async (output) => {
     const options = '--allow HOST, or --include npm (pypi, github, debian)'
     expect(await told([], null, { policy: null, output })).toBe(`holt: the runtime has no network: add ${options}\n`)
     expect(await told([], at, { policy: null, output })).toBe(
@@ -78,32 +78,32 @@ describe('after a command that failed', () => {
     )
   })
 
-  test('that failed for another reason, or has a policy that denied nothing, nothing is told', async () => {
+  test('that failed for another reason, or without denials, has no line', async () => {
     expect(await told([], null, { policy: null, output: 'no such file' })).toBe('')
     expect(await told([], null, { output: 'curl: (6) Could not resolve host: pypi.org' })).toBe('')
   })
 
-  test('a name that is allowed and leads to a private address says so', async () => {
+  test('an allowed name with a private address is explained', async () => {
     expect(await told([decision({ name: 'db.example', rule: 'non_public' })])).toBe(
       'holt: 1 connection was denied by the network policy (db.example:443, non_public: it is a private address): holt net suggest rt1\n',
     )
   })
 
-  test('names are bounded, and what a runtime calls itself is shown without control characters', async () => {
+  test('names are shortened, and text of a runtime is shown without control characters', async () => {
     const many = Array.from({ length: 9 }, (_, index) => decision({ name: `h${index}\u001b[2J` }))
     const line = await told(many)
     expect(line).toContain('and 6 more')
     expect(line).not.toContain('\u001b')
   })
 
-  test('nothing is said of what was allowed, ended, or was denied before it began', async () => {
+  test('allowed, ended and earlier connections are not counted', async () => {
     const others = [decision({ allowed: true }), decision({ type: 'close' }), { type: 'end', cursor: 3 } as const]
     expect(await told(others)).toBe('')
     expect(await told([decision({})], '2026-01-01T00:00:12.000Z')).toBe('')
     expect(await told([decision({})], at)).toMatch(/: holt net suggest mine\n$/)
   })
 
-  test('a log that cannot be read is nothing to tell', async () => {
+  test('an unreadable log prints nothing', async () => {
     expect(await told([decision({}), new Error('gone')])).toBe('')
   })
 })

@@ -40,12 +40,12 @@ async function toldOf(states: readonly (RuntimeState | Error)[]): Promise<string
   return told
 }
 
-test('a pause is told once, with what to do, and so is its end', async () => {
+test('a pause is reported once, with what to do, and so is its end', async () => {
   expect(await toldOf(['running', 'pausing', 'paused', 'paused', 'running', 'running'])).toBe(
     'holt: the runtime is paused, as its time is over, and its command with it; to go on: holt resume mine\nholt: the runtime continues\n',
   )
 })
 
-test('a runtime that runs is nothing to tell, and what fails is told by others', async () => {
+test('a running runtime is not reported, and other errors neither', async () => {
   expect(await toldOf(['running', new Error('gone'), 'running'])).toBe('')
 })

@@ -10,7 +10,7 @@ import { holtArgv, runHolt } from './support/run-holt.ts'
 const launcher = fileURLToPath(new URL('../bin/holt', import.meta.url))
 const nowhere = { HOLT_URL: 'http://127.0.0.1:2', HOLT_API_KEY: 'x' }
 
-describe('wrong usage exits 2 and says what is wrong', () => {
+describe('wrong usage exits with 2 and the reason', () => {
   test.each([
     [['nonsense'], 'unknown command'],
     [['ls', '--nonsense'], 'unknown option'],
@@ -39,7 +39,7 @@ test('every verb has a description and examples', async () => {
   }
 })
 
-test('help goes to stdout and is no failure', async () => {
+test('help is printed to stdout and exits with 0', async () => {
   expect(await runHolt(['--help'])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('Exit codes:'),
@@ -74,7 +74,7 @@ describe('colours', () => {
     expect(onTerminal({})).toContain('\u001b[31merror')
   })
 
-  test('are not there where NO_COLOR says so', () => {
+  test('are absent with NO_COLOR', () => {
     expect(onTerminal({ NO_COLOR: '1' })).not.toContain('\u001b')
   })
 })

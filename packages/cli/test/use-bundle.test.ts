@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { useBundle } from '../../../scripts/bundle/use-bundle.ts'
 
-test('a bundle stays while a program that was started with it runs, and older ones go', async () => {
+test('a bundle stays while a program that uses it runs, and older ones are removed', async () => {
   const bundles = await mkdtemp(join(tmpdir(), 'holt-bundles-'))
   onTestFinished(() => rm(bundles, { recursive: true }))
   for (const id of ['b1', 'b2', 'b3', 'b4', 'b5', 'b6']) await mkdir(join(bundles, id))

@@ -12,7 +12,7 @@ async function bodyFor(args: readonly string[]): Promise<unknown> {
   return buildBody(command.opts<BuildOptions>())
 }
 
-test('what is not said is not sent', async () => {
+test('absent options are not sent', async () => {
   expect(await bodyFor(['-t', 'web'])).toEqual({ name: 'web' })
 })
 
@@ -59,7 +59,7 @@ test.each([
 })
 
 test.each(['', 'a', 'id=', 'src=b', 'id=a,b', 'id=a,src=b,env=C', 'id=a,type=ssh', 'id=a,type=file,env=B'])(
-  '%j is no secret',
+  '%j is not a valid secret',
   (text) => {
     expect(() => parseBuildSecret(text)).toThrow('id=ID')
   },

@@ -19,11 +19,11 @@ test.each([
   [['--on-timeout', 'terminate'], { on_timeout: 'terminate' }],
   [['--no-auto-resume'], { auto_resume: false }],
   [['--auto-resume'], { auto_resume: true }],
-])('%j asks for %j', (args, fields) => {
+])('%j requests %j', (args, fields) => {
   expect(fieldsFor(args)).toEqual(fields)
 })
 
-test('the end of a runtime is one of two', () => {
+test('on_timeout has two values', () => {
   expect(() => fieldsFor(['--on-timeout', 'sleep'])).toThrow('Allowed choices are pause, terminate')
 })
 
@@ -42,7 +42,7 @@ describe('a time', () => {
     expect(durationSecs(text)).toBe(seconds)
   })
 
-  test.each(['', 'soon', '-1', '1w', '2 h', '31d', '0m', '1e3', 'NaN'])('%j is none', (text) => {
+  test.each(['', 'soon', '-1', '1w', '2 h', '31d', '0m', '1e3', 'NaN'])('%j is not a duration', (text) => {
     expect(() => durationSecs(text)).toThrow(/^It must be /)
   })
 })

@@ -15,11 +15,11 @@ describe('a moment', () => {
     expect(momentOf('--since', text, side, now)).toBe(moment)
   })
 
-  test.each(['soon', '30x', '99999999999d', ''])('"%s" is none', (text) => {
+  test.each(['soon', '30x', '99999999999d', ''])('"%s" is not a time', (text) => {
     expect(() => momentOf('--expires', text, 'ahead', now)).toThrow('--expires')
   })
 
-  test('that was not given stays so', () => {
+  test('an absent time stays absent', () => {
     expect(momentOf('--since', undefined, 'ago', now)).toBeUndefined()
   })
 })

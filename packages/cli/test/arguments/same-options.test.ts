@@ -15,7 +15,7 @@ function commandsBelow(command: Command, words: readonly string[] = []): readonl
 const commands = commandsBelow(await buildWholeProgram())
 const optionsOf = (command: Command) => command.options.flatMap(({ short, long }) => [short, long])
 
-describe('an option is the same everywhere', () => {
+describe('an option has the same meaning in every command', () => {
   test.each(
     commands.filter(([, command]) => /^(?:list|show (?:what happened|who did)|the groups)/.test(command.description())),
   )('the list holt %s takes -q', (_, command) => {
@@ -42,7 +42,7 @@ describe('rm', () => {
   afterEach(() => service.close())
 
   test.each(['key', 'policy', 'project', 'provider', 'secret', 'snapshot', 'template', 'webhook'])(
-    '%s rm -f succeeds where there is nothing to delete',
+    '%s rm -f succeeds if there is nothing to delete',
     async (thing) => {
       expect(await runHolt([thing, 'rm', '-f'], { service })).toEqual({ code: 0, stdout: '', stderr: '' })
       expect(await runHolt([thing, 'rm'], { service })).toMatchObject({
@@ -52,7 +52,7 @@ describe('rm', () => {
     },
   )
 
-  test('with -f, a thing that is gone is no failure; another error is one', async () => {
+  test('with -f, a missing resource is no failure; another error is one', async () => {
     expect(await runHolt(['secret', 'rm', '-f', 'gone'], { service })).toMatchObject({
       code: 0,
       stderr: 'gone is not there\n',

@@ -33,7 +33,7 @@ function replay(written: string): string[] {
   return lines.filter((line) => line !== '')
 }
 
-test('steps that ended stay, and what was only for the moment is gone', () => {
+test('ended steps stay, and temporary lines are removed', () => {
   const { screen, written } = onTerminal(100, 30)
   expect(screen).toEqual([
     '✓ [1/3] FROM python cached',
@@ -48,14 +48,14 @@ test('steps that ended stay, and what was only for the moment is gone', () => {
   expect(written).toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
 })
 
-test('no drawing is higher than the terminal', () => {
+test('a drawing is never higher than the terminal', () => {
   const { screen, written } = onTerminal(100, 6)
   expect(screen.at(-1)).toBe('holt: a word of our own')
   for (const [, rows] of written.matchAll(/\u001b\[(\d+)A/g)) expect(Number(rows)).toBeLessThanOrEqual(8)
   expect(written).not.toContain('output 15')
 })
 
-test('after the terminal has become narrower what it has wrapped is erased, too', () => {
+test('after the terminal becomes narrower, wrapped lines are erased too', () => {
   const ups = (how: string) => {
     const { written } = onTerminal(100, 30, how)
     return new Set([...written.matchAll(/\u001b\[(\d+)A/g)].map(([, rows]) => Number(rows)))
@@ -65,7 +65,7 @@ test('after the terminal has become narrower what it has wrapped is erased, too'
   expect(ups('narrow')).toContain(9)
 })
 
-test('a line is never wider than it may be, and keeps what fits', () => {
+test('a line never exceeds its width, and keeps the part that fits', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'é', '漢', '🚀', '\u0301', '\u001b[2m', '\u001b[0m', ' ') })
   fc.assert(
     fc.property(text, fc.integer({ min: 2, max: 20 }), (line, columns) => {

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const cp = (...args: string[]) => runHolt(['cp', ...args], { service, cwd })
 
-test('a file goes there and comes back with its mode', async () => {
+test('a file is copied both ways with its mode', async () => {
   await writeFile(join(cwd, 'run.sh'), 'content')
   await chmod(join(cwd, 'run.sh'), 0o755)
   expect(await cp('run.sh', 'mine:/work/')).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -30,7 +30,7 @@ test('a file goes there and comes back with its mode', async () => {
   expect((await stat(join(cwd, 'back'))).mode & 0o777).toBe(0o755)
 })
 
-test('a file that is there is kept unless --overwrite is given', async () => {
+test('an existing file is kept unless --overwrite is given', async () => {
   await writeFile(join(cwd, 'a'), 'new')
   await runtime.files.write('/a', 'old')
   expect(await cp('a', 'mine:/a')).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
@@ -41,14 +41,14 @@ test('a file that is there is kept unless --overwrite is given', async () => {
   expect((await readdir(cwd)).sort()).toEqual(['a', 'b'])
 })
 
-test('a file that is not there is told by its name', async () => {
+test('a missing file is reported by its name', async () => {
   expect(await cp('nothere', 'mine:/a')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^error: there is no \S*nothere\n$/),
   })
 })
 
-test('a directory needs -r, and arrives at exactly the destination', async () => {
+test('a directory needs -r, and is copied to exactly the destination', async () => {
   await mkdir(join(cwd, 'tree/sub'), { recursive: true })
   await writeFile(join(cwd, 'tree/sub/file'), 'x')
   expect(await cp('tree', 'mine:/t')).toMatchObject({ code: 1, stderr: expect.stringContaining('holt cp -r') })
@@ -60,7 +60,7 @@ test('a directory needs -r, and arrives at exactly the destination', async () =>
   expect(await readFile(join(cwd, 'back/sub/file'), 'utf8')).toBe('x')
 })
 
-test('goes from one runtime to another', async () => {
+test('copies from one runtime to another', async () => {
   const other = await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'other' })
   await runtime.files.write('/tree/file', 'x')
   expect(await cp('mine:/tree/file', 'other:/file')).toMatchObject({ code: 0 })
@@ -69,12 +69,12 @@ test('goes from one runtime to another', async () => {
   expect(await other.files.readText('/tree/file')).toBe('x')
 })
 
-test('- is the standard stream', async () => {
+test('- is stdin or stdout', async () => {
   expect(await runHolt(['cp', '-', 'mine:/in'], { service, input: 'from stdin' })).toMatchObject({ code: 0 })
   expect(await cp('mine:/in', '-')).toMatchObject({ code: 0, stdout: 'from stdin' })
 })
 
-test('a file goes into a folder that is here', async () => {
+test('a file is copied into an existing local directory', async () => {
   await runtime.files.write('/work/out.txt', 'x')
   await cp('mine:/work/out.txt', '.')
   expect(await readdir(cwd)).toEqual(['out.txt'])
@@ -87,7 +87,7 @@ test.each([
   expect(await cp(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(told) })
 })
 
-test('--json prints what the API answered', async () => {
+test('--json prints the answer of the API', async () => {
   await writeFile(join(cwd, 'a'), 'abc')
   expect(JSON.parse((await cp('--json', 'a', 'mine:/a')).stdout)).toMatchObject({ path: '/a', size_bytes: 3 })
 })

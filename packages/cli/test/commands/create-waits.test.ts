@@ -18,7 +18,7 @@ async function beingBuilt(): Promise<string> {
   return build_id
 }
 
-test('run and create show the build of their template, and go on when it is ready', async () => {
+test('run and create show the build of their template, and continue when it is ready', async () => {
   service.script = (build) => {
     build.log('npm has installed it')
     build.succeed()
@@ -34,7 +34,7 @@ test('run and create show the build of their template, and go on when it is read
   expect(created.stderr).toContain('the template web is built first')
 })
 
-test('run and create tell why the build failed', async () => {
+test('run and create report why the build failed', async () => {
   service.script = (build) => {
     build.log('npm ERR! 404')
     build.fail('step_failed', 'npm exited with 1')
@@ -64,7 +64,7 @@ function refuseCreate(templateState: string, retryAfterSecs: number): void {
   })
 }
 
-test('run fails at once where its template could not be made', async () => {
+test('run fails at once if its template has failed', async () => {
   refuseCreate('failed', 60)
   expect(await runHolt(['run', '--', 'true'], { service })).toMatchObject({ code: 125, stdout: '' })
   expect(service.count('createRuntime')).toBe(1)
@@ -77,7 +77,7 @@ test('run says what it waits for', async () => {
   expect(stderr).toMatch(/^holt: .+ Trying again in 1 s\n/)
 })
 
-test('run says that the service does not answer, long before it gives up', async () => {
+test('run says early that the service does not answer', async () => {
   service.faults.push({ route: 'createRuntime', type: 'hang' })
   const child = startHolt(['run', '--', 'true'], { service })
   for await (const text of child.stderr.setEncoding('utf8')) {

@@ -15,7 +15,7 @@ const run = (args: readonly string[]) => runHolt(args, { service })
 const subject = { kind: 'runtime', id: 'rt1' } as const
 
 describe('events', () => {
-  test('shows the newest, the newest last, one line each', async () => {
+  test('shows the newest events, the newest last, one per line', async () => {
     for (let count = 0; count < 4; count += 1) addEvent(service, 'runtime.running', subject)
     const { code, stdout } = await run(['events', '-n', '2'])
     expect(code).toBe(0)
@@ -28,12 +28,12 @@ describe('events', () => {
     [{ port: 8000, public: true }, 'rt1 (port 8000)'],
     [{ changed: ['timeout_secs', 'metadata'] }, 'rt1 (timeout_secs, metadata)'],
     [{ from: 'running', reason: { message: 'it was idle' } }, 'rt1: it was idle'],
-  ])('tells what %j says of the subject', async (data, told) => {
+  ])('prints %j for the subject', async (data, told) => {
     Object.assign(addEvent(service, 'runtime.updated', subject).data, data)
     expect((await run(['events'])).stdout).toContain(` ${told}\n`)
   })
 
-  test('shows what happened since a moment', async () => {
+  test('shows events since a time', async () => {
     const hourMs = 3_600_000
     for (const hours of [30, 3, 1])
       Object.assign(addEvent(service, 'runtime.running', subject), {
@@ -47,12 +47,12 @@ describe('events', () => {
     expect(await run(['events', '--since', '2h', '--cursor', '1'])).toMatchObject({ code: 2 })
   })
 
-  test('prints the ids alone', async () => {
+  test('prints only the ids', async () => {
     const ids = [1, 2].map(() => addEvent(service, 'runtime.running', subject).event_id)
     expect(await run(['events', '-q'])).toEqual({ code: 0, stdout: `${ids.join('\n')}\n`, stderr: '' })
   })
 
-  test('follows after all events since a moment', async () => {
+  test('follows after all events since a time', async () => {
     const old = addEvent(service, 'runtime.starting', subject)
     Object.assign(old, { at: new Date(Date.now() - 7_200_000).toISOString() })
     const ids = [1, 2].map(() => addEvent(service, 'runtime.running', subject).event_id)
@@ -127,7 +127,7 @@ describe('webhook', () => {
     return { ended, id: [...service.webhooks.keys()][0] ?? '' }
   }
 
-  test('create prints the secret alone on stdout', async () => {
+  test('create prints only the secret on stdout', async () => {
     const { ended, id } = await create()
     expect(ended).toMatchObject({ code: 0, stdout: 'whsec_dGVzdA==\n', stderr: expect.stringContaining(id) })
     expect(service.webhooks.get(id)).toMatchObject({ types: ['runtime.*', 'build.ready'] })
@@ -147,7 +147,7 @@ describe('webhook', () => {
     expect(service.webhooks.size).toBe(0)
   })
 
-  test('test says whether it arrived, by its exit code as well', async () => {
+  test('test reports the delivery, also by its exit code', async () => {
     const { id } = await create()
     expect(await run(['webhook', 'test', id])).toMatchObject({ code: 0, stderr: 'It arrived: 200 in 12 ms\n' })
     service.tested = {
@@ -164,7 +164,7 @@ describe('webhook', () => {
   })
 })
 
-test('audit finds what was done with a key by its name', async () => {
+test('audit finds calls with a key by its name', async () => {
   await run(['key', 'create', 'ci'])
   await run(['key', 'create', 'viewer'])
   const entry = {

@@ -17,7 +17,7 @@ const run = (...args: string[]) => runHolt(args, { service })
 const stateOf = (runtime: Runtime) => service.runtimes.get(runtime.runtime_id)?.state
 
 describe('pause and resume', () => {
-  test('go on after one that is not there, and fail', async () => {
+  test('continue after a missing runtime, and fail', async () => {
     const other = await holt.runtimes.create()
     const paused = await run('pause', 'nobody', 'mine', other.runtime_id)
     expect(paused).toMatchObject({ code: 1, stdout: '' })
@@ -28,7 +28,7 @@ describe('pause and resume', () => {
     expect(JSON.parse(resumed.stdout).data).toMatchObject([{ name: 'mine', state: 'running', paused_at: null }])
   })
 
-  test('a paused runtime is found by its name and the beginning of its id, and listed', async () => {
+  test('a paused runtime is listed, and found by its name and the beginning of its id', async () => {
     await mine.pause()
     expect((await run('ls')).stdout).toMatch(/ mine +paused .* resumes when used\n$/)
     expect((await run('ls', '--state', 'paused', '-q')).stdout).toBe(`${mine.runtime_id}\n`)
@@ -50,7 +50,7 @@ describe('pause and resume', () => {
 })
 
 describe('set', () => {
-  test('changes the deadline and labels, and says what comes next', async () => {
+  test('changes the deadline and labels, and prints the result', async () => {
     const set = await run(
       'set',
       'mine',
@@ -76,7 +76,7 @@ describe('set', () => {
     expect(service.runtimes.get(mine.runtime_id)).toMatchObject({ timeout_secs: null, on_timeout: 'terminate' })
   })
 
-  test('of nothing is wrong usage', async () => {
+  test('without a change is wrong usage', async () => {
     expect(await run('set', 'mine')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Give a change: '),
@@ -95,7 +95,7 @@ describe('fork', () => {
     ])
   })
 
-  test('tells of the children that could not be made, and fails', async () => {
+  test('reports the children that failed, and fails', async () => {
     service.childErrors.push({ code: 'capacity_exhausted', message: 'No memory is left.', hint: 'Wait.' })
     const forked = await run('fork', 'mine', '-c', '2')
     expect(forked.code).toBe(1)
@@ -103,7 +103,7 @@ describe('fork', () => {
     expect(forked.stderr).toBe('error: No memory is left.\nhint: Wait.\nholt: 1 of 2 children could not be made\n')
   })
 
-  test('says with --dry-run for how many there is room, and makes none', async () => {
+  test('reports with --dry-run how many children fit, and creates none', async () => {
     const { size } = service.runtimes
     expect(await run('fork', 'mine', '--dry-run')).toMatchObject({
       code: 0,
@@ -123,7 +123,7 @@ describe('fork', () => {
 })
 
 describe('snapshot', () => {
-  test('is taken, begun with and deleted', async () => {
+  test('is created, used and deleted', async () => {
     const taken = await run('snapshot', 'create', 'mine', '-n', 'before')
     expect(taken).toMatchObject({ code: 0, stderr: 'Kept memory and files of mine, 64 MiB\n' })
     const id = taken.stdout.trim()
@@ -139,7 +139,7 @@ describe('snapshot', () => {
     expect(service.snapshots.has(id)).toBe(false)
   })
 
-  test('of files is asked for by its kind', async () => {
+  test('of files is requested by its kind', async () => {
     const files = (await run('snapshot', 'create', 'mine', '--kind', 'filesystem', '--json')).stdout
     expect(JSON.parse(files)).toMatchObject({ kind: 'filesystem', name: null })
   })
@@ -152,13 +152,13 @@ describe('snapshot', () => {
     expect((await run('snapshot', 'get', 'before')).stdout).toMatch(/^snapshot_id +sn\w+\nname +before\nkind +memory\n/)
   })
 
-  test('those of a runtime that is gone are listed by its id', async () => {
+  test('of a deleted runtime is listed by its id', async () => {
     const { snapshot_id } = await mine.snapshot()
     await mine.delete()
     expect((await run('snapshot', 'ls', '--of', mine.runtime_id, '-q')).stdout).toBe(`${snapshot_id}\n`)
   })
 
-  test('none is a word of what to do', async () => {
+  test('an empty list says how to create one', async () => {
     expect(await run('snapshot', 'ls')).toEqual({
       code: 0,
       stdout: '',
@@ -166,21 +166,21 @@ describe('snapshot', () => {
     })
   })
 
-  test('a runtime begins with one of a template and a snapshot', async () => {
+  test('a create takes either a template or a snapshot', async () => {
     expect(await run('create', '-t', 'base-small', '--snapshot', 'x')).toMatchObject({ code: 2 })
   })
 })
 
-describe('the deadline of', () => {
+describe('the lifetime of', () => {
   const bodyOf = () => service.calls.filter(({ route }) => route === 'createRuntime').at(-1)?.body
 
-  test('a runtime that is made is as asked', async () => {
+  test('a new runtime is as requested', async () => {
     await run('create', '--timeout', '15m', '--on-timeout', 'terminate', '--idle-timeout', '60', '--no-auto-resume')
     const asked = { timeout_secs: 900, on_timeout: 'terminate', idle_timeout_secs: 60, auto_resume: false }
     expect(bodyOf()).toMatchObject(asked)
   })
 
-  test('a runtime for one command never pauses it, and ends after its time limit', async () => {
+  test('a runtime for one command never pauses, and ends after its time limit', async () => {
     await run('run', '--', 'true')
     expect(bodyOf()).toMatchObject({ timeout_secs: null, on_timeout: 'terminate' })
     await run('run', '--timeout', '30', '--', 'true')
@@ -191,7 +191,7 @@ describe('the deadline of', () => {
     })
   })
 
-  test('a runtime that a command leaves is as asked', async () => {
+  test('a runtime that outlives its command is as requested', async () => {
     await run('run', '--no-rm', '--runtime-timeout', '2h', '--timeout', '30', '--', 'true')
     expect(bodyOf()).toMatchObject({ timeout_secs: 7200 })
     expect(bodyOf()).not.toHaveProperty('on_timeout')

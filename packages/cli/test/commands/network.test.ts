@@ -19,7 +19,7 @@ const run = (args: readonly string[], how: { input?: string; env?: Record<string
 const onlyPolicy = () => [...service.policies.values()][0]
 
 describe('policy', () => {
-  test('create takes names, ports and presets, and prints the id alone', async () => {
+  test('create takes names, ports and presets, and prints only the id', async () => {
     const ended = await run([
       'policy',
       'create',
@@ -42,7 +42,7 @@ describe('policy', () => {
     })
   })
 
-  test('what get prints as JSON is a file for set', async () => {
+  test('the JSON of get is a valid file for set', async () => {
     await holt.policies.create({ name: 'web', allow: [{ host: 'a.example.com' }] })
     const { stdout } = await run(['policy', 'get', 'web', '--json'])
     const folder = await mkdtemp(join(tmpdir(), 'holt-policy-'))
@@ -91,7 +91,7 @@ describe('a new runtime', () => {
     ])
   })
 
-  test('has a policy of its own', async () => {
+  test('has its own policy', async () => {
     const ended = await run(['run', '--allow', 'a.example.com:8443', '--include', 'npm', '--', 'echo', 'hi'])
     expect(ended).toMatchObject({ code: 0, stdout: 'hi\n' })
     expect(service.calls.find(({ route }) => route === 'createRuntime')?.body).toMatchObject({
@@ -105,7 +105,7 @@ describe('secret', () => {
     ['that is short', 'hunter22-hunte', [], true],
     ['that is long', 'hunter22-hunter22', [], false],
     ['that is inside in any case', 'hunter22-hunte', ['--env'], false],
-  ])('warns of a value %s: it is not masked in answers', async (_name, input, options, warns) => {
+  ])('warns that a value %s is not masked in answers', async (_name, input, options, warns) => {
     const place = options.length === 0 ? ['--host', 'api.stripe.com'] : options
     const { code, stderr } = await run(['secret', 'set', 'stripe', ...place], { input })
     expect(code).toBe(0)
@@ -114,7 +114,7 @@ describe('secret', () => {
 
   const stored = () => [...service.secrets.values()].map(({ value }) => value)
 
-  test('set reads stdin, without the last line end', async () => {
+  test('set reads stdin, without the final newline', async () => {
     const ended = await run(['secret', 'set', 'stripe', '--host', 'api.stripe.com'], { input: 'hunter22\n' })
     expect(ended).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('version 1') })
     expect(stored()).toEqual(['hunter22'])
@@ -132,7 +132,7 @@ describe('secret', () => {
     expect(await run(['secret', 'set', 'stripe', '--from-env', 'NOT_SET'])).toMatchObject({ code: 2 })
   })
 
-  test('a value is no argument, and nothing is no value', async () => {
+  test('a value cannot be an argument, and cannot be empty', async () => {
     expect(await run(['secret', 'set', 'stripe', 'hunter22'])).toMatchObject({ code: 2 })
     expect(await run(['secret', 'set', 'stripe', '--host', 'api.stripe.com'], { input: '\n' })).toMatchObject({
       code: 2,
@@ -166,7 +166,7 @@ describe('net', () => {
     await holt.runtimes.create({ name: 'mine', network_policy: { allow: [{ host: 'api.example.com' }] } })
   })
 
-  test('test exits 0 where it is allowed and 1 where not', async () => {
+  test('test exits with 0 if it is allowed and with 1 if not', async () => {
     expect(await run(['net', 'test', 'mine', 'api.example.com'])).toMatchObject({
       code: 0,
       stdout: 'allowed: api.example.com:443\n',
@@ -177,7 +177,7 @@ describe('net', () => {
     })
   })
 
-  test('set takes a policy, options or nothing at all, one of them', async () => {
+  test('set takes a policy, options or no policy, one of them', async () => {
     expect((await run(['net', 'get', 'mine'])).stdout).toContain('api.example.com')
     expect((await run(['net', 'set', 'mine', '--none'])).stderr).toBe('Nothing can be reached.\n')
     expect((await run(['net', 'get', 'mine'])).stderr).toContain('nothing can be reached')
@@ -187,7 +187,7 @@ describe('net', () => {
     expect((await run(['net', 'set', 'mine', 'web'])).stderr).toContain('holt policy ls')
   })
 
-  test('log prints a line for each decision, and JSON where asked', async () => {
+  test('log prints a line for each decision, or JSON on request', async () => {
     const item = {
       type: 'request' as const,
       cursor: 3,
@@ -214,7 +214,7 @@ describe('net', () => {
     expect(lines.map((line) => JSON.parse(line).type)).toEqual(['request', 'end'])
   })
 
-  test('a log without anything in it says so', async () => {
+  test('an empty log says so', async () => {
     service.decisions.splice(0)
     service.decisions.push({ type: 'end', cursor: 1 })
     expect(await run(['net', 'log', 'mine'])).toEqual({

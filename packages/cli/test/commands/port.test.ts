@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-test('prints an address that works by itself, and that alone on stdout', async () => {
+test('prints an address that works alone, and only that on stdout', async () => {
   expect(await runHolt(['port', 'mine', '3000'], { service })).toEqual({
     code: 0,
     stdout: `http://3000-${runtime.runtime_id}.localhost:1/?holt_token=token-0\n`,
@@ -29,14 +29,14 @@ test('prints an address that works by itself, and that alone on stdout', async (
   expect((await runHolt(['port', 'mine', '3000', '--private', '--rotate'], { service })).stdout).toContain('token-1')
 })
 
-test('says when nothing listens, and fails when it was waited for', async () => {
+test('says when no server listens, and fails after a wait', async () => {
   const ended = await runHolt(['port', 'mine', '4000'], { service })
   expect(ended).toMatchObject({ code: 0, stderr: 'Nothing listens on port 4000 yet.\n' })
   expect((await runHolt(['port', 'mine', '4000', '--wait', '0.1'], { service })).code).toBe(1)
   expect((await runHolt(['port', 'mine', '3000', '--wait', '0.1'], { service })).code).toBe(0)
 })
 
-test('lists what listens, and prints JSON', async () => {
+test('lists ports with servers, and prints JSON', async () => {
   expect((await runHolt(['port', 'mine'], { service })).stdout).toMatch(
     /^PORT +ACCESS +LISTENING\n3000 +private +yes\n$/,
   )
@@ -65,7 +65,7 @@ describe('wrong usage exits 2', () => {
   })
 })
 
-test('forwards until Ctrl-C, which ends it as it ends any command', async () => {
+test('forwards until Ctrl-C, which ends it like any command', async () => {
   const child = startHolt(['port', 'mine', '--forward', '0:3000'], { service })
   const ended = endOf(child)
   await new Promise((resolve) => child.stdout.once('data', resolve))
@@ -73,7 +73,7 @@ test('forwards until Ctrl-C, which ends it as it ends any command', async () => 
   expect((await ended).code).toBe(130)
 })
 
-test('forwards until it is told to stop', async () => {
+test('forwards until it is stopped by a signal', async () => {
   const child = startHolt(['port', 'mine', '--forward', '0:3000'], { service })
   const ended = endOf(child)
   const address = await new Promise<string>((resolve) => child.stdout.once('data', (data) => resolve(String(data))))

@@ -21,7 +21,7 @@ describe('run', () => {
     expect(states()).toEqual(['terminated'])
   })
 
-  test('works without -- and gives the command its own options', async () => {
+  test('works without -- and passes options to the command', async () => {
     expect(await runHolt(['run', 'printf', '%s', '--json'], { service })).toMatchObject({ code: 0, stdout: '--json' })
   })
 
@@ -54,7 +54,7 @@ describe('run', () => {
     })
   })
 
-  test('bytes that are no text arrive as they were', async () => {
+  test('binary output is unchanged', async () => {
     const { stdout } = await promisify(execFile)(
       holtArgv[0],
       [...holtArgv.slice(1), 'run', '--', 'printf', '\\377\\000\\001'],
@@ -66,19 +66,19 @@ describe('run', () => {
     expect(stdout).toEqual(Buffer.from([255, 0, 1]))
   })
 
-  test('stdin that is piped is passed on', async () => {
+  test('piped stdin is passed on', async () => {
     const input = Buffer.alloc(700_000, 'x')
     expect(await runHolt(['run', '--', 'wc', '-c'], { service, input })).toMatchObject({ code: 0, stdout: '700000\n' })
   })
 
-  test('a command that does not read its stdin ends all the same', async () => {
+  test('a command that does not read its stdin ends normally', async () => {
     expect(await runHolt(['run', '--', 'true'], { service, input: Buffer.alloc(700_000) })).toMatchObject({
       code: 0,
       stderr: '',
     })
   })
 
-  test('a stdin that stays open does not hold it up', async () => {
+  test('an open stdin does not delay it', async () => {
     const child = startHolt(['run', '--', 'echo', 'done'], { service })
     expect(await endOf(child)).toMatchObject({ code: 0, stdout: 'done\n' })
   })
@@ -92,7 +92,7 @@ describe('run', () => {
     expect(service.calls.find((call) => call.route === 'startCommand')?.body).toMatchObject({ stdin: false })
   })
 
-  test('exits 124 when the command took too long', async () => {
+  test('exits with 124 when the command times out', async () => {
     const ended = await runHolt(['run', '--timeout', '0.2', '--', 'sleep', '60'], { service })
     expect(ended.code).toBe(124)
     expect(ended.stderr).toContain('longer than its time limit')
@@ -103,7 +103,7 @@ describe('run', () => {
     ['program_not_found', 127],
     ['program_not_executable', 126],
     ['something_else', 125],
-  ])('exits as a shell does for %s: %i', async (reason, code) => {
+  ])('exits like a shell for %s: %i', async (reason, code) => {
     service.faults.push({ route: 'startCommand', type: 'refuse', code: 'invalid_request', details: { reason } })
     const ended = await runHolt(['run', '--', 'no-such-program'], { service })
     expect(ended.code).toBe(code)
@@ -115,7 +115,7 @@ describe('run', () => {
     [['exec', 'mine', '--', 'echo hi && id'], 'holt exec mine -- sh -c'],
     [['run', '--', 'no-such-program'], null],
     [['run', '--', 'no such program', 'argument'], null],
-  ])('%j: one argument with spaces, as for a shell, is told how it is run', async (args, hint) => {
+  ])('%j: one argument with spaces, like a shell line, gets a hint', async (args, hint) => {
     await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
     const details = { reason: 'program_not_found' }
     service.faults.push({ route: 'startCommand', type: 'refuse', code: 'invalid_request', details })
@@ -125,7 +125,7 @@ describe('run', () => {
     else expect(ended.stderr).toContain(`hint: It has spaces. To run a shell line: ${hint} '...'`)
   })
 
-  test.each([['-t'], ['-it']])('exec %s needs a terminal here, and starts nothing without one', async (flags) => {
+  test.each([['-t'], ['-it']])('exec %s needs a local terminal, and starts nothing without one', async (flags) => {
     await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
     const ended = await runHolt(['exec', flags, 'mine', 'sh'], { service })
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('holt exec mine -- COMMAND') })
@@ -144,13 +144,13 @@ describe('run', () => {
     }
   })
 
-  test('exits 125 with a hint and the request id when Holt itself fails', async () => {
+  test('exits with 125, a hint and the request id if Holt itself fails', async () => {
     const ended = await runHolt(['run', '-t', 'nothing', '--', 'true'], { service })
     expect(ended.code).toBe(125)
     expect(ended.stderr).toMatch(/^error: No template nothing\nhint: .*\nrequest: rq0+\n$/)
   })
 
-  test('exits 125 when the service is not there', async () => {
+  test('exits with 125 without a service', async () => {
     const ended = await runHolt(['run', '--', 'true'], { env: { HOLT_URL: 'http://127.0.0.1:2', HOLT_API_KEY: 'x' } })
     expect(ended.code).toBe(125)
     expect(ended.stderr).toMatch(
@@ -170,13 +170,13 @@ describe('run', () => {
     expect(states()).toEqual(['running'])
   })
 
-  test('prints the result as the API says it with --json, and still exits with the exit code', async () => {
+  test('prints the result of the API with --json, and still exits with the exit code', async () => {
     const ended = await runHolt(['run', '--json', '--', 'sh', '-c', 'echo hi; exit 3'], { service })
     expect(ended.code).toBe(3)
     expect(JSON.parse(ended.stdout)).toMatchObject({ stdout: 'hi\n', exit_code: 3, timed_out: false })
   })
 
-  test('goes on when the connection breaks', async () => {
+  test('continues after a break of the connection', async () => {
     service.faults.push({ route: 'startCommand', type: 'cut', items: 2 })
     const ended = await runHolt(['run', '--', 'sh', '-c', 'echo one; sleep 0.1; echo two'], { service })
     expect(ended).toMatchObject({ code: 0, stdout: 'one\ntwo\n' })
@@ -188,7 +188,7 @@ describe('in a session', () => {
     await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
   })
 
-  test('one argument is a line for the shell, several are a command', async () => {
+  test('one argument is a shell line, several are a command', async () => {
     await runHolt(['exec', '--session', 'dev', 'mine', '--', 'true; true'], { service })
     await runHolt(['exec', '--session', 'dev', '--json', 'mine', '--', 'printf', 'a b'], { service })
     await runHolt(['exec', 'mine', '--', 'true'], { service })
@@ -238,21 +238,21 @@ describe('signals', () => {
     return child
   }
 
-  test('the first goes to the command, and the runtime is deleted', async () => {
+  test('the first signal goes to the command, and the runtime is deleted', async () => {
     const child = await startReady(trapping)
     child.kill('SIGINT')
     expect(await endOf(child)).toMatchObject({ code: 9, stdout: 'caught\n' })
     expect(states()).toEqual(['terminated'])
   })
 
-  test('exec passes them on as well', async () => {
+  test('exec also passes them on', async () => {
     await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
     const child = await startReady(['exec', 'mine', ...trapping.slice(1)])
     child.kill('SIGINT')
     expect(await endOf(child)).toMatchObject({ code: 9, stdout: 'caught\n' })
   })
 
-  test('the second kills a command that ignores the first', async () => {
+  test('the second signal kills a command that ignores the first', async () => {
     const child = await startReady([
       'run',
       '--',
@@ -268,7 +268,7 @@ describe('signals', () => {
   })
 })
 
-test('a reader that closes the pipe early ends the command as a broken pipe would, and says nothing', async () => {
+test('a reader that closes the pipe early ends the command like a broken pipe, without a message', async () => {
   const child = startHolt(
     [
       'run',

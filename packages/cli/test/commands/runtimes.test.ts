@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-test('create prints the id alone on stdout', async () => {
+test('create prints only the id on stdout', async () => {
   const ended = await runHolt(['create', '-n', 'mine'], { service })
   expect(ended.code).toBe(0)
   expect(ended.stdout).toBe(`${[...service.runtimes.keys()][0]}\n`)
@@ -24,7 +24,7 @@ test('create prints the id alone on stdout', async () => {
 })
 
 describe('create --dry-run', () => {
-  test('prints what would be made, and makes nothing', async () => {
+  test('prints the planned runtime, and creates nothing', async () => {
     const ended = await runHolt(['create', '--dry-run', '--memory', '2'], { service })
     expect(ended).toMatchObject({ code: 0, stderr: 'holt: the create would work; nothing was made\n' })
     for (const line of [
@@ -39,7 +39,7 @@ describe('create --dry-run', () => {
     expect(service.runtimes.size).toBe(0)
   })
 
-  test('exits as the create would, with the error of each reason', async () => {
+  test('exits like the create, with the error of each reason', async () => {
     await holt.runtimes.create({ name: 'mine' })
     const options = ['-t', 'none', '-n', 'mine', '--memory', '9']
     const refused = await runHolt(['create', ...options], { service })
@@ -57,7 +57,7 @@ describe('create --dry-run', () => {
     expect(service.runtimes.size).toBe(1)
   })
 
-  test('prints the API object as JSON', async () => {
+  test('prints the object of the API as JSON', async () => {
     const { code, stdout } = await runHolt(['create', '--dry-run', '--json', '-t', 'none'], { service })
     expect([code, JSON.parse(stdout)]).toMatchObject([
       1,
@@ -65,13 +65,13 @@ describe('create --dry-run', () => {
     ])
   })
 
-  test('what is malformed is an error of the request', async () => {
+  test('a malformed value is an error of the request', async () => {
     const ended = await runHolt(['create', '--dry-run', '--cpu', '999'], { service })
     expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--cpu') })
   })
 })
 
-test('a variable that is passed on and is not set here is told', async () => {
+test('an unset variable that is passed on is reported', async () => {
   const env = { HOLT_URL: service.url, HOLT_API_KEY: service.key, HERE: '1' }
   const { code, stderr } = await runHolt(['create', '-e', 'MISSING', '-e', 'HERE', '-e', 'EMPTY='], { env })
   expect(code).toBe(0)
@@ -90,14 +90,14 @@ describe('ls', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  test('leaves out what has ended, unless asked', async () => {
+  test('leaves out ended runtimes by default', async () => {
     await (await holt.runtimes.create({ name: 'gone' })).delete()
     expect(await runHolt(['ls'], { service })).toMatchObject({ stdout: '', stderr: expect.stringContaining('--all') })
     expect((await runHolt(['ls', '-a'], { service })).stdout).toContain('gone')
     expect((await runHolt(['ls', '--state', 'terminated', '-q'], { service })).stdout).toMatch(/^rt\w{20}\n$/)
   })
 
-  test('prints the API list as JSON, filtered', async () => {
+  test('prints the list of the API as JSON, filtered', async () => {
     await holt.runtimes.create({ name: 'a', metadata: { team: 'x' } })
     await holt.runtimes.create({ name: 'b', metadata: { team: 'y' } })
     const { stdout } = await runHolt(['ls', '--json', '-m', 'team=y'], { service })
@@ -108,12 +108,12 @@ describe('ls', () => {
 describe('rm', () => {
   const states = () => [...service.runtimes.values()].map(({ state }) => state)
 
-  test('needs runtimes, or --all; with --force none are enough', async () => {
+  test('needs runtimes or --all; with --force none are enough', async () => {
     expect(await runHolt(['rm'], { service })).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') })
     expect(await runHolt(['rm', '-f'], { service })).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('with --force does not fail for what is gone, and deletes the others', async () => {
+  test('with --force ignores missing runtimes, and deletes the others', async () => {
     await holt.runtimes.create({ name: 'mine' })
     expect(await runHolt(['rm', 'gone', 'mine', '-f'], { service })).toMatchObject({
       code: 0,
@@ -124,7 +124,7 @@ describe('rm', () => {
     expect((await runHolt(['rm', 'gone'], { service })).code).toBe(1)
   })
 
-  test('deletes all of them, where --force says so', async () => {
+  test('deletes all of them with --force', async () => {
     for (const name of ['a', 'b']) await holt.runtimes.create({ name })
     const refused = await runHolt(['rm', '--all'], { service })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holt rm --all -f') })
@@ -135,7 +135,7 @@ describe('rm', () => {
   })
 })
 
-test('logs --tail shows the last lines, and with --follow what comes after them', async () => {
+test('logs --tail shows the last lines, and with --follow later ones', async () => {
   await holt.runtimes.create({ name: 'mine' })
   await runHolt(['exec', 'mine', '--', 'sh', '-c', 'seq 1 5'], { service })
   expect((await runHolt(['logs', 'mine', '-n', '2'], { service })).stdout).toBe('4\n5\n')
@@ -153,7 +153,7 @@ test.each([
   ['watch mine:/tmp', 'watchFiles'],
   ['net log mine -f', 'readNetworkLog'],
   ['stats mine -f', 'runtimeMetrics'],
-])('Ctrl-C ends holt %s with the code of an end by SIGINT', async (line, route) => {
+])('Ctrl-C ends holt %s with the exit code of SIGINT', async (line, route) => {
   const runtime = await holt.runtimes.create({ name: 'mine' })
   const command = await runtime.commands.start('sleep 60')
   const child = startHolt(line.split(' '), { service })
@@ -166,7 +166,7 @@ test.each([
   await command.kill()
 })
 
-test('logs --since and --timestamps choose lines by their times, and show them', async () => {
+test('logs --since and --timestamps select lines by time, and show the times', async () => {
   const runtime = await holt.runtimes.create({ name: 'mine' })
   const command = await runtime.commands.start('echo 1; read -r _; echo 2; echo 3', { stdin: true })
   for await (const item of command.output()) {
@@ -194,20 +194,20 @@ test('logs --since and --timestamps choose lines by their times, and show them',
 test.each([
   ['secret', async () => (await holt.secrets.set({ name: 's', value: 'x', hosts: ['a.example.com'] })).secret_id],
   ['policy', async () => (await holt.policies.create({ name: 'p', allow: [] })).policy_id],
-])('%s ls -q prints the ids alone', async (verb, make) => {
+])('%s ls -q prints only the ids', async (verb, make) => {
   expect((await runHolt([verb, 'ls', '-q'], { service })).stdout).toBe('')
   const id = await make()
   expect((await runHolt([verb, 'ls', '-q'], { service })).stdout).toBe(`${id}\n`)
 })
 
-test('an amount in a decimal unit is told as the runtime has it, and units of docker are taken', async () => {
+test('a decimal amount is shown in the unit of the runtime, and docker units are accepted', async () => {
   const made = await runHolt(['create', '--memory', '512MB', '--disk', '8g', '--json'], { service })
   expect(made.stderr).toContain('holt: 512MB is 489 MiB\n')
   expect(made.stderr).not.toContain('8g')
   expect(JSON.parse(made.stdout)).toMatchObject({ memory_mib: 489, disk_mib: 8192 })
 })
 
-describe('a runtime is named', () => {
+describe('a runtime is selected', () => {
   test.each([
     ['by name', () => 'mine'],
     ['by id', (id: string) => id],
@@ -219,7 +219,7 @@ describe('a runtime is named', () => {
     expect(JSON.parse(stdout).runtime_id).toBe(runtime_id)
   })
 
-  test('and shown without the place of the service, which is in its JSON', async () => {
+  test('and shown without the address of the service, which is in its JSON', async () => {
     await holt.runtimes.create({ name: 'mine' })
     const { stdout } = await runHolt(['get', 'mine'], { service })
     expect(stdout).toMatch(/^name +mine$/m)
@@ -227,7 +227,7 @@ describe('a runtime is named', () => {
     expect(JSON.parse((await runHolt(['get', 'mine', '--json'], { service })).stdout)).toMatchObject({ cloud: 'aws' })
   })
 
-  test('not by a beginning that several have', async () => {
+  test('not by an ambiguous beginning', async () => {
     await holt.runtimes.create()
     await holt.runtimes.create()
     expect(await runHolt(['get', 'rt'], { service })).toMatchObject({
@@ -236,7 +236,7 @@ describe('a runtime is named', () => {
     })
   })
 
-  test('not by a name that nothing has', async () => {
+  test('not by an unknown name', async () => {
     expect(await runHolt(['get', 'nobody'], { service })).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^error: No runtime is named nobody.*\nhint: /),
@@ -244,7 +244,7 @@ describe('a runtime is named', () => {
   })
 })
 
-test('rm deletes several, goes on after one that is not there, and fails', async () => {
+test('rm deletes several, continues after a missing one, and fails', async () => {
   const { runtime_id } = await holt.runtimes.create({ name: 'one' })
   await holt.runtimes.create({ name: 'two' })
   const ended = await runHolt(['rm', 'one', 'nobody', 'two'], { service })
@@ -267,7 +267,7 @@ describe('commands', () => {
     })
   })
 
-  test('exec takes variables of a file, and --env goes before them', async () => {
+  test('exec reads variables from a file, and --env takes precedence', async () => {
     await holt.runtimes.create({ name: 'mine' })
     const dir = await mkdtemp(join(tmpdir(), 'holt-env-'))
     onTestFinished(() => rm(dir, { recursive: true }))
@@ -302,13 +302,13 @@ describe('commands', () => {
     )
   })
 
-  test('exec exits 125 when the runtime is not there', async () => {
+  test('exec exits with 125 if the runtime does not exist', async () => {
     expect((await runHolt(['exec', 'nobody', '--', 'true'], { service })).code).toBe(125)
   })
 })
 
 describe('stats', () => {
-  test('is a table of all that run', async () => {
+  test('is a table of all running runtimes', async () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
     await (await holt.runtimes.create({ name: 'away' })).pause()
     const { stdout } = await runHolt(['stats'], { service })
@@ -321,19 +321,19 @@ describe('stats', () => {
     expect(stdout).not.toContain('away')
   })
 
-  test('is of those that are named, paused ones as well', async () => {
+  test('is of named runtimes, including paused ones', async () => {
     await (await holt.runtimes.create({ name: 'away' })).pause()
     expect((await runHolt(['stats', 'away'], { service })).stdout).toMatch(/ away +paused +- +- +- +- +- +-\n$/)
     expect((await runHolt(['stats', 'nobody'], { service })).code).toBe(1)
   })
 
-  test("is the API's objects in a list with --json", async () => {
+  test('is a list of API objects with --json', async () => {
     const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
     const { data } = JSON.parse((await runHolt(['stats', '--json'], { service })).stdout)
     expect(data).toEqual([expect.objectContaining({ runtime_id, state: 'running', samples: [] })])
   })
 
-  test('has its titles once where it follows into a pipe', async () => {
+  test('has its titles once when it follows into a pipe', async () => {
     await holt.runtimes.create({ name: 'mine' })
     const child = startHolt(['stats', '-f', '-i', '0.5'], { service })
     onTestFinished(() => void child.kill('SIGKILL'))
@@ -345,7 +345,7 @@ describe('stats', () => {
     expect(output.match(/RUNTIME/g)).toEqual(['RUNTIME'])
   })
 
-  test('takes no interval that would flood the service', async () => {
+  test('refuses an interval that is too short', async () => {
     expect((await runHolt(['stats', '-f', '-i', '0'], { service })).code).toBe(2)
   })
 })
@@ -362,7 +362,7 @@ test('keys are made, listed and revoked', async () => {
   expect(service.keys.size).toBe(0)
 })
 
-test('keys are named by their names, where only one has it', async () => {
+test('a key is found by its name, if the name is unique', async () => {
   for (const name of ['ci', 'viewer', 'twice', 'twice']) await holt.keys.create({ name })
   const [ci] = [...service.keys.values()].map(({ key_id }) => String(key_id))
   expect((await runHolt(['key', 'rotate', 'ci'], { service })).stderr).toContain(`Rotated ${ci}:`)
@@ -374,7 +374,7 @@ test('keys are named by their names, where only one has it', async () => {
   expect([...service.keys.values()].map(({ name }) => name)).toEqual(['viewer', 'twice', 'twice'])
 })
 
-test('a key of another project is named with it', async () => {
+test('a key of another project is shown with it', async () => {
   await holt.projects.create({ name: 'team' })
   await holt.keys.create({ name: 'ci', project: 'team' })
   expect((await runHolt(['key', 'rm', 'ci'], { service })).code).toBe(1)
@@ -383,7 +383,7 @@ test('a key of another project is named with it', async () => {
   expect(service.keys.size).toBe(0)
 })
 
-test('projects are made with quotas, shown, changed and deleted, and keys made for them', async () => {
+test('projects are created with quotas, shown, changed and deleted, and get keys', async () => {
   const quotas = ['--quota', 'runtimes=3', 'memory_mib=8GiB', 'cpu=none']
   const made = await runHolt(['project', 'create', 'team', ...quotas, '--json'], { service })
   expect(JSON.parse(made.stdout)).toMatchObject({ name: 'team', quotas: { runtimes: 3, memory_mib: 8192, cpu: null } })
@@ -406,14 +406,14 @@ test('projects are made with quotas, shown, changed and deleted, and keys made f
   expect(service.projects.size).toBe(0)
 })
 
-test('whoami and status tell the project and what it has of its quotas', async () => {
+test('whoami and status show the project and the use of its quotas', async () => {
   const { stdout } = await runHolt(['whoami'], { service })
   expect(stdout).toContain('admin of this machine')
   expect(stdout).toMatch(/runtimes +0 +10\n/)
   expect((await runHolt(['status'], { service })).stdout).toContain('runtimes: 0 of 10')
 })
 
-test('status counts the runtimes of all projects for an operator, and says to others that it counts those of one', async () => {
+test('status counts all runtimes for an operator, and for others says that it counts one project', async () => {
   for (const [name, runtimes] of Object.entries({ a: 3, b: 4 })) {
     const project = await holt.projects.create({ name })
     service.projects.set(project.project_id, { ...project, use: { ...project.use, runtimes, paused_runtimes: 1 } })
@@ -435,7 +435,7 @@ test('templates are listed and shown', async () => {
   })
 })
 
-test('status says that a service does not answer, soon', async () => {
+test('status reports early that a service does not answer', async () => {
   service.faults.push({ route: 'readiness', type: 'hang' })
   const { code, stdout } = await runHolt(['status'], { service })
   expect(code).toBe(1)

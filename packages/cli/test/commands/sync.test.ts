@@ -29,7 +29,7 @@ const there = async (path = '/t') =>
 const result = async (...args: string[]) => JSON.parse((await sync('--json', ...args)).stdout)
 
 describe('holt sync', () => {
-  test('sends what is new, then only what has changed', async () => {
+  test('sends everything at first, then only changes', async () => {
     const first = await sync()
     expect(first).toMatchObject({ code: 0, stdout: '' })
     expect(first.stderr).toContain('holt: sent 4 (6 B), removed 0, 0 unchanged')
@@ -41,7 +41,7 @@ describe('holt sync', () => {
     expect(await runtime.files.readText('/t/a')).toBe('two')
   })
 
-  test('removes only with --delete, and never what is left out', async () => {
+  test('removes only with --delete, and never excluded files', async () => {
     await sync()
     await runtime.files.write('/t/extra/deep', 'x')
     await runtime.files.write('/t/extra.log', 'x')
@@ -53,7 +53,7 @@ describe('holt sync', () => {
     expect(await there()).toEqual(['a', 'extra.log', 'link', 'sub', 'sub/b.log'])
   })
 
-  test('leaves out what .holtignore, and with --gitignore what .gitignore says', async () => {
+  test('excludes files of .holtignore, and with --gitignore those of .gitignore', async () => {
     await writeFile(join(cwd, 'tree/.holtignore'), 'secret*\n')
     await writeFile(join(cwd, 'tree/secret.txt'), 'x')
     await writeFile(join(cwd, 'tree/.gitignore'), '*.log\nbuild/\n')
@@ -78,7 +78,7 @@ describe('holt sync', () => {
     expect(await result('--checksum')).toMatchObject({ sent: ['a'] })
   })
 
-  test('follows what changes with --watch, until Ctrl-C', async () => {
+  test('sends changes with --watch, until Ctrl-C', async () => {
     const child = startHolt(['sync', 'tree', 'mine:/t', '--watch', '--delete'], { service, cwd })
     const ended = endOf(child)
     await vi.waitFor(async () => expect(await there()).toContain('a'), 30_000)
@@ -103,7 +103,7 @@ describe('holt sync', () => {
     expect(await runHolt(args, { service, cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining(told) })
   })
 
-  test('a directory that is not here is an error', async () => {
+  test('a missing local directory is an error', async () => {
     expect(await runHolt(['sync', 'none', 'mine:/t'], { service, cwd })).toMatchObject({ code: 1 })
     expect(await readFile(join(cwd, 'tree/a'), 'utf8')).toBe('one')
   })

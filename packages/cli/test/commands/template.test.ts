@@ -57,7 +57,7 @@ describe('build', () => {
     expect(ended.stderr).not.toContain('\u001b')
   })
 
-  test('tells a failure once, after the steps that led to it, and counts the instructions', async () => {
+  test('reports a failure once, after its steps, and counts the instructions', async () => {
     service.script = (build) => {
       build.status('building')
       build.step(1, 'FROM python', 'done', 100)
@@ -180,7 +180,7 @@ describe('build', () => {
     expect(ended.stdout + ended.stderr).not.toContain('hunter')
   })
 
-  test('reads the Dockerfile from stdin, and sends nothing where it reads nothing', async () => {
+  test('reads the Dockerfile from stdin, and sends nothing if it copies nothing', async () => {
     const ended = await run(['build', '-t', 'web', '-f', '-', '--policy', 'mine'], { input: 'FROM alpine\nRUN true\n' })
     expect(ended.code).toBe(0)
     expect(body()).toMatchObject({ dockerfile: 'FROM alpine\nRUN true\n', network_policy: 'mine' })
@@ -195,7 +195,7 @@ describe('build', () => {
     expect(ended.stderr).toBe('')
   })
 
-  test('does not wait where told so', async () => {
+  test('does not wait on request', async () => {
     service.script = () => undefined
     expect(await run(['build', '-t', 'web', '--from-image', 'x', '-d'])).toMatchObject({
       code: 0,
@@ -205,29 +205,32 @@ describe('build', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'queued' })
   })
 
-  test.each(['plain', 'quiet'])('that fails exits 1 with code, step, output and hint (%s)', async (progress) => {
-    service.script = (build) => {
-      build.step(1, 'FROM x', 'done', 5)
-      build.step(2, 'RUN pip install nothing', 'failed', 700)
-      build.log('from another step', 1)
-      for (let index = 0; index < 40; index++) build.log(`line ${index}`, 2)
-      build.fail('step_failed', 'exit code 1', { step: 2, hint: 'See the output.' })
-    }
-    const ended = await run(['build', '-t', 'web', '--from-image', 'x', '--json', '--progress', progress])
-    expect(ended.code).toBe(1)
-    expect(JSON.parse(ended.stdout)).toMatchObject({ status: 'failed', reason: { code: 'step_failed' } })
-    for (const told of [
-      'step 2 (line 2): RUN pip install nothing',
-      'error: step_failed: exit code 1',
-      'hint: See the output.',
-      'line 39',
-    ])
-      expect(ended.stderr).toContain(told)
-    expect(ended.stderr).toContain(`holt template logs ${newest().data.build_id}`)
-    if (progress === 'quiet') expect(ended.stderr).not.toMatch(/line 10\b|another step/)
-  })
+  test.each(['plain', 'quiet'])(
+    'that fails exits with 1, and prints the code, step, output and hint (%s)',
+    async (progress) => {
+      service.script = (build) => {
+        build.step(1, 'FROM x', 'done', 5)
+        build.step(2, 'RUN pip install nothing', 'failed', 700)
+        build.log('from another step', 1)
+        for (let index = 0; index < 40; index++) build.log(`line ${index}`, 2)
+        build.fail('step_failed', 'exit code 1', { step: 2, hint: 'See the output.' })
+      }
+      const ended = await run(['build', '-t', 'web', '--from-image', 'x', '--json', '--progress', progress])
+      expect(ended.code).toBe(1)
+      expect(JSON.parse(ended.stdout)).toMatchObject({ status: 'failed', reason: { code: 'step_failed' } })
+      for (const told of [
+        'step 2 (line 2): RUN pip install nothing',
+        'error: step_failed: exit code 1',
+        'hint: See the output.',
+        'line 39',
+      ])
+        expect(ended.stderr).toContain(told)
+      expect(ended.stderr).toContain(`holt template logs ${newest().data.build_id}`)
+      if (progress === 'quiet') expect(ended.stderr).not.toMatch(/line 10\b|another step/)
+    },
+  )
 
-  test('refuses a Dockerfile that cannot be built before anything is sent or pulled', async () => {
+  test('refuses an invalid Dockerfile before anything is sent or pulled', async () => {
     await writeFile(join(here, 'Dockerfile'), 'FROM python\nCOPY . /\nRUN --security=insecure true\n')
     const ended = await run(['build', '-t', 'web', '.'])
     expect(ended).toMatchObject({ code: 1, stdout: '' })
@@ -235,12 +238,12 @@ describe('build', () => {
     expect([service.count('uploadContext'), service.count('createBuild')]).toEqual([0, 0])
   })
 
-  test('builds where the check itself fails, as with a key that may not ask for one', async () => {
+  test('builds if the check itself fails, as with a key without its scope', async () => {
     service.faults.push({ route: 'checkDockerfile', type: 'refuse', code: 'forbidden' })
     expect((await run(['build', '-t', 'web', '-f', '-'], { input: 'FROM alpine\n' })).code).toBe(0)
   })
 
-  test('without a Dockerfile says where it looked', async () => {
+  test('without a Dockerfile names the searched path', async () => {
     expect(await run(['build', '-t', 'web'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('There is no Dockerfile Dockerfile'),
@@ -287,7 +290,7 @@ describe('Ctrl-C', () => {
 })
 
 describe('check', () => {
-  test('prints a verdict per line, and exits 1 where something is refused', async () => {
+  test('prints a verdict per line, and exits with 1 for a refusal', async () => {
     await writeFile(join(here, 'Dockerfile'), 'FROM python:3.12\nVOLUME /data\nRUN true\n')
     const good = await run(['check'])
     expect(good).toMatchObject({ code: 0, stderr: expect.stringContaining('2 supported, 1 ignored, 0 refused') })
@@ -315,7 +318,7 @@ describe('templates and builds', () => {
     expect((await run(['rm', 'base-small'])).code).toBe(1)
   })
 
-  test('a template whose builds have all failed is listed with --all only', async () => {
+  test('a template with only failed builds is listed with --all', async () => {
     const { template_id } = await web.buildAndWait({ holt })
     Object.assign(service.templates.get(template_id) ?? {}, { state: 'failed' })
     for (const args of [['ls'], ['ls', '--json'], ['ls', '-q']]) {
@@ -326,7 +329,7 @@ describe('templates and builds', () => {
     expect((await run(['ls', '-a'])).stdout).toMatch(/\nweb +custom +failed /)
   })
 
-  test('logs are of a build, or of the newest of a template', async () => {
+  test('logs are of a build, or of the newest build of a template', async () => {
     service.script = (build) => {
       build.gap(3)
       build.log('one\u001b[2J', 1)

@@ -33,7 +33,7 @@ async function pidOf(): Promise<number> {
   return JSON.parse(await readFile(join(env.HOLT_STATE_DIR ?? '', 'holtd.pid'), 'utf8')).pid
 }
 
-test('up starts the service, shows how far the template is, and says what to type next', async () => {
+test('up starts the service, shows the progress of the template, and names the next command', async () => {
   const ended = await holt(['up'])
   expect(ended).toMatchObject({ code: 0, stdout: '' })
   expect(ended.stderr).toMatch(/^Making the base template\. This takes a minute or two/m)
@@ -44,14 +44,14 @@ test('up starts the service, shows how far the template is, and says what to typ
   expect((await stat(join(env.HOLT_STATE_DIR ?? '', 'holtd.log'))).mode & 0o777).toBe(0o600)
 })
 
-test('up again does nothing', async () => {
+test('a second up does nothing', async () => {
   await holt(['up'])
   const pid = await pidOf()
   expect(await holt(['up'])).toMatchObject({ code: 0, stderr: expect.stringContaining('runs already') })
   expect(await pidOf()).toBe(pid)
 })
 
-test('up beside a service with other settings says which, and what applies them', async () => {
+test('up with other settings than the running service names them, and the command to apply them', async () => {
   await holt(['up'])
   const changed = [
     { name: 'HOLT_POOL_MAX', running: '10', here: null },
@@ -67,7 +67,7 @@ test('up beside a service with other settings says which, and what applies them'
   expect(JSON.parse(stdout).changed_settings).toEqual(changed)
 })
 
-test('a start with other settings than the last one says which', async () => {
+test('a start with other settings than the last one names them', async () => {
   const since_last_start = [
     { name: 'HOLT_PORT', running: '5000', here: null },
     { name: 'HOLT_ISOLATION', running: null, here: 'container' },
@@ -95,18 +95,18 @@ test('a start with other settings than the last one says which', async () => {
   )
 })
 
-test('settings that cannot be compared keep nobody from a start', async () => {
+test('settings that cannot be compared do not block a start', async () => {
   await holt(['up'])
   await holt(['down'])
   expect(await holt(['up'], { FAKE_CHANGED: 'nothing that is JSON' })).toMatchObject({ code: 0 })
 })
 
-test('up --json says where it is', async () => {
+test('up --json prints the address', async () => {
   const { stdout } = await holt(['up', '--json'])
   expect(JSON.parse(stdout)).toMatchObject({ url: `http://127.0.0.1:${port}`, status: 'ready' })
 })
 
-test('up after a crash starts anew, though the pid file names a process', async () => {
+test('up after a crash starts a new service, even if the pid file names a process', async () => {
   await holt(['up'])
   const pid = await pidOf()
   process.kill(pid, 'SIGKILL')
@@ -114,13 +114,13 @@ test('up after a crash starts anew, though the pid file names a process', async 
   expect(await pidOf()).not.toBe(pid)
 })
 
-test('a service that ends at once is told with its last words', async () => {
+test('a service that ends at once is reported with its last log lines', async () => {
   const ended = await holt(['up'], { FAKE_DAEMON: 'end' })
   expect(ended.code).toBe(1)
   expect(ended.stderr).toMatch(/error: holtd ended with exit code 3:\n {2}FIX: free the port\n/)
 })
 
-test('a service that dies while the bar is drawn ends the bar and the wait', () => {
+test('a service that ends during the progress bar ends the bar and the wait', () => {
   const command = `stty cols 100 && ${holtArgv.join(' ')} up`
   const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
     env: { PATH: process.env.PATH, ...env, FAKE_DAEMON: 'die' },
@@ -132,13 +132,13 @@ test('a service that dies while the bar is drawn ends the bar and the wait', () 
   expect(stdout).toContain('holtd ended with exit code 3')
 })
 
-test('a template that cannot be made is told with its reason', async () => {
+test('a failed template is reported with its reason', async () => {
   const ended = await holt(['up'], { FAKE_DAEMON: 'template' })
   expect(ended.code).toBe(1)
   expect(ended.stderr).toContain('error: The template base-small cannot be made: no mirror answers')
 })
 
-test('Ctrl-C leaves a start, and says what goes on', async () => {
+test('Ctrl-C leaves a start, and says what continues', async () => {
   const child = startHolt(['up'], { env: { ...env, FAKE_DAEMON: 'slow' } })
   child.stderr.on('data', (text: Buffer) => {
     if (text.includes('install packages')) child.kill('SIGINT')
@@ -172,7 +172,7 @@ test('Ctrl-C at a terminal ends the bar and leaves the start', async () => {
   expect(screen).toContain('ended 130')
 })
 
-test('a variable that is no setting is told, once, by each command', async () => {
+test('an unknown HOLT variable is reported once by each command', async () => {
   const misspelt = { HOLT_POOL_MINN: '5', HOLT_FOO: '1' }
   const warnings = `warning: Holt has no setting HOLT_FOO.
 warning: Holt has no setting HOLT_POOL_MINN. Did you mean HOLT_POOL_MIN?
@@ -189,7 +189,7 @@ warning: Holt has no setting HOLT_POOL_MINN. Did you mean HOLT_POOL_MIN?
   expect((await holt(['status'])).stderr).toBe('')
 })
 
-test('status says whether it runs', async () => {
+test('status reports if the service runs', async () => {
   // Without credentials the client would ask the usual port, where another service may be.
   const before = await holt(['status'], { HOLT_URL: `http://127.0.0.1:${port}` })
   expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining('does not answer') })
@@ -199,7 +199,7 @@ test('status says whether it runs', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ pid: await pidOf(), readiness: { status: 'ready' } })
 })
 
-test('status says where the log is, of a service that systemd runs too', async () => {
+test('status prints the path of the log, also for a service under systemd', async () => {
   await holt(['up'])
   expect((await holt(['status'])).stdout).toContain(`log        ${join(env.HOLT_STATE_DIR ?? '', 'holtd.log')}\n`)
   const path = join(env.HOLT_STATE_DIR ?? '', 'running.json')
@@ -209,7 +209,7 @@ test('status says where the log is, of a service that systemd runs too', async (
   expect((await holt(['status'])).stdout).toContain('log        journalctl -u holtd.service\n')
 })
 
-test('down stops the service, and again is no failure', async () => {
+test('down stops the service, and a second one is no failure', async () => {
   await holt(['up'])
   const pid = await pidOf()
   expect(await holt(['down'])).toMatchObject({ code: 0, stderr: 'holtd has stopped\n' })
@@ -217,7 +217,7 @@ test('down stops the service, and again is no failure', async () => {
   expect(await holt(['down'])).toMatchObject({ code: 0, stderr: 'holtd does not run\n' })
 })
 
-test('down never touches a process that has only the pid', async () => {
+test('down never stops another process with the same pid', async () => {
   await holt(['up'])
   const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
   const real = await readFile(path, 'utf8')
@@ -227,7 +227,7 @@ test('down never touches a process that has only the pid', async () => {
 })
 
 test.each([['down'], ['down', '--all']])(
-  '%s %s leaves a service that systemd would start again to systemd, and says how',
+  '%s %s leaves a service under systemd to systemd, and says how',
   async (...args) => {
     await holt(['up'])
     const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
@@ -241,7 +241,7 @@ test.each([['down'], ['down', '--all']])(
   },
 )
 
-test('down says that systemd may start a service again which has just died', async () => {
+test('down says that systemd may restart a service that has just failed', async () => {
   await holt(['up'])
   const path = join(env.HOLT_STATE_DIR ?? '', 'holtd.pid')
   const real = await readFile(path, 'utf8')
@@ -253,7 +253,7 @@ test('down says that systemd may start a service again which has just died', asy
   await writeFile(path, real)
 })
 
-test('down --all also removes what the installation made', async () => {
+test('down --all also removes the files of the installation', async () => {
   await holt(['up'])
   expect(await holt(['down', '--all', '--json'])).toMatchObject({
     code: 0,
@@ -263,12 +263,12 @@ test('down --all also removes what the installation made', async () => {
   expect(existsSync(join(env.HOLT_STATE_DIR ?? '', 'purged'))).toBe(true)
 })
 
-test('doctor is the service looking at its machine', async () => {
+test('doctor runs the check of the service', async () => {
   expect(await holt(['doctor'])).toMatchObject({ code: 0, stdout: 'ok node\n' })
   expect(JSON.parse((await holt(['doctor', '--json'])).stdout)).toEqual({ checks: [] })
 })
 
-test('export and import are the service reading and filling its store, over files or pipes', async () => {
+test('export and import run those of the service, with files or pipes', async () => {
   expect(await holt(['export', '-'])).toMatchObject({ code: 0, stdout: 'the rows, for -\n' })
   expect(await runHolt(['import', '-'], { env, input: 'all of them' })).toMatchObject({
     code: 0,

@@ -32,7 +32,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-test('holt watch tells each change on a line, until the end', async () => {
+test('holt watch prints each change on a line, until the end', async () => {
   expect(await runHolt(['watch', 'mine:/w'], { service })).toEqual({
     code: 0,
     stdout: 'created     /w/d/\nmoved       /w/a\\u001b[2J -> /w/b\nmoved       /w/a\\xff -> /w/a\\xfe\n',
@@ -49,7 +49,7 @@ test('holt watch --json prints the items', async () => {
   expect(items).toEqual(['start', 'created', 'moved', 'moved', 'overflow', 'end'])
 })
 
-test('a place that is in no runtime is wrong usage', async () => {
+test('a path without a runtime is wrong usage', async () => {
   expect(await runHolt(['watch', '/w'], { service })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('RUNTIME:/PATH'),

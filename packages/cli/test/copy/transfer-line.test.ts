@@ -15,13 +15,13 @@ test.each([
   expect(amount(bytes)).toBe(text)
 })
 
-test('a transfer tells what it knows', () => {
+test('a transfer shows the known numbers', () => {
   const progress = { files: 3, bytes: 2048, totalFiles: 10, totalBytes: 4096 }
   expect(progressText(progress, 1024)).toBe('3 of 10 files, 2 KiB of 4 KiB, 1 KiB/s')
   expect(progressText({ ...progress, totalFiles: null, totalBytes: null }, null)).toBe('3 files, 2 KiB')
 })
 
-test('a terminal sees one line that is drawn over and taken away', async () => {
+test('a terminal has one line, which is redrawn and removed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holt-line-'))
   const module = new URL('../../src/copy/transfer-line.ts', import.meta.url)
   await writeFile(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fieldsOf } from '../../src/output/fields.ts'
 
-test('a resource is shown by its fields, what is nested by dotted names', () => {
+test('a resource is shown by its fields, with dotted names for nested ones', () => {
   const resource = {
     name: 'base-small',
     cpu: 1,

@@ -8,7 +8,7 @@ test.each([
   [null, moment, 'never'],
   [at, moment - 1, at],
   [at, moment, `expired ${at}`],
-])('a key that ends %s says at %d: %s', (expiresAt, now, text) => {
+])('a key that ends %s is shown at %d as: %s', (expiresAt, now, text) => {
   expect(expiryText(expiresAt, now)).toBe(text)
 })
 
@@ -16,6 +16,6 @@ test.each([
   [null, moment, ''],
   [at, moment - 1, `works until ${at}`],
   [at, moment, ''],
-])('an earlier secret until %s is told at %d as "%s"', (previousUntil, now, text) => {
+])('an earlier secret until %s is shown at %d as "%s"', (previousUntil, now, text) => {
   expect(overlapText(previousUntil, now)).toBe(text)
 })

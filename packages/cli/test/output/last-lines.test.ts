@@ -20,7 +20,7 @@ test.each([
   expect(lastOf(count, pieces)).toBe(wanted)
 })
 
-test('are those of the whole text, however it is cut', () => {
+test('are those of the whole text, however it is split', () => {
   const text = fc.array(fc.constantFrom('a', '\n', 'bc'), { maxLength: 12 }).map((parts) => parts.join(''))
   fc.assert(
     fc.property(fc.nat(5), fc.array(text, { maxLength: 6 }), (count, pieces) => {

@@ -13,7 +13,7 @@ function onTerminal(columns: number, outcome: 'end' | 'fail'): string {
 /** The percentages in what was written, in order. */
 const percents = (text: string) => [...text.matchAll(/(\d+) %/g)].map(([, digits]) => Number(digits))
 
-test('elsewhere than on a terminal: a title, then a line per phase and quarter, to 100', () => {
+test('without a terminal: a title, then a line per phase and quarter, to 100', () => {
   const { stderr } = spawnSync(process.execPath, [job, 'end'], { encoding: 'utf8' })
   expect(stderr.split('\n')).toEqual([
     'A long job:',
@@ -37,11 +37,11 @@ test('on a terminal: one bar whose percentage only rises, to 100', () => {
   expect(stdout).toContain('100 %  done')
 })
 
-test.each([0, 30])('on a terminal of %i columns no bar fits, so lines are written', (columns) => {
+test.each([0, 30])('on a terminal of %i columns no bar fits, so lines are printed', (columns) => {
   expect(onTerminal(columns, 'end')).toMatch(/^ 50 % {2}second\r$/m)
 })
 
-test('a job that failed never says 100', () => {
+test('a failed job never shows 100', () => {
   const stdout = onTerminal(100, 'fail')
   expect(stdout).toContain('it broke')
   expect(percents(stdout)).not.toContain(100)

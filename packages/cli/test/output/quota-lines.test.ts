@@ -34,7 +34,7 @@ test.each<[Partial<Quotas>, string]>([
   expect(line?.limit).toBe(shown)
 })
 
-test('what is used is shown in a unit that says enough', () => {
+test('use is shown in a unit that is precise enough', () => {
   const used = Object.fromEntries(quotaLines(nothing, use).map((line) => [line.name, line.used]))
   expect(used).toMatchObject({ memory_mib: '512 MiB', snapshot_bytes: '1.4 GiB', requests_per_sec: '-' })
 })

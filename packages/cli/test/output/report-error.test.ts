@@ -59,7 +59,7 @@ function verb(...words: string[]): Command {
   )
 }
 
-describe('a wrong field is told once, as the option or argument that it comes from', () => {
+describe('a wrong field is reported once, as its option or argument', () => {
   test.each([
     [['create'], '/name', '--name'],
     [['create'], '/cpu', '--cpu'],
@@ -81,7 +81,7 @@ describe('a wrong field is told once, as the option or argument that it comes fr
     expect(told(wrong({ [pointer]: 'is not right' }), verb(...words))).toBe(`error: ${name}: is not right\n`)
   })
 
-  test('also where nobody knows of which verb', () => {
+  test('also for an unknown verb', () => {
     expect(told(wrong({ '/cpu': 'is too much' }))).toBe('error: --cpu: is too much\n')
   })
 
@@ -91,13 +91,13 @@ describe('a wrong field is told once, as the option or argument that it comes fr
     )
   })
 
-  test('with the hint where that says more', () => {
+  test('with the hint if that adds something', () => {
     expect(told(wrong({ '/url': 'is no https address' }, 'Use an https address.'), verb('webhook', 'create'))).toBe(
       'error: url: is no https address\nhint: Use an https address.\n',
     )
   })
 
-  test('beside a message that says something else', () => {
+  test('beside another message', () => {
     const details = { issues: [{ pointer: '/cpu', message: 'is too much' }] }
     expect(told(answered('unsupported_setting', 'A snapshot has its own.', { details }))).toContain(
       'error: A snapshot has its own.\n  --cpu: is too much\nhint: ',
@@ -105,7 +105,7 @@ describe('a wrong field is told once, as the option or argument that it comes fr
   })
 })
 
-describe('a hint is what can be typed', () => {
+describe('a hint is a command to type', () => {
   test.each<[ErrorCode, string]>([
     ['project_not_found', 'List the projects: holt project ls'],
     ['key_not_found', 'List the keys: holt key ls'],
@@ -138,14 +138,14 @@ describe('a hint is what can be typed', () => {
     expect(inOurWords(theirs)).toBe(ours)
   })
 
-  test('with the things that it speaks of', () => {
+  test('with the named values', () => {
     const hint = 'First give these runtimes another policy, or delete them: details.runtime_ids.'
     expect(told(answered('in_use', 'Runtimes have it.', { hint, details: { runtime_ids: ['rt1', 'rt2'] } }))).toContain(
       'hint: First give these runtimes another policy, or delete them: rt1, rt2.\n',
     )
   })
 
-  test('and the one of this error where it says more than that of its code', () => {
+  test('and the hint of this error if it adds to that of its code', () => {
     expect(
       told(answered('quota_exceeded', 'No.', { hint: 'Wait until some builds have ended, or cancel some.' })),
     ).toContain('hint: Wait until some builds have ended, or cancel some.\n')
@@ -155,26 +155,26 @@ describe('a hint is what can be typed', () => {
   })
 })
 
-describe('where the state directory has no credentials', () => {
+describe('if the state directory has no credentials', () => {
   const hint =
     "hint: /nosuch has no credentials of a service. Set HOLT_STATE_DIR to the service's state directory, or start a service there: holt up\n"
   const refused = new HoltConnectionError('refused', 'Holt cannot be reached')
   beforeEach(() => vi.stubEnv('HOLT_STATE_DIR', '/nosuch'))
 
-  test('a service that is not reached may be another one', () => {
+  test('an unreachable service may be another one', () => {
     expect(told(refused)).toContain(hint)
   })
 
-  test('so may one that wants a key', () => {
+  test('so may a service that refuses the key', () => {
     expect(told(answered('unauthenticated', 'The request has no API key.'))).toContain(hint)
   })
 
-  test('unless it was named', () => {
+  test('unless the address was given', () => {
     vi.stubEnv('HOLT_URL', 'http://127.0.0.1:2')
     expect(told(refused)).toContain('hint: Start the service: holt up\n')
   })
 
-  test('and a key that was given is wrong', () => {
+  test('and a given key is wrong', () => {
     vi.stubEnv('HOLT_API_KEY', 'holt_x')
     expect(told(answered('unauthenticated', 'The API key is not known here.'))).toContain('hint: Set HOLT_API_KEY')
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tableLines } from '../../src/output/table.ts'
 
-test('a column is as wide as its longest cell, of any number of rows', () => {
+test('a column is as wide as its longest cell, for any number of rows', () => {
   const rows = Array.from({ length: 200_000 }, (_, index) => index)
   const lines = tableLines(rows, [
     ['N', (row) => String(row)],

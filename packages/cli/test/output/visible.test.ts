@@ -19,26 +19,26 @@ const hostile = [
   ['a backspace', 'rm\b\bls\u007f', 'rm\\u0008\\u0008ls\\u007f'],
 ] as const
 
-test.each(hostile)('%s is written out in tables, names and lines', (_, text, shown) => {
+test.each(hostile)('%s is escaped in tables, names and lines', (_, text, shown) => {
   expect(printable(text)).toBe(shown)
   expect(visible(text)).toBe(shown)
   const [, row = ''] = tableLines([text], [['NAME', (name) => name]])
   expect(row).toBe(shown)
 })
 
-test('a name cannot make a line or a column of its own', () => {
+test('a name cannot add a line or a column', () => {
   expect(printable('a\n\r\tb')).toBe('a b')
   expect(tableLines(['a\nroot  running'], [['NAME', (name) => name]])).toHaveLength(2)
 })
 
-test('our own styles and line breaks stay, and no other sequence does', () => {
+test('own styles and line breaks stay, and all other sequences are escaped', () => {
   expect(visible('\u001b[31merror\u001b[39m: a\n\tb')).toBe('\u001b[31merror\u001b[39m: a\n\tb')
   expect(visible('\u001b[8mhidden')).toBe('\\u001b[8mhidden')
   expect(visible('\u001b[31;8mhidden')).toBe('\\u001b[31;8mhidden')
   expect(visible(styledData('bold', 'x'))).toBe(styledData('bold', 'x'))
 })
 
-test('an object printed as JSON is still that object', () => {
+test('an object printed as JSON is parsed as the same object', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, text) => {
       const object = { [name]: text }
@@ -49,7 +49,7 @@ test('an object printed as JSON is still that object', () => {
   )
 })
 
-test('whatever a name is, nothing of it is obeyed', () => {
+test('no name has an effect on the terminal', () => {
   const anyText = fc.string({ unit: 'binary', maxLength: 64 })
   fc.assert(
     fc.property(anyText, (text) => {

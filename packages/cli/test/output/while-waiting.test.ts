@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('says on a terminal what is waited for and for how long, and takes it away at the end', async () => {
+test('shows on a terminal the reason and time of a wait, and removes it at the end', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const answer = whileWaiting('Pausing mine', () => promise, stream)
   await vi.advanceTimersByTimeAsync(500)
@@ -26,7 +26,7 @@ test('says on a terminal what is waited for and for how long, and takes it away 
   expect(seen()).toBe('')
 })
 
-test('says nothing of what is over at once, and nothing where there is no terminal', async () => {
+test('shows nothing for a short wait, and nothing without a terminal', async () => {
   await whileWaiting('Pausing mine', async () => undefined, stream)
   expect(seen()).toBe('')
   Object.assign(stream, { isTTY: false })

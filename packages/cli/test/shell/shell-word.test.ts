@@ -11,7 +11,7 @@ const argument = fc
   .filter((text) => !text.includes('\0') && text.isWellFormed())
 const shellish = fc.string({ unit: fc.constantFrom(...'ab -_$(){}[];&|<>*?!#~^=\'"`\\\n\t\r,.:/@%+'), maxLength: 24 })
 
-test('a word in a hint is one word of the shell, whatever it is', () => {
+test('a word in a hint is one word of the shell, for any text', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(argument, shellish), { minLength: 1, maxLength: 20 }), (words) => {
       const script = `printf '%s\\0' ${words.map(shellWord).join(' ')}`
@@ -25,7 +25,7 @@ test.each(['mine', 'rt0123456789abcdefghij', 'web:v2', '/workspace/a-b_c', 'a+b@
   expect(shellWord(word)).toBe(word)
 })
 
-test('completion offers nothing that a shell acts on, whatever the service names', async () => {
+test('completion offers no special characters of a shell, for any name of the service', async () => {
   const program = await buildProgram([])
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(argument, shellish, fc.string({ unit: 'binary' }))), async (names) => {

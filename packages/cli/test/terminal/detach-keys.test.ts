@@ -21,7 +21,7 @@ test.each([
   expect(read(...chunks)).toEqual({ typed, leaves })
 })
 
-test('nothing is lost or changed however it is cut, but for a Ctrl-P that waits for the next key', () => {
+test('any split of the input loses nothing, except for a Ctrl-P that waits for the next key', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ max: 0x12, maxLength: 6 })), (chunks) => {
       const keys = new DetachKeys()

@@ -134,7 +134,7 @@ test.each([
   ['logs box --limit 3', '--tail COUNT'],
   ['port box 8080:80', 'holt port box --forward 8080:80'],
   ['set box --name other', 'holt create -n NAME'],
-])('holt %s names the right words', async (line, words) => {
+])('holt %s names the right command', async (line, words) => {
   const { code, text } = await told(line)
   expect(code).toBe(2)
   expect(text).toContain(words)
@@ -145,7 +145,7 @@ test.each(['templates', 'snapshots', 'keys', 'secrets', 'policies', 'providers',
   async (plural) => expect((await told(plural)).text).toContain('127.0.0.1:2'),
 )
 
-test('a command that is missing for kill may mean the runtime', async () => {
+test('an unknown command for kill may be the runtime', async () => {
   expect((await told('kill box')).text).toContain('To end the runtime: holt rm box')
 })
 
@@ -155,7 +155,7 @@ test('a value on the command line is not repeated', async () => {
   expect(text).not.toContain('v-of-the-secret')
 })
 
-test('a word that is nearly right is told as before, and one that is not known gets no advice', async () => {
+test('a misspelt word gets a suggestion, and an unknown one gets none', async () => {
   expect((await told('lss')).text).toContain('(Did you mean ls?)')
   expect((await told('toString')).text).toBe(
     "error: unknown command 'toString'\n(add --help for the options and examples)\n",
