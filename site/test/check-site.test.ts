@@ -24,7 +24,7 @@ const sound = {
   's.js': '',
 }
 
-test('a sound site has nothing to report', async () => {
+test('a valid site has no errors', async () => {
   await expect(checkSite(builtSite(sound))).resolves.toBeUndefined()
 })
 
@@ -60,7 +60,7 @@ test('the manifest has every file, and its policy the scripts inside pages', asy
   expect(policy).not.toMatch(/unsafe|https?:|\*/)
 })
 
-test('a file without a known type, or of too many bytes, fails the build', async () => {
+test('a file without a known type, or with too many bytes, fails the build', async () => {
   await expect(writeManifest(builtSite({ 'x.wasm': '' }))).rejects.toThrow('x.wasm')
   await expect(writeManifest(builtSite({ 'x.js': 'x'.repeat(8 * 2 ** 20 + 1) }))).rejects.toThrow('x.js has more than')
 })

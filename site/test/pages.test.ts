@@ -18,7 +18,7 @@ function repository(...files: readonly string[]): string {
   return root
 }
 
-test('a glob takes the pages that are not named before, sorted', () => {
+test('a glob matches the pages that are not named before, sorted', () => {
   const root = repository('docs/b.md', 'docs/a.md', 'docs/z.md', 'packages/sdk/README.md')
   const [section] = placePages(
     root,
@@ -37,7 +37,7 @@ test('a page without a section, and a section without its page, fail the build',
   expect(() => placePages(root, [], [{ title: 'A', pages: ['docs/c.md'] }])).toThrow('docs/c.md')
 })
 
-test('links lead to the places of pages, and files of the repository become their paths', () => {
+test('links become those of the site, and files of the repository keep their paths', () => {
   const root = repository('docs/a.md', 'docs/internals/b.md', 'LICENSE', 'docs/images/x.svg', 'examples/run.ts')
   const pages = new Map(['docs/a.md', 'docs/internals/b.md'].map((source) => [source, placeOf(source)]))
   const pictures: string[] = []
@@ -56,18 +56,18 @@ test('links lead to the places of pages, and files of the repository become thei
   expect(() => linked('[gone](gone.md)')).toThrow('docs/internals/b.md: gone.md leads to no file')
 })
 
-test('code stays as it is', () => {
+test('code is unchanged', () => {
   const text = 'a `a` a\n```sh\na\n```\na'
   expect(outsideCode(text, (prose) => prose.replaceAll('a', 'b'))).toBe('b `a` b\n```sh\na\n```\nb')
 })
 
-test('anchors are those of Git hosts, and titles the first headings', () => {
+test('anchors match those of Git hosts, and titles the first headings', () => {
   expect(anchorOf('A class, when it has `booted`: 2 steps')).toBe('a-class-when-it-has-booted-2-steps')
   expect(titleOf('<!-- x -->\n# `holt` and more\n\n## Not this', 'x.md')).toBe('holt and more')
   expect(() => titleOf('## Not this', 'x.md')).toThrow('x.md has no title')
 })
 
-test('a diagram becomes a picture that loads nothing', async () => {
+test('a diagram becomes a picture that loads no other file', async () => {
   const drawn: string[] = []
   const text = '# A page\n\n## The way\n\n```mermaid\nflowchart LR\n  a["one<br>two"] -->|go| b\n```\n\nAfter.\n'
   const changed = await drawDiagrams(text, (svg) => `./${drawn.push(svg)}.svg`)

@@ -17,7 +17,7 @@ const sectionOf = (anchor: string, page = all) =>
   new RegExp(`^## [^\n]* \\{#${anchor}\\}\n(.*?)(?=^## |^# |(?![\\s\\S]))`, 'ms').exec(page)?.[1] ?? ''
 const textOf = (anchor: string) => sectionOf(anchor).replaceAll(/<[^>]*>/g, '')
 
-test.each(Object.entries<Route>(routes))('%s has a section, and says where it is and what it needs', (name, route) => {
+test.each(Object.entries<Route>(routes))('%s has a section with its purpose and its requirements', (name, route) => {
   const section = sectionOf(name)
   expect(section).toContain(`<b class="method">${route.method}</b> <code>${route.path}</code>`)
   expect(section).toContain(
@@ -40,7 +40,7 @@ test('a field has its type, whether it is required, its default, its bounds and 
   expect(textOf('listRuntimes')).toContain('limit integer (1 to 100)\nThe most items in a page. Default 50.\n')
 })
 
-test('an answer with 503 that is no error is told as the answer that it is', () => {
+test('an answer with 503 that is not an error is listed as an answer', () => {
   expect(sectionOf('readiness')).toMatch(
     /<b class="status">503<\/b> .*href="\/docs\/reference\/schemas#schema-Readiness"/,
   )
@@ -50,7 +50,7 @@ test('every schema has a section', () => {
   for (const name of Object.keys(document.components.schemas)) expect(sectionOf(`schema-${name}`), name).toContain('<')
 })
 
-test('a block of HTML has no empty line, and closes every tag that it opens', () => {
+test('a block of HTML has no empty line, and closes every tag', () => {
   const blocks = [...all.matchAll(/^<div class="api" v-pre>\n(.*?)^<\/div>\n/gms)].map(([, inside = '']) => inside)
   expect(blocks.length).toBeGreaterThan(200)
   for (const block of blocks) {
@@ -64,7 +64,7 @@ test('a block of HTML has no empty line, and closes every tag that it opens', ()
   }
 })
 
-test('whatever the document says is text', () => {
+test('text of the description is never parsed as HTML', () => {
   const hostile = '<b a="x\'y"&{{'
   const infect = (value: unknown, key: string): unknown => {
     // The values that decide how something is shown stay as they are.
@@ -79,7 +79,7 @@ test('whatever the document says is text', () => {
   expect(infected.split('\n').filter((line) => line.includes('<b a'))).toEqual([])
 })
 
-test('the examples are requests that the routes take', () => {
+test('the examples are valid requests of their routes', () => {
   const { schemas } = document.components
   const bodies = Object.values<Route>(routes).filter(({ body }) => body.type === 'json')
   expect(bodies.length).toBeGreaterThan(30)
@@ -96,7 +96,7 @@ test('the examples are requests that the routes take', () => {
   }
 })
 
-test('an example is a line for a shell', () => {
+test('an example is a shell command', () => {
   const curl = (name: string) => {
     const operation = operationsOf(document).find(({ operationId }) => operationId === name)
     return operation === undefined ? undefined : curlExample(operation, document.components.schemas)

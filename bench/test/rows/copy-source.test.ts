@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeSource, makeSourceOnHost, parseClock, timedCopy } from '../../rows/copy-source.ts'
 
-describe('what is copied', () => {
+describe('the copied tree', () => {
   let dir = ''
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'holt-bench-test-'))
   })
   afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-  it('has as many files as were asked for', () => {
+  it('has the requested number of files', () => {
     const [program = '', ...args] = makeSource(join(dir, 'tree'), 450)
     execFileSync(program, args)
     const entries = readdirSync(join(dir, 'tree'), { recursive: true, withFileTypes: true })
@@ -20,7 +20,7 @@ describe('what is copied', () => {
     expect(entries.filter((entry) => entry.isDirectory())).toHaveLength(3)
   })
 
-  it('has as many files of the same sizes on the host', async () => {
+  it('has the same number of files of the same sizes on the host', async () => {
     await makeSourceOnHost(join(dir, 'tree'), 450)
     const entries = readdirSync(join(dir, 'tree'), { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
@@ -33,14 +33,14 @@ describe('what is copied', () => {
     expect(Math.abs(mean - 4096)).toBeLessThan(400)
   })
 
-  it('is copied by cp, whose time is told by the clock where it ran', () => {
+  it('is copied by cp, timed by the clock inside', () => {
     writeFileSync(join(dir, 'from'), 'content')
     const [program = '', ...args] = timedCopy(join(dir, 'from'), join(dir, 'to'))
     expect(parseClock(execFileSync(program, args, { encoding: 'utf8' }))).toBeGreaterThan(0)
     expect(readFileSync(join(dir, 'to'), 'utf8')).toBe('content')
   })
 
-  it('fails where cp fails, and has no time then', () => {
+  it('fails if cp fails, and then has no time', () => {
     const [program = '', ...args] = timedCopy(join(dir, 'missing'), join(dir, 'to'))
     expect(() => execFileSync(program, args, { stdio: 'pipe' })).toThrow()
     expect(() => parseClock('')).toThrow('not two times')

@@ -7,7 +7,7 @@ import { gapFile, heapProgram } from '../../rows/heap-program.ts'
 
 const perl = '/usr/bin/perl'
 
-it.skipIf(!existsSync(perl))('says how long it stood still, also twice', async () => {
+it.skipIf(!existsSync(perl))('prints how long it was stopped, also twice', async () => {
   const [program = '', ...args] = heapProgram(1)
   await rm(gapFile, { force: true })
   const child = spawn(program, args, { stdio: 'ignore' })

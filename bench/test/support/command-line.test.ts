@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseOptions } from '../../support/command-line.ts'
 
 describe('parseOptions', () => {
-  it('leaves open what is not given', () => {
+  it('leaves absent options unset', () => {
     expect(parseOptions([])).toEqual({ rounds: null, budgetSecs: null })
     expect(parseOptions(['--rounds', '5', '--budget-secs=9'])).toEqual({ rounds: 5, budgetSecs: 9 })
   })

@@ -21,14 +21,14 @@ describe('the account of CPU time', () => {
     expect(parseCpuMs(2, 'usage_usec 2500\nuser_usec 1\n')).toBe(2.5)
   })
 
-  it('finds the group a process is in', () => {
+  it('finds the cgroup of a process', () => {
     const text = '9:name=systemd:/\n2:cpu,cpuacct:/a/b\n0::/c:d\n'
     expect([ownGroupOf(text, 1), ownGroupOf(text, 2)]).toEqual(['/a/b', '/c:d'])
   })
 })
 
-describe('the processes below one', () => {
-  it('are its children and theirs', async () => {
+describe('the processes below a process', () => {
+  it('are its children and their children', async () => {
     const child = spawn('/bin/sh', ['-c', 'sleep 60 & echo; wait'], { stdio: ['ignore', 'pipe', 'ignore'] })
     await new Promise((resolve) => child.stdout.once('data', resolve))
     const found = descendantsOf(process.pid)

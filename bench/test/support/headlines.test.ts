@@ -9,7 +9,7 @@ const short = `| row | what | Holt | floor | x floor | baseline | x baseline | t
 | B7 | copy of a 1 GiB file, gvisor | 501 ms | - | - | cp 610 ms | 0.822x | <= 1x | met |
 `
 
-test('the headlines are the lines of the short table for a visitor, with their baselines', () => {
+test('the headlines are the rows of the short table, with their baselines', () => {
   expect(headlineTable(headlinesOf(short)).split('\n').slice(2)).toEqual([
     '| create a runtime | 12 ms |  |  |',
     '| create a runtime and run a command | 36 ms | runsc run 148 ms | 0.243x |',

@@ -19,7 +19,7 @@ async function serving(answer: RequestListener): Promise<AsyncDisposable & { rea
 
 const target = (port: number) => ({ port, path: '/a', headers: { authorization: 'Bearer key' } })
 
-it('asks again and again on its connections, with the path and the headers', async () => {
+it('repeats requests on its connections, with the path and the headers', async () => {
   const seen = new Set<unknown>()
   const ports = new Set<unknown>()
   await using server = await serving((request, response) => {
@@ -49,7 +49,7 @@ it.each([
   expect(error).toContain(reason)
 })
 
-it('fails where the connection ends before the answer', async () => {
+it('fails if the connection ends before the answer', async () => {
   await using server = await serving((request) => void request.socket.destroy())
   using connection = await LoadConnection.open(server.port)
   const { error } = await timedGet(connection, target(server.port), { series: 'A', bytes: 5 })

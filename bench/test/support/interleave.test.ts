@@ -35,7 +35,7 @@ function recorded(name: string, log: string[], { cpu = 0, background = false } =
 describe('interleave', () => {
   const signal = new AbortController().signal
 
-  it('runs the subjects in turn, each prepared before and tidied after its round', async () => {
+  it('runs the subjects in turn, each with its setup and cleanup per round', async () => {
     const log: string[] = []
     await interleave([recorded('A', log), recorded('B', log)], { ...untilRuleSays, rounds: 2 }, { signal })
     expect(log.filter((line) => line.includes('perform'))).toEqual([
@@ -47,12 +47,12 @@ describe('interleave', () => {
     expect(log.slice(0, 3)).toEqual(['A prepare 0', 'A perform 0', 'A tidy 0'])
   })
 
-  it('counts the CPU time of rounds and tidying', async () => {
+  it('counts the CPU time of rounds and cleanup', async () => {
     const [measured] = await interleave([recorded('A', [], { cpu: 5 })], { ...untilRuleSays, rounds: 3 }, { signal })
     expect(measured?.cpuMs).toBe(30)
   })
 
-  it("counts all of the batch where work goes on in the background, and another's rounds where it does not", async () => {
+  it('counts the whole batch for background work, and excludes rounds of others otherwise', async () => {
     const shared = recorded('A', [], { cpu: 5 })
     const inBackground: Subject = { ...recorded('B', []), cpuMs: shared.cpuMs, background: true }
     const inRounds: Subject = { ...recorded('C', []), cpuMs: shared.cpuMs, background: false }
@@ -60,13 +60,13 @@ describe('interleave', () => {
     expect(measured.map(({ cpuMs }) => cpuMs)).toEqual([20, 20, 0])
   })
 
-  it('says nothing of CPU time that cannot be told', async () => {
+  it('reports no CPU time if it is not known', async () => {
     const unknown: Subject = { ...recorded('A', []), cpuMs: () => null }
     const [measured] = await interleave([unknown], { ...untilRuleSays, rounds: 1 }, { signal })
     expect(measured?.cpuMs).toBeNull()
   })
 
-  it('begins no round once it is interrupted', async () => {
+  it('begins no round after an interrupt', async () => {
     const log: string[] = []
     const interrupted = AbortSignal.abort(new Error('interrupted'))
     await expect(

@@ -16,13 +16,13 @@ describe('the gauge of a pool', () => {
     expect(poolMembers(metrics, { template: 'base-medium', isolation: 'gvisor' })).toEqual({ ready: 9, making: 0 })
   })
 
-  it('has nobody where nothing is told', () => {
+  it('is zero without metrics', () => {
     expect(poolMembers('', { template: 'base-small', isolation: 'gvisor' })).toEqual({ ready: 0, making: 0 })
   })
 })
 
 describe('a full pool', () => {
-  it('has enough members, and none on its way', async () => {
+  it('has enough members, and none in progress', async () => {
     const seen = [
       { ready: 1, making: 1 },
       { ready: 2, making: 1 },
@@ -34,7 +34,7 @@ describe('a full pool', () => {
     expect(reads).toBe(3)
   })
 
-  it('is not waited for when the bench is interrupted', async () => {
+  it('is not waited for after an interrupt', async () => {
     const signal = AbortSignal.abort(new Error('interrupted'))
     await expect(untilFull(async () => ({ ready: 0, making: 0 }), { ready: 1, signal })).rejects.toThrow()
   })

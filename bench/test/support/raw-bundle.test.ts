@@ -36,23 +36,23 @@ describe('rawBundleConfig', () => {
     expect(made.mounts.map(({ destination }) => destination)).toEqual(['/proc', '/run/holt', '/run'])
   })
 
-  it('mounts a directory of its own where the socket is', () => {
+  it('mounts its own directory in place of the socket', () => {
     expect(made.mounts[1]).toEqual({ destination: '/run/holt', source: '/raw/door', options: ['rbind', 'ro'] })
   })
 
-  it('runs another program on a root, a disk and a cgroup of its own', () => {
+  it('runs another program on its own root, disk and cgroup', () => {
     expect(made.process.args).toEqual(['/bin/true'])
     expect(made.root).toEqual({ path: '/raw/rootfs', readonly: false })
     expect(made.annotations['dev.gvisor.spec.rootfs.overlay']).toBe('dir=/raw/upper')
     expect(made.linux.cgroupsPath).toBe('/bench/true')
   })
 
-  it('has no user namespace, which the guest would make', () => {
+  it('has no user namespace, which the guest would create', () => {
     expect(made.linux.namespaces).toEqual([{ type: 'pid' }])
     expect('uidMappings' in made.linux).toBe(false)
   })
 
-  it('adds no annotations where there are none', () => {
+  it('adds no annotations if there are none', () => {
     const { annotations: _, ...container } = config
     expect('annotations' in rawBundleConfig(container, raw)).toBe(false)
   })

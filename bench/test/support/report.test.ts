@@ -27,19 +27,19 @@ function good(series: string, ...times: number[]): Operation[] {
 const failed: Operation = { series: 'A', ms: 9999, error: 'no answer' }
 
 describe('seriesReports', () => {
-  it('counts failures in the success rate and in no duration', () => {
+  it('counts failures in the success rate and not in the durations', () => {
     const [report] = seriesReports([measured('A', [...good('A', 10, 20, 30), failed])])
     expect(report).toMatchObject({ operations: 4, success_rate: 0.75, failures: ['no answer'] })
     expect(report?.duration?.max_ms).toBe(30)
     expect(report?.per_second).toBe(3)
   })
 
-  it('divides the CPU time among all operations, failed ones included', () => {
+  it('divides the CPU time by all operations, including failed ones', () => {
     const [report] = seriesReports([measured('A', [...good('A', 10, 20, 30), failed], { cpuMs: 100 })])
     expect(report?.cpu_ms_per_operation).toBe(25)
   })
 
-  it('has no duration where everything failed', () => {
+  it('has no duration if everything failed', () => {
     expect(seriesReports([measured('A', [failed])])[0]).toMatchObject({ success_rate: 0, duration: null })
   })
 
@@ -61,12 +61,12 @@ describe('verdicts', () => {
     [0.5, true],
     [0.49, false],
     [null, null],
-  ])('compares p50 with p50: at most %s of it', (atMost, met) => {
+  ])('compares the two p50: at most %s of it', (atMost, met) => {
     const verdict = compare(series, { what: 'A', subject: 'A', baseline: 'B', atMost })
     expect(verdict).toMatchObject({ value: 20, baseline: { name: 'B', value: 40 }, ratio: 0.5, met })
   })
 
-  it('is not met when either side failed', () => {
+  it('is not met if either side failed', () => {
     expect(compare(series, { what: 'A', subject: 'A', baseline: 'C', atMost: 9 })).toMatchObject({
       ratio: null,
       met: false,
@@ -74,7 +74,7 @@ describe('verdicts', () => {
     expect(medianWithin(series, { what: 'C', subject: 'C', ms: 1e9 })).toMatchObject({ value: null, met: false })
   })
 
-  it('holds a median and a rate against their bounds', () => {
+  it('compares a median and a rate with their bounds', () => {
     expect(medianWithin(series, { what: 'A', subject: 'A', ms: 20 }).met).toBe(true)
     expect(medianWithin(series, { what: 'A', subject: 'A', ms: 19 }).met).toBe(false)
     expect(rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 3 }).met).toBe(true)
@@ -89,7 +89,7 @@ describe('verdicts of rates and figures', () => {
     measured('none', [failed]),
   ])
 
-  it('hold the rate of one series against that of another', () => {
+  it('compare the rate of one series with that of another', () => {
     const asked = { what: 'rate', subject: 'A', baseline: 'B' }
     expect(compareRates(series, { ...asked, atLeast: 1.5 })).toMatchObject({ ratio: 1.5, met: true })
     expect(compareRates(series, { ...asked, atLeast: 1.6 })).toMatchObject({ met: false })
@@ -103,7 +103,7 @@ describe('verdicts of rates and figures', () => {
     [{ of: 'value', at: 'least', bound: 5 }, 4, false],
     [{ of: 'value', at: 'most', bound: 5 }, null, false],
     [null, 4, null],
-  ] as const)('hold a figure against %j', (target, value, met) => {
+  ] as const)('compare a value with %j', (target, value, met) => {
     const baseline = { name: 'B', value: 10 }
     expect(compareFigures({ what: 'memory', unit: 'MiB', value, baseline, target }).met).toBe(met)
   })
@@ -117,21 +117,21 @@ describe('floors', () => {
   ])
   const verdict = medianWithin(series, { what: 'A', subject: 'A', ms: 20 })
 
-  it('divide the figure by the p50 of the floor and keep the rest of the verdict', () => {
+  it('divide the value by the p50 of the floor and keep the rest of the verdict', () => {
     const floored = onFloor(verdict, floorOf(series, 'floor', 'because'))
     expect(floored).toEqual({ ...verdict, floor: { name: 'floor', value: 5, why: 'because' }, floor_ratio: 4 })
   })
 
-  it.each(['failed', 'unheard of'])('have no ratio where the floor was not measured: %s', (name) => {
+  it.each(['failed', 'unheard of'])('have no ratio if the floor was not measured: %s', (name) => {
     expect(onFloor(verdict, floorOf(series, name, ''))).toMatchObject({ floor: { value: null }, floor_ratio: null })
   })
 
-  it('have no ratio where the figure failed', () => {
+  it('have no ratio if the value failed', () => {
     const missing = medianWithin(series, { what: 'failed', subject: 'failed', ms: 20 })
     expect(onFloor(missing, floorOf(series, 'floor', '')).floor_ratio).toBeNull()
   })
 
-  it('divide rates too', () => {
+  it('also divide rates', () => {
     const rate = rateAtLeast(series, { what: 'A', subject: 'A', perSecond: 1 })
     expect(onFloor(rate, { name: 'most', value: 12, why: '' }).floor_ratio).toBe(0.25)
   })

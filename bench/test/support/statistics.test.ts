@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { distributionOf, nearestRank, significant } from '../../support/statistics.ts'
 
 describe('distributionOf', () => {
-  it('takes each figure from the samples, by nearest rank, whatever their order', () => {
+  it('takes each value from the samples, by nearest rank, in any order', () => {
     const samples = Array.from({ length: 100 }, (_, index) => 100 - index)
     expect(distributionOf(samples)).toEqual({ min_ms: 1, p50_ms: 50, p95_ms: 95, p99_ms: 99, max_ms: 100 })
   })
@@ -12,11 +12,11 @@ describe('distributionOf', () => {
     expect(distributionOf([1, 1, 1, 1, 1, 1, 1, 1, 1, 900])?.max_ms).toBe(900)
   })
 
-  it('says nothing of no samples', () => {
+  it('returns nothing for no samples', () => {
     expect(distributionOf([])).toBeNull()
   })
 
-  it('never goes down from min to max, and invents no value', () => {
+  it('never falls from min to max, and uses only measured values', () => {
     const samples = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1 })
     fc.assert(
       fc.property(samples, (values) => {
@@ -35,7 +35,7 @@ describe('nearestRank', () => {
     [0.5, 20],
     [0.51, 30],
     [1, 40],
-  ])('gives the value at %f of four', (fraction, value) => {
+  ])('returns the value at %f of four', (fraction, value) => {
     expect(nearestRank([10, 20, 30, 40], fraction)).toBe(value)
   })
 })

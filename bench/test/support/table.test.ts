@@ -74,7 +74,7 @@ describe('tables', () => {
     ).toBe('name         n\na            1\nlong name  100')
   })
 
-  it('keeps a bar in a cell from ending it on a page', () => {
+  it('escapes a bar in a cell on a page', () => {
     expect(markdownTable(['a'], [['x|y']])).toBe('| a |\n| --- |\n| x\\|y |')
   })
 
@@ -88,7 +88,7 @@ describe('tables', () => {
 })
 
 describe('a row', () => {
-  it('says at the terminal what was measured, what was missed, what was absent and what failed', () => {
+  it('shows at the terminal the measured, missed, absent and failed values', () => {
     const text = rowText(report)
     for (const part of [
       '99%',
@@ -106,13 +106,13 @@ describe('a row', () => {
     }
   })
 
-  it('is a line for each bound on the front page, with what it was measured on', () => {
+  it('has a line for each bound on the front page, with its machine', () => {
     const section = summarySection([report], 'node bench/all.ts')
     expect(section).toContain('| B9 | ours | 2 ms | 0.5 ms | 4x | theirs 4 ms | 0.5x | <= 0.35x | missed |')
     expect(section).toContain('kernel 6.1')
   })
 
-  it('is whole on the page of figures', () => {
+  it('is complete on the page of figures', () => {
     const section = fullSection([report], 'node bench/all.ts')
     expect(section).toContain('| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |')
     expect(section).toContain('- Floor, a spawn inside: the kernel starts the program')
@@ -120,7 +120,7 @@ describe('a row', () => {
 })
 
 describe('replaceMarkedSection', () => {
-  it('replaces what is between the markers and nothing else, again and again', () => {
+  it('replaces the text between the markers and nothing else, repeatedly', () => {
     const page = 'before\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nafter\n'
     const once = replaceMarkedSection(page, 'new\n', markersOf('bench')) ?? ''
     expect(once).toBe('before\n<!-- bench:begin -->\nnew\n<!-- bench:end -->\nafter\n')

@@ -11,7 +11,7 @@ const commandsOf = (section: string) => section.match(/(?<=`)node [^`]+/g)
 describe('the short table', () => {
   const old = table(['| B1 | a |', '| B7 | b |', '| B7 | c |'], note('node bench/all.ts', 'then'))
 
-  test('gets a new row in its place, and says how it was measured', () => {
+  test('gets a new row in its place, with the way of its measurement', () => {
     const now = updateSummary(old, table(['| B6 | d |', '| B12 | e |'], note('node bench/all.ts B6 B12', 'now')))
     expect(now.split('\n').slice(2)).toEqual([
       '| B1 | a |',
@@ -25,7 +25,7 @@ describe('the short table', () => {
     ])
   })
 
-  test('has each row once, as it was measured last', () => {
+  test('has each row once, from its last measurement', () => {
     const first = updateSummary(old, table(['| B7 | d |'], note('node bench/all.ts B7', 'now')))
     const second = updateSummary(first, table(['| B7 | e |'], note('node bench/all.ts B7', 'later')))
     expect(second).toBe(
@@ -33,12 +33,12 @@ describe('the short table', () => {
     )
   })
 
-  test('refuses rows of other columns', () => {
+  test('refuses rows with other columns', () => {
     const other = ['| row | what | floor |', '| --- | --- | --- |', '| B7 | d | 1 ms |'].join('\n')
     expect(() => updateSummary(old, other)).toThrow('measure every row')
   })
 
-  test('forgets a command whose rows were all measured again', () => {
+  test('drops a command whose rows were all measured again', () => {
     const first = updateSummary(old, table(['| B7 | d |'], note('node bench/all.ts B7 --rounds 5', 'now')))
     const second = updateSummary(first, table(['| B1 | f |', '| B7 | e |'], note('node bench/all.ts B1 B7', 'later')))
     expect(commandsOf(second)).toEqual(['node bench/all.ts B1 B7'])

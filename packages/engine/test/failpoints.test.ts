@@ -21,19 +21,19 @@ async function fileWith(text: string): Promise<string> {
 }
 
 describe('failpoints', () => {
-  test('are nothing in a process that was started without', async () => {
+  test('do nothing in a process that did not enable them', async () => {
     const { failpoint, failpointNames, failpointsAreArmed } = await failpointsWith(undefined)
     expect(failpointsAreArmed).toBe(false)
     for (const name of failpointNames) await failpoint(name)
   })
 
-  test('have names of their own', async () => {
+  test('have unique names', async () => {
     const { failpointNames } = await failpointsWith(undefined)
     expect(new Set(failpointNames).size).toBe(failpointNames.length)
     expect(failpointNames).toContain('create.reserved')
   })
 
-  test('throw with the hit that is said, and with no other', async () => {
+  test('throw at the given hit, and at no other', async () => {
     const { failpoint } = await failpointsWith('create.bound=error@2')
     await failpoint('create.bound')
     await failpoint('create.reserved')
@@ -48,7 +48,7 @@ describe('failpoints', () => {
     expect(performance.now() - before).toBeGreaterThan(30)
   })
 
-  test('end the process at once, and nothing after them is done', async () => {
+  test('end the process at once, and nothing runs after them', async () => {
     const { failpoint } = await failpointsWith('create.bound=kill')
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => true)
     onTestFinished(() => kill.mockRestore())
@@ -59,7 +59,7 @@ describe('failpoints', () => {
     expect(after).not.toHaveBeenCalled()
   })
 
-  test('are armed by a file that changes, and each hit is noted beside it', async () => {
+  test('are armed by a changing file, and each hit is recorded beside it', async () => {
     const path = await fileWith('# the first\ncreate.bound=error')
     const { failpoint } = await failpointsWith(`@${path}`)
     await expect(failpoint('create.bound')).rejects.toThrow()

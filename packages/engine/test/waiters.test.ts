@@ -4,7 +4,7 @@ import { Waiters } from '../src/index.ts'
 
 const signal = () => new AbortController().signal
 
-test('all who wait are told, and those who come later wait for the next time', async () => {
+test('all waiters are notified, and later ones wait for the next time', async () => {
   const waiters = new Waiters()
   const first = [waiters.wait(signal()), waiters.wait(signal())]
   waiters.resolve()
@@ -14,7 +14,7 @@ test('all who wait are told, and those who come later wait for the next time', a
   await expect(second).rejects.toThrow('it does not come')
 })
 
-test('of who waits no longer nothing is kept', async () => {
+test('a cancelled waiter is forgotten', async () => {
   const waiters = new Waiters()
   expect(await keptOfThoseWhoLeave((leaving) => waiters.wait(leaving))).toBeLessThanOrEqual(1)
   expect(() => waiters.resolve()).not.toThrow()

@@ -34,8 +34,8 @@ async function seenInRunsc(entries: readonly Entry[]): Promise<Map<string, Seen>
   return new Map(decoded.map((seen) => [Buffer.from(seen.path, 'hex').toString('latin1'), seen]))
 }
 
-describe.skipIf(runsc.skip)(`what a program in runsc sees${runsc.note}`, () => {
-  test('every file, whole; every link; every name', async () => {
+describe.skipIf(runsc.skip)(`a program in runsc${runsc.note}`, () => {
+  test('sees every file, link and name completely', async () => {
     const sizes = [0, 1, 4095, 4096, 4097, 70_000, (1 << 20) + 1]
     const names = Array.from({ length: 3000 }, (_, index) => `n${index}-${'x'.repeat(index % 100)}`)
     const targets = [1, 1000, 4032, 4033, 4095]
@@ -61,7 +61,7 @@ describe.skipIf(runsc.skip)(`what a program in runsc sees${runsc.note}`, () => {
     expect(seen.size).toBe(1 + sizes.length + 1 + names.length + targets.length + 2)
   })
 
-  test('nothing behind an inode with an extended attribute, which is why they can be dropped', async () => {
+  test('sees nothing after an inode with an extended attribute, so they must be dropped', async () => {
     const xattrs = new Map([['user.x', Buffer.from('1')]])
     const seen = await seenInRunsc([file('t/with', '1', { xattrs }), file('t/without', '1')])
     expect(seen.get('/t/with')?.error).toContain('not supported')

@@ -76,7 +76,7 @@ async function writeAlone(entries: readonly ExportEntry[], target: string, base:
 }
 
 describe('a delta', () => {
-  test('has what the base does not, and reads as the same image in a file alone', async () => {
+  test('has the files that the base lacks, and equals the image in a single file', async () => {
     await using dir = await scratch()
     const [base, delta, alone] = [`${dir.path}/base`, `${dir.path}/delta`, `${dir.path}/alone`]
     await writeImage(baseEntries(), base)
@@ -90,7 +90,7 @@ describe('a delta', () => {
     expect([reader.aloneBytes, reader.baseBytes]).toEqual([flat.sizeBytes, (await stat(base)).size])
   })
 
-  test('of a delta stands on the same base, and has what that one added', async () => {
+  test('of a delta has the same base, and includes the files of the first delta', async () => {
     await using dir = await scratch()
     const [base, one, two] = [`${dir.path}/base`, `${dir.path}/one`, `${dir.path}/two`]
     await writeImage(baseEntries(), base)
@@ -110,7 +110,7 @@ describe('a delta', () => {
     ])
   })
 
-  test('stores nothing that the base has under the same path, whoever says so', async () => {
+  test('stores no content that the base has under the same path, for any owner', async () => {
     await using dir = await scratch()
     const [base, delta, one] = [`${dir.path}/base`, `${dir.path}/delta`, `${dir.path}/one`]
     await writeImage(baseEntries(file('zeros', Buffer.alloc(200_000))), base)
@@ -145,7 +145,7 @@ describe('a delta', () => {
     expect((await readAll(`${dir.path}/two`, base))[1]).toMatchObject({ content: changed.toString('latin1') })
   })
 
-  test('is the same file for the same export, and another on another base', async () => {
+  test('is the same file for the same export, and differs on another base', async () => {
     await using dir = await scratch()
     const digests: string[] = []
     for (const [index, extra] of ['', '', 'x'].entries()) {
@@ -157,7 +157,7 @@ describe('a delta', () => {
     expect(digests[2]).not.toBe(digests[0])
   })
 
-  test('counts what it shares in the limit of its size', async () => {
+  test('counts shared content in its size limit', async () => {
     await using dir = await scratch()
     const base = `${dir.path}/base`
     await writeImage(baseEntries(), base)
@@ -168,7 +168,7 @@ describe('a delta', () => {
     await expect(writing).rejects.toMatchObject({ code: 'image_too_large' })
   })
 
-  test('is refused without its base, on a base of another size, and where it is cut off', async () => {
+  test('is refused without its base, on a base of another size, and if it is truncated', async () => {
     await using dir = await scratch()
     const [base, delta, other] = [`${dir.path}/base`, `${dir.path}/delta`, `${dir.path}/other`]
     await writeImage(baseEntries(), base)

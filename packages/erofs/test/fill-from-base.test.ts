@@ -43,8 +43,8 @@ async function filled(...entries: readonly ExportEntry[]) {
   return await consume(fillFromBase(streamOf(entries), base))
 }
 
-describe('an export, made whole with the image below', () => {
-  test('takes content from there, and all else from the export', async () => {
+describe('an export that is completed from the base image', () => {
+  test('takes missing content from the base, and all else from the export', async () => {
     const [big, small, fresh] = await filled(unchanged('big', 3_000_001), unchanged('./f', 7), file('new', 'n'))
     expect(big).toMatchObject({ ...PLAIN, type: 'file', content: pattern(3_000_001).toString('latin1') })
     expect(small).toMatchObject({ ...PLAIN, type: 'file', content: 'content' })
@@ -63,11 +63,11 @@ describe('an export, made whole with the image below', () => {
     ['is named below a symlink', kept('l/', 'f')],
     ['is named in a file', kept('f/', 'f')],
     ['is named in a directory above the root', kept('./', '..')],
-  ])('is refused where a file %s', async (_, entry) => {
+  ])('is refused if a file %s', async (_, entry) => {
     await expect(filled(entry)).rejects.toMatchObject({ code: 'base_mismatch' })
   })
 
-  test('takes named entries from there, with their attributes and hard links', async () => {
+  test('takes named entries from the base, with their attributes and hard links', async () => {
     const found = await filled(kept('./', 'l', 'f'), kept('dev/', 'y', 'x', 'null'))
     expect(found.map(({ path, type, mode }) => [path, type, mode])).toEqual([
       ['l', 'symlink', 0o777],
@@ -81,7 +81,7 @@ describe('an export, made whole with the image below', () => {
     expect(found[3]).toMatchObject({ linkTarget: 'dev/y' })
   })
 
-  test('has the hard links of names that come in two lists', async () => {
+  test('has the hard links of names in two lists', async () => {
     const found = await filled(kept('dev/', 'x'), kept('dev/', 'y'))
     expect(found.map(({ path, type }) => [path, type])).toEqual([
       ['dev/x', 'file'],
@@ -89,7 +89,7 @@ describe('an export, made whole with the image below', () => {
     ])
   })
 
-  test('has plain bytes for names', async () => {
+  test('accepts names of any bytes', async () => {
     await using dir = await scratch()
     const name = Buffer.from([0x61, 0xff, 0xfe])
     await writeImage(streamOf([{ ...file('x', 'bytes'), path: name }]), `${dir.path}/base`)
@@ -98,7 +98,7 @@ describe('an export, made whole with the image below', () => {
     expect(await Array.fromAsync(fillFromBase(streamOf([list]), base))).toMatchObject([{ path: name, size: 5 }])
   })
 
-  test('has what mounts hide as the image has it, and nothing where that has nothing', async () => {
+  test('has the base content below mount points', async () => {
     const entries = [
       mount('dev', 'point'),
       mount('proc', 'point'),
@@ -116,7 +116,7 @@ describe('an export, made whole with the image below', () => {
     ])
   })
 
-  test('has plain directories for mounts where there is no image below, and no content to take', async () => {
+  test('has empty directories for mounts without a base image', async () => {
     const found = await consume(fillFromBase(streamOf([mount('proc', 'point'), mount('x', 'point', false)]), null))
     expect(found.map(({ path, type }) => [path, type])).toEqual([['proc', 'directory']])
     for (const entry of [unchanged('f', 7), kept('./', 'f')])
@@ -124,7 +124,7 @@ describe('an export, made whole with the image below', () => {
   })
 })
 
-describe('the marks of an export', () => {
+describe('the markers of an export', () => {
   test.each([
     ['a size that is none', { unchanged: '1', size: 'x' }],
     ['no size', { unchanged: '1' }],
@@ -135,12 +135,12 @@ describe('the marks of an export', () => {
     await expect(reading).rejects.toMatchObject({ code: expect.stringMatching(/^tar_malformed|number_out_of_range$/) })
   })
 
-  test('are read where they make sense', async () => {
+  test('are accepted if they are consistent', async () => {
     const entries = await Array.fromAsync(readExport(streamOf([markedTar({ unchanged: '1', size: '123' })])))
     expect(entries).toMatchObject([{ type: 'unchanged', size: 123 }])
   })
 
-  test('make a list of names of the content', async () => {
+  test('list names of the content', async () => {
     const list = './\0a\0b\0usr/bin/\0c\0'
     const first = markedTar({ unchanged: 'names' }, list).subarray(0, -1024)
     const second = markedTar({ unchanged: 'names' })
@@ -161,12 +161,12 @@ describe('the marks of an export', () => {
     ['has a directory without names', './\0a\0b/\0c/\0d\0', 'tar_malformed'],
     ['ends with a directory', './\0a\0b/\0', 'tar_malformed'],
     ['is longer than lists are', `./\0${'a\0'.repeat(1 << 20)}`, 'tar_malformed'],
-  ])('are refused where a list of names %s', async (_, list, code) => {
+  ])('are refused if a list of names %s', async (_, list, code) => {
     const reading = readLists(markedTar({ unchanged: 'names' }, list))
     await expect(reading).rejects.toMatchObject({ code })
   })
 
-  test('are refused where the archive ends within a list of names', async () => {
+  test('are refused if the archive ends within a list of names', async () => {
     const whole = markedTar({ unchanged: 'names' }, './\0a\0'.repeat(1000))
     const reading = readLists(whole.subarray(0, 2048))
     await expect(reading).rejects.toMatchObject({ code: 'tar_truncated' })

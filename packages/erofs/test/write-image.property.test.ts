@@ -26,7 +26,7 @@ async function check(steps: readonly Step[]): Promise<void> {
 }
 
 describe.skipIf(kernel.skip)(`random trees${kernel.note}`, () => {
-  test('are what the kernel shows of their image', async () => {
+  test('are the same when the kernel mounts their image', async () => {
     let running: Promise<void> = Promise.resolve()
     const property = fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       running = check(steps)

@@ -22,7 +22,7 @@ async function seenByKernel(entries: Iterable<Entry>): Promise<Map<string, Descr
   return await describeTree(mount.path, { xattrs: true })
 }
 
-describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, () => {
+describe.skipIf(kernel.skip)(`an image that the kernel mounts${kernel.note}`, () => {
   test('an empty image has a root directory', async () => {
     const seen = await seenByKernel([])
     expect([...seen.keys()]).toEqual(['.'])
@@ -59,13 +59,13 @@ describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, 
     expect(seen.get('b')).toMatchObject({ type: 'block', rdev: (8 << 8) | 1 })
   })
 
-  test('symlink targets of every length that changes their place', async () => {
+  test('symlink targets of every length that changes their storage', async () => {
     const lengths = [1, 59, 60, 1000, 3967, 4031, 4032, 4033, 4094, 4095]
     const seen = await seenByKernel(lengths.map((length) => symlink(`l${length}`, 't'.repeat(length))))
     for (const length of lengths) expect(seen.get(`l${length}`)?.target).toBe('t'.repeat(length))
   })
 
-  test('hard links share an inode, whatever happens to the first name', async () => {
+  test('hard links share an inode, also if the first name is replaced', async () => {
     const seen = await seenByKernel([
       file('a', 'one'),
       hardlink('b', 'a'),
@@ -81,7 +81,7 @@ describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, 
     expect(seen.get('s2')).toMatchObject({ type: 'symlink', target: 'gone', nlink: 2, sameAs: 's' })
   })
 
-  test('the last entry of a path wins, and only a directory over a directory keeps what is below', async () => {
+  test('the last entry of a path wins, and a directory over a directory keeps its entries', async () => {
     const seen = await seenByKernel([
       file('kept/child', '1'),
       directory('kept', { mode: 0o700 }),
@@ -137,7 +137,7 @@ describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, 
     expect(seen.get('plain')?.xattrs).toBeUndefined()
   })
 
-  test('a directory of 100,000 entries, found by name', async () => {
+  test('a directory of 100,000 entries, looked up by name', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     const names = Array.from({ length: 100_000 }, (_, index) => `${(index * 7919) % 100_003}-${'x'.repeat(index % 40)}`)
@@ -149,7 +149,7 @@ describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, 
     for (const name of sample) expect(lstatSync(`${mount.path}/big/${name}`).isFile()).toBe(true)
   }, 120_000)
 
-  test('inodes that fill the last block to its end', async () => {
+  test('inodes that fill the last block exactly', async () => {
     await using dir = await scratch()
     for (let count = 50; count < 120; count += 1) {
       const entries = Array.from({ length: count }, (_, index) => fifo(`d/${'n'.repeat(60)}${index}`))
@@ -175,7 +175,7 @@ describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, 
     await expect(mounted(image)).rejects.toThrow('mount')
   })
 
-  test('a path as deep as a path can be', async () => {
+  test('a path of the maximum depth', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     await writeImage(streamOf([file(`${'d/'.repeat(2047)}f`, 'deep')]), image)
@@ -186,7 +186,7 @@ describe.skipIf(kernel.skip)(`what the kernel shows of an image${kernel.note}`, 
 })
 
 describe('the file', () => {
-  test('is named by the digest of all its bytes, and is as long as it says', async () => {
+  test('has the digest and the size of its bytes', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     const summary = await writeImage(streamOf([file('a', pattern(3_000_000)), directory('d')]), image)
@@ -196,7 +196,7 @@ describe('the file', () => {
     expect(bytes.length % 4096).toBe(0)
   })
 
-  test('is the same for the same entries, and another for another uuid', async () => {
+  test('is the same for the same entries, and differs for another uuid', async () => {
     await using dir = await scratch()
     const write = (name: string, uuid?: Uint8Array): ReturnType<typeof writeImage> => {
       const entries = [file('b', '1'), file('a/c', '2', { xattrs: new Map([['user.x', Buffer.from('1')]]) })]
@@ -207,7 +207,7 @@ describe('the file', () => {
     expect(third.digest).not.toBe(first.digest)
   })
 
-  test('does not depend on the order in which attributes come', async () => {
+  test('does not depend on the order of attributes', async () => {
     await using dir = await scratch()
     const write = (name: string, order: readonly string[]): ReturnType<typeof writeImage> => {
       const xattrs = new Map(order.map((key) => [key, Buffer.from(key)]))
@@ -226,7 +226,7 @@ describe('the file', () => {
     expect(statSync(image).blocks * 512).toBeLessThan(1 << 20)
   })
 
-  test('is never written over another', async () => {
+  test('never replaces another file', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     writeFileSync(image, 'precious')
@@ -234,7 +234,7 @@ describe('the file', () => {
     expect(readFileSync(image, 'utf8')).toBe('precious')
   })
 
-  test('stores no extended attribute when they are dropped', async () => {
+  test('stores no extended attributes if they are dropped', async () => {
     await using dir = await scratch()
     const xattrs = new Map([['user.secret', Buffer.from('not-in-there')]])
     const image = `${dir.path}/image`
@@ -242,7 +242,7 @@ describe('the file', () => {
     expect(readFileSync(image).includes('not-in-there')).toBe(false)
   })
 
-  test('is gone after an abort, even when the source never answers', async () => {
+  test('is removed after an abort, even if the source hangs', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     const controller = new AbortController()
@@ -255,7 +255,7 @@ describe('the file', () => {
     expect(existsSync(image)).toBe(false)
   })
 
-  test('is gone after an abort within content', async () => {
+  test('is removed after an abort within content', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     const controller = new AbortController()

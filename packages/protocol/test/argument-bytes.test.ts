@@ -5,7 +5,7 @@ const limit = 131_071
 /** Returns a text of this many bytes, with two bytes for each character. */
 const wide = (bytes: number) => 'é'.repeat(Math.floor(bytes / 2)) + 'x'.repeat(bytes % 2)
 
-describe('what a program is started with is bounded in bytes', () => {
+describe('the arguments of a program have a size limit', () => {
   const longEnv = (bytes: number) => ({ LONG: wide(bytes - 'LONG='.length) })
   test.each([
     ['a command', 'command', (bytes: number) => StartCommand.safeParse({ command: wide(bytes) })],
@@ -24,13 +24,13 @@ describe('what a program is started with is bounded in bytes', () => {
     ])
   })
 
-  test('so is what a template starts', () => {
+  test('the commands of a template have it too', () => {
     const body = (start_cmd: string) => ({ name: 'a', from_image: 'b', start_cmd })
     expect(CreateBuild.safeParse(body('字'.repeat(43_690))).success).toBe(true)
     expect(CreateBuild.safeParse(body('字'.repeat(43_691))).success).toBe(false)
   })
 
-  test('characters of four bytes count as what they are', () => {
+  test('characters of four bytes count as four bytes', () => {
     expect(StartCommand.safeParse({ command: '😀'.repeat(60_000) }).success).toBe(false)
     expect(StartCommand.safeParse({ command: '😀'.repeat(32_767) }).success).toBe(true)
     expect(StartCommand.safeParse({ command: '' }).success).toBe(false)

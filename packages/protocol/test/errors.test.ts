@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ErrorCode, errorCatalogue, HoltError, type Route, routes } from '../src/index.ts'
 
-test('every code has a 4xx or 5xx status and says what to do next', () => {
+test('every code has a 4xx or 5xx status and a hint', () => {
   for (const [code, { status, hint }] of Object.entries(errorCatalogue)) {
     expect(code).toMatch(/^[a-z_]+$/)
     expect(status).toBeGreaterThanOrEqual(400)
@@ -17,7 +17,7 @@ test('an error carries the status and the hint of its code', () => {
   expect(new HoltError('name_taken', 'm', { hint: 'Other.' }).hint).toBe('Other.')
 })
 
-test('routes name only codes of the catalogue, each once', () => {
+test('routes list only codes of the catalogue, each once', () => {
   for (const [name, route] of Object.entries<Route>(routes)) {
     const codes: readonly ErrorCode[] = route.errors
     expect(new Set(codes).size, name).toBe(codes.length)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { idPrefixes, idSchema, makeId, randomText } from '../src/index.ts'
 
-test('an id is its prefix and 20 characters, and never the same twice', () => {
+test('an id is its prefix and 20 characters, and unique', () => {
   const ids = Array.from({ length: 2000 }, () => makeId('runtime'))
   expect(new Set(ids).size).toBe(ids.length)
   for (const id of ids) expect(id).toMatch(/^rt[a-z0-9]{20}$/)
 })
 
-test('every kind has a prefix of its own', () => {
+test('every kind has a unique prefix', () => {
   const prefixes = Object.values(idPrefixes)
   expect(new Set(prefixes).size).toBe(prefixes.length)
 })

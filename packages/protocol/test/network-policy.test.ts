@@ -34,7 +34,7 @@ describe('the host of a rule', () => {
     `${'a'.repeat(64)}.example.com`,
     '203.0.113.0/33',
     '',
-  ])('%j is none', (host) => {
+  ])('%j is not valid', (host) => {
     expect(hostForm(host)).toBeNull()
   })
 })
@@ -46,12 +46,12 @@ describe('a policy', () => {
     ])
   })
 
-  test('allows every host only with the flag that says so', () => {
+  test('allows every host only with allow_all_hosts', () => {
     expect(PolicyBody.safeParse({ allow: [{ host: '*' }] }).success).toBe(false)
     expect(PolicyBody.safeParse({ allow: [{ host: '*' }], allow_all_hosts: true }).success).toBe(true)
   })
 
-  test('has no methods for bytes that nobody reads', () => {
+  test('has no methods for connections that are not inspected', () => {
     const rule = { host: 'db.example.com', ports: [5432], protocol: 'tcp', methods: ['GET'] }
     expect(PolicyBody.safeParse({ allow: [rule] }).success).toBe(false)
   })

@@ -4,7 +4,7 @@ import { openApi, type Route, routeGroups, routes } from '../src/index.ts'
 
 const description = openApi('1.2.3')
 
-test('is valid OpenAPI 3.1 and every reference in it leads somewhere', async () => {
+test('is valid OpenAPI 3.1 and every reference in it resolves', async () => {
   const validator = new Validator()
   const result = await validator.validate(structuredClone(description))
   expect(result.errors).toBeUndefined()
@@ -13,7 +13,7 @@ test('is valid OpenAPI 3.1 and every reference in it leads somewhere', async () 
   validator.resolveRefs()
 })
 
-test('describes each route of the table, and nothing else', () => {
+test('describes each route of the table, and no other', () => {
   const paths = description.paths as Record<string, Record<string, { operationId: string }>>
   const described = Object.values(paths).flatMap((path) =>
     Object.values(path).map((operation) => operation.operationId),
@@ -21,7 +21,7 @@ test('describes each route of the table, and nothing else', () => {
   expect(described.sort()).toEqual(Object.keys(routes).sort())
 })
 
-test('says of each route what it is about, and of the groups their order', () => {
+test('has a tag for each route, and the order of the groups', () => {
   const paths = description.paths as Record<string, Record<string, { tags: string[] }>>
   const used = Object.values(paths).flatMap((path) => Object.values(path).map(({ tags }) => tags))
   const names = (description.tags as { name: string }[]).map(({ name }) => name)
@@ -69,7 +69,7 @@ test('bodies refuse unknown fields', () => {
   }
 })
 
-test('every property, parameter and frame says what it means', () => {
+test('every property, parameter and frame has a description', () => {
   const described = [...fieldsOf(description)]
   expect(described.length).toBeGreaterThan(1000)
   expect(described.filter(({ text }) => !isDescription(text)).map(({ at }) => at)).toEqual([])

@@ -37,7 +37,7 @@ test.each([
   '８GiB',
   '1GiB ',
   '99999999999999GiB',
-])('%s is no amount', (value) => {
+])('%s is not an amount', (value) => {
   expect(parseMiB(value)).toBeNull()
 })
 

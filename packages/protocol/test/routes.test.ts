@@ -24,7 +24,7 @@ test('no two routes have the same method and path', () => {
 /** What anyone may ask, so that a machine can be watched without a key. */
 const open = ['/healthz', '/readyz', '/openapi.json', '/docs']
 
-test('every path parameter has a schema, and all but the routes for everybody need a key', () => {
+test('every path parameter has a schema, and all routes except the public ones need a key', () => {
   for (const [name, { path, params, scope }] of entries) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
     expect(
@@ -39,7 +39,7 @@ test('every path parameter has a schema, and all but the routes for everybody ne
 /** Fields that open something: whoever may ask again may not have been shown them. */
 const shown = ['key', 'secret', 'token']
 
-test('every POST that answers with a secret says so', () => {
+test('every POST whose answer has a secret is marked', () => {
   const found = entries.filter(([, { method, answers }]) => {
     const schemas = Object.values(answers).flatMap((success) => (success.type === 'json' ? [success.schema] : []))
     const shows = (schema: z.ZodType) => schema instanceof z.ZodObject && shown.some((field) => field in schema.shape)
@@ -50,11 +50,11 @@ test('every POST that answers with a secret says so', () => {
   expect(entries.filter(([, { showsSecret }]) => showsSecret).map(([name]) => name)).toEqual(names)
 })
 
-test('a create leaves to the service what depends on the template and the machine', () => {
+test('a create has no default that depends on the template and the machine', () => {
   expect(CreateRuntime.parse({})).toEqual({ env: {}, metadata: {}, secrets: [] })
 })
 
-test('a create begins with a template or a snapshot, not with both', () => {
+test('a create takes either a template or a snapshot', () => {
   expect(CreateRuntime.safeParse({ snapshot: 'before' }).success).toBe(true)
   const { error } = CreateRuntime.safeParse({ template: 'base-small', snapshot: 'before' })
   expect(error?.issues.map(({ path }) => path)).toEqual([['snapshot']])
@@ -125,13 +125,13 @@ test.each([
 })
 
 test.each([{ nofile: { soft: 'unlimited', hard: 5 } }, { nofile: { soft: 6, hard: 5 } }, { nofiles: 1 }, { cpu: '5' }])(
-  '%j are no limits',
+  '%j are not valid limits',
   (limits) => {
     expect(Rlimits.safeParse(limits).success).toBe(false)
   },
 )
 
-test('signals are read by name, the real-time ones by their distance', () => {
+test('signals are parsed by name, and real-time ones by their offset', () => {
   for (const name of ['SIGTERM', 'SIGRTMIN', 'SIGRTMIN+1', 'SIGRTMIN+30'])
     expect(SignalName.safeParse(name).success, name).toBe(true)
   for (const name of ['TERM', 'SIGNOPE', 'SIGRTMIN+0', 'SIGRTMIN+31', 'SIGRTMIN+01', 'SIGRTMAX', ''])

@@ -28,7 +28,7 @@ const numbers = [
   NaN,
 ]
 
-test.each(quotaNames)('an amount of %s is one for clients where its schema takes it', (name) => {
+test.each(quotaNames)('an amount of %s is valid for clients if its schema accepts it', (name) => {
   for (const amount of numbers)
     expect(isQuotaAmount(name, amount), String(amount)).toBe(quotaSchemas[name].safeParse(amount).success)
 })
@@ -44,18 +44,18 @@ test.each([
   'TERM',
   'sigterm',
   '',
-])('a signal %j is one for clients where its schema takes it', (name) => {
+])('a signal %j is valid for clients if its schema accepts it', (name) => {
   expect(isSignalName(name)).toBe(SignalName.safeParse(name).success)
 })
 
 test.each(['build.ready', 'runtime.*', 'runtime.', '*', 'build', ''])(
-  'a type of event %j is one for clients where its schema takes it',
+  'a type of event %j is valid for clients if its schema accepts it',
   (text) => {
     expect(isEventTypePattern(text)).toBe(EventTypePattern.safeParse(text).success)
   },
 )
 
-test('an id has its own prefix and nothing around it', () => {
+test('an id has its prefix and nothing else', () => {
   const id = makeId('runtime')
   expect(isIdParam('runtime_id', id)).toBe(true)
   expect(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { GatheredBytes } from '../src/gathered-bytes.ts'
 
-it('answers what came, in whatever pieces it comes and is taken', () => {
+it('returns the added bytes, for any split of input and output', () => {
   const gathered = new GatheredBytes()
   let sent = 0
   let taken = ''
@@ -21,7 +21,7 @@ it('answers what came, in whatever pieces it comes and is taken', () => {
   for (const { bytes, text } of takenBefore) expect(bytes.toString()).toBe(text)
 })
 
-it('keeps a million pieces of one byte in one buffer of at most twice as many', () => {
+it('keeps a million pieces of one byte in one buffer of at most twice the size', () => {
   const gathered = new GatheredBytes()
   for (let n = 0; n < 1_000_000; n += 1) gathered.add(Buffer.of(n & 0xff))
   const bytes = gathered.take()

@@ -10,7 +10,7 @@ import { Pieces } from './support/pieces.ts'
 /** A stream into which is pushed as Node pushes what it has read, whatever the answer is. */
 const stream = (highWaterMark = 64 * 1024) => mergePieces(new Readable({ highWaterMark, read() {} }))
 
-test('what is left waiting in pieces of one byte is kept as a few', async () => {
+test('waiting pieces of one byte are merged into a few', async () => {
   const waiting = stream()
   const pieces = new Pieces()
   for (let n = 0; n < 10_000; n += 1) waiting.push(pieces.next())
@@ -19,7 +19,7 @@ test('what is left waiting in pieces of one byte is kept as a few', async () => 
   expect((await buffer(waiting)).toString()).toBe(' '.repeat(10_000))
 })
 
-test('a stream that is paused midway keeps few, and one that has enough says so', async () => {
+test('a paused stream buffers little, and a full one reports it', async () => {
   const waiting = stream(600)
   const pieces = new Pieces()
   let read = 0
@@ -36,7 +36,7 @@ test('a stream that is paused midway keeps few, and one that has enough says so'
   await expect.poll(() => read).toBe(10_000)
 })
 
-test('a stream that takes nothing is given a few pieces, and the rest waits as one', async () => {
+test('a stream that reads nothing gets a few pieces, and the rest waits as one', async () => {
   const source = stream()
   const taken: { length: number; done: () => void }[] = []
   const sink = new Writable({
@@ -64,7 +64,7 @@ test('a stream that takes nothing is given a few pieces, and the rest waits as o
   expect(length).toBe(5_000)
 })
 
-test('one that has ended before it is piped ends what it is piped into', async () => {
+test('a source that ended before it is piped ends its target', async () => {
   const source = stream()
   source.push(null)
   source.resume()
@@ -76,7 +76,7 @@ test('one that has ended before it is piped ends what it is piped into', async (
   expect(open.writableEnded).toBe(false)
 })
 
-test('what is unpiped waits, and a stream that is closed is given nothing more', async () => {
+test('unpiped data waits, and a closed stream gets nothing more', async () => {
   const source = stream()
   const [first, second, third] = [new PassThrough(), new PassThrough(), new PassThrough()]
   source.pipe(first, { end: false })
@@ -95,7 +95,7 @@ test('what is unpiped waits, and a stream that is closed is given nothing more',
   expect(first.writableEnded).toBe(false)
 })
 
-test('a stream that brings very many pieces waits for its turn, and others come between', async () => {
+test('a stream of very many pieces yields to others', async () => {
   const asked = [0, 0]
   const sources = asked.map((_, index) =>
     mergePieces(
@@ -124,7 +124,7 @@ test('a stream that brings very many pieces waits for its turn, and others come 
   expect(turns.at(-1)).toBe('true,true')
 })
 
-test('a transform that nobody reads takes no more than it has room for, and goes on when it is read', async () => {
+test('an unread transform stays within its buffer, and continues when it is read', async () => {
   const transform = mergePieces(new Transform({ highWaterMark: 600, transform: (piece, _, done) => done(null, piece) }))
   const pieces = new Pieces()
   let left = 20_000
@@ -171,7 +171,7 @@ async function withPauses(source: Readable): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-test.each(readings)('all of it arrives in its order, read %s', async (_, reading) => {
+test.each(readings)('all data arrives in order, read %s', async (_, reading) => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 5 }), fc.constant(20_000)), { maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(sizes, fc.integer({ min: 1, max: 7 }), async (pieces, together) => {
@@ -191,7 +191,7 @@ test.each(readings)('all of it arrives in its order, read %s', async (_, reading
   )
 })
 
-test('a source that is asked for more gives it, however small its pieces are', async () => {
+test('a source that is asked for more sends it, however small its pieces are', async () => {
   let left = 5_000
   const source = mergePieces(
     new Readable({

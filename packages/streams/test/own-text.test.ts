@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ownText } from '../src/index.ts'
 import { bytesInUse } from './support/pieces.ts'
 
-test('a part of a text is kept without the rest', async () => {
+test('a part of a text does not keep the rest in memory', async () => {
   const before = await bytesInUse()
   const kept = Array.from({ length: 200 }, (_, n) =>
     ownText(Buffer.alloc(100_000, `a part of text ${n} `).toString('latin1').slice(0, 100)),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { WholeBytes } from '../src/whole-bytes.ts'
 import { bytesInUse } from './support/pieces.ts'
 
-test('are what was added, in its order, whatever the pieces are', () => {
+test('are the added bytes in order, for any split', () => {
   const size = fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 16_000, max: 40_000 }))
   fc.assert(
     fc.property(fc.array(size, { maxLength: 20 }), (sizes) => {
@@ -21,7 +21,7 @@ test('are what was added, in its order, whatever the pieces are', () => {
 test.each([
   ['of one byte', 1],
   ['as a socket has them', 65_536],
-])('take little more memory than there are of them, in pieces %s', async (_, bytes) => {
+])('use little more memory than their bytes, in pieces %s', async (_, bytes) => {
   const total = 8 * 2 ** 20
   const before = await bytesInUse()
   const whole = new WholeBytes()

@@ -35,26 +35,26 @@ test('a program is built once for each content of its sources', async () => {
   expect(execFileSync('sh', ['-c', '"$0" 2>&1; "$1" 2>&1', first, second]).toString()).toBe('one\ntwo\n')
 })
 
-test('two who ask at once get the same whole program', async () => {
+test('two concurrent callers get the same complete program', async () => {
   const { dir } = await program('both')
   const [one, other] = await Promise.all([built(dir), built(dir)])
   expect(one).toBe(other)
   expect(execFileSync('sh', ['-c', '"$0" 2>&1', one]).toString()).toBe('both\n')
 })
 
-test('a program without a module is built of its files', async () => {
+test('a program without a module is built from its files', async () => {
   const { dir } = await program('alone')
   await rm(join(dir, 'go.mod'))
   expect(execFileSync('sh', ['-c', '"$0" 2>&1', await built(dir)]).toString()).toBe('alone\n')
 })
 
-test('a program that does not compile is an error that says why, and leaves nothing', async () => {
+test('a program that does not compile is an error with the reason, and leaves nothing', async () => {
   const { dir } = await program('x')
   await writeFile(join(dir, 'main.go'), 'package main\n\nfunc main() { nothing() }\n')
   await expect(buildOnce(dir)).rejects.toThrow('undefined: nothing')
 })
 
-test('the guest is the one of this repository, and is not built anew while no source is newer', async () => {
+test('the guest is that of this repository, and is not rebuilt while no source is newer', async () => {
   const path = await builtGuest()
   const { ino } = statSync(path)
   expect(await builtGuest()).toBe(path)

@@ -12,14 +12,14 @@ function draw(seed: number, subject = 'cases', { share = 1 / 5, length = 'short'
 
 afterEach(() => vi.unstubAllEnvs())
 
-test('a short run draws the share, rounded up, in the order of the cases', () => {
+test('a short run draws its share, rounded up, in the order of the cases', () => {
   const drawn = draw(1)
   expect(drawn).toHaveLength(5)
   expect(new Set(drawn).size).toBe(5)
   expect(cases.filter((one) => drawn.includes(one))).toEqual(drawn)
 })
 
-test('the same seed and subject draw the same cases, whatever was drawn in between', () => {
+test('the same seed and subject draw the same cases, whatever was drawn before', () => {
   const drawn = draw(7)
   draw(7, 'others')
   expect(draw(7)).toEqual(drawn)
@@ -30,7 +30,7 @@ test('another seed and another subject draw other cases', () => {
   expect(new Set(draws).size).toBe(3)
 })
 
-test('over many seeds every case is drawn, none much more often than another', () => {
+test('over many seeds every case is drawn about equally often', () => {
   const seeds = 2_000
   const counts = new Map<string, number>()
   for (let seed = 0; seed < seeds; seed += 1) for (const one of draw(seed)) counts.set(one, (counts.get(one) ?? 0) + 1)
@@ -45,13 +45,13 @@ test.each(['long', 'soak'])('a %s run has every case', (length) => {
   expect(draw(1, 'cases', { length })).toEqual(cases)
 })
 
-test('no cases give none, and one case is always drawn', () => {
+test('no cases give none, and a single case is always drawn', () => {
   draw(1)
   expect(shareOf([], 0.2, 'x')).toEqual([])
   expect(shareOf(['only'], 0.2, 'x')).toEqual(['only'])
 })
 
-test('a value is chosen by the length of the run', () => {
+test('a value depends on the length of the run', () => {
   const values = { short: 1, long: 2, soak: 3 }
   for (const length of ['short', 'long', 'soak'] as const) {
     vi.stubEnv('HOLT_TEST_LENGTH', length)

@@ -11,7 +11,7 @@ const config = {
   linux: { cgroupsPath: '/bench/true', resources: { pids: { limit: 7 } } },
 }
 
-it('keeps the image, the program and the control group, and drops mounts and the disk', () => {
+it('keeps the image, the program and the cgroup, and drops mounts and the disk', () => {
   expect(bareBundleConfig(config)).toEqual({
     ...config,
     mounts: [],

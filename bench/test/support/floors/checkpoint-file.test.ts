@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { CheckpointFile } from '../../../support/floors/checkpoint-file.ts'
 
-it('writes and reads as many bytes as it was opened with, again and again', async () => {
+it('writes and reads its number of bytes, repeatedly', async () => {
   await using file = await CheckpointFile.open((3 << 20) + 5)
   for (const sync of [true, false, true]) {
     await file.write({ sync })

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-it('copies every byte over a connection and tells how long that took', async () => {
+it('copies every byte over a connection and returns the time', async () => {
   const [source, copy] = [join(dir, 'source'), join(dir, 'copy')]
   const bytes = randomBytes((5 << 20) + 7)
   await writeFile(source, bytes)
@@ -25,11 +25,11 @@ it('copies every byte over a connection and tells how long that took', async () 
   expect(bytes.equals(await readFile(copy))).toBe(true)
 })
 
-it('rejects where there is nothing to copy', async () => {
+it('rejects if there is nothing to copy', async () => {
   await expect(copyInKernel(join(dir, 'absent'), join(dir, 'copy'), signal)).rejects.toThrow('absent')
 })
 
-it('relays both ways and passes the end of each on', async () => {
+it('relays in both directions and passes each end on', async () => {
   const received: Promise<Buffer>[] = []
   const target = createServer({ allowHalfOpen: true }, (socket) => {
     const all = buffer(socket)

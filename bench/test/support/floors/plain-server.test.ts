@@ -20,7 +20,7 @@ afterAll(async () => {
   expect(left).toEqual([])
 })
 
-it('repeats the answers that it was given, and is empty for other paths', async () => {
+it('repeats its given answers, and is empty for other paths', async () => {
   const headers = { 'content-type': 'text/plain', 'x-request-id': 'rq1' }
   await server.answer({ '/a?b=c': { headers, body: 'é' } }, signal)
   const given = await fetch(`${server.url}/a?b=c`)
@@ -30,7 +30,7 @@ it('repeats the answers that it was given, and is empty for other paths', async 
   expect(await (await fetch(server.url)).text()).toBe('{}')
 })
 
-it('has 4 KiB of each durable write in its file before it answers', async () => {
+it('has written 4 KiB durably before it answers', async () => {
   await Promise.all(Array.from({ length: 20 }, () => server.writeDurably(signal)))
   await server.writeDurably(signal)
   const [own = ''] = await readdir(dir)

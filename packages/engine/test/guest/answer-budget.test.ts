@@ -27,7 +27,7 @@ async function feed(body: PassThrough, mebibytes: number): Promise<void> {
   }
 }
 
-test('keeps no more of all unfinished answers of a guest together than its budget, and gives it back', async () => {
+test('limits the bytes of all unfinished answers of a guest, and releases them', async () => {
   const { link, bodies } = endlessGuest()
   const asked = Array.from({ length: 8 }, () => new GuestClient(link).info(signal))
   const ends = Promise.allSettled(asked)

@@ -16,7 +16,7 @@ function clientOf(answer: unknown, { status = 200, headers = {} }: { status?: nu
 }
 
 describe.each(questions)('a guest that is asked for $name', ({ answer, ask }) => {
-  test('is believed where it is honest', async () => {
+  test('is accepted if the guest is honest', async () => {
     await expect(ask(clientOf(answer), signal)).resolves.toBeDefined()
   })
 
@@ -30,7 +30,7 @@ describe.each(questions)('a guest that is asked for $name', ({ answer, ask }) =>
     },
   )
 
-  test.each([204, 206, 299, 302, 399])('is not believed with the status %d', async (status) => {
+  test.each([204, 206, 299, 302, 399])('is refused with the status %d', async (status) => {
     await expect(ask(clientOf(answer, { status }), signal)).rejects.toMatchObject(wrong)
   })
 })
@@ -75,7 +75,7 @@ test.each([
   await expect(ask(clientOf({}, { headers: { ...headers, [name]: lie } }))).rejects.toMatchObject(wrong)
 })
 
-test('an answer about another path than was asked for is a wrong one, also by its bytes', async () => {
+test('an answer about another path is refused, also by its bytes', async () => {
   const file = questions.find(({ name }) => name === 'stat')?.answer as Record<string, unknown>
   const path_base64 = Buffer.from('/etc/shadow').toString('base64')
   await expect(clientOf({ ...file, path_base64 }).stat('/d/f', signal)).rejects.toMatchObject(wrong)

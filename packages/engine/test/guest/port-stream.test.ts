@@ -24,7 +24,7 @@ function oneEnd() {
   return { incoming, outgoing, stream, failed }
 }
 
-test('carries any bytes both ways', async () => {
+test('carries any bytes in both directions', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 200_000 }), { maxLength: 6 }), async (parts) => {
       const [here, there] = pair()
@@ -38,7 +38,7 @@ test('carries any bytes both ways', async () => {
   )
 })
 
-test('either end may end first, and the other goes on', async () => {
+test('either end can end first, and the other continues', async () => {
   const [here, there] = pair()
   const said = text(here)
   there.end('last words')
@@ -50,7 +50,7 @@ test('either end may end first, and the other goes on', async () => {
   expect(await heard).toBe('still here')
 })
 
-test('keeps no more than a window for a reader that does not read', async () => {
+test('buffers at most one window for a slow reader', async () => {
   const [here, there] = pair()
   let written = 0
   const write = (): void => {
@@ -68,7 +68,7 @@ test('keeps no more than a window for a reader that does not read', async () => 
   expect((await buffer(here)).length).toBe(8 * portWindowBytes)
 })
 
-test('frames of one byte that wait for a reader are kept as one piece', async () => {
+test('frames of one byte are buffered as one piece', async () => {
   const { incoming, stream } = oneEnd()
   const pieces = new Pieces()
   const head = dataFrame(Buffer.alloc(1)).subarray(0, 4)
@@ -80,7 +80,7 @@ test('frames of one byte that wait for a reader are kept as one piece', async ()
   expect(await pieces.countKept()).toBeLessThan(10)
 })
 
-test('frames of one byte that have waited are read in time in proportion to them', async () => {
+test('buffered frames of one byte are read in linear time', async () => {
   const timeFor = async (bytes: number) => {
     const { incoming, stream } = oneEnd()
     incoming.write(Buffer.concat(Array<Buffer>(bytes).fill(dataFrame(Buffer.alloc(1)))))
@@ -119,7 +119,7 @@ test('a stream that ends before both sides have is a broken connection', async (
   expect(await failed).toMatchObject({ kind: 'unavailable' })
 })
 
-test('ends what is below it, and resets it when it is given up', async () => {
+test('ends its connection, and resets it when it is cancelled', async () => {
   const ended = oneEnd()
   ended.stream.resume()
   ended.stream.end()
@@ -130,7 +130,7 @@ test('ends what is below it, and resets it when it is given up', async () => {
   expect([givenUp.incoming.destroyed, givenUp.outgoing.destroyed]).toEqual([true, true])
 })
 
-test('reads frames wherever they are cut, and nothing makes it keep more than it was given', () => {
+test('parses frames however they are split, within a bounded buffer', () => {
   const whole = Buffer.concat([dataFrame(Buffer.from('hello')), windowFrame(9), endFrame()])
   for (let cut = 0; cut <= whole.length; cut += 1) {
     const reader = new PortFrameReader()

@@ -13,7 +13,7 @@ function bodyOf(...parts: readonly string[]): PassThrough {
   return body
 }
 
-test('reads items, also where they are cut anywhere', async () => {
+test('parses items, however they are split', async () => {
   const text = [start, out, end].map(line).join('')
   for (let cut = 1; cut < text.length; cut += 1) {
     const items = await Array.fromAsync(readItems(bodyOf(text.slice(0, cut), text.slice(cut))))
@@ -21,7 +21,7 @@ test('reads items, also where they are cut anywhere', async () => {
   }
 })
 
-test('a line that comes in pieces of one byte is looked through once', async () => {
+test('a line in pieces of one byte is scanned once', async () => {
   const item = { ...out, data: Buffer.alloc(6_000).toString('base64') }
   const pieces = Array.from([item, end].map(line).join(''), (byte) => Buffer.from(byte))
   const split = vi.spyOn(String.prototype, 'split')
@@ -34,7 +34,7 @@ test('a line that comes in pieces of one byte is looked through once', async () 
   }
 })
 
-test('lets a stream end by itself after its last item, and does not reset it', async () => {
+test('lets a stream end after its last item, without a reset', async () => {
   const body = bodyOf(line(start), line(end))
   await Array.fromAsync(readItems(body))
   expect(body.destroyed).toBe(false)
@@ -44,13 +44,13 @@ test('lets a stream end by itself after its last item, and does not reset it', a
   expect(body.errored).toBeNull()
 })
 
-test('ends a stream that goes on after its last item', async () => {
+test('ends a stream that continues after its last item', async () => {
   const body = bodyOf(line(end))
   await Array.fromAsync(readItems(body))
   await expect.poll(() => body.destroyed, { timeout: 10_000 }).toBe(true)
 })
 
-test('gives a stream up when its reader leaves', async () => {
+test('cancels a stream when its reader stops', async () => {
   const body = bodyOf(line(start), line(out))
   for await (const item of readItems(body)) if (item.type === 'start') break
   expect(body.destroyed).toBe(true)

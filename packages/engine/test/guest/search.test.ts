@@ -28,7 +28,7 @@ function clientOf(...items: object[]): GuestClient {
 
 const signal = AbortSignal.timeout(60_000)
 
-test('collects what a guest has found', async () => {
+test('collects the results of a guest', async () => {
   const found = await clientOf(match(1), match(2), end).searchAll(request, signal)
   expect([found.matches.length, found.end]).toEqual([2, end])
 })
@@ -39,11 +39,11 @@ test.each([
   ['a number that is none', [match(1, { line: -1 }), end]],
   ['no end', [match(1)]],
   ['something else', [{ type: 'surprise' }]],
-])('does not believe %s', async (_, items) => {
+])('refuses %s', async (_, items) => {
   await expect(clientOf(...items).searchAll(request, signal)).rejects.toThrow(/guest/)
 })
 
-test('keeps no more of one guest than its budget', async () => {
+test('limits the bytes of one guest', async () => {
   const many = { ...request, max_results: 10_000 }
   const items = Array.from({ length: 2000 }, (_, index) => match(index + 1, { path: '/'.padEnd(8000, 'x') }))
   await expect(clientOf(...items, end).searchAll(many, signal)).rejects.toThrow('more than the requested number')

@@ -40,8 +40,8 @@ function latin1(text: Uint8Array | string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-describe('an image that was written', () => {
-  test('is read as what was written, whatever that is', async () => {
+describe('a written image', () => {
+  test('is read as it was written, for any content', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       await using dir = await scratch()
       const { entries, expected } = buildTree(steps)
@@ -54,7 +54,7 @@ describe('an image that was written', () => {
     await fc.assert(property, { numRuns: 40, interruptAfterTimeLimit: 60_000 })
   }, 120_000)
 
-  test('answers single paths, and never what a link leads to', async () => {
+  test('looks up single paths, and follows no links', async () => {
     await using dir = await scratch()
     const names = Array.from({ length: 2000 }, (_, index) => file(`many/file-${index}`, String(index)))
     const entries = [
@@ -78,7 +78,7 @@ describe('an image that was written', () => {
     if (pipe !== null) expect(() => reader.content(pipe)).toThrow(ErofsInputError)
   })
 
-  test('is refused when it is damaged, or read as something; never more', { timeout: 120_000 }, async () => {
+  test('is refused or read without an error when it is damaged', { timeout: 120_000 }, async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     const entries = [directory('d'), file('d/f', pattern(9000)), symlink('d/l', 'x'.repeat(4000)), hardlink('h', 'd/f')]
@@ -118,7 +118,7 @@ describe('an image that was written', () => {
     await expect(ImageReader.open(image)).rejects.toMatchObject({ code: 'image_malformed' })
   })
 
-  test('is refused when it is cut off', async () => {
+  test('is refused when it is truncated', async () => {
     await using dir = await scratch()
     const image = `${dir.path}/image`
     await writeImage(streamOf([file('f', pattern(20_000))]), image)

@@ -25,7 +25,7 @@ const checker = requires('fsck.erofs')
 const enough = 40
 
 describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python.note}`, () => {
-  test('have the members that another reader finds, or are an input error', async () => {
+  test('have the same members as for another reader, or are an input error', async () => {
     const others = await listWithPython(archives)
     let [read, compared, refused] = [0, 0, 0]
     for (const [index, archive] of archives.entries()) {
@@ -44,7 +44,7 @@ describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python
 })
 
 describe.skipIf(checker.skip)(`images of hostile archives of HOLT_FUZZ_SEED=${seed}${checker.note}`, () => {
-  test('are sound, or an input error that leaves nothing', async () => {
+  test('are valid, or an input error that leaves nothing', async () => {
     await using dir = await scratch()
     let [sound, refused] = [0, 0]
     for (const [index, archive] of archives.entries()) {

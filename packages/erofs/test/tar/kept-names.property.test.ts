@@ -11,7 +11,7 @@ const directory = fc.array(name, { maxLength: 3 }).map((names) => Buffer.concat(
 const SLASH = Buffer.from('/')
 const NUL = Buffer.alloc(1)
 
-test('a list of names is decoded as it was written', () => {
+test('a list of names is decoded as it was encoded', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ directory, names: fc.array(name, { minLength: 1, maxLength: 5 }) })), (lists) => {
       const expected = lists.map((list) => ({
@@ -24,7 +24,7 @@ test('a list of names is decoded as it was written', () => {
   )
 })
 
-test('a long list of names comes in groups', () => {
+test('a long list of names is split into groups', () => {
   const names = Array.from({ length: 2500 }, (_, index) => String(index))
   const groups = [...decodeKeptNames(Buffer.from(['./', ...names, ''].join('\0')))]
   expect(groups.map((group) => [String(group.directory), group.names.length])).toEqual([

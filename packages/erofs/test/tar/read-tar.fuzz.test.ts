@@ -44,7 +44,7 @@ const mutation = fc.record({
   repair: fc.boolean(),
 })
 
-test('a damaged archive becomes an image or an input error, and leaves nothing half done', async () => {
+test('a damaged archive becomes an image or an input error, and leaves nothing', async () => {
   const sound = await seed()
   await using dir = await scratch()
   let [images, errors] = [0, 0]
@@ -81,7 +81,7 @@ test('a damaged archive becomes an image or an input error, and leaves nothing h
   expect({ images, errors }).toEqual({ images: expect.toSatisfy(many), errors: expect.toSatisfy(many) })
 }, 60_000)
 
-test('bytes that never were an archive are an input error', async () => {
+test('random bytes are an input error', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 3000 }), async (bytes) => {
       fc.pre(bytes.some((byte) => byte !== 0))

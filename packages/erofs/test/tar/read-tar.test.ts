@@ -120,7 +120,7 @@ const sparseRecords = `${record('GNU.sparse.size', '0')}${record('GNU.sparse.map
 const read = (...parts: Buffer[]): ReturnType<typeof consume> => consume(readTar(streamOf([Buffer.concat(parts)])))
 
 describe('an archive by tar-stream', () => {
-  test('comes back as it was packed, in pieces of any size', async () => {
+  test('is read as it was packed, in pieces of any size', async () => {
     const archive = pack()
     archive.entry(
       { name: 'a/b', mode: 0o600, uid: 1, gid: 2, mtime: new Date(5000), pax: { mtime: '5.25' } },
@@ -144,14 +144,14 @@ describe('an archive by tar-stream', () => {
 })
 
 describe('details of the format', () => {
-  test('content that nobody reads is passed over', async () => {
+  test('unread content is skipped', async () => {
     const paths: string[] = []
     const parts = [header({ name: 'a', size: '00000001000\0' }), Buffer.alloc(512, 1), header({ name: 'b' }), END]
     for await (const entry of readTar(streamOf(parts))) paths.push(Buffer.from(entry.path).toString())
     expect(paths).toEqual(['a', 'b'])
   })
 
-  test('content is not given out once the next entry is', async () => {
+  test('content cannot be read after the next entry', async () => {
     const parts = [header({ name: 'a', size: '00000001000\0' }), Buffer.alloc(512, 1), header({ name: 'b' }), END]
     const entries = await Array.fromAsync(readTar(streamOf(parts)))
     const first = entries[0]
@@ -176,7 +176,7 @@ describe('details of the format', () => {
     expect(await read(header({ size: three }), Buffer.alloc(512, 65), END)).toMatchObject([{ size: 3, content: 'AAA' }])
   })
 
-  test('an extended header holds for one entry, a global one for all, and only for what can be shared', async () => {
+  test('an extended header applies to one entry, a global one to all, and only for shared fields', async () => {
     const global = extended(record('uid', '7') + record('path', 'everything'), 'g')
     const own = extended(record('uid', '8') + record('path', 'renamed'))
     const entries = await read(global, header({ name: 'a' }), own, header({ name: 'b' }), header({ name: 'c' }), END)
@@ -191,7 +191,7 @@ describe('details of the format', () => {
     expect(await read(header({ name: 'd/' }), END)).toMatchObject([{ path: 'd/', type: 'directory' }])
   })
 
-  test('an archive without its end, or with more behind it, is whole', async () => {
+  test('an archive without its end, or with bytes after it, is accepted', async () => {
     expect(await read(header({ name: 'a' }))).toHaveLength(1)
     expect(await read(header({ name: 'a' }), END, Buffer.alloc(20_000, 1))).toHaveLength(1)
   })

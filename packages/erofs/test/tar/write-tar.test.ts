@@ -31,7 +31,7 @@ async function* entries(): AsyncGenerator<Entry> {
   yield { ...common, type: 'file', path: Buffer.from('ff2e', 'hex'), size: 0, mtimeSecs: -2, mtimeNanos: 5e8 }
 }
 
-test('tar reads what is written', async () => {
+test('tar reads a written archive', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'holt-tar-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   writeFileSync(join(dir, 'a.tar'), await buffer(writeTar(entries())))
