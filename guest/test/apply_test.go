@@ -68,7 +68,7 @@ var copied = func(t *testing.T) []byte {
 	)
 }
 
-func TestApplyMergesADirectoryLikeCopy(t *testing.T) {
+func TestApplyMergesADirectoryLikeCOPY(t *testing.T) {
 	g := start(t)
 	g.apply(200, "/a/b", "", copied(t))
 	wantTree(t, g.dir+"/a", "b drwxr-xr-x 0:0", "b/f urw-r----- 0:0 new", "b/sub drwx--x--x 0:0", "b/sub/g -rw------- 0:0 g", "b/sub/h -rw------- 0:0 g", "b/sub/l Lrwxrwxrwx 0:0 -> g")
@@ -86,7 +86,7 @@ func TestApplyMergesADirectoryLikeCopy(t *testing.T) {
 	wantTree(t, g.dir+"/o", "f -rw-r----- 5:6 new", "sub drw-r----- 7:8", "sub/g -rw-r----- 0:0 g", "sub/h -rw-r----- 0:0 g", "sub/kept -rw-r--r-- 0:0 ", "sub/l Lrwxrwxrwx 0:0 -> g")
 }
 
-func TestApplyGivesToWhomItIsTold(t *testing.T) {
+func TestApplySetsTheGivenOwner(t *testing.T) {
 	g := start(t)
 	must(t, os.Mkdir(g.dir+"/there", 0o711))
 	for chown, want := range map[string]string{"3": "3:3", "daemon": "1:1", "daemon:adm": "1:4", "3:4": "3:4", "daemon:7": "1:7"} {
@@ -102,7 +102,7 @@ func TestApplyGivesToWhomItIsTold(t *testing.T) {
 	}
 }
 
-func TestApplyPutsOneFileWhereCopyDoes(t *testing.T) {
+func TestApplyPutsAFileAtTheSamePathAsCOPY(t *testing.T) {
 	one := archiveOf(t, tar.Header{Name: "f", Mode: 0o644, Linkname: "new"})
 	for name, c := range map[string]struct{ destination, want string }{
 		"a name that is free":            {"/d/free", "d/free -rw-r--r-- 0:0 new"},
@@ -130,7 +130,7 @@ func TestApplyPutsOneFileWhereCopyDoes(t *testing.T) {
 	}
 }
 
-func TestApplyRefusesWhatCopyRefuses(t *testing.T) {
+func TestApplyRefusesTheSameAsCOPY(t *testing.T) {
 	g := start(t)
 	must(t, os.MkdirAll(g.dir+"/d/f", 0o755))
 	must(t, os.WriteFile(g.dir+"/file", nil, 0o644))
@@ -151,7 +151,7 @@ func TestApplyRefusesWhatCopyRefuses(t *testing.T) {
 	g.refuses(507, "disk_full", "", "PUT", "/v1/apply?destination="+g.dir+"/small/x", archiveOf(t, tar.Header{Name: "f", Linkname: strings.Repeat("x", 5<<20)}))
 }
 
-func TestApplyGoesThroughLinksToDirectories(t *testing.T) {
+func TestApplyFollowsLinksToDirectories(t *testing.T) {
 	g := start(t)
 	must(t, os.MkdirAll(g.dir+"/r/usr/bin", 0o755))
 	must(t, os.Symlink("usr/bin", g.dir+"/r/bin"))
@@ -211,7 +211,7 @@ func piped(t *testing.T, in []byte, program string) []byte {
 	return out
 }
 
-func TestSelectReadsWhatPatternsMatch(t *testing.T) {
+func TestSelectReadsMatchingFiles(t *testing.T) {
 	g := start(t)
 	for _, name := range []string{"s/a.txt", "s/b.txt", "s/c.md", "s/d/e.txt", "s/d/f/g.txt", "s/.hidden"} {
 		g.write(name, name)
@@ -292,7 +292,7 @@ func sorted(words string) string {
 	return strings.Join(list, " ")
 }
 
-func TestWhatIsSelectedIsAppliedAsItWas(t *testing.T) {
+func TestSelectedFilesAreAppliedUnchanged(t *testing.T) {
 	g := start(t)
 	g.write("s/f", "content")
 	must(t, os.Chown(g.dir+"/s/f", 4, 5))
@@ -339,7 +339,7 @@ func TestWhatIsSelectedIsAppliedAsItWas(t *testing.T) {
 	}
 }
 
-func TestMountsGoAndLeaveWhatWasThere(t *testing.T) {
+func TestMountsAreRemovedWithoutATrace(t *testing.T) {
 	secret := base64.StdEncoding.EncodeToString([]byte("s3cret"))
 	g := start(t)
 	must(t, os.MkdirAll(g.dir+"/m/there/inner", 0o755))
@@ -378,7 +378,7 @@ func TestMountsGoAndLeaveWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestMountsGoWhateverTheStepDid(t *testing.T) {
+func TestMountsAreRemovedAfterAnyStep(t *testing.T) {
 	g := start(t)
 	g.write("m/there/kept", "kept")
 	body := strings.ReplaceAll(`{"mounts":[{"id":"a","target":"DIR/m/there","kind":"directory"},{"id":"b","target":"DIR/n/o/p","kind":"file","content":"c3g="}]}`, "DIR", g.dir)

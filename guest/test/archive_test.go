@@ -33,7 +33,7 @@ func archiveOf(t *testing.T, headers ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-func TestArchiveGoesAndComes(t *testing.T) {
+func TestArchiveIsUnchangedAfterBothTransfers(t *testing.T) {
 	g := start(t)
 	g.write("tree/a/f", "content")
 	must(t, os.Symlink("f", g.path("tree/a/l")))
@@ -69,7 +69,7 @@ func TestArchiveGoesAndComes(t *testing.T) {
 	g.refuses(400, "invalid_path", "", "GET", "/v1/files/archive?path=x", nil)
 }
 
-func TestArchiveReplacesOrMergesOnlyWhenTold(t *testing.T) {
+func TestArchiveReplacesOrMergesOnlyOnRequest(t *testing.T) {
 	g := start(t)
 	body := archiveOf(t, tar.Header{Name: "new", Linkname: "new", Mode: 0o644}, tar.Header{Name: "d/f", Linkname: "new", Mode: 0o644})
 	g.write("at/d/f", "old")

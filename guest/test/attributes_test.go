@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestSymlinkMakesAndReplaces(t *testing.T) {
+func TestSymlinkIsCreatedAndReplaced(t *testing.T) {
 	g := start(t)
 	link := g.path("deep/down/link")
 	got := g.want(201, "POST", "/v1/files/symlink", object{"path": link, "target": "../no where", "overwrite": false})
@@ -45,7 +45,7 @@ func (g *guest) states(names ...string) (list []string) {
 	return list
 }
 
-func TestChmodAndChownNeverFollowLinksDown(t *testing.T) {
+func TestChmodAndChownNeverFollowLinksBelow(t *testing.T) {
 	g := start(t)
 	g.write("outside/f", "x")
 	g.write("tree/sub/f", "x")

@@ -168,7 +168,7 @@ func TestACopyKeepsEverything(t *testing.T) {
 	}
 }
 
-func TestCopyAndMoveRefuseWhatCannotBe(t *testing.T) {
+func TestCopyAndMoveRefuseImpossibleRequests(t *testing.T) {
 	g := start(t)
 	g.write("dir/sub/file", "in")
 	file := g.write("file", "content")
@@ -223,7 +223,7 @@ func TestCopyAndMoveRefuseWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestACopyThatCannotBeMadeNamesItsDestination(t *testing.T) {
+func TestAFailedCopyNamesItsDestination(t *testing.T) {
 	g := start(t)
 	g.write("dir/file", "in")
 	must(t, os.Symlink("nowhere", g.path("link")))
@@ -290,7 +290,7 @@ func TestOverwriteReplacesAndNeverMerges(t *testing.T) {
 	}
 }
 
-func TestAFailedCopyLeavesEverythingAsItWas(t *testing.T) {
+func TestAFailedCopyChangesNothing(t *testing.T) {
 	g := start(t)
 	root := g.fill("tree")
 	listener, err := net.Listen("unix", filepath.Join(root, "sub/socket"))
@@ -432,7 +432,7 @@ func grow(t testing.TB, random *rand.Rand, dir string, depth int, files *[]strin
 	}
 }
 
-func TestARandomTreeIsCopiedAsCpDoes(t *testing.T) {
+func TestARandomTreeIsCopiedLikeCp(t *testing.T) {
 	g := start(t)
 	seed := uint64(time.Now().UnixNano())
 	trees := 40

@@ -71,7 +71,7 @@ func TestRefusesPathsThatAreNotCanonical(t *testing.T) {
 	g.refuses(400, "invalid_path", "exactly one", "GET", "/v1/files/stat?path=/a&path=/b", nil)
 }
 
-func TestStatTellsEveryKindOfFile(t *testing.T) {
+func TestStatReportsEveryKindOfFile(t *testing.T) {
 	g := start(t)
 	file := g.write("f", "12345")
 	must(t, os.Chmod(file, 0o4751))
@@ -111,7 +111,7 @@ func TestStatTellsEveryKindOfFile(t *testing.T) {
 	g.refuses(400, "symlink_loop", "loop", "GET", "/v1/files/stat?"+query(g.path("loop/x")), nil)
 }
 
-func TestContentComesWholeOrInPart(t *testing.T) {
+func TestContentIsReadWholeOrInPart(t *testing.T) {
 	g := start(t)
 	content := strings.Repeat("0123456789", 100_000)
 	path := g.write("f", content)
@@ -165,7 +165,7 @@ func TestContentComesWholeOrInPart(t *testing.T) {
 	}
 }
 
-func TestContentOfWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
+func TestContentOfSpecialFilesIsRefusedAtOnce(t *testing.T) {
 	g := start(t)
 	must(t, unix.Mkfifo(g.path("p"), 0o600))
 	for range 20 {
@@ -181,7 +181,7 @@ func TestContentOfWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
 	g.refuses(400, "is_directory", "", "PUT", "/v1/files/content?"+query(g.path("small")), "x")
 }
 
-func TestPutReplacesAtOnceAndKeepsWhatItIsNotTold(t *testing.T) {
+func TestPutReplacesAtomicallyAndKeepsOtherAttributes(t *testing.T) {
 	g := start(t)
 	target := g.path("a/b/f")
 	put := func(status int, extra, body string) object {
@@ -249,7 +249,7 @@ func TestAnUploadThatBreaksLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsSaidAndLeavesNothing(t *testing.T) {
+func TestAFullDiskIsReportedAndLeavesNothing(t *testing.T) {
 	g := start(t)
 	small := g.path("small")
 	if r := g.exec(object{"command": "head -c 1000000 /dev/zero > old; mkdir tree; head -c 1500000 /dev/urandom > tree/a; df -k . | tail -1", "cwd": small}); r.code() != 0.0 {
@@ -336,7 +336,7 @@ func TestMakesDirectories(t *testing.T) {
 	g.refuses(400, "not_a_directory", "", "POST", "/v1/files/mkdir", object{"path": file + "/x", "parents": true})
 }
 
-func TestRemovesWhatItIsTold(t *testing.T) {
+func TestRemovesOnlyThePath(t *testing.T) {
 	g := start(t)
 	remove := func(path string, recursive bool) object { return object{"path": path, "recursive": recursive} }
 	g.write("t/a/b", "")

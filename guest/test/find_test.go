@@ -119,7 +119,7 @@ func TestSearchRefuses(t *testing.T) {
 	g.refuses(400, "invalid_path", "", "POST", "/v1/files/search", with(object{"path": "s"}))
 }
 
-func TestSearchIsBounded(t *testing.T) {
+func TestSearchHasLimits(t *testing.T) {
 	g := start(t)
 	line := strings.Repeat("x", 990) + "\n"
 	for n := range 12 {
@@ -143,7 +143,7 @@ func (g *guest) replace(status int, request object) object {
 	return g.want(status, "POST", "/v1/files/replace", body)
 }
 
-func TestReplaceChangesFilesAndKeepsWhatTheyAre(t *testing.T) {
+func TestReplaceChangesContentAndKeepsAttributes(t *testing.T) {
 	g := start(t)
 	one := g.write("r/one", "old old\nOLD\n")
 	two := g.write("r/sub/two.txt", "an old one")

@@ -88,7 +88,7 @@ func TestATimeoutReachesEveryDescendant(t *testing.T) {
 	}
 }
 
-func TestWhatOthersRunSurvivesAKill(t *testing.T) {
+func TestOtherCommandsSurviveAKill(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "a", "command": "exec sleep 4243"})
 	g.want(201, "POST", "/v1/processes", object{"id": "b", "command": "setsid sleep 4242 & exec sleep 4242"})
@@ -106,7 +106,7 @@ var bombs = []struct{ name, script string }{
 	{"in sessions of their own", `for i in 1 2 3 4; do command eval 'setsid sh "$0" &'; done 2>/dev/null; read x <"$0.fifo"`},
 }
 
-func TestABombIsKilledAndOthersGoOn(t *testing.T) {
+func TestAForkBombIsKilledAndOthersContinue(t *testing.T) {
 	g := start(t)
 	// What a job control has stopped stays so, and what runs goes on.
 	g.want(201, "POST", "/v1/processes", object{"id": "counts", "command": "while :; do echo; sleep 0.01; done"})
@@ -216,7 +216,7 @@ func TestSignalsFromInsideDoNotEndTheGuest(t *testing.T) {
 	g.want(200, "GET", "/v1/info", nil)
 }
 
-func TestIdleItIsSmallAndKeepsFewSupervisors(t *testing.T) {
+func TestAnIdleGuestIsSmallAndHasFewSupervisors(t *testing.T) {
 	g := start(t)
 	g.exec(object{"command": "true"})
 	if kib := g.residentKiB(); kib > 13<<10 {

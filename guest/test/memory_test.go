@@ -19,7 +19,7 @@ func (g *guest) relieve(need object) []any {
 	return g.want(200, "POST", "/v1/memory/relief", need)["ended"].([]any)
 }
 
-func TestEndsWhatHoldsTheMostMemory(t *testing.T) {
+func TestKillsTheLargestProcess(t *testing.T) {
 	g := start(t)
 	g.holding("small", 8)
 	g.holding("large", 48)
@@ -58,7 +58,7 @@ func TestEndsWhatHoldsTheMostMemory(t *testing.T) {
 	}
 }
 
-func TestEndsAllOfACommandForItsLargestProcess(t *testing.T) {
+func TestKillsTheWholeCommandOfTheLargestProcess(t *testing.T) {
 	g := start(t)
 	script := "sleep 4242 & x=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready; read y"
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "argv": []string{"bash", "-c", script}, "stdin": "pipe"})
@@ -72,7 +72,7 @@ func TestEndsAllOfACommandForItsLargestProcess(t *testing.T) {
 	}
 }
 
-func TestEndsWhatHasWrittenTheMostWhereNoProcessIsLarge(t *testing.T) {
+func TestKillsTheLargestWriterIfNoProcessIsLarge(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "q", "argv": []string{"sleep", "4242"}})
 	if ended := g.relieve(object{"limit_bytes": 256 << 20, "free_bytes": 1 << 30, "least_bytes": 100 << 20, "whole": false}); len(ended) != 0 {
@@ -88,7 +88,7 @@ func TestEndsWhatHasWrittenTheMostWhereNoProcessIsLarge(t *testing.T) {
 	}
 }
 
-func TestNeverEndsWhatMustNotBeEnded(t *testing.T) {
+func TestNeverKillsProtectedProcesses(t *testing.T) {
 	g := start(t)
 	g.holding("p", 48)
 	if ended := g.relieve(object{"limit_bytes": 256 << 20, "free_bytes": 1 << 30, "least_bytes": 0, "whole": false}); len(ended) < 1 {
@@ -100,7 +100,7 @@ func TestNeverEndsWhatMustNotBeEnded(t *testing.T) {
 	}
 }
 
-func TestEndsProtectedProcessesWhereOnlyTheyHoldIt(t *testing.T) {
+func TestKillsProtectedProcessesIfOnlyTheyHoldMemory(t *testing.T) {
 	g := start(t)
 	script := "echo -1000 > /proc/self/oom_score_adj; x=$(head -c 48000000 /dev/zero | tr '\\0' x); echo ready; read y"
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "argv": []string{"bash", "-c", script}, "stdin": "pipe"})
@@ -111,7 +111,7 @@ func TestEndsProtectedProcessesWhereOnlyTheyHoldIt(t *testing.T) {
 	}
 }
 
-func TestEndsManySmallProcesses(t *testing.T) {
+func TestKillsManySmallProcesses(t *testing.T) {
 	g := start(t)
 	for _, id := range []string{"a", "b", "c"} {
 		g.holding(id, 24)

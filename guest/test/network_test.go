@@ -56,7 +56,7 @@ func (g *guest) says(want, step string, args ...string) {
 
 func at(port string) string { return knownAddress + ":" + port }
 
-func TestHasNoNetworkUntilItIsGivenOne(t *testing.T) {
+func TestHasNoNetworkAtFirst(t *testing.T) {
 	g := start(t)
 	g.openGateway()
 	if r := g.exec(object{"command": "ls /sys/class/net; cat /proc/net/route"}); strings.Contains(r.stdout, "tun") {
@@ -66,7 +66,7 @@ func TestHasNoNetworkUntilItIsGivenOne(t *testing.T) {
 	g.says("no network network is unreachable", "datagram", "198.18.0.1:53")
 }
 
-func TestCarriesConnectionsAndQuestions(t *testing.T) {
+func TestCarriesConnectionsAndDNSQueries(t *testing.T) {
 	g, w := withNetwork(t)
 	g.says("1 "+knownAddress, "lookup", knownName)
 	g.says("1 "+knownAddress, "lookup-tcp", knownName)
@@ -82,7 +82,7 @@ func TestCarriesConnectionsAndQuestions(t *testing.T) {
 	eventually(t, "the streams end", func() bool { return w.streams() == 0 })
 }
 
-func TestTellsWhichProcessAsks(t *testing.T) {
+func TestReportsTheProcessOfAConnection(t *testing.T) {
 	g, w := withNetwork(t)
 	g.says("hello ok", "echo", at(echoPort))
 	if got := w.lastProcess(); !strings.Contains(got, `"name":"`) || !strings.Contains(got, `"uid":0`) {
@@ -102,14 +102,14 @@ func TestRefusesAtOnceWhatTheHostRefuses(t *testing.T) {
 	}
 }
 
-func TestPassesResetsOnInBothDirections(t *testing.T) {
+func TestForwardsResetsInBothDirections(t *testing.T) {
 	g, w := withNetwork(t)
 	g.says("reset connection reset by peer", "read", at(cutPort))
 	g.says("ok", "reset", at(holdPort))
 	eventually(t, "the host sees the reset", func() bool { return w.streams() == 0 })
 }
 
-func TestHoldsBackWhoSendsWhereNobodyReads(t *testing.T) {
+func TestBlocksASenderWithoutAReader(t *testing.T) {
 	g, w := withNetwork(t)
 	g.says("holds back", "fill", at(deafPort))
 	g.says("hello ok", "echo", at(echoPort))
@@ -140,7 +140,7 @@ func TestFailsClosedAndRecoversWithTheHost(t *testing.T) {
 	g.says("hello ok", "echo", knownName+":"+echoPort)
 }
 
-func TestRefusesMoreConnectionsThanItHolds(t *testing.T) {
+func TestRefusesConnectionsAboveTheLimit(t *testing.T) {
 	g, w := withNetwork(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "many", "argv": []string{os.Args[0], "traffic", "hold", at(holdPort), "1100"}, "stdin": "pipe"})
 	eventually(t, "they are tried", func() bool { return strings.Contains(g.output("many", "cursor=0").stdout, "map[") })
@@ -153,12 +153,12 @@ func TestRefusesMoreConnectionsThanItHolds(t *testing.T) {
 	g.says("hello ok", "echo", at(echoPort))
 }
 
-func TestCutsLongAnswersToWhatADatagramHolds(t *testing.T) {
+func TestTruncatesAnswersToTheSizeOfADatagram(t *testing.T) {
 	g, _ := withNetwork(t)
 	g.says("60 "+knownAddress, "lookup", "long.test") // the resolver asks again over TCP
 }
 
-func TestTakesTheNetworkAwayAndGivesItAgain(t *testing.T) {
+func TestRemovesAndRestoresTheNetwork(t *testing.T) {
 	g, w := withNetwork(t)
 	for range 3 {
 		g.want(201, "POST", "/v1/processes", object{"id": fmt.Sprint("held", time.Now().UnixNano()), "argv": []string{os.Args[0], "traffic", "hold", at(holdPort), "1"}})
@@ -229,7 +229,7 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-func TestFetchesADeviceThatTheHostMakes(t *testing.T) {
+func TestReceivesADeviceThatTheHostMakes(t *testing.T) {
 	g := start(t)
 	g.openGateway()
 	socket := filepath.Join(g.dir, "tun.sock")
@@ -280,7 +280,7 @@ func ownStart(t *testing.T) string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[19]
 }
 
-func TestPutsTheResolverBackWhateverItWas(t *testing.T) {
+func TestRestoresTheResolverFile(t *testing.T) {
 	g := start(t)
 	g.openGateway()
 	const conf = "/etc/resolv.conf"
@@ -311,7 +311,7 @@ func TestPutsTheResolverBackWhateverItWas(t *testing.T) {
 	}
 }
 
-func TestRefusesANetworkThatMakesNoSense(t *testing.T) {
+func TestRefusesInvalidNetworks(t *testing.T) {
 	g := start(t)
 	good := fmt.Sprintf(networkWith, "create", "")
 	for _, c := range []struct{ from, to, holds string }{
@@ -329,7 +329,7 @@ func TestRefusesANetworkThatMakesNoSense(t *testing.T) {
 	unbound.refuses(409, "conflict", "not bound", "PUT", "/v1/network", good)
 }
 
-func TestMeasuresHowMuchItCarries(t *testing.T) {
+func TestCountsTheTraffic(t *testing.T) {
 	g, _ := withNetwork(t)
 	t.Logf("down: %s", g.traffic("download", at(bulkPort)))
 	started := time.Now()

@@ -38,7 +38,7 @@ func (g *guest) operate(operation, path string, body any) (int, string) {
 	return response.StatusCode, string(answer)
 }
 
-func TestAnOperationIsDoneOnce(t *testing.T) {
+func TestAnOperationRunsOnce(t *testing.T) {
 	g := start(t)
 	at := func(name string) string { return filepath.Join(g.dir, name) }
 	must(t, os.WriteFile(at("a"), []byte("one"), 0o644))
@@ -88,7 +88,7 @@ func TestAnOperationIsDoneOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutAnOperationItIsDoneAgain(t *testing.T) {
+func TestARequestWithoutAnOperationRunsAgain(t *testing.T) {
 	g := start(t)
 	body := object{"path": filepath.Join(g.dir, "made")}
 	g.want(201, "POST", "/v1/files/mkdir", body)
@@ -114,7 +114,7 @@ func TestAnOperationHasAShortName(t *testing.T) {
 	}
 }
 
-func TestAnotherRuntimeHasNoOperationsOfTheOneBefore(t *testing.T) {
+func TestAnotherRuntimeHasNoEarlierOperations(t *testing.T) {
 	g := start(t)
 	body := object{"path": filepath.Join(g.dir, "made")}
 	g.operate("op", "files/mkdir", body)
@@ -129,7 +129,7 @@ func TestAnotherRuntimeHasNoOperationsOfTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestOfManyAtOnceOneIsDone(t *testing.T) {
+func TestOnlyOneOfManyConcurrentRequestsRuns(t *testing.T) {
 	g := start(t)
 	body := object{"path": filepath.Join(g.dir, "made")}
 	var all sync.WaitGroup
@@ -162,7 +162,7 @@ func narrow() {
 	fmt.Printf("%x\n", digest.Sum(nil))
 }
 
-func TestWhatWasTypedHalfWayIsNotTypedTwice(t *testing.T) {
+func TestInterruptedInputIsNotWrittenTwice(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "app", "argv": []string{os.Args[0], "narrow"}, "stdin": "pipe"})
 	// A pipe that holds more does not become smaller.

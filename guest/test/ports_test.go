@@ -9,7 +9,7 @@ func TestTheGuestItselfListensOnNoPort(t *testing.T) {
 	}
 }
 
-func TestAPortThatNobodyListensOnIsSaid(t *testing.T) {
+func TestReportsAPortWithoutAServer(t *testing.T) {
 	g := start(t)
 	if answer := g.want(200, "GET", "/v1/ports/3000?wait_ms=20", nil); answer["listening"] != false || answer["port"] != 3000.0 {
 		t.Fatal(answer)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestTellsOutputAndEndOfACommand(t *testing.T) {
+func TestReportsOutputAndEndOfACommand(t *testing.T) {
 	g := start(t)
 	for _, c := range []struct {
 		name           string
@@ -115,7 +115,7 @@ func TestOutputCanBeReadFromAnyCursor(t *testing.T) {
 	}
 }
 
-func TestARingKeepsTheLastBytesAndSaysWhatItDropped(t *testing.T) {
+func TestARingKeepsTheLastBytesAndReportsTheDropped(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "seq 1 100000", "ring_bytes": 4096})
 	eventually(t, "it ends", func() bool { return g.want(200, "GET", "/v1/processes/p", nil)["state"] == "exited" })
@@ -143,7 +143,7 @@ func TestAFloodDoesNotGrowTheGuest(t *testing.T) {
 	g.want(200, "DELETE", "/v1/processes/p", nil)
 }
 
-func TestASlowReaderIsToldWhatItMissed(t *testing.T) {
+func TestASlowReaderGetsTheNumberOfLostBytes(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "echo; read line; seq 1 3000000", "stdin": "pipe", "ring_bytes": 65536})
 	response, err := g.client.Get("http://guest/v1/processes/p/output?cursor=0&follow=1")
@@ -168,7 +168,7 @@ func TestTheReaderThatStartedAProcessMissesNothing(t *testing.T) {
 	}
 }
 
-func TestAProcessNoLongerWaitsForAReaderThatHasLeft(t *testing.T) {
+func TestAProcessDoesNotWaitForADisconnectedReader(t *testing.T) {
 	g := start(t)
 	body := `{"id":"p","command":"seq 1 3000000","ring_bytes":65536}`
 	response, err := g.client.Post("http://guest/v1/processes?follow=1", "application/json", strings.NewReader(body))
@@ -192,7 +192,7 @@ func TestExitDoesNotWaitForABackgroundChildThatHoldsThePipe(t *testing.T) {
 	}
 }
 
-func TestWhatWasWrittenBeforeTheEndComesBeforeIt(t *testing.T) {
+func TestOutputBeforeTheEndIsReportedBeforeIt(t *testing.T) {
 	g := start(t)
 	for i := range 50 {
 		size := rand.IntN(200_000)
@@ -203,7 +203,7 @@ func TestWhatWasWrittenBeforeTheEndComesBeforeIt(t *testing.T) {
 	}
 }
 
-func TestStdinGoesInAndEnds(t *testing.T) {
+func TestStdinIsWrittenAndClosed(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "argv": []string{"wc", "-c"}, "stdin": "pipe", "stdin_data": "YWJj"})
 	block := strings.Repeat("x", 1<<20)
@@ -221,7 +221,7 @@ func TestStdinGoesInAndEnds(t *testing.T) {
 	g.refuses(409, "conflict", "closed", "POST", "/v1/processes/"+done.id+"/stdin", "more")
 }
 
-func TestAWriteThatNobodyReadsEndsWithItsRequest(t *testing.T) {
+func TestABlockedWriteEndsWithItsRequest(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "command": "exec sleep 1000", "stdin": "pipe"})
 	if n := g.want(200, "POST", "/v1/processes/p/stdin", strings.Repeat("x", 1<<20))["written_bytes"]; n != float64(1<<20) {
@@ -253,7 +253,7 @@ func TestSignalsReachTheGroup(t *testing.T) {
 	g.refuses(409, "conflict", "ended", "POST", "/v1/processes/p/signal", object{"signal": "SIGTERM"})
 }
 
-func TestForgetsTheOldestOfThoseThatHaveEnded(t *testing.T) {
+func TestForgetsTheOldestEndedProcesses(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "running", "command": "exec sleep 1000"})
 	for i := range 1010 {
@@ -266,7 +266,7 @@ func TestForgetsTheOldestOfThoseThatHaveEnded(t *testing.T) {
 	g.refuses(404, "command_not_found", "n0", "GET", "/v1/processes/n0", nil)
 }
 
-func TestOutputOfEndedProcessesIsBoundedTogether(t *testing.T) {
+func TestOutputOfEndedProcessesHasATotalLimit(t *testing.T) {
 	g := start(t)
 	for i := range 6 {
 		g.want(201, "POST", "/v1/processes", object{"id": fmt.Sprintf("big%d", i), "command": "head -c 16777216 /dev/zero", "ring_bytes": 16 << 20})
@@ -283,7 +283,7 @@ func TestOutputOfEndedProcessesIsBoundedTogether(t *testing.T) {
 	}
 }
 
-func TestTheBoundEnvironmentSaysWhoTheRuntimesOwnUserIsAndNobodyElse(t *testing.T) {
+func TestTheEnvironmentOfTheBindAppliesToTheRuntimeUserOnly(t *testing.T) {
 	g := boot(t)
 	own := `"BOUND":"yes","PATH":"/own:/usr/bin:/bin","HOME":"/own","HOSTNAME":"own","SHELL":"/own/sh","USER":"own","LOGNAME":"own"`
 	g.want(200, "POST", "/v1/bind", strings.Replace(defaultBind, `"BOUND":"yes"`, own, 1))
@@ -304,7 +304,7 @@ func TestTheBoundEnvironmentSaysWhoTheRuntimesOwnUserIsAndNobodyElse(t *testing.
 	}
 }
 
-func TestWhatIsTooLongForAProgramIsRefusedWithTheLimitBeforeItStarts(t *testing.T) {
+func TestTooLongArgumentsAreRefusedWithTheLimit(t *testing.T) {
 	g := start(t)
 	const limit, remedy = "131071", "write it to a file, or give it to the command as stdin"
 	wide := func(bytes int) string { return strings.Repeat("é", bytes/2) + strings.Repeat("x", bytes%2) }

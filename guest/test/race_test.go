@@ -25,10 +25,10 @@ const raceTime = 2 * time.Second
 // fewest is how often each operation has to have been tried, on a machine that does much else too.
 const fewest = 10
 
-// TestNothingBelowATreeIsReachedThroughALinkThatTakesTheParentsPlace holds what operations on trees
+// TestTreeOperationsDoNotFollowALinkThatReplacesADirectory holds what operations on trees
 // promise (links below are not followed) while a program inside swaps a directory of the tree for a
 // link that leads out of it, as fast as it can.
-func TestNothingBelowATreeIsReachedThroughALinkThatTakesTheParentsPlace(t *testing.T) {
+func TestTreeOperationsDoNotFollowALinkThatReplacesADirectory(t *testing.T) {
 	g := start(t)
 	// As many as it takes for a swap to come in the middle of them.
 	for i := range 40 {

@@ -19,7 +19,7 @@ func another(id, hostname, machineID string) string {
 
 const names = "uname -n; cat /etc/hostname /etc/machine-id; sed -n 's/^127.0.1.1//p' /etc/hosts"
 
-func TestARenewedBindMakesItAnotherRuntime(t *testing.T) {
+func TestARenewedBindChangesTheIdentity(t *testing.T) {
 	g := start(t)
 	g.exec(object{"command": "echo 10.1.2.3 mine >> /etc/hosts; cd /tmp; export KEPT=yes", "session": "s"})
 	g.want(201, "POST", "/v1/processes", object{"id": "app", "command": "read x; echo $BOUND $x", "stdin": "pipe"})
@@ -49,7 +49,7 @@ func TestARenewedBindMakesItAnotherRuntime(t *testing.T) {
 	eventually(t, "what ran goes on", func() bool { return g.output("app", "cursor=0").stdout == "yes on\n" })
 }
 
-func TestNothingOfANameIsInWhatIsMadeOfTheRuntime(t *testing.T) {
+func TestACopyOfTheRuntimeHasNothingOfItsName(t *testing.T) {
 	g := start(t)
 	g.want(200, "POST", "/v1/bind", another("rt2", "second", strings.Repeat("2", 32)))
 	g.exec(object{"command": "echo 10.1.2.3 mine >> /etc/hosts"})
@@ -79,7 +79,7 @@ func TestTheSameRuntimeRenewedKeepsItsNames(t *testing.T) {
 	}
 }
 
-func TestARenewedBindThatMakesNoSenseChangesNothing(t *testing.T) {
+func TestAnInvalidRenewedBindChangesNothing(t *testing.T) {
 	g := start(t)
 	g.refuses(400, "invalid_request", "machine_id", "POST", "/v1/bind", another("rt2", "second", "short"))
 	if info := g.want(200, "GET", "/v1/info", nil); info["runtime_id"] != "rt1" {
@@ -87,7 +87,7 @@ func TestARenewedBindThatMakesNoSenseChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAMachineIDOfDBusIsTheRuntimesToo(t *testing.T) {
+func TestTheDBusMachineIDIsThatOfTheRuntime(t *testing.T) {
 	if info, err := os.Lstat("/var/lib/dbus/machine-id"); err != nil || !info.Mode().IsRegular() {
 		t.Skip("this machine keeps none")
 	}
@@ -98,7 +98,7 @@ func TestAMachineIDOfDBusIsTheRuntimesToo(t *testing.T) {
 	}
 }
 
-func TestHostKeysAreMadeAnewForEveryRuntime(t *testing.T) {
+func TestEveryRuntimeGetsNewHostKeys(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/ssh-keygen"); err != nil {
 		t.Skip("no ssh-keygen on this machine")
 	}
@@ -142,7 +142,7 @@ func TestHostKeysAreMadeAnewForEveryRuntime(t *testing.T) {
 	}
 }
 
-func TestHostKeysThatCannotBeMadeAnewAreTakenAwayFromAnotherRuntime(t *testing.T) {
+func TestHostKeysThatCannotBeReplacedAreRemoved(t *testing.T) {
 	g := boot(t)
 	g.want(200, "POST", "/v1/seed", defaultSeed)
 	keys := "mkdir -p /etc/ssh; rm -f /etc/ssh/ssh_host_*; cd /etc/ssh; for i in $(seq 10); do echo old | tee ssh_host_k${i}_key > ssh_host_k${i}_key.pub; done"
@@ -160,7 +160,7 @@ func TestHostKeysThatCannotBeMadeAnewAreTakenAwayFromAnotherRuntime(t *testing.T
 	}
 }
 
-func TestARuntimeThatKeepsSomethingOfAnotherIsNotDistinct(t *testing.T) {
+func TestARuntimeWithALeftoverOfAnotherIsNotDistinct(t *testing.T) {
 	for name, spoil := range map[string]string{
 		"the machine id": "rm /etc/machine-id && mkdir -p /etc/machine-id/in",
 		"the name":       "rm /etc/hostname && mkdir -p /etc/hostname/in",

@@ -44,7 +44,7 @@ func (g *guest) written(id string) int {
 	return int(g.want(200, "GET", "/v1/processes/"+id, nil)["stdout_bytes"].(float64))
 }
 
-func TestAProcessWaitsForAReaderThatACheckpointHasCutOff(t *testing.T) {
+func TestAProcessWaitsForAReaderThatACheckpointDisconnected(t *testing.T) {
 	for name, begin := range map[string]func(g *guest) func() *http.Response{
 		"which started it": func(g *guest) func() *http.Response {
 			return func() *http.Response {
@@ -84,7 +84,7 @@ func TestAProcessWaitsForAReaderThatACheckpointHasCutOff(t *testing.T) {
 }
 
 // A template's command at a resume may take a minute, and no client is let in before it ends.
-func TestAReaderMayComeBackAMinuteAfterACheckpoint(t *testing.T) {
+func TestAReaderCanReconnectAMinuteAfterACheckpoint(t *testing.T) {
 	away := 65 * time.Second
 	if testing.Short() {
 		away = 5 * time.Second
@@ -102,7 +102,7 @@ func TestAReaderMayComeBackAMinuteAfterACheckpoint(t *testing.T) {
 	}
 }
 
-func TestAProcessWaitsForNobodyOfTheRuntimeThatItWasPartOf(t *testing.T) {
+func TestAForkedProcessDoesNotWaitForReadersOfItsSource(t *testing.T) {
 	g := start(t)
 	cutOff(g, "p", func() *http.Response {
 		response, err := g.client.Post("http://guest/v1/processes?follow=1", "application/json", strings.NewReader(flood))
@@ -113,7 +113,7 @@ func TestAProcessWaitsForNobodyOfTheRuntimeThatItWasPartOf(t *testing.T) {
 	eventually(t, "it ends", func() bool { return g.want(200, "GET", "/v1/processes/p", nil)["state"] == "exited" })
 }
 
-func TestAReaderThatLeavesByItselfIsNotWaitedForAfterACheckpoint(t *testing.T) {
+func TestAReaderThatDisconnectsItselfIsNotWaitedForAfterACheckpoint(t *testing.T) {
 	g := start(t)
 	response, err := g.client.Post("http://guest/v1/processes?follow=1", "application/json", strings.NewReader(flood))
 	must(t, err)

@@ -19,7 +19,7 @@ func TestAnswersOnlyInfoBeforeItIsBound(t *testing.T) {
 	g.refuses(404, "route_not_found", "", "GET", "/v1/nothing", nil)
 }
 
-func TestBindGivesAnIdentityOnce(t *testing.T) {
+func TestBindSetsTheIdentityOnce(t *testing.T) {
 	g := boot(t)
 	answer := g.want(200, "POST", "/v1/bind", defaultBind)
 	if answer["runtime_id"] != "rt1" || answer["hostname"] != true || len(answer["problems"].([]any)) != 0 {
@@ -36,7 +36,7 @@ func TestBindGivesAnIdentityOnce(t *testing.T) {
 	}
 }
 
-func TestResolvesTheKernelsNameWhereThatCannotBeSet(t *testing.T) {
+func TestResolvesTheKernelHostNameIfItCannotBeSet(t *testing.T) {
 	g := boot(t)
 	answer := g.want(200, "POST", "/v1/bind", strings.Replace(defaultBind, `"set_hostname":true`, `"set_hostname":false`, 1))
 	if answer["hostname"] != false {
@@ -49,7 +49,7 @@ func TestResolvesTheKernelsNameWhereThatCannotBeSet(t *testing.T) {
 	}
 }
 
-func TestBindRefusesWhatMakesNoSense(t *testing.T) {
+func TestBindRefusesInvalidRequests(t *testing.T) {
 	g := boot(t)
 	for _, c := range []struct{ from, to, holds string }{
 		{`"box"`, `"Box/.."`, "hostname"},
@@ -67,7 +67,7 @@ func TestBindRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-func TestLimitsProcessesWhereTheControllerIs(t *testing.T) {
+func TestLimitsProcessesIfTheControllerExists(t *testing.T) {
 	group := fmt.Sprintf("/sys/fs/cgroup/pids/holt-guest-test-%d", os.Getpid())
 	if err := os.Mkdir(group, 0o755); err != nil && !os.IsExist(err) {
 		t.Skipf("no pids controller of cgroup v1 on this machine: %v", err)

@@ -7,7 +7,7 @@ import (
 
 const defaultSeed = `{"env":{"SEEDED":"yes"},"user":"root","workdir":"/tmp","pids_max":null,"network":null}`
 
-func TestASeedRunsCommandsThatLiveOnWhenItIsBound(t *testing.T) {
+func TestCommandsOfASeedSurviveItsBind(t *testing.T) {
 	g := boot(t)
 	g.want(200, "POST", "/v1/seed", defaultSeed)
 	g.want(200, "POST", "/v1/seed", defaultSeed)
@@ -35,7 +35,7 @@ func TestASeedRunsCommandsThatLiveOnWhenItIsBound(t *testing.T) {
 	g.want(200, "DELETE", "/v1/processes/app", nil)
 }
 
-func TestWhatASeedStartsLooksForCertificatesThatAreYetToCome(t *testing.T) {
+func TestCommandsOfASeedUseTheFutureCertificatePath(t *testing.T) {
 	g := boot(t)
 	g.want(200, "POST", "/v1/seed", defaultSeed)
 	if r := g.exec(object{"command": "echo $NODE_EXTRA_CA_CERTS; test ! -e $NODE_EXTRA_CA_CERTS"}); r.stdout != "/usr/local/share/ca-certificates/holt-runtime.crt\n" || r.code() != 0.0 {
@@ -43,7 +43,7 @@ func TestWhatASeedStartsLooksForCertificatesThatAreYetToCome(t *testing.T) {
 	}
 }
 
-func TestASeedsNamesAreThereBeforeABindThatSaysTheSame(t *testing.T) {
+func TestTheNamesOfASeedExistBeforeItsBind(t *testing.T) {
 	const seeded = `"network":null,"names":{"hostname":"box","machine_id":"0123456789abcdef0123456789abcdef","set_hostname":true}}`
 	named := strings.Replace(defaultSeed, `"network":null}`, seeded, 1)
 	for _, c := range []struct{ what, bind, names string }{
@@ -74,7 +74,7 @@ func TestASeedsNamesAreThereBeforeABindThatSaysTheSame(t *testing.T) {
 	}
 }
 
-func TestASeedIsNoLongerOneWhenItIsBound(t *testing.T) {
+func TestABindEndsTheSeedState(t *testing.T) {
 	g := start(t)
 	g.refuses(409, "conflict", "is bound", "POST", "/v1/seed", defaultSeed)
 	if r := g.exec(object{"command": "echo $SEEDED $BOUND"}); r.stdout != "yes\n" {
@@ -82,7 +82,7 @@ func TestASeedIsNoLongerOneWhenItIsBound(t *testing.T) {
 	}
 }
 
-func TestASeedRefusesWhatMakesNoSense(t *testing.T) {
+func TestASeedRefusesInvalidRequests(t *testing.T) {
 	g := boot(t)
 	for _, c := range []struct{ from, to, holds string }{
 		{`"workdir":"/tmp"`, `"workdir":"x"`, "workdir"},
@@ -97,7 +97,7 @@ func TestASeedRefusesWhatMakesNoSense(t *testing.T) {
 	g.refuses(409, "conflict", "not bound", "GET", "/v1/processes", nil)
 }
 
-func TestATransientProcessIsForgottenWhenNothingOfItRuns(t *testing.T) {
+func TestATransientProcessIsForgottenAfterItsLastDescendant(t *testing.T) {
 	g := start(t)
 	if r := g.exec(object{"id": "try", "command": "echo a; exit 3", "transient": true}); r.stdout != "a\n" || r.code() != 3.0 {
 		t.Fatalf("its end: %+v", r)

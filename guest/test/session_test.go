@@ -14,7 +14,7 @@ func (g *guest) inSession(name, command string) result {
 	return g.exec(object{"command": command, "session": name})
 }
 
-func TestASessionCarriesItsShellFromCommandToCommand(t *testing.T) {
+func TestASessionKeepsItsShellStateBetweenCommands(t *testing.T) {
 	g := start(t)
 	if r := g.inSession("s", "cd /usr; export A=1; B=2; f() { echo f $1; }; umask 027; echo out; echo err >&2; exit 5"); r.stdout != "out\n" || r.stderr != "err\n" || r.code() != 5.0 || r.exit["session_kept"] != true {
 		t.Fatalf("%+v", r)
@@ -40,7 +40,7 @@ func TestASessionCarriesItsShellFromCommandToCommand(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsKilledLeavesItsSessionAsItWas(t *testing.T) {
+func TestAKilledCommandDoesNotChangeItsSession(t *testing.T) {
 	g := start(t)
 	g.inSession("s", "export A=1")
 	for name, spec := range map[string]object{
@@ -84,7 +84,7 @@ func TestCommandsOfASessionRunOneAfterAnother(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForItsTurnCanLeave(t *testing.T) {
+func TestAWaitForATurnCanBeCancelled(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "long", "command": "sleep 1000", "session": "s"})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -99,7 +99,7 @@ func TestWhoWaitsForItsTurnCanLeave(t *testing.T) {
 	g.refuses(404, "command_not_found", "waits", "GET", "/v1/processes/waits", nil)
 }
 
-func TestASessionEndsWithWhatItsCommandsLeft(t *testing.T) {
+func TestASessionEndsWithItsBackgroundProcesses(t *testing.T) {
 	g := start(t)
 	first := g.inSession("s", "A=1; setsid sleep 1000 >/dev/null 2>&1 & true")
 	g.want(201, "POST", "/v1/processes", object{"id": "long", "command": "sleep 1000", "session": "s"})
@@ -116,7 +116,7 @@ func TestASessionEndsWithWhatItsCommandsLeft(t *testing.T) {
 	}
 }
 
-func TestASessionGoesOnWhereItsDirectoryIsGone(t *testing.T) {
+func TestASessionContinuesIfItsDirectoryIsRemoved(t *testing.T) {
 	g := start(t)
 	g.inSession("s", "mkdir /tmp/holt-gone; cd /tmp/holt-gone; A=1; rmdir /tmp/holt-gone")
 	if r := g.inSession("s", "pwd; echo $A"); r.stdout != "/\n1\n" || !strings.Contains(r.stderr, "/tmp/holt-gone is gone") {
@@ -124,7 +124,7 @@ func TestASessionGoesOnWhereItsDirectoryIsGone(t *testing.T) {
 	}
 }
 
-func TestASessionIsItsUsers(t *testing.T) {
+func TestASessionBelongsToItsUser(t *testing.T) {
 	g := start(t)
 	if r := g.exec(object{"command": "id -u; A=1", "session": "s", "user": "nobody"}); r.stdout != "65534\n" || r.exit["session_kept"] != true {
 		t.Fatalf("%+v", r)

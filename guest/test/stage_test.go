@@ -55,14 +55,14 @@ func (n *notified) events() (found []string) {
 	}
 }
 
-func TestAGuestStartsWithoutWhatAnotherHasNotFinished(t *testing.T) {
+func TestAGuestRemovesUnfinishedFilesAtItsStart(t *testing.T) {
 	g := start(t)
 	if left, err := os.ReadDir(g.within("/run/.holt-stage")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left: %v %v", left, err)
 	}
 }
 
-func TestAProgramThatWatchesADirectorySeesWhatIsPutThereAndNoOtherName(t *testing.T) {
+func TestAWatcherOfADirectorySeesOnlyFinalNames(t *testing.T) {
 	g := start(t)
 	const dir = "/run/watched"
 	must(t, os.Mkdir(g.within(dir), 0o755))

@@ -17,7 +17,7 @@ func (g *guest) stdin(id, query, data string) (written, offset float64) {
 	return answer["written_bytes"].(float64), answer["offset"].(float64)
 }
 
-func TestAWriteThatIsRepeatedIsTypedOnce(t *testing.T) {
+func TestARepeatedWriteIsWrittenOnce(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "argv": []string{"cat"}, "stdin": "pipe", "stdin_data": "YWJj"})
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestAWriteThatIsRepeatedIsTypedOnce(t *testing.T) {
 	}
 }
 
-func TestAWriteBeyondWhatWasTakenIsRefused(t *testing.T) {
+func TestAWriteBeyondTheAcceptedOffsetIsRefused(t *testing.T) {
 	g := start(t)
 	g.want(201, "POST", "/v1/processes", object{"id": "p", "argv": []string{"cat"}, "stdin": "pipe"})
 	e := g.want(409, "POST", "/v1/processes/p/stdin?offset=1", "x")["error"].(object)
@@ -59,9 +59,9 @@ func TestAWriteBeyondWhatWasTakenIsRefused(t *testing.T) {
 	}
 }
 
-// TestBrokenWritesNeverTypeTwice sends pieces that overlap, over requests of which many are given
+// TestBrokenWritesNeverWriteTwice sends pieces that overlap, over requests of which many are given
 // up half-way.
-func TestBrokenWritesNeverTypeTwice(t *testing.T) {
+func TestBrokenWritesNeverWriteTwice(t *testing.T) {
 	g := start(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []byte
@@ -93,7 +93,7 @@ func TestBrokenWritesNeverTypeTwice(t *testing.T) {
 	}
 }
 
-func TestFirstBytesComeBeforeWritesThatFollowAtOnce(t *testing.T) {
+func TestFirstBytesArriveBeforeImmediateWrites(t *testing.T) {
 	g := start(t)
 	for i := range 20 {
 		id := fmt.Sprintf("p%d", i)
@@ -138,7 +138,7 @@ func TestLimits(t *testing.T) {
 	bad("nofile", object{"soft": -1, "hard": 1}, "")
 }
 
-func TestSaysWhetherAProgramIsMissingOrCannotRun(t *testing.T) {
+func TestDistinguishesMissingFromUnrunnablePrograms(t *testing.T) {
 	g := start(t)
 	g.exec(object{"command": "printf '#!/no/such/interpreter\\n' > /tmp/holt-script; chmod 755 /tmp/holt-script; printf x > /tmp/holt-text; cp /tmp/holt-text /tmp/holt-odd; chmod 755 /tmp/holt-odd"})
 	for program, reason := range map[string]string{

@@ -34,7 +34,7 @@ func (g *guest) terminal(spec object) string {
 	return spec["id"].(string)
 }
 
-func TestATerminalIsTheCommandsOwn(t *testing.T) {
+func TestACommandHasItsOwnTerminal(t *testing.T) {
 	g := start(t)
 	r := g.exec(object{"pty": object{"cols": 101, "rows": 31}, "user": "daemon", "command": `tty; stty size; echo $TERM; test -t 0 && test -t 1 && test -t 2 && echo all
 stat -c %U "$(tty)"; stty -a | tr ' ' '\n' | grep -E '^(echo|icanon|isig|iutf8|onlcr);?$' | sort | tr '\n' ' '; echo; ps -o tty=,tpgid=,pid=,sid= -p $$ | awk '{print ($1 != "?"), $2 == $3, $3 == $4}'; echo err >&2; : > /dev/tty && echo own`})
@@ -50,7 +50,7 @@ stat -c %U "$(tty)"; stty -a | tr ' ' '\n' | grep -E '^(echo|icanon|isig|iutf8|o
 	}
 }
 
-func TestARepeatedEndOfInputIsTypedOnce(t *testing.T) {
+func TestARepeatedEndOfInputIsWrittenOnce(t *testing.T) {
 	g := start(t)
 	id := g.terminal(object{"argv": []string{"/bin/sh", "-c", "cat; echo one; cat; echo two"}})
 	end := "/v1/processes/" + id + "/stdin?eof=1&offset=0"
@@ -65,7 +65,7 @@ func TestARepeatedEndOfInputIsTypedOnce(t *testing.T) {
 	}
 }
 
-func TestATerminalIsTypedAt(t *testing.T) {
+func TestATerminalAcceptsInput(t *testing.T) {
 	g := start(t)
 	id := g.terminal(object{"argv": []string{"cat"}})
 	g.typed(id, "wrong\x7f\x7f\x7f\x7f\x7fright\r")
@@ -121,7 +121,7 @@ func TestATerminalIsResized(t *testing.T) {
 	}
 }
 
-func TestTheEndOfATerminalsCommandIsItsOwn(t *testing.T) {
+func TestATerminalEndsWithItsCommandAndNotWithItsChildren(t *testing.T) {
 	g := start(t)
 	// The child ignores the hang-up, and notices it by what it can no longer write.
 	r := g.exec(object{"pty": object{"cols": 80, "rows": 24}, "command": `seq 1 20000; (trap "" HUP; exec setsid sh -c 'while echo more; do sleep 0.05; done; echo noticed > ` + g.dir + `/small/noticed') &
@@ -139,7 +139,7 @@ sleep 0.2; exit 5`})
 	}
 }
 
-func TestAKillReachesWhatRunsInATerminal(t *testing.T) {
+func TestAKillReachesProcessesInATerminal(t *testing.T) {
 	g := start(t)
 	id := g.terminal(object{"argv": []string{"bash", "-ic", "set -m; trap '' HUP TERM; sleep 4731 & setsid sleep 4731 & (sleep 4731 & exit); echo rea''dy; sleep 4731"}})
 	g.shows(id, "ready")
@@ -152,7 +152,7 @@ func TestAKillReachesWhatRunsInATerminal(t *testing.T) {
 	}
 }
 
-func TestAReaderThatHoldsMissesNothing(t *testing.T) {
+func TestASlowReaderWithFlowControlMissesNothing(t *testing.T) {
 	g := start(t)
 	id := g.terminal(object{"command": "read go; seq 1 400000", "ring_bytes": 256 << 10})
 	awaiting := g.terminal(object{"command": "seq 1 400000", "ring_bytes": 256 << 10, "await_reader": true})
@@ -176,7 +176,7 @@ func TestAReaderThatHoldsMissesNothing(t *testing.T) {
 	}
 }
 
-func TestTerminalsAreGivenBack(t *testing.T) {
+func TestTerminalsAreReleased(t *testing.T) {
 	g := start(t)
 	count := func() int {
 		n, err := strconv.Atoi(strings.TrimSpace(g.exec(object{"command": "ls /proc/1/fd | wc -l"}).stdout))

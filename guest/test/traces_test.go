@@ -75,7 +75,7 @@ func (g *guest) wantAsBelow(when string, names ...string) map[string]member {
 	return found
 }
 
-func TestWhatTheGuestWritesIsNotCopied(t *testing.T) {
+func TestOutputOfTheGuestIsNotCopied(t *testing.T) {
 	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/usr/sbin/update-ca-certificates"} {
 		if _, err := os.Stat(path); err != nil {
 			t.Skip("needs the package ca-certificates")

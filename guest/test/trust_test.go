@@ -41,7 +41,7 @@ func (g *guest) sh(command string) string {
 	return r.stdout + r.stderr
 }
 
-func TestPutsCertificatesWhereProgramsLook(t *testing.T) {
+func TestInstallsCertificatesIntoTrustStores(t *testing.T) {
 	g := start(t)
 	g.sh("mkdir -p /etc/ssl/certs; test -s " + bundle + " || printf -- '-----BEGIN CERTIFICATE-----\\nx' > " + bundle)
 	before := g.sh("sha256sum < " + bundle)
@@ -79,7 +79,7 @@ func TestPutsCertificatesWhereProgramsLook(t *testing.T) {
 	}
 }
 
-func TestNamesCertificatesByHashAsOpenSSLDoes(t *testing.T) {
+func TestNamesCertificatesByHashLikeOpenSSL(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("needs openssl")
 	}
@@ -96,7 +96,7 @@ func TestNamesCertificatesByHashAsOpenSSLDoes(t *testing.T) {
 	}
 }
 
-func TestSaysWhichTrustStoreItCannotUse(t *testing.T) {
+func TestReportsUnusableTrustStores(t *testing.T) {
 	g := start(t)
 	certificate := authority(t, "Runtime")
 	for _, c := range []struct{ before, problem string }{
@@ -120,7 +120,7 @@ func TestSaysWhichTrustStoreItCannotUse(t *testing.T) {
 	g.unsetNetwork()
 }
 
-func TestMakesABundleWhereThereIsNoneButLetsNobodyTrustItAlone(t *testing.T) {
+func TestCreatesAMissingBundleWithoutMakingItTheOnlyOne(t *testing.T) {
 	g := start(t)
 	g.sh("rm -rf /etc/ssl /etc/pki")
 	certificate := authority(t, "Runtime")
@@ -134,7 +134,7 @@ func TestMakesABundleWhereThereIsNoneButLetsNobodyTrustItAlone(t *testing.T) {
 	}
 }
 
-func TestPutsCertificatesIntoJavasKeyStores(t *testing.T) {
+func TestInstallsCertificatesIntoJavaKeyStores(t *testing.T) {
 	if _, err := exec.LookPath("keytool"); err != nil {
 		t.Skip("needs keytool")
 	}

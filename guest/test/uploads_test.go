@@ -25,7 +25,7 @@ func (g *guest) offset(path string) any {
 	return fmt.Sprint(status["offset_bytes"], " ", status["completed"])
 }
 
-func TestUploadComesInPartsAndAppearsWhole(t *testing.T) {
+func TestUploadInPartsBecomesAFileAtItsEnd(t *testing.T) {
 	g := start(t)
 	path := g.path("new/file")
 	const id = "&upload_id=upload-1"
@@ -68,7 +68,7 @@ func (b breaking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestUploadThatBreaksGoesOn(t *testing.T) {
+func TestInterruptedUploadContinues(t *testing.T) {
 	g := start(t)
 	path := g.path("file")
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
@@ -97,7 +97,7 @@ func TestUploadThatBreaksGoesOn(t *testing.T) {
 	}
 }
 
-func TestUploadThatIsNotWhatWasAnnouncedLeavesNothing(t *testing.T) {
+func TestUploadWithAWrongDigestLeavesNothing(t *testing.T) {
 	g := start(t)
 	path := g.write("there", "old")
 	fresh := g.path("a/b/new")
@@ -128,7 +128,7 @@ func TestUploadCanBeAborted(t *testing.T) {
 	}
 }
 
-func TestUploadWhosePartialWasTamperedWithBeginsAgain(t *testing.T) {
+func TestUploadWithAChangedPartialFileStartsAgain(t *testing.T) {
 	g := start(t)
 	path := g.path("file")
 	hidden := g.path(".holt-upload-upload-1")
@@ -153,7 +153,7 @@ func TestUploadWhosePartialWasTamperedWithBeginsAgain(t *testing.T) {
 	}
 }
 
-func TestUploadsAreBounded(t *testing.T) {
+func TestUploadsHaveLimits(t *testing.T) {
 	g := start(t)
 	for n := range 256 {
 		g.want(202, "PUT", put(g.path("f"), fmt.Sprintf("&upload_id=upload-%03d&partial=1", n)), "x")

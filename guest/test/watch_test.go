@@ -88,7 +88,7 @@ func (w *watching) expect(want ...string) {
 	}
 }
 
-func TestWatchTellsEveryKindOfChange(t *testing.T) {
+func TestWatchReportsEveryKindOfChange(t *testing.T) {
 	g := start(t)
 	must(t, os.MkdirAll(g.path("w/sub"), 0o755))
 	w := g.watch(g.path("w"), "&recursive=1")
@@ -166,7 +166,7 @@ func TestWatchMissesNothingInNewDirectories(t *testing.T) {
 	}
 }
 
-func TestWatchGoesOnAtItsCursor(t *testing.T) {
+func TestWatchContinuesAtItsCursor(t *testing.T) {
 	g := start(t)
 	must(t, os.Mkdir(g.path("w"), 0o755))
 	w := g.watch(g.path("w"), "")
@@ -198,7 +198,7 @@ func TestWatchGoesOnAtItsCursor(t *testing.T) {
 	}
 }
 
-func TestWatchTellsWhatItLost(t *testing.T) {
+func TestWatchReportsLostChanges(t *testing.T) {
 	g := start(t)
 	must(t, os.Mkdir(g.path("w"), 0o755))
 	w := g.watch(g.path("w"), "&recursive=1")
@@ -239,7 +239,7 @@ func (w *watching) within(wait time.Duration, text string) bool {
 	}
 }
 
-func TestWatchIsBounded(t *testing.T) {
+func TestWatchHasLimits(t *testing.T) {
 	g := start(t)
 	open := func(i int) *watching {
 		must(t, os.MkdirAll(g.path(fmt.Sprint("w/", i)), 0o755))
@@ -254,7 +254,7 @@ func TestWatchIsBounded(t *testing.T) {
 	g.want(200, "GET", "/v1/info", nil)
 }
 
-func TestWatchLetsGoOfTheOldestThatNobodyReads(t *testing.T) {
+func TestWatchReleasesTheOldestWithoutAReader(t *testing.T) {
 	g := start(t)
 	for i := range 40 {
 		must(t, os.MkdirAll(g.path(fmt.Sprint("w/", i)), 0o755))
@@ -266,7 +266,7 @@ func TestWatchLetsGoOfTheOldestThatNobodyReads(t *testing.T) {
 	}
 }
 
-func TestWatchTellsOfFilesThatAreWrittenAndNotOfTheirTemporaryNames(t *testing.T) {
+func TestWatchReportsWrittenFilesWithoutTheirTemporaryNames(t *testing.T) {
 	g := start(t)
 	must(t, os.MkdirAll(g.path("w/old"), 0o755))
 	must(t, os.WriteFile(g.path("w/source"), []byte("s"), 0o644))

@@ -58,7 +58,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestANameThatTheHostDoesNotTakeIsShownAsItsNumber(t *testing.T) {
+func TestShowsAnInvalidNameAsItsNumber(t *testing.T) {
 	for _, name := range []string{"$(touch x)", "a b", "a\x1b[2J", "a;b", "a'b", "DOMAIN\\user", "a\u202eb", "$"} {
 		d := Parse(name+":x:7:7::/:/bin/sh\n", name+":x:7:\n")
 		if d.UserName(7) != "7" || d.GroupName(7) != "7" {

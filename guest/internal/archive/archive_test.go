@@ -131,7 +131,7 @@ func pax(records ...string) []byte {
 	return join(rawHeader("x", 'x', "", int64(len(body)), nil), []byte(body), make([]byte, (512-len(body)%512)%512))
 }
 
-func TestRefusesWhatLeadsOutOrCannotBe(t *testing.T) {
+func TestRefusesInvalidAndEscapingEntries(t *testing.T) {
 	file := tar.Header{Name: "f", Linkname: "x"}
 	good := entries(t, tar.Header{Name: "d/", Typeflag: tar.TypeDir, Mode: 0o755}, file)
 	flip := func(at int) []byte {
@@ -201,7 +201,7 @@ func TestRefusesWhatLeadsOutOrCannotBe(t *testing.T) {
 	}
 }
 
-func TestBoundsWhatAnArchiveBecomes(t *testing.T) {
+func TestLimitsTheUnpackedSize(t *testing.T) {
 	refused := func(t *testing.T, body io.Reader, o Options, holds string) {
 		t.Helper()
 		_, _, err := unpack(t, body, o)
@@ -247,7 +247,7 @@ func TestBoundsWhatAnArchiveBecomes(t *testing.T) {
 	})
 }
 
-func TestTakesWhatIsUnusualButRight(t *testing.T) {
+func TestAcceptsUnusualValidArchives(t *testing.T) {
 	long := strings.Repeat("d/", 1500) + "f" // more levels than stay open
 	body := entries(t,
 		tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header", PAXRecords: map[string]string{"comment": "a commit"}},
@@ -295,7 +295,7 @@ func TestTakesWhatIsUnusualButRight(t *testing.T) {
 	}
 }
 
-func TestATreeComesBackAsItWent(t *testing.T) {
+func TestATreeIsUnchangedAfterPackAndUnpack(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(root+"/d/e", 0o750))
 	must(t, os.WriteFile(root+"/d/f", bytes.Repeat([]byte("data"), 100_000), 0o640))
@@ -360,7 +360,7 @@ func describe(t *testing.T, root string) string {
 	return b.String()
 }
 
-func TestNamesWhatNoArchiveHolds(t *testing.T) {
+func TestReportsEntriesThatAnArchiveCannotHold(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.WriteFile(root+"/f", nil, 0o600))
 	must(t, unix.Mknod(root+"/s", unix.S_IFSOCK|0o600, 0))
@@ -381,7 +381,7 @@ func TestNamesWhatNoArchiveHolds(t *testing.T) {
 	}
 }
 
-func TestMergesOrMovesNothing(t *testing.T) {
+func TestMergesCompletelyOrNotAtAll(t *testing.T) {
 	make := func(files ...string) string {
 		dir := t.TempDir()
 		for _, f := range files {

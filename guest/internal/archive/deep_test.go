@@ -25,7 +25,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-func TestADeepTreeTakesMemoryByItsDepthAlone(t *testing.T) {
+func TestADeepTreeUsesMemoryInProportionToItsDepth(t *testing.T) {
 	depth := 6000 // the names of all directories together have 36 MB
 	if testing.Short() {
 		depth = 4000 // 16 MB, which is still more than the heap may grow by

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestUnchangedEntriesComeAsNames(t *testing.T) {
+func TestUnchangedEntriesAreSentAsNames(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(root+"/dir/deep", 0o755))
 	must(t, os.WriteFile(root+"/old", bytes.Repeat([]byte("x"), 100_000), 0o644))
@@ -29,7 +29,7 @@ func TestUnchangedEntriesComeAsNames(t *testing.T) {
 	}
 }
 
-func TestUnchangedEntriesUnderAnotherNameAreWhole(t *testing.T) {
+func TestRenamedEntriesAreSentWithContent(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.WriteFile(root+"/aside", []byte("1"), 0o644))
 	must(t, os.WriteFile(root+"/there", []byte("2"), 0o644))
@@ -42,7 +42,7 @@ func TestUnchangedEntriesUnderAnotherNameAreWhole(t *testing.T) {
 	}
 }
 
-func TestListsOfNamesEndAfterABound(t *testing.T) {
+func TestListsOfNamesHaveALimit(t *testing.T) {
 	root := t.TempDir()
 	var want []string
 	for i := range 1000 {

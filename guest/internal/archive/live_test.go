@@ -28,7 +28,7 @@ func (s *shortening) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-func TestAFileThatGetsShorter(t *testing.T) {
+func TestAFileThatShrinksDuringARead(t *testing.T) {
 	const size = 8 * bufferBytes
 	pack := func(rules *Rules) (*shortening, error) {
 		dir := t.TempDir()

@@ -100,7 +100,7 @@ func TestAModeChangesAsWithChmod(t *testing.T) {
 	}
 }
 
-func TestAModeChangeIsBounded(t *testing.T) {
+func TestAModeChangeHasALengthLimit(t *testing.T) {
 	for _, text := range []string{"10000", strings.Repeat("u+x,", 100) + "u+x", "=" + strings.Repeat("7", 300)} {
 		if _, err := ParseModeChange(text); err == nil {
 			t.Errorf("%.20q was taken", text)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestPaxRecordCountsItself(t *testing.T) {
+func TestPaxRecordLengthIncludesItself(t *testing.T) {
 	for n := range 1200 {
 		record := paxRecord("key", strings.Repeat("x", n))
 		length, rest, _ := strings.Cut(record, " ")
@@ -24,7 +24,7 @@ func TestPaxRecordCountsItself(t *testing.T) {
 	}
 }
 
-func TestSparseFilesAreReadAsTheyWere(t *testing.T) {
+func TestSparseFilesKeepTheirContent(t *testing.T) {
 	root := t.TempDir()
 	for name, parts := range map[string]map[int64]string{
 		"empty":                    {},

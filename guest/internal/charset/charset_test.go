@@ -29,7 +29,7 @@ func TestNamesAreCheckedByteByByte(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFirstByteBegins(t *testing.T) {
+func TestOnlyTheFirstByteStartsACharacter(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "a": true, "a-": true, "-a": false, "Aa": false} {
 		if got := Begins(text, Lower); got != want {
 			t.Errorf("Begins(%q, Lower) = %t", text, got)

@@ -11,14 +11,14 @@ var whole = []string{
 	"--", "runc", "--root=/x", "run",
 }
 
-func TestReadsWhatTheRunnerIsGivenAsItIs(t *testing.T) {
+func TestReadsArgumentsOfRunscUnchanged(t *testing.T) {
 	r, err := parse(whole)
 	if err != nil || !slices.Equal(r.runner, []string{"runc", "--root=/x", "run"}) || r.firstID != 0x7000_0000 || r.openFiles != 1000 {
 		t.Fatalf("%+v: %v", r, err)
 	}
 }
 
-func TestRefusesIdsOfTheHostAndWhatIsMissing(t *testing.T) {
+func TestRefusesHostIdsAndMissingFields(t *testing.T) {
 	for from, to := range map[string]string{
 		"--first-id=1879048192": "--first-id=0",
 		"--place=/mnt":          "--place=",

@@ -31,7 +31,7 @@ func TestSameKindFindsRunsOfEmptyBlocks(t *testing.T) {
 	}
 }
 
-func TestLinkDeepReachesPathsThatAreTooLong(t *testing.T) {
+func TestLinkDeepReachesPathsAboveTheLengthLimit(t *testing.T) {
 	dir := t.TempDir()
 	root, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestLinkDeepReachesPathsThatAreTooLong(t *testing.T) {
 	}
 }
 
-func TestLeavesOutTheDirectoryThatTheCopyIsMadeIn(t *testing.T) {
+func TestSkipsTheDirectoryOfTheCopyItself(t *testing.T) {
 	defer unix.Umask(unix.Umask(0))
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "tree", "stage"), 0o755); err != nil {
@@ -101,7 +101,7 @@ func TestLeavesOutTheDirectoryThatTheCopyIsMadeIn(t *testing.T) {
 }
 
 // A directory tells of a mount point what is below it: a regular file, where a device is mounted.
-func TestNamesADeviceThatIsMountedOnAFile(t *testing.T) {
+func TestReportsADeviceThatIsMountedOnAFile(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounts are made by root")
 	}

@@ -10,7 +10,7 @@ import (
 	"holt.dev/guest/internal/owntime"
 )
 
-func TestDelaysGrowWithTheTimeWithoutAHost(t *testing.T) {
+func TestReconnectDelaysGrowWhileTheHostIsAway(t *testing.T) {
 	delay, gone := firstDelay, time.Duration(0)
 	attempts := 0
 	for ; gone < eagerTime; attempts++ {
@@ -26,7 +26,7 @@ func TestDelaysGrowWithTheTimeWithoutAHost(t *testing.T) {
 	}
 }
 
-func TestDialsAgainWheneverItIsLost(t *testing.T) {
+func TestReconnectsAfterEachLostConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -15,7 +15,7 @@ func TestEveryCodeOfAnErrnoHasAStatus(t *testing.T) {
 	}
 }
 
-func TestAFaultKeepsItsCodeWhereverItPasses(t *testing.T) {
+func TestAFaultKeepsItsCodeWhenItIsWrapped(t *testing.T) {
 	first := New(NotAFile, "x")
 	if got := AtPath("/y", fmt.Errorf("wrapped: %w", first)); As(got) != first {
 		t.Fatal(got)

@@ -32,7 +32,7 @@ func FuzzCheckPath(f *testing.F) {
 	})
 }
 
-func TestPermissionsAreWrittenAsLsDoes(t *testing.T) {
+func TestPermissionsAreFormattedLikeLs(t *testing.T) {
 	for mode, want := range map[uint32]string{0o644: "rw-r--r--", 0o7777: "rwsrwsrwt", 0o7000: "--S--S--T", 0o4711: "rws--x--x"} {
 		if got := permissions(mode); got != want {
 			t.Errorf("%o: %s", mode, got)

@@ -79,7 +79,7 @@ func wantBelow(t *testing.T, dir string, want ...string) {
 	}
 }
 
-func TestACopyHasNothingOfWhatItIsMadeIn(t *testing.T) {
+func TestACopySkipsItsOwnStage(t *testing.T) {
 	for source, want := range map[string][]string{
 		"/run":       {"/copy/f"},
 		StageDir:     nil,
@@ -103,7 +103,7 @@ func TestACopyHasNothingOfWhatItIsMadeIn(t *testing.T) {
 	}
 }
 
-func TestADirectoryMovesOverAnotherWithWhatIsStagedInIt(t *testing.T) {
+func TestADirectoryReplacesAnotherThatContainsItsStage(t *testing.T) {
 	for source, want := range map[string][]string{
 		"/run":   {"/old/.holt-stage", "/old/f"},
 		StageDir: nil,
@@ -126,7 +126,7 @@ func TestADirectoryMovesOverAnotherWithWhatIsStagedInIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsReplacedAndCannotBeRemovedDoesNotTakeTheSourcesName(t *testing.T) {
+func TestAnUnremovableReplacedFileDoesNotTakeTheNameOfTheSource(t *testing.T) {
 	for what, transfer := range map[string]func(context.Context, Transfer) (*Info, error){"move": Move, "copy": Copy} {
 		t.Run(what, func(t *testing.T) {
 			inOwnRoot(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestWhatIsReplacedAndCannotBeRemovedDoesNotTakeTheSourcesName(t *testing.T)
 	}
 }
 
-func TestTheStageIsEmptiedAndNothingElse(t *testing.T) {
+func TestOnlyTheStageIsEmptied(t *testing.T) {
 	inOwnRoot(t, func(t *testing.T) {
 		if err := EmptyStage(); err != nil {
 			t.Error("none:", err)

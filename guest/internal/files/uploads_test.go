@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestAbandonedUploadIsCollected(t *testing.T) {
+func TestAbandonedUploadIsRemoved(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("owners need root")
 	}
@@ -34,7 +34,7 @@ func TestAbandonedUploadIsCollected(t *testing.T) {
 	}
 }
 
-func TestWhatCameOfAPartWhoseClientIsGoneIsKept(t *testing.T) {
+func TestAnInterruptedPartIsKept(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("owners need root")
 	}

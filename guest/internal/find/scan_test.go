@@ -25,7 +25,7 @@ func found(t *testing.T, c Content, r io.Reader) ([]string, error) {
 	return lines, err
 }
 
-func TestScanTellsLinesAndColumns(t *testing.T) {
+func TestScanReportsLinesAndColumns(t *testing.T) {
 	text := "one\r\ntwo é two\n\nTHREE two\nlast"
 	for _, c := range []struct {
 		content Content
@@ -49,7 +49,7 @@ func TestScanTellsLinesAndColumns(t *testing.T) {
 	}
 }
 
-func TestScanIsBounded(t *testing.T) {
+func TestScanHasLimits(t *testing.T) {
 	long := strings.Repeat("é", maxLineBytes) // twice as many bytes
 	text := "x\n" + long + "needle\nneedle after\n"
 	got, err := found(t, Content{"needle", false, true}, strings.NewReader(text))
@@ -110,7 +110,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-func TestExpressionsForRipgrepAreWrittenOut(t *testing.T) {
+func TestExpressionsForRipgrepAreExpanded(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`k`:     `[\x{6B}-\x{6B}]`,
 		`(?i)k`: `[\x{4B}-\x{4B}\x{6B}-\x{6B}\x{212A}-\x{212A}]`,

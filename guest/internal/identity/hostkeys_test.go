@@ -38,7 +38,7 @@ func readKey(t *testing.T, place string) (kind string, public []byte) {
 	return told.Type(), told.Marshal()
 }
 
-func TestHostKeysAreMadeAnewWithoutAProgram(t *testing.T) {
+func TestHostKeysAreReplacedWithoutSshKeygen(t *testing.T) {
 	dir := t.TempDir()
 	types := map[string]string{"ed25519": ssh.KeyAlgoED25519, "ecdsa": ssh.KeyAlgoECDSA256, "rsa": ssh.KeyAlgoRSA}
 	for kind := range types {
@@ -66,7 +66,7 @@ func TestHostKeysAreMadeAnewWithoutAProgram(t *testing.T) {
 	}
 }
 
-func TestHostKeysOfOtherKindsAreTold(t *testing.T) {
+func TestHostKeysOfOtherKindsAreReported(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"ssh_host_dsa_key", "ssh_host_ed25519_key", "ssh_host_ed25519_key.pub", "ssh_config"} {
 		if err := os.WriteFile(dir+"/"+name, []byte("old"), 0o600); err != nil {

@@ -44,7 +44,7 @@ func (c *client) next() Result {
 	return r
 }
 
-func TestTellsHowAProgramEndedAndWhatItSaid(t *testing.T) {
+func TestReportsTheExitAndOutputOfAProgram(t *testing.T) {
 	c := connect(t)
 	c.ask(Request{ID: 1, Argv: []string{"/bin/sh", "-c", "echo out; echo err >&2; pwd; exit 3"}, Capture: true})
 	r := c.next()
@@ -53,7 +53,7 @@ func TestTellsHowAProgramEndedAndWhatItSaid(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotCapturedIsDropped(t *testing.T) {
+func TestUncapturedOutputIsDropped(t *testing.T) {
 	c := connect(t)
 	c.ask(Request{ID: 1, Argv: []string{"/bin/sh", "-c", "echo out"}})
 	if r := c.next(); r.Code == nil || *r.Code != 0 || len(r.Stdout) != 0 {
@@ -61,7 +61,7 @@ func TestWhatIsNotCapturedIsDropped(t *testing.T) {
 	}
 }
 
-func TestSaysWhyAProgramWasNotStarted(t *testing.T) {
+func TestReportsWhyAProgramDidNotStart(t *testing.T) {
 	c := connect(t)
 	for i, argv := range [][]string{{"/no/such/program"}, {}} {
 		c.ask(Request{ID: uint64(i), Argv: argv})
@@ -89,7 +89,7 @@ func TestAKillEndsOneProgramOnly(t *testing.T) {
 	}
 }
 
-func TestAFloodOfOutputIsReadAndCut(t *testing.T) {
+func TestAFloodOfOutputIsReadAndTruncated(t *testing.T) {
 	c := connect(t)
 	c.ask(Request{ID: 1, Argv: []string{"/bin/sh", "-c", "head -c 3000000 /dev/zero"}, Capture: true})
 	if r := c.next(); r.Code == nil || *r.Code != 0 || len(r.Stdout) != maxOutputBytes {
@@ -97,7 +97,7 @@ func TestAFloodOfOutputIsReadAndCut(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramLeavesBehindDoesNotHoldUpItsEnd(t *testing.T) {
+func TestABackgroundChildDoesNotDelayTheEndOfAProgram(t *testing.T) {
 	c := connect(t)
 	started := time.Now()
 	c.ask(Request{ID: 1, Argv: []string{"/bin/sh", "-c", "sleep 30 & echo said"}, Capture: true})

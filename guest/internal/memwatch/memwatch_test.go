@@ -73,7 +73,7 @@ func overwrite(t *testing.T, path string) {
 	}
 }
 
-func TestTellsEachChangeOfAVersion2Cgroup(t *testing.T) {
+func TestReportsEachChangeOfAVersion2Cgroup(t *testing.T) {
 	dirs := map[string]string{"a": t.TempDir(), "b": t.TempDir()}
 	s := serve(t)
 	for id, dir := range dirs {

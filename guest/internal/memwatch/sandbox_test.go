@@ -86,7 +86,7 @@ func collect(told <-chan signal, n int) (all []signal) {
 	return all
 }
 
-func TestStopsASandboxAboveItsLimitAndRepeatsAContinueThatGotNoAnswer(t *testing.T) {
+func TestStopsASandboxAboveItsLimitAndRetriesAnUnansweredContinue(t *testing.T) {
 	socket, told := sandboxThat(t, func(nth int) bool { return nth == 3 })
 	dir := cgroupWith(t, "2000")
 	s := serve(t)
@@ -103,7 +103,7 @@ func TestStopsASandboxAboveItsLimitAndRepeatsAContinueThatGotNoAnswer(t *testing
 	}
 }
 
-func TestSparesASandboxWhoseMemoryIsFileCache(t *testing.T) {
+func TestIgnoresTheFileCacheOfASandbox(t *testing.T) {
 	socket, told := sandboxThat(t, func(int) bool { return false })
 	dir := cgroupWith(t, "1600")
 	s := serve(t)
@@ -119,7 +119,7 @@ func TestSparesASandboxWhoseMemoryIsFileCache(t *testing.T) {
 	}
 }
 
-func TestLetsGoOnWhatItHasStoppedWhenItEnds(t *testing.T) {
+func TestContinuesStoppedSandboxesWhenItEnds(t *testing.T) {
 	socket, told := sandboxThat(t, func(int) bool { return false })
 	dir := cgroupWith(t, "2000")
 	s := serve(t)
@@ -135,7 +135,7 @@ func TestLetsGoOnWhatItHasStoppedWhenItEnds(t *testing.T) {
 	}
 }
 
-func TestForgetsCgroupsThatAreGone(t *testing.T) {
+func TestForgetsRemovedCgroups(t *testing.T) {
 	all, err := newChanges()
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ var (
 	query   = []byte("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\x04echo\x04test\x00\x00\x01\x00\x01\x00\x00\x29\x04\xd0\x00\x00\x00\x00\x00\x00")
 )
 
-func TestARefusalQuotesThePacketAndGoesBack(t *testing.T) {
+func TestARefusalQuotesThePacketAndReturnsToItsSender(t *testing.T) {
 	ip, ok := parseIPv4(program)
 	if !ok {
 		t.Fatal("not parsed")
@@ -34,7 +34,7 @@ func TestARefusalQuotesThePacketAndGoesBack(t *testing.T) {
 	}
 }
 
-func TestNoRefusalOfWhatMayNotBeAnswered(t *testing.T) {
+func TestNoRefusalOfPacketsThatMustNotBeAnswered(t *testing.T) {
 	change := func(at int, value byte) header.IPv4 {
 		packet := append(header.IPv4(nil), program...)
 		packet[at] = value
@@ -86,7 +86,7 @@ func FuzzPackets(f *testing.F) {
 	})
 }
 
-func TestFailuresAndCutAnswersKeepTheQuestion(t *testing.T) {
+func TestFailuresAndTruncatedAnswersKeepTheQuestion(t *testing.T) {
 	for name, answer := range map[string][]byte{"failure": failureFor(query), "truncated": truncated(query)} {
 		var message dnsmessage.Message
 		if err := message.Unpack(answer); err != nil {
@@ -127,7 +127,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-func TestFindsASocketInTheKernelsTable(t *testing.T) {
+func TestFindsASocketInTheKernelTable(t *testing.T) {
 	const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 020012C6:BE00 04030201:01BB 02 00000001:00000000 01:00000032 00000000     0        0 56068 2 00000000df44ffce 100 0 0 10 -1
    9: 020012C6:9CE3 00000000:0000 02 00000000:00000000 00:00000000 00000000  1000        0       10 1 0000000000000000 0 0 0 0 -1

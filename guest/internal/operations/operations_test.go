@@ -26,7 +26,7 @@ func do(t *testing.T, m *Memory, name string, run func(*Progress) (Answer, error
 	return answer
 }
 
-func TestAnAnswerIsGivenAgain(t *testing.T) {
+func TestAnAnswerIsRepeated(t *testing.T) {
 	m, runs := NewMemory(), 0
 	for range 3 {
 		if a := do(t, m, "a", counted(&runs, []byte("x"))); a.Status != 201 || string(a.Body) != "x" {
@@ -38,7 +38,7 @@ func TestAnAnswerIsGivenAgain(t *testing.T) {
 	}
 }
 
-func TestWhatFailedRunsAgainFromWhereItCame(t *testing.T) {
+func TestAFailedOperationRunsAgain(t *testing.T) {
 	m, fails := NewMemory(), errors.New("fails")
 	for i := range int64(3) {
 		_, err := m.Do(t.Context(), "a", func(p *Progress) (Answer, error) {
@@ -60,7 +60,7 @@ func TestWhatFailedRunsAgainFromWhereItCame(t *testing.T) {
 	}
 }
 
-func TestADefectKeepsNobodyWaiting(t *testing.T) {
+func TestAPanicReleasesWaiters(t *testing.T) {
 	m, runs := NewMemory(), 0
 	func() {
 		defer func() { _ = recover() }()
@@ -69,7 +69,7 @@ func TestADefectKeepsNobodyWaiting(t *testing.T) {
 	do(t, m, "a", counted(&runs, nil))
 }
 
-func TestOneThatIsUnderWayIsWaitedFor(t *testing.T) {
+func TestARepeatWaitsForTheOperationInProgress(t *testing.T) {
 	m, runs, begun, release := NewMemory(), 0, make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	all.Add(1)
@@ -104,7 +104,7 @@ func TestOneThatIsUnderWayIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestTheNewestAreKept(t *testing.T) {
+func TestTheNewestAnswersAreKept(t *testing.T) {
 	m, runs := NewMemory(), 0
 	for i := range maxRemembered + 1 {
 		do(t, m, fmt.Sprint(i), counted(&runs, nil))
@@ -121,7 +121,7 @@ func TestTheNewestAreKept(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBoundedTogether(t *testing.T) {
+func TestAnswersHaveATotalLimit(t *testing.T) {
 	m, runs := NewMemory(), 0
 	full := bytes.Repeat([]byte("x"), maxAnswerBytes)
 	for i := range 200 {
@@ -146,7 +146,7 @@ func TestAnswersAreBoundedTogether(t *testing.T) {
 	}
 }
 
-func TestNothingOfARuntimeIsRememberedInAnother(t *testing.T) {
+func TestAnswersOfARuntimeAreNotUsedInAnother(t *testing.T) {
 	m, runs := NewMemory(), 0
 	do(t, m, "a", counted(&runs, nil))
 	_, _ = m.Do(t.Context(), "b", func(*Progress) (Answer, error) {

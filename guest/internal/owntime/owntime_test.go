@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTimeStandsStillWithTheRuntime(t *testing.T) {
+func TestTimeStopsWithTheRuntime(t *testing.T) {
 	var kernel time.Duration
 	c := &clock{now: func() time.Duration { return kernel }}
 	wants := func(what string, want time.Duration) {
@@ -33,7 +33,7 @@ func TestTimeStandsStillWithTheRuntime(t *testing.T) {
 	wants("whoever comes first finds out", 2*time.Hour+2*time.Second+2*standstill)
 }
 
-func TestATimerWaitsForTheRuntimesOwnTime(t *testing.T) {
+func TestATimerCountsTheTimeOfTheRuntime(t *testing.T) {
 	var kernel time.Duration
 	before := own
 	own = &clock{now: func() time.Duration { return kernel }}

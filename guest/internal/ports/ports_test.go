@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestParseTakesOneFormOfEachPort(t *testing.T) {
+func TestParseAcceptsOneFormOfEachPort(t *testing.T) {
 	for _, text := range []string{"1", "80", "2280", "65535"} {
 		if _, err := Parse(text); err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -36,7 +36,7 @@ const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->whe
    7: 00000000000000000000000002000000:0D07 00000000000000000000000000000000:0000 0A 0 0
 `
 
-func TestOnlyWhatListensOnLoopbackIsFound(t *testing.T) {
+func TestFindsOnlyServersOnLoopback(t *testing.T) {
 	found, err := readTable(strings.NewReader(table))
 	if err != nil || !slices.Equal(found, []uint16{0x457, 0x1f90, 0x8ae, 0xd05, 0xd06}) {
 		t.Fatal(found, err)
@@ -154,7 +154,7 @@ func (h *host) ends() error {
 	}
 }
 
-func TestEachSideMayEndFirst(t *testing.T) {
+func TestEitherSideCanEndFirst(t *testing.T) {
 	h := carry(t, context.Background())
 	_, _ = h.program.Write([]byte("last words"))
 	_ = h.program.CloseWrite()
@@ -187,7 +187,7 @@ func TestEachSideMayEndFirst(t *testing.T) {
 	}
 }
 
-func TestTheHostsBreakIsTheProgramsReset(t *testing.T) {
+func TestABreakOfTheHostResetsTheProgram(t *testing.T) {
 	h := carry(t, context.Background())
 	_ = h.send.CloseWithError(io.ErrUnexpectedEOF)
 	if _, err := h.program.Read(make([]byte, 1)); err == nil || err == io.EOF {
@@ -198,7 +198,7 @@ func TestTheHostsBreakIsTheProgramsReset(t *testing.T) {
 	}
 }
 
-func TestTheProgramsResetIsAFailure(t *testing.T) {
+func TestAResetOfTheProgramIsAFailure(t *testing.T) {
 	h := carry(t, context.Background())
 	_ = h.program.SetLinger(0)
 	_ = h.program.Close()
@@ -207,7 +207,7 @@ func TestTheProgramsResetIsAFailure(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheContextIsAReset(t *testing.T) {
+func TestACancelledContextResetsTheStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := carry(t, ctx)
 	cancel()
@@ -216,7 +216,7 @@ func TestTheEndOfTheContextIsAReset(t *testing.T) {
 	}
 }
 
-func TestNeitherSideIsSentMoreThanItsWindow(t *testing.T) {
+func TestNeitherSideGetsMoreThanItsWindow(t *testing.T) {
 	h := carry(t, context.Background())
 	go func() { _, _ = h.program.Write(make([]byte, 4*windowBytes)) }()
 	for got := 0; got < windowBytes; {
@@ -233,7 +233,7 @@ func TestNeitherSideIsSentMoreThanItsWindow(t *testing.T) {
 	}
 }
 
-func TestWhatBreaksTheProtocolIsCutOff(t *testing.T) {
+func TestAProtocolErrorClosesTheStream(t *testing.T) {
 	tooMuch := appendHead(nil, frameWindow, windowBytes)
 	afterEnd := append(appendHead(nil, frameEnd, 0), appendHead(nil, frameEnd, 0)...)
 	for name, bytes := range map[string][]byte{

@@ -84,7 +84,7 @@ func count(streams []Stream, gone int) counts {
 	return c
 }
 
-func TestRingBoundsWhatAlternatingStreamsCost(t *testing.T) {
+func TestRingLimitsTheCostOfAlternatingStreams(t *testing.T) {
 	r := newRing(1 << 20)
 	for i := range 100_000 {
 		r.append(Stream(1+i%2), []byte{byte(i)})
@@ -102,7 +102,7 @@ func TestRingBoundsWhatAlternatingStreamsCost(t *testing.T) {
 	}
 }
 
-func TestRingBoundsWhatTimesCost(t *testing.T) {
+func TestRingLimitsTheCostOfTimes(t *testing.T) {
 	r := newRing(1 << 20)
 	now := int64(0)
 	r.now = func() int64 { return now }

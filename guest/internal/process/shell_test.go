@@ -55,7 +55,7 @@ func commandOf(t *testing.T, h shell, command string, files *stateFiles) *exec.C
 
 var shells = map[string]shell{"bash": {"/bin/bash", "builtin exit", saveBash}, "sh": plainShell}
 
-func TestWhatCarriesOverFromCommandToCommand(t *testing.T) {
+func TestKeepsShellStateBetweenCommands(t *testing.T) {
 	bash := []string{"bash"}
 	both := []string{"bash", "sh"}
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestWhatCarriesOverFromCommandToCommand(t *testing.T) {
 	}
 }
 
-func TestWhatEndsAShellAtOnceLeavesNothing(t *testing.T) {
+func TestAKilledShellKeepsNoState(t *testing.T) {
 	for name, h := range shells {
 		for _, command := range []string{"export A=1; kill -KILL $$", "export A=1; exec true"} {
 			if _, kept := runIn(t, h, command); kept {
@@ -111,7 +111,7 @@ func TestWhatEndsAShellAtOnceLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestTheExitStatusIsTheCommands(t *testing.T) {
+func TestTheExitStatusIsThatOfTheCommand(t *testing.T) {
 	for name, h := range shells {
 		for command, want := range map[string]int{"true": 0, "false": 1, "exit 7": 7, "(exit 9)": 9, "no-such-program-here": 127, "set -e; (exit 4); true": 4} {
 			files, err := newStateFiles(nil, 0, 0)

@@ -17,7 +17,7 @@ func settings(flags uint32, keys ...byte) *unix.Termios {
 	return s
 }
 
-func TestKeysMeanNothingWhereBytesArePlain(t *testing.T) {
+func TestKeysHaveNoMeaningInRawMode(t *testing.T) {
 	s := settings(0)
 	if !keepKeys(s) || s.Cc[unix.VINTR] != noKey || s.Cc[unix.VQUIT] != noKey || s.Cc[unix.VSUSP] != noKey || keepKeys(s) {
 		t.Fatalf("%v", s.Cc)
@@ -52,7 +52,7 @@ func TestASignalKeyErasesItselfAndTheLine(t *testing.T) {
 	}
 }
 
-func TestTheSessionIsFoundBehindAnyName(t *testing.T) {
+func TestTheSessionIsParsedAfterAnyName(t *testing.T) {
 	for stat, want := range map[string]int{
 		"12 (sh) S 1 12 34 0 -1":        34,
 		"12 (a) b) R 7 (c) S 1 2 35 0":  35,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAStartArrivesAsItWasSent(t *testing.T) {
+func TestAStartIsDecodedAsItWasEncoded(t *testing.T) {
 	for _, s := range []*Start{
 		{Argv: []string{}, Env: []string{}},
 		{Path: "/bin/sh", Argv: []string{"sh", "", "a\xff b"}, Env: []string{"A=1", "B="}, Dir: "/x", Umask: 0o27, UID: 1, GID: 1<<32 - 2, Groups: []uint32{3, 4}, Switch: true},
@@ -52,7 +52,7 @@ func TestParsesStatOfAnyName(t *testing.T) {
 	}
 }
 
-func TestATreeIsTornWhereAParentIsMissing(t *testing.T) {
+func TestATreeIsIncompleteIfAParentIsMissing(t *testing.T) {
 	whole := tree{children: map[int][]int{0: {1}, 1: {2}, 2: {3}}, live: map[int]bool{1: true, 2: false, 3: true}}
 	if whole.torn() {
 		t.Error("it is whole: one that has ended is there until it is reaped")

@@ -2,7 +2,7 @@ package supervise
 
 import "testing"
 
-func TestIdleSupervisorsDieForMemoryBeforeCommandsOfTheSameSizeAndTheGuestLast(t *testing.T) {
+func TestTheKernelKillsIdleSupervisorsFirstAndTheGuestLast(t *testing.T) {
 	for guest, want := range map[int][3]int{
 		-1000: {-1000, 0, -1000}, 0: {250, 500, 550}, 100: {350, 600, 650}, 700: {950, 1000, 1000}, 1000: {1000, 1000, 1000},
 	} {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTheSurplusOfIdleSupervisorsEnds(t *testing.T) {
+func TestSurplusIdleSupervisorsEnd(t *testing.T) {
 	now := time.Now()
 	const fresh, old = 0, surplusAfter
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestParsesWhatItIsAskedFor(t *testing.T) {
+func TestParsesRequests(t *testing.T) {
 	good := []string{"--socket=/run/x/tun.sock", "--pid=12", "--start-ticks=99", "--address=198.18.0.2", "--timeout-ms=500"}
 	o, err := parse(good)
 	if err != nil || o.device != (Device{Name: "tun0", Address: netip.MustParseAddr("198.18.0.2"), MTU: 65000}) || o.startTicks != 99 {
@@ -39,7 +39,7 @@ func TestReadsTheStartOfAProcess(t *testing.T) {
 	}
 }
 
-func TestReadsWhatTheKernelSays(t *testing.T) {
+func TestParsesTheKernelsAnswer(t *testing.T) {
 	acknowledgement := func(code int32) []byte {
 		b := make([]byte, 20)
 		b[4] = unix.NLMSG_ERROR
