@@ -175,7 +175,7 @@ describeClasses('from inside', (isolation) => {
       )
     })
 
-    it('capabilities are none, or those of the class', () => {
+    it('the capabilities are those of the class', () => {
       const [effective, bounding] = found.lists.capabilities ?? []
       expect(effective === undefined ? null : namesOf(effective)).toEqual(
         user === 'root' ? capabilities[isolation] : [],

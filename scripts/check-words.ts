@@ -15,6 +15,8 @@ const sources = [
   'chaos/**/*.ts',
   'scripts/**/*.ts',
   'site/**/*.ts',
+  'packages/*/test/**/*.test.ts',
+  'e2e/**/*.test.ts',
   'guest/**/*.go',
 ]
 const pages = [

@@ -15,9 +15,22 @@ const bannedOpening = /^(?:What|Whatever|Who|Whoever|Whether|One that|Those that
 /** Further openings of a description, which do not name the field. */
 const bannedDescription = /^(?:How (?:many|much|often|long)|Is|Are|Of|The same)\b/
 
-/** Returns the places of a file that break a rule, in order. */
+/** The longest name of a test, without the values of expressions. */
+const maxName = 120
+
+/** Openings and idioms that a newcomer does not understand in a name of a test. */
+const bannedName =
+  /^(?:what|whatever|who|whoever|whether|where)\b|\b(?:whoever|anew|under way|goe?s? on|let go of|is none|are none)\b/i
+
+/**
+ * Returns the places of a file that break a rule, in order. In the tests of packages and in the
+ * end-to-end tests, the rules hold for names only.
+ */
 export function brokenRules(file: string, text: string): readonly Broken[] {
-  return file.endsWith('.md') ? inPage(text) : inSource(file, text)
+  if (file.endsWith('.md')) return inPage(text)
+  const names = file.endsWith('.test.ts') ? namesOf(text).flatMap(inName) : []
+  if (/^(?:packages|e2e)\/.*\.test\.ts$/.test(file)) return names
+  return [...inSource(file, text), ...names].toSorted((a, b) => a.line - b.line)
 }
 
 /** A paragraph, list item or comment, and the line on which it begins. */
@@ -58,6 +71,14 @@ function inDescription({ line, text }: Block): readonly Broken[] {
     ...(/[.:]$/.test(text) ? [] : [`a description without a full stop: ${openingOf(text)}`]),
   ]
   return [...rules.map((rule) => ({ line, rule })), ...inProse({ line, text })]
+}
+
+function inName({ line, text }: Block): readonly Broken[] {
+  const idiom = bannedName.exec(text)?.[0]
+  return [
+    ...(text.length > maxName ? [{ line, rule: `a name of ${text.length} characters: ${openingOf(text)}` }] : []),
+    ...(idiom === undefined ? [] : [{ line, rule: `"${idiom}" in the name of a test: ${openingOf(text)}` }]),
+  ]
 }
 
 function inProse({ line, text }: Block): readonly Broken[] {
@@ -124,6 +145,15 @@ function descriptionsOf(source: string): readonly Block[] {
   return [...source.matchAll(/\.describe\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map(({ index, 2: text = '' }) => ({
     line: source.slice(0, index).split('\n').length,
     text: text.replace(/\\(.)/g, '$1'),
+  }))
+}
+
+/** Returns the names of tests and of their groups. Expressions in a name count as nothing. */
+function namesOf(source: string): readonly Block[] {
+  const name = /^[ \t]*(?:describe|test|it)\b(?:\.\w+)*(?:\([^'"`]*?\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gms
+  return [...source.matchAll(name)].map(({ index, 2: text = '' }) => ({
+    line: source.slice(0, index).split('\n').length,
+    text: text.replace(/\$\{[^}]*\}/g, '').replace(/\\(.)/g, '$1'),
   }))
 }
 

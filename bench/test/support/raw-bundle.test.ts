@@ -52,7 +52,7 @@ describe('rawBundleConfig', () => {
     expect('uidMappings' in made.linux).toBe(false)
   })
 
-  it('adds no annotations if there are none', () => {
+  it('adds no annotations without existing ones', () => {
     const { annotations: _, ...container } = config
     expect('annotations' in rawBundleConfig(container, raw)).toBe(false)
   })

@@ -40,3 +40,15 @@ test.each([
 ])('source: %s', (_name, text, expected) => {
   expect(rulesOf('source.ts', text)).toEqual(expected)
 })
+
+test.each([
+  ['a plain name', "test('returns the image', () => {})", []],
+  ['a clause as a subject', "  it('what is gone is removed')", ['1 "what" in the name of a test: what is gone is']],
+  ['an idiom', '\ndescribe.each(rows)(`a run goes on`)', ['2 "goes on" in the name of a test: a run goes on']],
+  ['a long name', `test('${'x'.repeat(121)}')`, [`1 a name of 121 characters: ${'x'.repeat(121)}`]],
+  ['an expression', `test(\`runs (\${'x'.repeat(121)})\`)`, []],
+  ['another call', "expect('what is gone')", []],
+  ['a comment', '/** Whether it runs. */', []],
+])('name: %s', (_name, text, expected) => {
+  expect(rulesOf('packages/x/test/names.test.ts', text)).toEqual(expected)
+})
