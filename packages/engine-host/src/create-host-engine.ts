@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { arch, availableParallelism } from 'node:os'
+import { KeyedLock, Semaphore } from '@holt/async'
 import { EngineError, type ImageDigest, type Isolation } from '@holt/engine'
 import { findFreezer } from './cgroups/cgroup-freezer.ts'
 import { hasSwapLimit } from './cgroups/check-limits.ts'
@@ -33,9 +34,7 @@ import { removeOrphans } from './runtimes/remove-orphans.ts'
 import { RuntimeRegistry } from './runtimes/runtime-registry.ts'
 import { isThere, removeTemporaries } from './tools/durable-files.ts'
 import { findProgram } from './tools/find-program.ts'
-import { KeyedLock } from './tools/keyed-lock.ts'
 import { shareLauncher } from './tools/run-tool.ts'
-import { Semaphore } from './tools/semaphore.ts'
 
 /**
  * Opens the engine of an installation. It claims the installation, repairs the leftovers of an

@@ -95,7 +95,7 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
   const begin = await source
   const guest = begin.found?.guest ?? guestOf(host).sha256
   await failpoint('host.prepared')
-  const started = await host.starts.run(signal, () => runBundle(host, runtime, begin, signal))
+  const started = await host.starts.run(() => runBundle(host, runtime, begin, signal), signal)
   await failpoint('host.started')
   await host.runtimes.change(runtime, { state: 'running', guest, ...started })
   await failpoint('host.running')

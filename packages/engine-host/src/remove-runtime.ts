@@ -32,10 +32,10 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
     const runtime = host.runtimes.get(id)
     if (runtime === undefined) return
     try {
-      await host.removals.run(signal, async () => {
+      await host.removals.run(async () => {
         await clearRuntime(host, runtime)
         await forgetRuntime(host, runtime)
-      })
+      }, signal)
     } catch (error) {
       // The runtime is still there. Work that begins from now on is not part of the removal.
       runtime.cancel = new AbortController()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keptOfThoseWhoLeave } from '../../streams/test/support/pieces.ts'
+import { keptOfThoseWhoLeave } from '../../async/test/support/pieces.ts'
 import { Waiters } from '../src/index.ts'
 
 const signal = () => new AbortController().signal

@@ -1,4 +1,4 @@
-import { WholeBytes } from '@holt/streams'
+import { WholeBytes } from '@holt/async'
 import type { Answer } from './exchange.ts'
 import { readRetryAfter } from './patience.ts'
 import { TransferError } from './transfer-error.ts'

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
-import { GatheredBytes } from '@holt/streams'
+import { GatheredBytes } from '@holt/async'
 import { type ReceivedAnswer, readAnswer, type SentQuery } from './messages.ts'
 import type { DnsServer } from './servers.ts'
 

@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import type { AskingProcess, AttachedSecret, Decision, DenialReason } from '../contract.ts'
 import { relayRequests } from '../http/relay-requests.ts'
 import { decideRequest, type Plan, planConnection, secretsFor, type Target } from '../policy/decide.ts'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { GatheredBytes } from '@holt/streams'
+import { GatheredBytes } from '@holt/async'
 
 /**
  * The result of a look at the first bytes: a value, or the number of bytes that the next look

@@ -1,4 +1,4 @@
-import { ownText } from '@holt/streams'
+import { ownText } from '@holt/async'
 import type { NamedRule } from '../contract.ts'
 import { decideRequest, wholeRule } from '../policy/decide.ts'
 

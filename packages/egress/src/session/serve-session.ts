@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 
 /** The receiver of a session's requests. */
 export interface SessionHandler {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import { valuesOf } from './fields.ts'
 import { Masker, type Redaction } from './secrets/masker.ts'
 import type { Field } from './secrets/put-in.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bytesInUse } from '../../../streams/test/support/pieces.ts'
+import { bytesInUse } from '../../../async/test/support/pieces.ts'
 import { readRequestHead } from '../../src/http/request-head.ts'
 import { RequestRecord } from '../../src/session/request-record.ts'
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { bytesInUse } from '../../../streams/test/support/pieces.ts'
+import { bytesInUse } from '../../../async/test/support/pieces.ts'
 import { fields, flag, frame, frameType } from '../support/raw-http2.ts'
 import { hostName, makePassage, secretOf, upstreamContext } from './harness.ts'
 

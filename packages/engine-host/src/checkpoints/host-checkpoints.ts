@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { KeyedLock } from '@holt/async'
 import {
   type CheckpointInfo,
   EngineError,
@@ -12,7 +13,6 @@ import {
 import { imageFlag } from '../drivers/gvisor-driver.ts'
 import { isCheckpointId, type Layout } from '../layout.ts'
 import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'
-import { KeyedLock } from '../tools/keyed-lock.ts'
 import { findByArgument, killProcess, waitGone } from '../tools/process-table.ts'
 import { findDamage, findForeign, sealFiles, stampOf } from './checkpoint-files.ts'
 import { type CheckpointMaker, type CheckpointManifest, findDifference, infoOf, parseManifest } from './manifest.ts'

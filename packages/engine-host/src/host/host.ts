@@ -1,3 +1,4 @@
+import type { KeyedLock, Semaphore } from '@holt/async'
 import { EngineError, type Isolation, type RuntimeId } from '@holt/engine'
 import type { FreezerPlace } from '../cgroups/cgroup-freezer.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
@@ -11,8 +12,6 @@ import type { Layout } from '../layout.ts'
 import type { Log } from '../options.ts'
 import type { Observers } from '../runtimes/observers.ts'
 import type { RuntimeRegistry } from '../runtimes/runtime-registry.ts'
-import type { KeyedLock } from '../tools/keyed-lock.ts'
-import type { Semaphore } from '../tools/semaphore.ts'
 
 /** The parts that the verbs share. `createHostEngine` makes them once. */
 export interface Host {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { KeyedLock } from '@holt/async'
 import {
   EngineError,
   failpoint,
@@ -24,7 +25,6 @@ import { hexOf, type Layout } from '../layout.ts'
 import { unmountTree } from '../mounts/mount.ts'
 import type { Log } from '../options.ts'
 import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
-import { KeyedLock } from '../tools/keyed-lock.ts'
 import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
 import { probeDeltas } from './probe-deltas.ts'

@@ -1,7 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
 import { Readable } from 'node:stream'
+import { mergePieces } from '@holt/async'
 import { EngineError, type GuestRequest, type GuestResponse } from '@holt/engine'
-import { mergePieces } from '@holt/streams'
 
 /**
  * The bytes of items that are read ahead if a guest ends the stream for a checkpoint: the items

@@ -4,13 +4,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { digestFile } from '../../src/tools/digest-file.ts'
-import { KeyedLock } from '../../src/tools/keyed-lock.ts'
 import { identifyProcess, isAlive, parseStat } from '../../src/tools/process-table.ts'
 import { mustRun, runTool, shareLauncher } from '../../src/tools/run-tool.ts'
-import { Semaphore } from '../../src/tools/semaphore.ts'
 import { buildGuest, missing, temporaryDirectory } from '../support/test-machine.ts'
-
-const never = new AbortController().signal
 
 const lacking = await missing('go')
 
@@ -119,57 +115,6 @@ test('reads a start time after a name with brackets and spaces, and none of a zo
   fc.assert(fc.property(fc.string(), (text) => void parseStat(text)))
 })
 
-test('runs one task at a time for a key, in order, past failures, and forgets the key', async () => {
-  const lock = new KeyedLock()
-  const seen: number[] = []
-  const gate = Promise.withResolvers<void>()
-  const works = [
-    lock.run('a', async () => {
-      await gate.promise
-      seen.push(1)
-      throw new Error('one')
-    }),
-    lock.run('a', async () => seen.push(2)),
-    lock.run('b', async () => seen.push(0)),
-  ]
-  await works[2]
-  expect(seen).toEqual([0])
-  gate.resolve()
-  await expect(works[0]).rejects.toThrow('one')
-  await works[1]
-  expect(seen).toEqual([0, 1, 2])
-})
-
-test('a gate admits as many as its width, and the next when one leaves', async () => {
-  const gate = new Semaphore(2)
-  const doors = [1, 2, 3].map(() => Promise.withResolvers<void>())
-  let inside = 0
-  let most = 0
-  const works = doors.map((door) =>
-    gate.run(never, async () => {
-      most = Math.max(most, ++inside)
-      await door.promise
-      inside -= 1
-    }),
-  )
-  for (const door of doors) door.resolve()
-  await Promise.all(works)
-  expect(most).toBe(2)
-})
-
-test('a cancelled waiter leaves the queue of a gate', async () => {
-  const gate = new Semaphore(1)
-  const door = Promise.withResolvers<void>()
-  const first = gate.run(never, () => door.promise)
-  const stop = new AbortController()
-  const second = gate.run(stop.signal, async () => 'second')
-  stop.abort(new Error('gave up'))
-  await expect(second).rejects.toThrow('gave up')
-  door.resolve()
-  await first
-  expect(await gate.run(never, async () => 'third')).toBe('third')
-})
-
 test.each([0, 1, 2 ** 20, 2 ** 20 + 1, 5 * 2 ** 20 - 1])(
   'digests a file of %s bytes by chunks of 1 MiB',
   async (size) => {
@@ -186,13 +131,3 @@ test.each([0, 1, 2 ** 20, 2 ** 20 + 1, 5 * 2 ** 20 - 1])(
     await expect(digestFile(join(dir.path, 'link'))).rejects.toThrow('ELOOP')
   },
 )
-
-test('waits for all holders of a lock', async () => {
-  const lock = new KeyedLock()
-  const gate = Promise.withResolvers<void>()
-  const done: string[] = []
-  for (const key of ['a', 'a', 'b']) void lock.run(key, () => gate.promise.then(() => void done.push(key)))
-  const settled = lock.settled().then(() => done.length)
-  gate.resolve()
-  expect(await settled).toBe(3)
-})

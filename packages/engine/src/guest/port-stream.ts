@@ -1,5 +1,5 @@
 import { Duplex, type Readable, type Writable } from 'node:stream'
-import { GatheredBytes } from '@holt/streams'
+import { GatheredBytes } from '@holt/async'
 import { EngineError } from '../contract.ts'
 import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'

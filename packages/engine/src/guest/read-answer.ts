@@ -1,5 +1,5 @@
+import { GatheredBytes } from '@holt/async'
 import { HoltError } from '@holt/protocol'
-import { GatheredBytes } from '@holt/streams'
 import type { z } from 'zod'
 import { EngineError } from '../contract.ts'
 import type { GuestResponse } from '../guest-link.ts'

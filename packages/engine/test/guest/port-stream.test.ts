@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Pieces } from '../../../streams/test/support/pieces.ts'
+import { Pieces } from '../../../async/test/support/pieces.ts'
 import { dataFrame, endFrame, PortFrameReader, PortStream, portWindowBytes, windowFrame } from '../../src/index.ts'
 
 /** Two ends of one connection. */

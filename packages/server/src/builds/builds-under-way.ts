@@ -1,5 +1,5 @@
+import { KeyedLock } from '@holt/async'
 import { DockerfileReader } from '@holt/builder'
-import { KeyedLock } from '../foundation/async/keyed-lock.ts'
 import type { EgressGateway } from '../resources/network/runtime-networks.ts'
 import { ProjectRoom } from '../tenancy/limits/project-room.ts'
 import { BuildLogs } from './build-log.ts'

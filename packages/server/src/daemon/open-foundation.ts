@@ -1,5 +1,5 @@
+import { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
-import { KeyedLock } from '../foundation/async/keyed-lock.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import type { Foundation } from '../foundation/foundation.ts'

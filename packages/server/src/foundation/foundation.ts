@@ -1,5 +1,5 @@
+import type { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
-import type { KeyedLock } from './async/keyed-lock.ts'
 import type { ServerConfig } from './config/config.ts'
 import type { ConnectionLimits } from './config/connection-limits.ts'
 import type { Collector } from './images/collector.ts'

@@ -1,6 +1,6 @@
 import { BuildLogItem } from '@holt/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { bytesInUse } from '../../../streams/test/support/pieces.ts'
+import { bytesInUse } from '../../../async/test/support/pieces.ts'
 import { BuildLogs, keptOfBuild } from '../../src/builds/build-log.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
 import { ended, FakeBuilder, type FakeRun, until } from '../support/fake-builder.ts'

@@ -1,4 +1,4 @@
-import { Semaphore } from '../../src/foundation/async/semaphore.ts'
+import { Semaphore } from '@holt/async'
 import { Session } from '../../src/foundation/store/postgres/session.ts'
 
 interface Kept {

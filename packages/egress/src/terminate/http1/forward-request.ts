@@ -6,7 +6,7 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import { endToEnd, fieldsOf, headersOf, valuesOf, withoutFields } from '../fields.ts'
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import { endToEnd, fieldsOf, withoutFields } from '../fields.ts'
 import type { Redaction } from '../secrets/masker.ts'
 import { redactFields } from '../secrets/redact.ts'

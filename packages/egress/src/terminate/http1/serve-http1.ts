@@ -2,7 +2,7 @@ import { Agent, createServer, type IncomingMessage, type Server, type ServerResp
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import { refusalBody } from '../judge-request.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Http1Connection } from './connection.ts'

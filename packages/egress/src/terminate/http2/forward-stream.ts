@@ -1,5 +1,5 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import { endToEnd, fieldsOf, headersOf, valuesOf } from '../fields.ts'
 import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
 import { plainAnswer } from '../plain-answer.ts'

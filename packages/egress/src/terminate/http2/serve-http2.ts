@@ -1,6 +1,6 @@
 import { type ClientHttp2Stream, performServerHandshake, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import type { ConnectionToTerminate } from '../terminator.ts'
 import type { Upstream } from '../upstream.ts'
 import { forwardStream } from './forward-stream.ts'

@@ -1,6 +1,6 @@
 import { constants, type Http2Stream } from 'node:http2'
 import { PassThrough, type Readable } from 'node:stream'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 
 const ended = new WeakSet<Http2Stream>()
 

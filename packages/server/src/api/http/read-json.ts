@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { WholeBytes } from '@holt/async'
 import { HoltError, maxBuildArgs } from '@holt/protocol'
-import { WholeBytes } from '@holt/streams'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import type { BodyRoom } from '../../tenancy/limits/body-room.ts'
 import type { KeptByRequest } from '../../tenancy/limits/kept-memory.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { KeyedLock } from '../async/keyed-lock.ts'
+import type { KeyedLock } from '@holt/async'
 
 /**
  * Runs a read that may be large. Such reads of one project run one after another, and the event

@@ -1,6 +1,6 @@
 import { type Readable, Transform } from 'node:stream'
+import { mergePieces } from '@holt/async'
 import { EngineError } from '@holt/engine'
-import { mergePieces } from '@holt/streams'
 import { passOn } from '../../foundation/wire/pass-on.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { mergePieces } from '@holt/async'
 import { HoltError } from '@holt/protocol'
-import { mergePieces } from '@holt/streams'
 
 /**
  * Returns a request's body as a stream. It fails, and does not merely end, if the client breaks off

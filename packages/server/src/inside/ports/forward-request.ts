@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { mergePieces } from '@holt/async'
 import type { PortStream } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import { mergePieces } from '@holt/streams'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { earlyHints } from './early-hints.ts'

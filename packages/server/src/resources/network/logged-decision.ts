@@ -1,6 +1,6 @@
+import { ownText } from '@holt/async'
 import type { Decision } from '@holt/egress'
 import type { NetworkDecision } from '@holt/protocol'
-import { ownText } from '@holt/streams'
 import { moment } from '../../foundation/store/moment.ts'
 
 /** A decision in its stored form: the item of the log without its cursor. */

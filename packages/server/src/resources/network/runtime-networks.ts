@@ -1,7 +1,7 @@
+import { KeyedLock } from '@holt/async'
 import { type AttachedSecret, type AttachOptions, makeEffectivePolicy, type RuntimeEgress } from '@holt/egress'
 import type { GuestNetwork } from '@holt/engine'
 import { HoltError, type RuntimeState } from '@holt/protocol'
-import { KeyedLock } from '../../foundation/async/keyed-lock.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
 import { readSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'

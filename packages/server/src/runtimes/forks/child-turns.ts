@@ -1,4 +1,4 @@
-import { Semaphore } from '../../foundation/async/semaphore.ts'
+import { Semaphore } from '@holt/async'
 
 /**
  * The most children that a project creates at once. Each keeps a processor busy during its restore.

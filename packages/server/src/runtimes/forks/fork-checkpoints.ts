@@ -1,5 +1,5 @@
+import { KeyedLock } from '@holt/async'
 import type { CheckpointInfo } from '@holt/engine'
-import { KeyedLock } from '../../foundation/async/keyed-lock.ts'
 import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { dropCheckpoint } from '../state/drop-checkpoint.ts'

@@ -1,4 +1,4 @@
-import { Semaphore } from '../../foundation/async/semaphore.ts'
+import { Semaphore } from '@holt/async'
 import type { PoolMemberRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { type PoolMember, removeMember, settle } from './pool-member.ts'

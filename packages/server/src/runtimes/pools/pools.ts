@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
+import { Semaphore } from '@holt/async'
 import { pause } from '../../foundation/async/pause.ts'
-import { Semaphore } from '../../foundation/async/semaphore.ts'
 import type { PoolLimits } from '../../foundation/config/config.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { adoptMembers } from './adopt-members.ts'

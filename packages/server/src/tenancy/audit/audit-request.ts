@@ -1,5 +1,5 @@
+import { ownText } from '@holt/async'
 import type { Route } from '@holt/protocol'
-import { ownText } from '@holt/streams'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { OpenEntry } from '../../foundation/rows/audit-entry.ts'

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Readable, Transform } from 'node:stream'
+import { mergePieces } from '@holt/async'
 import { HoltError } from '@holt/protocol'
-import { mergePieces } from '@holt/streams'
 import { passOn } from '../../foundation/wire/pass-on.ts'
 
 /** A request's bytes, with a fingerprint once all have been read. */

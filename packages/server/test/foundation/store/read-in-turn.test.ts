@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import { KeyedLock } from '@holt/async'
 import { expect, test } from 'vitest'
-import { KeyedLock } from '../../../src/foundation/async/keyed-lock.ts'
 import { giveTurn, readInTurn } from '../../../src/foundation/store/read-in-turn.ts'
 
 test('reads of a project are sequential, and other work runs between them', async () => {

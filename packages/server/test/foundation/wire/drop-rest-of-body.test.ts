@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { mergePieces } from '@holt/streams'
+import { mergePieces } from '@holt/async'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Connections } from '../../../src/api/http/connections.ts'
 import { connectionLimits } from '../../../src/foundation/config/connection-limits.ts'

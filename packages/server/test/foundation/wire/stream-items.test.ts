@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { bytesInUse } from '../../../../streams/test/support/pieces.ts'
+import { bytesInUse } from '../../../../async/test/support/pieces.ts'
 import { acceptedFormat, writeItems } from '../../../src/foundation/wire/stream-items.ts'
 
 afterEach(() => void vi.useRealTimers())

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bytesInUse } from '../../../../streams/test/support/pieces.ts'
+import { bytesInUse } from '../../../../async/test/support/pieces.ts'
 import { loggedDecision } from '../../../src/resources/network/logged-decision.ts'
 
 test('a queued decision keeps the path of its request, and not the whole head', async () => {

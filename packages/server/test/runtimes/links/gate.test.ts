@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
-import { keptOfThoseWhoLeave } from '../../../../streams/test/support/pieces.ts'
+import { keptOfThoseWhoLeave } from '../../../../async/test/support/pieces.ts'
 import { Gate } from '../../../src/runtimes/links/gate.ts'
 
 const signal = () => AbortSignal.timeout(5_000)

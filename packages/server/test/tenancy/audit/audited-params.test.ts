@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bytesInUse } from '../../../../streams/test/support/pieces.ts'
+import { bytesInUse } from '../../../../async/test/support/pieces.ts'
 import { auditedParams } from '../../../src/tenancy/audit/audit-request.ts'
 
 test('a queued entry keeps shortened parameters, and not the whole request target', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { KeyedLock } from '@holt/async'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { KeyedLock } from '../../../src/foundation/async/keyed-lock.ts'
 import { eventItems } from '../../../src/tenancy/events/event-items.ts'
 import { EventNews } from '../../../src/tenancy/events/event-news.ts'
 import { Followers } from '../../../src/tenancy/events/followers.ts'

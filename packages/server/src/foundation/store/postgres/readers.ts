@@ -1,5 +1,5 @@
+import { Semaphore } from '@holt/async'
 import { Pool } from 'pg'
-import { Semaphore } from '../../async/semaphore.ts'
 import { ConnectionLost, translate, unreachable } from './errors.ts'
 import { type Answer, clientConfig, preparedName, timeoutMs } from './session.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Semaphore } from '../../async/semaphore.ts'
+import { Semaphore } from '@holt/async'
 import { ConnectionLost, isCollision, StatementError, unreachable } from './errors.ts'
 import { sessionName, takeDatabase } from './lock.ts'
 import { type Answer, Session } from './session.ts'

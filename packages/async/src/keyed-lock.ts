@@ -2,6 +2,7 @@
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>()
 
+  /** Runs `work` after all earlier work of the same key has settled. */
   async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#tails.get(key)
     const mine = before === undefined ? work() : before.then(work, work)
@@ -11,5 +12,10 @@ export class KeyedLock {
     } finally {
       if (this.#tails.get(key) === mine) this.#tails.delete(key)
     }
+  }
+
+  /** Resolves when all earlier work has settled, even if it failed. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#tails.values())
   }
 }

@@ -1,4 +1,6 @@
 export { GatheredBytes } from './gathered-bytes.ts'
+export { KeyedLock } from './keyed-lock.ts'
 export { mergePieces } from './merge-pieces.ts'
 export { ownText } from './own-text.ts'
+export { Semaphore } from './semaphore.ts'
 export { WholeBytes } from './whole-bytes.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Semaphore } from '../../../src/foundation/async/semaphore.ts'
+import { Semaphore } from '../src/semaphore.ts'
 
 test('runs at most the limit at a time, in order; a failure releases its slot', async () => {
   const turns = new Semaphore(2)
@@ -29,4 +29,24 @@ test('a slot is free again after all have ended', async () => {
   const turns = new Semaphore(1)
   await Promise.all([1, 2, 3].map((value) => turns.run(async () => value)))
   expect(await turns.run(async () => 'again')).toBe('again')
+})
+
+test('a task that is aborted while it waits leaves the queue', async () => {
+  const turns = new Semaphore(1)
+  const door = Promise.withResolvers<void>()
+  const first = turns.run(() => door.promise)
+  const stop = new AbortController()
+  const second = turns.run(async () => 'second', stop.signal)
+  stop.abort(new Error('gave up'))
+  await expect(second).rejects.toThrow('gave up')
+  door.resolve()
+  await first
+  expect(await turns.run(async () => 'third')).toBe('third')
+})
+
+test('a task whose signal is aborted already does not run, even if there is room', async () => {
+  const turns = new Semaphore(1)
+  const run = turns.run(async () => 'done', AbortSignal.abort(new Error('gave up')))
+  await expect(run).rejects.toThrow('gave up')
+  expect(await turns.run(async () => 'next')).toBe('next')
 })
