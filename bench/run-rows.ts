@@ -1,21 +1,35 @@
-import type { Row, RowOptions } from './rows/row.ts'
+import type { Row } from './rows/row.ts'
 import { rows } from './rows/rows.ts'
 import { rowsByEnvironment } from './rows/rows-by-environment.ts'
-import { parseOptions } from './support/command-line.ts'
+import { rowsInTurn } from './rows/rows-in-turn.ts'
+import { parseOptions, type RunOptions } from './support/command-line.ts'
 import { loadAverage } from './support/machine-facts.ts'
-import type { RowReport } from './support/report.ts'
+import type { RowFailure, RowReport } from './support/report.ts'
 import { type Stage, withStage } from './support/stage.ts'
+import { reasonOf } from './support/subject.ts'
 import { rowText } from './support/table.ts'
+
+type StageOf = (signal: AbortSignal) => Stage
 
 /** The exit code that a shell reports for a program ended by SIGINT. */
 const interruptedCode = 130
+/** The longest time of a row. The slowest one takes six minutes on two quiet processors. */
+const rowLimitMs = 15 * 60_000
+
+/** The result of a row: what was measured, or why nothing was. */
+export type RowResult = RowReport | RowFailure
 
 /**
  * Runs rows, and shares a stage between rows that need the same daemon. Writes one JSON line for
- * each row to stdout, and a table to stderr. If a row fails, it reports that, continues with the
- * others, and sets the exit code 1. If interrupted, it removes what it has made before it ends.
+ * each row to stdout, and a table to stderr. Calls `onResult` as soon as a row ends. If a row fails
+ * or takes too long, it continues with the others on a new stage, and sets the exit code 1. If
+ * interrupted, it removes what it has made before it ends.
  */
-export async function runRows(ids: readonly string[] | 'all', argv: readonly string[]): Promise<readonly RowReport[]> {
+export async function runRows(
+  ids: readonly string[] | 'all',
+  argv: readonly string[],
+  onResult: (result: RowResult) => Promise<void> = async () => {},
+): Promise<void> {
   const options = parseOptions(argv)
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort(new Error('interrupted'))
@@ -23,31 +37,58 @@ export async function runRows(ids: readonly string[] | 'all', argv: readonly str
   process.once('SIGTERM', interrupt)
   const chosen = rows.filter(({ id }) => ids === 'all' || ids.includes(id))
   const repo = new URL('..', import.meta.url).pathname
-  const reports: RowReport[] = []
+  const startedAt = performance.now()
+  const elapsedMs = () => performance.now() - startedAt
+  const leftMs = () => options.limitMins * 60_000 - elapsedMs()
+  let ended = 0
+  const finish = async (result: RowResult) => {
+    ended += 1
+    process.stdout.write(`${JSON.stringify(result)}\n`)
+    await onResult(result)
+  }
   try {
-    for (const { environment, rows } of rowsByEnvironment(chosen)) {
-      await withStage({ repo, environment, signal: interrupted.signal, say }, async (stage) => {
-        for (const row of rows) {
-          const report = await runRow(stage, row, options)
-          if (report !== null) reports.push(report)
-        }
-      })
-    }
+    await rowsInTurn<StageOf>(rowsByEnvironment(chosen), {
+      signal: interrupted.signal,
+      open: (environment, use) => withStage({ repo, environment, signal: interrupted.signal, say }, use),
+      refusal: () => (leftMs() > 0 ? null : `the run has taken its ${options.limitMins} minutes`),
+      measure: async (row, stageOf) => {
+        const minutes = (elapsedMs() / 60_000).toFixed(1)
+        say(`${row.id}: row ${ended + 1} of ${chosen.length}, ${minutes} of at most ${options.limitMins} min`)
+        const limitMs = Math.min(rowLimitMs, leftMs())
+        const report = await reportOf(row, { stageOf, options, limitMs, signal: interrupted.signal })
+        process.stderr.write(`\n${rowText(report)}\n`)
+        await finish(report)
+      },
+      fail: async (row, error) => {
+        process.exitCode = 1
+        say(`${row.id} failed: ${error instanceof Error ? error.stack : error}`)
+        await finish({ row: row.id, title: row.title, failed: reasonOf(error) })
+      },
+      warn: (error) => {
+        process.exitCode = 1
+        say(`a stage failed at its end: ${error instanceof Error ? error.stack : error}`)
+      },
+    })
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
     say('interrupted')
     process.exitCode = interruptedCode
   }
-  const order = chosen.map(({ id }) => id)
-  return reports.toSorted((one, other) => order.indexOf(one.row) - order.indexOf(other.row))
 }
 
-async function runRow(stage: Stage, row: Row, options: RowOptions): Promise<RowReport | null> {
+/** Measures a row. Rejects after `limitMs`. */
+async function reportOf(
+  row: Row,
+  how: { stageOf: StageOf; options: RunOptions; limitMs: number; signal: AbortSignal },
+): Promise<RowReport> {
+  const { stageOf, options, limitMs, signal } = how
+  const limit = AbortSignal.timeout(limitMs)
+  const stage = stageOf(AbortSignal.any([signal, limit]))
   const loadBefore = loadAverage()
   const at = new Date()
   try {
     const findings = await row.measure(stage, options)
-    const report: RowReport = {
+    return {
       row: row.id,
       title: row.title,
       at: at.toISOString(),
@@ -57,14 +98,9 @@ async function runRow(stage: Stage, row: Row, options: RowOptions): Promise<RowR
       ...findings,
       machine: stage.machine,
     }
-    process.stderr.write(`\n${rowText(report)}\n`)
-    process.stdout.write(`${JSON.stringify(report)}\n`)
-    return report
-  } catch (error) {
-    stage.signal.throwIfAborted()
-    process.exitCode = 1
-    say(`${row.id} failed: ${error instanceof Error ? error.stack : error}`)
-    return null
+  } catch (cause) {
+    if (limit.aborted) throw new Error(`it took longer than ${Math.round(limitMs / 1000)} s`, { cause })
+    throw cause
   }
 }
 

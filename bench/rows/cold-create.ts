@@ -2,15 +2,33 @@ import type { CreateRuntimeInput } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
 import { reasons } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
-import { compare, floorOf, onFloor, seriesReports } from '../support/report.ts'
+import {
+  compare,
+  compareCpu,
+  cpuFloorOf,
+  type Findings,
+  floorOf,
+  onFloor,
+  type SeriesReport,
+  seriesReports,
+} from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
-import { type Subject, timed } from '../support/subject.ts'
+import { cpuTimed, type Operation, type Subject, timed } from '../support/subject.ts'
 import { type Row, withoutPool } from './row.ts'
 
 const fromCheckpoint = 'create from the checkpoint'
 const coldBoot = 'create by a cold boot'
 const baseline = 'runsc create + start'
 const bareBoot = 'bare boot'
+/** Each operation takes longer than 100 ms. */
+const defaultRounds = 30
+/** The allowed ratios: to `runsc create` and `start`, in wall and CPU time; of the sandbox to `runsc run`. */
+const atMost = { ofStart: 1.2, ofRun: 1.35 } as const
+
+const inSandbox = (series: string) => `CPU time in the sandbox, ${series}`
+const runCpu = 'CPU time of runsc run'
+const bareRunCpu = 'CPU time of a bare run'
+const bareRunReason = '`runsc run` of `true` without mounts, gofer or disk; each create needs a sandbox'
 
 /** B3: a create without a pool. */
 export const b3: Row = {
@@ -28,38 +46,64 @@ export const b3: Row = {
       createSubject(stage, coldBoot, { isolation: 'gvisor', memory }),
       await rawSubject(stage, raw, baseline),
       { ...(await rawSubject(stage, bare, bareBoot)), isFloor: true },
+      await runSubject(stage, raw, runCpu),
+      { ...(await runSubject(stage, bare, bareRunCpu)), isFloor: true },
     ]
-    const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
+    const length = { rounds: options.rounds ?? defaultRounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
     const series = seriesReports(await stage.batch('cold create', subjects, length))
     return {
       series,
-      verdicts: [
-        compare(series, {
-          what: fromCheckpoint,
-          subject: fromCheckpoint,
-          baseline,
-          atMost: template.has_checkpoint ? 1.15 : null,
-        }),
-        compare(series, { what: coldBoot, subject: coldBoot, baseline, atMost: 1.15 }),
-      ].map((verdict) => onFloor(verdict, floorOf(series, bareBoot, reasons.boot))),
+      verdicts: verdictsOf(series, template.has_checkpoint),
       absent: template.has_checkpoint ? [] : ['the checkpoint: base-small has none, both creates boot'],
       notes: [
         'A create answers when the guest is bound and would run a command; `start` answers when the first process is started.',
         'Deleting is not timed, but its CPU time counts, of both.',
+        'A series named "CPU time" has CPU milliseconds in place of durations: those of the sandbox with its gofer until the create answers, and those of `runsc run` of `true` from its start to its end.',
       ],
     }
   },
 }
 
+function verdictsOf(series: readonly SeriesReport[], hasCheckpoint: boolean): Findings['verdicts'] {
+  return [fromCheckpoint, coldBoot].flatMap((subject) => {
+    const isJudged = subject === coldBoot || hasCheckpoint
+    const of = (name: string, bound: number) => ({ what: name, atMost: isJudged ? bound : null })
+    const cpu = inSandbox(subject)
+    return [
+      onFloor(
+        compare(series, { ...of(subject, atMost.ofStart), subject, baseline }),
+        floorOf(series, bareBoot, reasons.boot),
+      ),
+      onFloor(
+        compareCpu(series, { ...of(`${subject}, CPU time`, atMost.ofStart), subject, baseline }),
+        cpuFloorOf(series, bareBoot, reasons.boot),
+      ),
+      onFloor(
+        compare(series, { ...of(cpu, atMost.ofRun), subject: cpu, baseline: runCpu }),
+        floorOf(series, bareRunCpu, bareRunReason),
+      ),
+    ]
+  })
+}
+
 function createSubject(stage: Stage, series: string, body: CreateRuntimeInput): Subject {
   let runtime: Runtime | null = null
   return {
-    series: [series],
-    perform: async () => [
-      await timed(series, async () => {
-        runtime = await stage.holt.runtimes.create(body, { signal: stage.signal })
-      }),
-    ],
+    series: [series, inSandbox(series)],
+    perform: async () => {
+      const operations: Operation[] = []
+      const sandbox = await cpuTimed({
+        series: inSandbox(series),
+        cpuMs: stage.runtimesCpuMs,
+        operation: async () => {
+          const create = await timed(series, async () => {
+            runtime = await stage.holt.runtimes.create(body, { signal: stage.signal })
+          })
+          operations.push(create)
+        },
+      })
+      return [...operations, { ...sandbox, error: sandbox.error ?? operations[0]?.error ?? null }]
+    },
     tidy: async () => {
       await runtime?.delete()
       runtime = null
@@ -77,6 +121,17 @@ async function rawSubject(stage: Stage, raw: RawRunner, series: string): Promise
     series: [series],
     perform: async () => [await timed(series, () => raw.createAndStart(id))],
     tidy: () => raw.remove(id),
+    cpuMs: stage.rawCpuMs,
+    background: false,
+  }
+}
+
+/** Returns the subject of a whole life of a runtime that runs `true`, measured by its CPU time. */
+async function runSubject(stage: Stage, raw: RawRunner, series: string): Promise<Subject> {
+  await raw.writeBundle('true', ['/bin/true'])
+  return {
+    series: [series],
+    perform: async () => [await cpuTimed({ series, cpuMs: stage.rawCpuMs, operation: () => raw.run('true') })],
     cpuMs: stage.rawCpuMs,
     background: false,
   }

@@ -1,7 +1,16 @@
 import { join } from 'node:path'
 import { type Credentials, credentialsPath, readCredentialsFile } from '@holt/sdk'
 import { peakMemoryMiB } from '../support/peak-memory.ts'
-import { compare, compareFigures, type Findings, floorOf, onFloor, seriesReports } from '../support/report.ts'
+import {
+  compare,
+  compareCpu,
+  compareFigures,
+  cpuFloorOf,
+  type Findings,
+  floorOf,
+  onFloor,
+  seriesReports,
+} from '../support/report.ts'
 import { runProgram, runSilently } from '../support/run-program.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Subject, timed } from '../support/subject.ts'
@@ -92,7 +101,6 @@ async function measureAll(
   ])
   const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
   const series = seriesReports(await stage.batch('command lines', subjects, length))
-  const cpuOf = (name: string) => series.find((one) => one.name === name)?.cpu_ms_per_operation ?? null
   const memoryOf = (argv: readonly string[]) =>
     peakMemoryMiB(argv, memoryRuns, { timeoutMs, signal: stage.signal, environment })
   const memoryOfNode = { name: nodeAlone, value: await memoryOf([process.execPath, '-e', '0']) }
@@ -102,14 +110,8 @@ async function measureAll(
     series,
     verdicts: comparisons.flatMap(({ name, baseline, atMost }) => [
       onFloor(
-        compareFigures({
-          what: `${name}, CPU time`,
-          unit: 'ms',
-          value: cpuOf(name),
-          baseline: { name: baseline, value: cpuOf(baseline) },
-          target: { of: 'ratio', at: 'most', bound: atMost },
-        }),
-        { name: nodeAlone, value: cpuOf(nodeAlone), why: floorReason },
+        compareCpu(series, { what: `${name}, CPU time`, subject: name, baseline, atMost }),
+        cpuFloorOf(series, nodeAlone, floorReason),
       ),
       onFloor(
         compare(series, { what: `${name}, p50`, subject: name, baseline, atMost: null }),

@@ -20,7 +20,7 @@ const shapes = [
  * The seconds of one batch. The batches of a class then take some minutes, including set-up and
  * removal.
  */
-const budgetSecs = 40
+const budgetSecs = 20
 const leastRounds = 3
 const commandTimeoutSecs = 1800
 const floorReason =

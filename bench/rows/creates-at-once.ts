@@ -3,7 +3,9 @@ import { floorSubject, reasons } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
 import {
   compare,
+  compareCpu,
   compareRates,
+  cpuFloorOf,
   floorOf,
   medianWithin,
   onFloor,
@@ -18,10 +20,10 @@ import { type Row, withPoolOf } from './row.ts'
 /** The runtimes in the pool, and the concurrent creates. */
 export const atOnce = 100
 const workers = 4
-const roundsAtOnce = 5
+const roundsAtOnce = 3
 const roundsSustained = 2
-/** The default length of the sustained creates, in seconds. */
-export const sustainedSecs = 60
+/** The default length of a round of sustained creates, in seconds. Two rounds are a minute. */
+export const sustainedSecs = 30
 
 const each = 'create, 100 at once'
 const wall = '100 creates at once, wall'
@@ -74,19 +76,29 @@ export const b4: Row = {
 
 function verdictsOf(series: readonly SeriesReport[]): readonly Verdict[] {
   const walls = [
-    medianWithin(series, { what: wall, subject: wall, ms: 500 }),
+    medianWithin(series, { what: wall, subject: wall, ms: 1000 }),
     compare(series, { what: wall, subject: wall, baseline: rawWall, atMost: null }),
   ]
-  const rate = compareRates(series, { what: sustained, subject: sustained, baseline: rawSustained, atLeast: 1.2 })
+  const rate = compareRates(series, { what: sustained, subject: sustained, baseline: rawSustained, atLeast: 0.9 })
+  const cpu = compareCpu(series, {
+    what: `CPU time of a ${sustained}`,
+    subject: sustained,
+    baseline: rawSustained,
+    atMost: 1.3,
+  })
   return [
     ...walls.map((verdict) => onFloor(verdict, floorOf(series, wallFloor, reasons.durable))),
     onFloor(rate, {
       name: sustainedFloor,
       value: series.find(({ name }) => name === sustainedFloor)?.per_second ?? null,
-      why: '`runsc run` of `true` without mounts, gofer or disk; each create needs a sandbox, from a pool or not',
+      why: bareRunReason,
     }),
+    onFloor(cpu, cpuFloorOf(series, sustainedFloor, bareRunReason)),
   ]
 }
+
+const bareRunReason =
+  '`runsc run` of `true` without mounts, gofer or disk; each create needs a sandbox, from a pool or not'
 
 /** Returns the floor of a burst. With a full pool, each create only needs one durable write. */
 function writesAtOnce(stage: Stage): Subject {

@@ -157,7 +157,7 @@ function verdictsOf(
         unit: 'MiB',
         value: inMiB(holt.bytesEach),
         baseline: { name: baseline, value: inMiB(raw.bytesEach) },
-        target: { of: 'ratio', at: 'most', bound: 1.25 },
+        target: { of: 'ratio', at: 'most', bound: 1.5 },
       }),
       floor,
     ),

@@ -14,7 +14,7 @@ const uploadMiB = 1024
 const commandsOfRound = 50
 const commandRounds = 20
 /** The seconds after which the batch of uploads ends, but not before `leastUploads` rounds. */
-const budgetSecs = 60
+const budgetSecs = 30
 const leastUploads = 3
 
 const ways = ['sync', 'async', 'raw'] as const satisfies readonly PythonWay[]
@@ -22,7 +22,7 @@ const whats = ['commands', 'upload'] as const
 type What = (typeof whats)[number]
 
 /** The allowed ratios to plain requests from the same process. */
-const atMost: Readonly<Record<What, number>> = { commands: 1.25, upload: 1.25 }
+const atMost: Readonly<Record<What, number>> = { commands: 1.3, upload: 1.3 }
 const repo = new URL('../../', import.meta.url).pathname
 
 /** B13: the overhead of the Python client over plain HTTP requests. */

@@ -19,7 +19,7 @@ import { type Subject, timed } from '../support/subject.ts'
 import { appSubjects, appVerdict, removeAppTemplate } from './app-template.ts'
 import { type Row, type RowOptions, withoutPool } from './row.ts'
 
-const budgetSecs = 60
+const budgetSecs = 40
 const leastRounds = 3
 const baseName = 'localhost/holt-bench-base'
 const templateName = 'bench-build'
@@ -105,7 +105,7 @@ function findingsOf(series: readonly SeriesReport[], hasBuildah: boolean): Findi
         floor('all cached'),
       ),
       ...(hasBuildah
-        ? [against('all cached', null), against('one step changed', null), against('from scratch', 1.2)]
+        ? [against('all cached', null), against('one step changed', 2), against('from scratch', 1.5)]
         : []),
       onFloor(appVerdict(series), floorOf(series, appFloorName, appFloorReason)),
     ],

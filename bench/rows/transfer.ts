@@ -16,12 +16,14 @@ const smallBytes = 4096
 const smallOfRound = 50
 
 /** The seconds after which a batch of slow rounds ends, but not before `leastRounds`. */
-const budgetSecs = 60
+const budgetSecs = 30
 const leastRounds = 3
 
-/** The allowed ratios to piping alone: half the throughput, and three tenths of the rate. */
-const bulkAtMost = 2
-const smallAtMost = 3.33
+/** The allowed ratios to piping alone. Those of a container are half the throughput, and 0.3 of the rate. */
+const atMost = {
+  gvisor: { bulk: null, small: 2 },
+  container: { bulk: 2, small: 3.33 },
+} as const
 
 /** The directory of the baseline's files, on the file system of the runtimes' disks. */
 const pipeDir = new URL('../../.holt/', import.meta.url).pathname
@@ -90,7 +92,7 @@ function verdictsOf(series: readonly SeriesReport[], isolation: Isolation): read
       what: nameOf(kind, isolation),
       subject: nameOf(kind, isolation),
       baseline: nameOf(`pipe, ${kind}`, isolation),
-      atMost: isolation === 'gvisor' ? null : kind.endsWith('GiB') ? bulkAtMost : smallAtMost,
+      atMost: atMost[isolation][kind.endsWith('GiB') ? 'bulk' : 'small'],
     })
     return onFloor(verdict, floorOf(series, floorName(kind, isolation), floorReason(kind)))
   })

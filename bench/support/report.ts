@@ -60,6 +60,14 @@ export interface RowReport extends Findings {
   readonly machine: MachineFacts
 }
 
+/** The JSON line of a row that was not measured. */
+export interface RowFailure {
+  readonly row: string
+  readonly title: string
+  /** The reason, on one line. */
+  readonly failed: string
+}
+
 const failuresShown = 3
 const noFloor = { floor: null, floor_ratio: null } as const
 
@@ -101,6 +109,20 @@ export function compare(
     target: asked.atMost === null ? null : { of: 'ratio', at: 'most', bound: asked.atMost },
     met: asked.atMost === null ? null : ratio !== null && ratio <= asked.atMost,
   }
+}
+
+/** Compares the CPU time of an operation of one series with that of another. */
+export function compareCpu(
+  series: readonly SeriesReport[],
+  asked: { readonly what: string; readonly subject: string; readonly baseline: string; readonly atMost: number | null },
+): Verdict {
+  return compareFigures({
+    what: asked.what,
+    unit: 'ms',
+    value: cpuOf(series, asked.subject),
+    baseline: { name: asked.baseline, value: cpuOf(series, asked.baseline) },
+    target: asked.atMost === null ? null : { of: 'ratio', at: 'most', bound: asked.atMost },
+  })
 }
 
 /** Compares the p50 of a series with a number of milliseconds. */
@@ -194,6 +216,11 @@ export function floorOf(series: readonly SeriesReport[], name: string, why: stri
   return { name, value: medianOf(series, name), why }
 }
 
+/** Returns the CPU time of an operation of a series as a floor. */
+export function cpuFloorOf(series: readonly SeriesReport[], name: string, why: string): Floor {
+  return { name, value: cpuOf(series, name), why }
+}
+
 /** Adds a floor to a verdict. Without a floor the verdict is unchanged. */
 export function onFloor(verdict: Verdict, floor: Floor | null): Verdict {
   if (floor === null) return verdict
@@ -208,6 +235,10 @@ export function onFloor(verdict: Verdict, floor: Floor | null): Verdict {
 
 function medianOf(series: readonly SeriesReport[], name: string): number | null {
   return series.find((one) => one.name === name)?.duration?.p50_ms ?? null
+}
+
+function cpuOf(series: readonly SeriesReport[], name: string): number | null {
+  return series.find((one) => one.name === name)?.cpu_ms_per_operation ?? null
 }
 
 function rounded(distribution: Distribution | null): Distribution | null {

@@ -33,6 +33,10 @@ export interface Stage {
    * Returns the CPU time so far of the programs that the bench has started, and of raw runtimes.
    */
   readonly rawCpuMs: () => number | null
+  /** Returns the CPU time so far of the runtimes alone, in milliseconds. */
+  readonly runtimesCpuMs: () => number | null
+  /** Returns the CPU time so far of a raw runtime, without the runner that controls it. */
+  readonly rawRuntimeCpuMs: (id: string) => number | null
   /** Returns the resources of Holt's runtimes, including those of pools, and of the daemon. */
   readonly standing: () => Standing
   /** Returns the memory of the raw runtimes. */
@@ -73,16 +77,22 @@ export interface StageOptions {
 
 const progressEveryMs = 5_000
 
-/** Prepares the stage, passes it to `use`, and removes it in any case. */
-export async function withStage<Value>(options: StageOptions, use: (stage: Stage) => Promise<Value>): Promise<Value> {
-  const { repo, say, signal } = options
+/**
+ * Prepares the stage, passes it to `use`, and removes it in any case. `use` gets a function that
+ * returns the stage of a row, whose work ends with the given signal.
+ */
+export async function withStage<Value>(
+  options: StageOptions,
+  use: (stageOf: (signal: AbortSignal) => Stage) => Promise<Value>,
+): Promise<Value> {
+  const { repo, say } = options
   const stateDir = join(repo, '.holt/bench')
   using account = CpuAccount.open()
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   using egressHost = await startEgressHost(stateDir)
-  await using plain = await PlainServer.start(stateDir, signal)
+  await using plain = await PlainServer.start(stateDir, options.signal)
   const environment = { ...egressHost.environment, ...options.environment }
-  await using daemon = await startDaemon({ repo, stateDir, environment, signal, say })
+  await using daemon = await startDaemon({ repo, stateDir, environment, signal: options.signal, say })
   const groups = {
     raw: `/holt-bench-${process.pid}`,
     daemon: `/holt-bench-${process.pid}-daemon`,
@@ -98,7 +108,7 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
     cgroup: account === null ? 'none' : `v${account.hierarchy.version}`,
     tools: { runsc: runscPath(), runc: findProgram('runc'), podman: findProgram('podman') },
   })
-  return await use({
+  return await use((signal) => ({
     holt: daemon.holt,
     asked: { port: daemon.port, headers: { authorization: `Bearer ${daemon.key}` } },
     machine,
@@ -107,6 +117,8 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
     say,
     holtCpuMs: () => cpuMsOf('daemon', 'runtimes'),
     rawCpuMs: () => (account === null ? null : account.readMs(groups.raw) - ownCpuMs()),
+    runtimesCpuMs: () => cpuMsOf('runtimes'),
+    rawRuntimeCpuMs: (id) => account?.readMs(`${groups.raw}/${id}`) ?? null,
     standing: () => ({
       runtimes: readMemoryUse(groups.runtimes),
       runtimesCpuMs: cpuMsOf('runtimes'),
@@ -124,7 +136,7 @@ export async function withStage<Value>(options: StageOptions, use: (stage: Stage
     openBareRunner: () =>
       openRawRunner({ daemon, isolation: 'gvisor', isBare: true, cgroupParent: groups.raw, signal }),
     batch: (what, subjects, length) => interleave(subjects, length, { signal, onRound: progressOf(what, say) }),
-  })
+  }))
 }
 
 async function openRawRunner(asked: {

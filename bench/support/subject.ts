@@ -40,6 +40,29 @@ export async function timed(series: string, operation: () => Promise<unknown>): 
   }
 }
 
+/** An operation whose CPU time is measured instead of its duration. */
+export interface CpuTimed {
+  readonly series: string
+  /** Returns the CPU time so far of the processes that count, in milliseconds; null if unknown. */
+  readonly cpuMs: () => number | null
+  /** The operations that `operation` does, one after the other. The result is the time of each. */
+  readonly count?: number
+  readonly operation: () => Promise<unknown>
+}
+
+/** Measures the CPU time of an operation. The result has it as `ms`. */
+export async function cpuTimed({ series, cpuMs, count = 1, operation }: CpuTimed): Promise<Operation> {
+  const before = cpuMs()
+  try {
+    await operation()
+  } catch (error) {
+    return { series, ms: 0, error: reasonOf(error) }
+  }
+  const after = cpuMs()
+  if (before === null || after === null) return { series, ms: 0, error: 'this host does not account CPU time by group' }
+  return { series, ms: (after - before) / count, error: null }
+}
+
 /** Returns the error message as one line. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)

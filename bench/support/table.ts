@@ -72,6 +72,32 @@ export function verdictCells(verdict: Verdict): readonly string[] {
   ]
 }
 
+/** The header of `missedCells`. */
+export const missedHead = ['what', 'Holt', 'target', 'floor', 'target in floors', 'what the floor tells'] as const
+
+/**
+ * Returns a missed verdict as cells, with the target as a figure of this machine. Returns null if
+ * the target was met or there is none.
+ */
+export function missedCells(verdict: Verdict): readonly string[] | null {
+  const { target, baseline, floor, unit } = verdict
+  if (target === null || verdict.met !== false) return null
+  const base = target.of === 'ratio' ? (baseline?.value ?? null) : 1
+  const allowed = base === null ? null : target.bound * base
+  const limit = floor?.value ?? null
+  const known = allowed !== null && allowed > 0 && limit !== null && limit > 0
+  // A rate has to reach its target, and its floor is the highest rate.
+  const inFloors = !known ? null : target.at === 'most' ? allowed / limit : limit / allowed
+  return [
+    verdict.what,
+    quantity(verdict.value, unit),
+    allowed === null ? 'unknown' : quantity(allowed, unit),
+    floor === null ? '-' : quantity(limit, unit),
+    inFloors === null ? '-' : `${figure(inFloors)}x`,
+    inFloors === null ? '-' : inFloors < 1 ? 'out of reach: the floor alone exceeds it' : 'does not exclude it',
+  ]
+}
+
 /** Returns a row's report for a terminal. */
 export function rowText(report: RowReport): string {
   const { machine } = report
@@ -100,7 +126,8 @@ export function figure(value: number): string {
   return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }
 
-function quantity(value: number | null, unit: Verdict['unit']): string {
+/** Formats a figure with its unit. */
+export function quantity(value: number | null, unit: Verdict['unit']): string {
   if (value === null) return 'failed'
   return unit === '/s' ? `${figure(value)}/s` : `${figure(value)} ${unit}`
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
   compare,
+  compareCpu,
   compareFigures,
   compareRates,
+  cpuFloorOf,
   floorOf,
   medianWithin,
   onFloor,
@@ -106,6 +108,29 @@ describe('verdicts of rates and figures', () => {
   ] as const)('compare a value with %j', (target, value, met) => {
     const baseline = { name: 'B', value: 10 }
     expect(compareFigures({ what: 'memory', unit: 'MiB', value, baseline, target }).met).toBe(met)
+  })
+})
+
+describe('verdicts of CPU time', () => {
+  const series = seriesReports([
+    measured('A', good('A', 1, 1), { cpuMs: 60 }),
+    measured('B', good('B', 1, 1), { cpuMs: 40 }),
+    measured('unknown', good('unknown', 1), { cpuMs: null }),
+  ])
+
+  it.each([
+    [1.5, true],
+    [1.49, false],
+    [null, null],
+  ])('hold that of an operation against that of another: at most %s of it', (atMost, met) => {
+    const verdict = compareCpu(series, { what: 'CPU', subject: 'A', baseline: 'B', atMost })
+    expect(verdict).toMatchObject({ value: 30, baseline: { name: 'B', value: 20 }, ratio: 1.5, met })
+    expect(onFloor(verdict, cpuFloorOf(series, 'B', 'because')).floor_ratio).toBe(1.5)
+  })
+
+  it('are not met where it is unknown', () => {
+    const verdict = compareCpu(series, { what: 'CPU', subject: 'A', baseline: 'unknown', atMost: 9 })
+    expect(verdict).toMatchObject({ ratio: null, met: false })
   })
 })
 

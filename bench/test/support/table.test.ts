@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { markersOf, replaceMarkedSection } from '../../support/marked-section.ts'
-import { fullSection, summarySection } from '../../support/pages.ts'
-import type { RowReport } from '../../support/report.ts'
+import { fullSection, missedSection, type PageRow, summarySection } from '../../support/pages.ts'
+import type { RowReport, Verdict } from '../../support/report.ts'
 import { figure, markdownTable, plainTable, rowText } from '../../support/table.ts'
 
 const report: RowReport = {
@@ -107,15 +107,66 @@ describe('a row', () => {
   })
 
   it('has a line for each bound on the front page, with its machine', () => {
-    const section = summarySection([report], 'node bench/all.ts')
+    const section = summarySection([page('B9', { command: 'node bench/all.ts', result: report })])
     expect(section).toContain('| B9 | ours | 2 ms | 0.5 ms | 4x | theirs 4 ms | 0.5x | <= 0.35x | missed |')
     expect(section).toContain('kernel 6.1')
+    expect(section).toContain('- Without a baseline: B9, podman run: podman is not installed.')
   })
 
   it('is complete on the page of figures', () => {
-    const section = fullSection([report], 'node bench/all.ts')
+    const section = fullSection([page('B9', { command: 'node bench/all.ts', result: report })])
     expect(section).toContain('| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |')
     expect(section).toContain('- Floor, a spawn inside: the kernel starts the program')
+  })
+})
+
+const page = (id: string, result: PageRow['result']): PageRow => ({ id, result })
+
+describe('the pages of several rows', () => {
+  const failure = { row: 'B10', title: 'another', failed: 'the daemon has ended' }
+  const rows = [
+    page('B8', { command: 'node bench/all.ts', result: { ...report, row: 'B8' } }),
+    page('B9', { command: 'node bench/all.ts', result: report }),
+    page('B10', { command: 'node bench/all.ts', result: failure }),
+    page('B11', null),
+  ]
+
+  it('say once by which command rows were measured, and which were not', () => {
+    const lines = summarySection(rows).split('\n')
+    expect(lines.filter((line) => line.includes('`node bench/all.ts`'))).toHaveLength(1)
+    expect(lines.find((line) => line.includes('`node bench/all.ts`'))).toMatch(/^- B8, B9: measured 2026-01-02 by/)
+    expect(lines).toContain('- Not measured: B10. the daemon has ended')
+    expect(lines).toContain('- Not measured: B11.')
+  })
+
+  it('have no details of a row that was not measured', () => {
+    expect(fullSection(rows).match(/^### \w+/gm)).toEqual(['### B8', '### B9'])
+  })
+})
+
+describe('the missed targets', () => {
+  const [missed, met] = report.verdicts
+  const sectionOf = (verdict: Verdict | undefined) =>
+    missedSection(
+      verdict === undefined ? [] : [page('B9', { command: '', result: { ...report, verdicts: [verdict] } })],
+    )
+
+  it('have the target as a figure of the machine, and as a multiple of the floor', () => {
+    expect(sectionOf(missed)).toContain('| B9 | ours | 2 ms | 1.4 ms | 0.5 ms | 2.8x | does not exclude it |')
+  })
+
+  it('tell where the floor alone exceeds the target', () => {
+    const floor = { name: 'a floor', value: 2, why: '' }
+    expect(missed && sectionOf({ ...missed, floor })).toContain('| 2 ms | 0.7x | out of reach')
+  })
+
+  it('compare a rate with the highest possible one', () => {
+    const floor = { name: 'a floor', value: 40, why: '' }
+    expect(met && sectionOf({ ...met, met: false, floor })).toContain('| 50/s | 40/s | 0.8x | out of reach')
+  })
+
+  it('are not there when every target is met', () => {
+    expect(sectionOf(met)).toBe('Every target is met.')
   })
 })
 
