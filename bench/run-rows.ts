@@ -54,7 +54,7 @@ export async function runRows(
       measure: async (row, stageOf) => {
         const minutes = (elapsedMs() / 60_000).toFixed(1)
         say(`${row.id}: row ${ended + 1} of ${chosen.length}, ${minutes} of at most ${options.limitMins} min`)
-        const limitMs = Math.min(rowLimitMs, leftMs())
+        const limitMs = Math.ceil(Math.min(rowLimitMs, leftMs()))
         const report = await reportOf(row, { stageOf, options, limitMs, signal: interrupted.signal })
         process.stderr.write(`\n${rowText(report)}\n`)
         await finish(report)

@@ -22,7 +22,10 @@ const baseline = 'runsc create + start'
 const bareBoot = 'bare boot'
 /** Each operation takes longer than 100 ms. */
 const defaultRounds = 30
-/** The allowed ratios: to `runsc create` and `start`, in wall and CPU time; of the sandbox to `runsc run`. */
+/**
+ * The allowed ratios: to `runsc create` and `start`, in wall and CPU time, and of the sandbox to
+ * `runsc run`.
+ */
 const atMost = { ofStart: 1.2, ofRun: 1.35 } as const
 
 const inSandbox = (series: string) => `CPU time in the sandbox, ${series}`

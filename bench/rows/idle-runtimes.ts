@@ -18,12 +18,9 @@ import { type Subject, timed } from '../support/subject.ts'
 import { type Row, withPoolOf } from './row.ts'
 
 const loads = [100, 300] as const
-/**
- * The sandboxes of the baseline. Each takes two hundredths of a processor while it sleeps. With
- * more of them, no work is done for hours.
- */
+/** The sandboxes of the baseline. The use of each does not depend on their number. */
 const rawLoad = 100
-/** The sandboxes of the floor. The use of each does not depend on their number. */
+/** The sandboxes of the floor. */
 const bareLoad = 20
 const makers = 4
 const createsAtLoad = 30
@@ -71,7 +68,7 @@ export const b11: Row = {
       notes: [
         `Memory is what the control groups hold, anonymous or shared, without the page cache; with runtimes that wait in the pool counted as runtimes. It is read ${restMs / 1000} s after the last create, CPU time over the ${watchedMs / 1000} s after that.`,
         'The daemon stands beside its runtimes, in the same table; `runsc` has none.',
-        `The sleeping runtimes of \`runsc\` have no guest and no connection. There are ${rawLoad} of them, whatever they are compared with: what they take while they sleep would be all of this machine.`,
+        `The sleeping runtimes of \`runsc\` have no guest and no connection. There are ${rawLoad} of them, whatever they are compared with, because the memory of each does not depend on their number.`,
       ],
     }
   },
@@ -96,6 +93,7 @@ async function idleOfHolt(
   const daemonBefore = stage.standing().daemonBytes
   const made: Runtime[] = []
   try {
+    stage.say(`idle runtimes: making ${load}`)
     await fromMakers(load, async () => {
       made.push(await stage.holt.runtimes.create({}, { signal: stage.signal }))
     })
@@ -122,6 +120,7 @@ async function idleOfRunsc(stage: Stage, raw: RawRunner, count: number): Promise
   // With cgroup version 2 the group also contains the bench itself.
   const bytesBefore = stage.rawMemory()?.bytes ?? 0
   try {
+    stage.say(`idle runtimes: making ${count} of runsc`)
     await fromMakers(count, async (index) => {
       const id = ids[index] ?? ''
       await raw.writeBundle(id, ['/bin/sleep', '7200'])

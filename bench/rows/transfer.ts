@@ -19,7 +19,10 @@ const smallOfRound = 50
 const budgetSecs = 30
 const leastRounds = 3
 
-/** The allowed ratios to piping alone. Those of a container are half the throughput, and 0.3 of the rate. */
+/**
+ * The allowed ratios to piping alone. Those of a container are half the throughput, and 0.3 of the
+ * rate.
+ */
 const atMost = {
   gvisor: { bulk: null, small: 2 },
   container: { bulk: 2, small: 3.33 },

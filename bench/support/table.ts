@@ -126,8 +126,7 @@ export function figure(value: number): string {
   return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }
 
-/** Formats a figure with its unit. */
-export function quantity(value: number | null, unit: Verdict['unit']): string {
+function quantity(value: number | null, unit: Verdict['unit']): string {
   if (value === null) return 'failed'
   return unit === '/s' ? `${figure(value)}/s` : `${figure(value)} ${unit}`
 }
