@@ -1,5 +1,5 @@
 import type { Row } from './rows/row.ts'
-import { rows } from './rows/rows.ts'
+import { rowsToRun } from './rows/rows.ts'
 import { rowsByEnvironment } from './rows/rows-by-environment.ts'
 import { rowsInTurn } from './rows/rows-in-turn.ts'
 import { parseOptions, type RunOptions } from './support/command-line.ts'
@@ -35,7 +35,7 @@ export async function runRows(
   const interrupt = () => interrupted.abort(new Error('interrupted'))
   process.once('SIGINT', interrupt)
   process.once('SIGTERM', interrupt)
-  const chosen = rows.filter(({ id }) => ids === 'all' || ids.includes(id))
+  const chosen = rowsToRun.filter(({ id }) => ids === 'all' || ids.includes(id))
   const repo = new URL('..', import.meta.url).pathname
   const startedAt = performance.now()
   const elapsedMs = () => performance.now() - startedAt

@@ -15,7 +15,7 @@ import {
 } from '../support/report.ts'
 import { runProgram } from '../support/run-program.ts'
 import type { Stage } from '../support/stage.ts'
-import type { Operation, Subject } from '../support/subject.ts'
+import { cpuTimed, type Operation, type Subject } from '../support/subject.ts'
 import { type Row, type RowOptions, withoutPool } from './row.ts'
 
 type Way = keyof typeof hostNames
@@ -59,6 +59,7 @@ export const b12: Row = {
       notes: [
         'One Node program is the client everywhere and has the clock. `direct` runs on the host, `connect` is the first request of a connection, DNS and TLS included.',
         `The host is a process of its own, in nobody's CPU time. Rates of requests are 1,000 by the p50 times the clients; a round's wall time has the client's own start in it.`,
+        'A series named "CPU time" has CPU milliseconds of the sandbox in place of durations; the CPU time of the other series has the daemon in it as well.',
       ],
     }
   },
@@ -165,7 +166,7 @@ function inside(options: { stage: Stage; host: EgressHost; load: Load; runtime: 
   const name = hostNames[way]
   // The runtime already trusts the gateway's certificates.
   const ca = way === 'splice' ? { ca: host.caPem } : {}
-  return subjectOf({
+  const subject = subjectOf({
     load,
     name: (what) => nameOf(runtime.isolation, way, what),
     run: async () => {
@@ -176,6 +177,24 @@ function inside(options: { stage: Stage; host: EgressHost; load: Load; runtime: 
     },
     cpuMs: stage.holtCpuMs,
   })
+  return load === bulk ? withSandboxCpu(stage, subject, nameOf(runtime.isolation, way, load)) : subject
+}
+
+/** Adds a series with the CPU time of the sandbox. The client inside is part of it. */
+function withSandboxCpu(stage: Stage, subject: Subject, name: string): Subject {
+  const series = `CPU time in the sandbox, ${name}`
+  return {
+    ...subject,
+    series: [...subject.series, series],
+    perform: async (round) => {
+      const operations: Operation[] = []
+      const operation = async () => {
+        operations.push(...(await subject.perform(round)))
+      }
+      const cpu = await cpuTimed({ series, cpuMs: stage.runtimesCpuMs, operation })
+      return [...operations, { ...cpu, error: cpu.error ?? operations[0]?.error ?? null }]
+    },
+  }
 }
 
 function subjectOf(options: {
