@@ -227,6 +227,9 @@ export const OutputItem = z
         .boolean()
         .optional()
         .describe('True if one of its processes was killed because the runtime ran out of memory; absent if none was.'),
+      command: Command.optional().describe(
+        'The final state of the command; absent if the runtime does not tell it. Then read the command.',
+      ),
     }),
     z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),
   ])

@@ -56,7 +56,8 @@ class CommandActions {
   async wait(options: WaitOptions = {}): Promise<CommandResult> {
     const { signal, ...rest } = options
     const output = await collectOutput(this.output({ signal }), rest)
-    await this.refresh({ signal })
+    if (output.command === undefined) await this.refresh({ signal })
+    else this.#take(output.command)
     return resultOf(this.#data, output)
   }
 

@@ -220,7 +220,9 @@ export class Commands {
       max_output_bytes: options.max_output_bytes,
     })
     const params = { runtime_id: this.#runtimeId, command_id: started.commandId ?? '' }
-    return resultOf(await this.#transport.call('getCommand', { signal: options.signal, params }), output)
+    // An older service does not send the final state, so it is read.
+    const ended = output.command ?? (await this.#transport.call('getCommand', { signal: options.signal, params }))
+    return resultOf(ended, output)
   }
 
   #openOutput(commandId: string, cursor: number, signal: AbortSignal): Promise<Response> {

@@ -16,6 +16,8 @@ export interface OutputLimit {
 export interface CollectedOutput {
   readonly stdout: CollectedStream
   readonly stderr: CollectedStream
+  /** The final state of the command, if its `exit` has come with it. */
+  readonly command: Command | undefined
 }
 
 interface CollectedStream {
@@ -26,7 +28,7 @@ interface CollectedStream {
 }
 
 /** Returns the result of an ended command with its collected output. */
-export function resultOf(command: Command, { stdout, stderr }: CollectedOutput): CommandResult {
+export function resultOf(command: Command, { stdout, stderr }: Omit<CollectedOutput, 'command'>): CommandResult {
   return {
     ...command,
     stdout: stdout.text,
@@ -54,13 +56,15 @@ export async function collectOutput(
 ): Promise<CollectedOutput> {
   const stdout = new StreamText(onStdout, maxBytes)
   const stderr = new StreamText(onStderr, maxBytes)
+  let command: Command | undefined
   for await (const item of items) {
     if (item.type === 'stdout') stdout.add(outputBytes(item))
     else if (item.type === 'stderr') stderr.add(outputBytes(item))
+    else if (item.type === 'exit') command = item.command
   }
   stdout.end()
   stderr.end()
-  return { stdout, stderr }
+  return { stdout, stderr, command }
 }
 
 /** One stream of a command as text. A character whose bytes are in two items is joined. */

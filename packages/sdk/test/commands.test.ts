@@ -61,6 +61,22 @@ describe('run', () => {
     expect(service.calls.find((call) => call.route === 'startCommand')?.headers.accept).toBe('text/event-stream')
   })
 
+  test.each([
+    ['comes with its end, in one request', true, 0],
+    ['is read from an older service', false, 1],
+  ])('the final state of a streamed command %s', async (_, tellsEnd, reads) => {
+    service.tellsEnd = tellsEnd
+    const result = await runtime.commands.run('echo hi; exit 3', { onStdout: () => undefined })
+    expect(result).toMatchObject({ state: 'exited', exit_code: 3, stdout: 'hi\n', stdout_bytes: 3 })
+    expect(result.ended_at).not.toBeNull()
+    expect(service.calls.filter(({ route }) => route === 'getCommand')).toHaveLength(reads)
+
+    const command = await runtime.commands.start('echo hi; exit 3')
+    expect(await command.wait()).toMatchObject({ state: 'exited', exit_code: 3, stdout: 'hi\n' })
+    expect(command).toMatchObject({ state: 'exited', exit_code: 3 })
+    expect(service.calls.filter(({ route }) => route === 'getCommand')).toHaveLength(2 * reads)
+  })
+
   test('characters that are split across items are joined, and invalid bytes become U+FFFD', async () => {
     const heard: string[] = []
     await runtime.commands.run("printf '\\303'; sleep 0.05; printf '\\251\\377'", {

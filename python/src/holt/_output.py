@@ -6,7 +6,7 @@ import codecs
 from base64 import b64decode
 from collections.abc import Callable
 
-from ._models.command import CommandData, CommandResult, OutputData, OutputItem, TruncatedStreams
+from ._models.command import CommandData, CommandResult, OutputData, OutputExit, OutputItem, TruncatedStreams
 
 Listener = Callable[[str], object]
 """A callback for output as it arrives, decoded as UTF-8."""
@@ -32,11 +32,15 @@ class Collected:
         limit = _result_output_bytes if max_output_bytes is None else max_output_bytes
         self.stdout = _StreamText(on_stdout, limit)
         self.stderr = _StreamText(on_stderr, limit)
+        self.command: CommandData | None = None
+        """The final state of the command, if its `exit` has come with it."""
 
     def take(self, item: OutputItem) -> None:
         """Takes an item of the stream."""
         if isinstance(item, OutputData):
             (self.stdout if item.type == "stdout" else self.stderr).add(output_bytes(item))
+        elif isinstance(item, OutputExit):
+            self.command = item.command
 
     def result_of(self, command: CommandData) -> CommandResult:
         """Returns the result of an ended command with its collected output."""

@@ -321,3 +321,26 @@ def given_runtime(holt: AsyncHolt) -> AsyncRuntime:
     """Returns the handle of a runtime of which the scripted service was not asked."""
     wire: dict[str, Any] = {"runtime_id": RUNTIME_ID, "state": "running", "ports": []}
     return AsyncRuntime(holt._transport, decode(RuntimeData, wire))
+
+
+async def test_a_command_is_one_request(runtime: AsyncRuntime) -> None:
+    sent: list[str] = []
+    transport = runtime._transport
+    send = transport._client.send
+
+    async def counted(request: httpx.Request, **options: Any) -> httpx.Response:
+        sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
+        return await send(request, **options)
+
+    transport._client.send = counted  # type: ignore[method-assign]
+    try:
+        result = await runtime.commands.run("echo hi; exit 3")
+    finally:
+        transport._client.send = send  # type: ignore[method-assign]
+    assert sent == ["POST commands"]
+    assert (result.state, result.exit_code, result.stdout, result.stdout_bytes) == ("exited", 3, "hi\n", 3)
+    assert result.ended_at is not None and result.duration_ms is not None
+    again = await runtime.commands.get(result.command_id)
+    times = ("started_at", "ended_at", "duration_ms")
+    names = [name for name in vars(decode(CommandData, again.to_dict())) if name not in times]
+    assert {name: getattr(result, name) for name in names} == {name: getattr(again, name) for name in names}

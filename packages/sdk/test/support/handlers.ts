@@ -57,6 +57,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     const process = new TestProcess(
       body,
       body.cwd === undefined ? '/' : call.service.place(String(runtime_id), body.cwd),
+      call.service.tellsEnd,
     )
     call.service.processes.set(process.command.command_id, process)
     if (body.session !== undefined) call.service.sessions.set(body.session, sampleSession(body.session))

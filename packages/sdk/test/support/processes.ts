@@ -9,10 +9,13 @@ export class TestProcess {
   readonly command: Command
   readonly #child: ChildProcess
   readonly #waiting = new Set<() => void>()
+  readonly #tellsEnd: boolean
   /** Bytes that stdin has taken. */
   taken = 0
 
-  constructor(body: StartCommand, cwd: string) {
+  /** `tellsEnd`: whether `exit` carries the final state, as that of an older service does not. */
+  constructor(body: StartCommand, cwd: string, tellsEnd = true) {
+    this.#tellsEnd = tellsEnd
     const argv = body.argv ?? ['/bin/sh', '-c', body.command ?? '']
     const stdio = body.stdin === false ? 'ignore' : 'pipe'
     const env = { PATH: process.env.PATH, ...body.env }
@@ -121,6 +124,7 @@ export class TestProcess {
       exit_code: exitCode,
       signal,
       timed_out: this.command.timed_out,
+      ...(this.#tellsEnd ? { command: { ...this.command } } : {}),
     })
     this.#add({ type: 'end', cursor: this.items.length + 1 })
   }

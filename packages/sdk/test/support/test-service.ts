@@ -83,6 +83,8 @@ export class TestService {
   /** What a new build does. */
   script: (build: TestBuild) => void | Promise<void> = (build) => build.succeed()
   ready = true
+  /** Whether the `exit` of a command carries its final state. An older service leaves it out. */
+  tellsEnd = true
   /** The most bytes that one write to a stdin takes. */
   stdinPieceBytes = Number.POSITIVE_INFINITY
   /** Sent instead of any archive, as a hostile runtime would. */

@@ -64,9 +64,11 @@ class AsyncCommand(CommandData):
         async with self.output() as items:
             async for item in items:
                 output.take(item)
-        answer = await self._transport.call("getCommand", params=self._params)
-        self._take(answer)
-        return output.result_of(decode(CommandData, answer))
+        command = output.command
+        if command is None:  # An older service does not send the final state, so it is read.
+            command = decode(CommandData, await self._transport.call("getCommand", params=self._params))
+        self.__dict__.update(vars(command))
+        return output.result_of(command)
 
     async def refresh(self) -> None:
         """Reads the command again into this object."""

@@ -155,7 +155,10 @@ class AsyncCommands:
         async with self._stream(body, on_cancel) as items:
             async for item in items:
                 output.take(item)
-        return output.result_of(decode(CommandData, await self._get(items.command_id or "")))
+        command = output.command
+        if command is None:  # An older service does not send the final state, so it is read.
+            command = decode(CommandData, await self._get(items.command_id or ""))
+        return output.result_of(command)
 
     def _stream(self, body: dict[str, Any], on_cancel: OnCancel) -> AsyncCommandStream:
         stream: AsyncCommandStream

@@ -110,6 +110,7 @@ class OutputExit(Model):
     timed_out: bool
     session_kept: bool | None = None
     oom_killed: bool | None = None
+    command: CommandData | None = None
 
 
 @dataclass(kw_only=True, repr=False)

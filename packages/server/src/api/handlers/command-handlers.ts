@@ -4,6 +4,7 @@ import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { findAttachable } from '../../inside/attach/find-attachable.ts'
 import { decodeOutput } from '../../inside/commands/decode-output.ts'
+import { askedState } from '../../inside/commands/ended-command.ts'
 import { type Followed, followOutput } from '../../inside/commands/follow-output.ts'
 import { pageOfGuest } from '../../inside/commands/list-page.ts'
 import { presentCommand } from '../../inside/commands/present-command.ts'
@@ -87,7 +88,8 @@ async function readOutput(call: Call<'readOutput', Api>): Promise<Answer> {
   const signal = follow ? call.gone : within(call, answerTimeoutMs)
   const begun = await runtime.guest.readOutput(id, { cursor, follow }, signal)
   const items = follow ? followAnswer(call, runtime, { begun, commandId: id, cursor }) : begun
-  return { status: 200, items: decodeOutput(items, id as Id<'command'>) }
+  const stateOf = () => askedState(runtime, id, call.service.log)
+  return { status: 200, items: decodeOutput(items, id as Id<'command'>, stateOf) }
 }
 
 function followAnswer(

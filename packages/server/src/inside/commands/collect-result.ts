@@ -1,19 +1,12 @@
 import type { GuestItem } from '@holt/engine'
 import { freeBytes } from '../../tenancy/limits/kept-memory.ts'
-import { incompleteTail } from './decode-output.ts'
+import { type GuestExit, incompleteTail } from './decode-output.ts'
 
 /** The result of a command that a client has waited for. */
 export interface Collected {
-  readonly pid: number
-  readonly startedAt: number | null
-  readonly exitCode: number | null
-  readonly signal: string | null
-  readonly timedOut: boolean
-  readonly oomKilled: boolean
+  readonly exit: Omit<GuestExit, 'type' | 'cursor'>
   readonly stdout: Gathered
   readonly stderr: Gathered
-  readonly droppedBytes: number
-  readonly sessionKept: boolean | null
 }
 
 /** The beginning of a stream, and the count of all its bytes. */
@@ -35,37 +28,14 @@ interface Bounds {
  * Reads a command to its end. Keeps the first `maxOutputBytes` of each stream, or fewer if there is
  * no memory for them. The output route has the rest, as long as the guest keeps it.
  */
-export async function collectResult(
-  items: AsyncIterable<GuestItem>,
-  { now, ...bounds }: Bounds & { now: () => number },
-): Promise<Collected> {
+export async function collectResult(items: AsyncIterable<GuestItem>, bounds: Bounds): Promise<Collected> {
   const output = { stdout: new Head(bounds), stderr: new Head(bounds) }
-  let pid = 0
-  let startedAt: number | null = null
-  let droppedBytes = 0
-  let exit: Omit<Extract<GuestItem, { type: 'exit' }>, 'type' | 'cursor'> = {
-    exit_code: null,
-    signal: null,
-    timed_out: false,
-  }
+  let exit: Collected['exit'] = { exit_code: null, signal: null, timed_out: false }
   for await (const item of items) {
     if (item.type === 'stdout' || item.type === 'stderr') output[item.type].add(item.data)
-    else if (item.type === 'start') [pid, startedAt] = [item.pid, now()]
-    else if (item.type === 'dropped') droppedBytes += item.dropped_bytes
     else if (item.type === 'exit') exit = item
   }
-  return {
-    pid,
-    startedAt,
-    exitCode: exit.exit_code,
-    signal: exit.signal,
-    timedOut: exit.timed_out,
-    oomKilled: exit.oom_killed ?? false,
-    stdout: output.stdout.gathered(),
-    stderr: output.stderr.gathered(),
-    droppedBytes,
-    sessionKept: exit.session_kept ?? null,
-  }
+  return { exit, stdout: output.stdout.gathered(), stderr: output.stderr.gathered() }
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { GuestItem } from '@holt/engine'
-import type { Id, OutputItem } from '@holt/protocol'
+import type { Command, Id, OutputItem } from '@holt/protocol'
 import { moment } from '../../foundation/store/moment.ts'
 
 type Stream = 'stdout' | 'stderr'
+
+/** The item that ends the output of a command. */
+export type GuestExit = Extract<GuestItem, { type: 'exit' }>
 
 /** The bytes at the end of a chunk that begin an incomplete character. */
 interface Held {
@@ -13,11 +16,13 @@ interface Held {
 /**
  * Converts a guest's items to the API's. Bytes become text if they are UTF-8. A character that is
  * split between two chunks of a stream is joined. An item's cursor counts only delivered bytes, so
- * a client that resumes there loses nothing.
+ * a client that resumes there loses nothing. `finalState` gives the state that `exit` carries, or
+ * undefined if it is not known.
  */
 export async function* decodeOutput(
   items: AsyncIterable<GuestItem>,
   commandId: Id<'command'>,
+  finalState: (exit: GuestExit) => Promise<Command | undefined>,
 ): AsyncGenerator<OutputItem> {
   let held: Held | null = null
   let at = 0
@@ -25,7 +30,11 @@ export async function* decodeOutput(
     if (!('data' in item)) {
       if (held !== null) yield base64Item(held.stream, at, held.bytes)
       held = null
-      yield item.type === 'start' ? { ...item, command_id: commandId } : item
+      if (item.type === 'start') yield { ...item, command_id: commandId }
+      else if (item.type === 'exit') {
+        const command = await finalState(item)
+        yield command === undefined ? item : { ...item, command }
+      } else yield item
       continue
     }
     const { type } = item

@@ -1,7 +1,6 @@
 import { failpoint, type GuestItem, type GuestProcess, type StartProcess } from '@holt/engine'
-import { type CommandResult, HoltError, type Id, type StartCommand } from '@holt/protocol'
+import { type CommandResult, HoltError, type Id, type OutputItem, type StartCommand } from '@holt/protocol'
 import { refOf } from '../../foundation/rows/find-runtime.ts'
-import { moment } from '../../foundation/store/moment.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
 import { Comeback } from '../../runtimes/links/come-back.ts'
@@ -9,6 +8,7 @@ import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Inside } from '../inside.ts'
 import { type Collected, collectResult } from './collect-result.ts'
 import { decodeOutput } from './decode-output.ts'
+import { endedCommand, finalState, SeenCommand } from './ended-command.ts'
 import { followOutput } from './follow-output.ts'
 import { presentCommand } from './present-command.ts'
 import { rlimitsOf } from './rlimits-of.ts'
@@ -40,9 +40,7 @@ export async function startCommand(call: Call<'startCommand', Inside>): Promise<
     return { status: 201, json: presentCommand(process, request.id) }
   }
   if (acceptedFormat(call.headers.accept) !== null) {
-    const { gone: signal } = call
-    const items = await runOrFollow(runtime, request, { comeback: new Comeback(service, { ref, signal }), signal })
-    return { status: 200, items: decodeOutput(items, request.id as Id<'command'>) }
+    return { status: 200, items: await stream(call, runtime, request) }
   }
   const result = await waitFor(call, { runtime, request, timeoutMs })
   return { status: 200, json: result, shorten: (maxBytes) => shortenResult(result, maxBytes) }
@@ -76,6 +74,21 @@ function processOf(
   }
 }
 
+async function stream(
+  { service, gone: signal, ref }: Call<'startCommand', Inside>,
+  runtime: OpenRuntime,
+  request: StartProcess,
+): Promise<AsyncIterable<OutputItem>> {
+  const asked = service.now()
+  const comeback = new Comeback(service, { ref, signal })
+  const { items, isRepeated } = await runOrFollow(runtime, request, { comeback, signal })
+  const seen = new SeenCommand(service.now)
+  return decodeOutput(seen.note(items), request.id as Id<'command'>, (exit) => {
+    const times = { startedAt: seen.startedAt ?? asked, endedAt: service.now() }
+    return finalState({ runtime, request, seen, exit, ...times }, { isRepeated, log: service.log })
+  })
+}
+
 async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
   try {
     return await guest.startProcess(request, signal)
@@ -93,15 +106,17 @@ async function runOrFollow(
   { guest }: OpenRuntime,
   request: StartProcess,
   { comeback, signal }: { comeback: Comeback; signal: AbortSignal },
-): Promise<AsyncIterable<GuestItem>> {
+): Promise<{ readonly items: AsyncIterable<GuestItem>; readonly isRepeated: boolean }> {
   const followed = { guest, commandId: request.id, cursor: 0 }
   try {
     const begun = await guest.runProcess(request, signal)
-    return followOutput({ ...followed, hold: true, hasStart: true, begun }, comeback, signal)
+    const items = followOutput({ ...followed, hold: true, hasStart: true, begun }, comeback, signal)
+    return { items, isRepeated: false }
   } catch (error) {
     if (!isKnown(error)) throw error
     const begun = await guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
-    return followOutput({ ...followed, hold: false, hasStart: false, begun }, comeback, signal)
+    const items = followOutput({ ...followed, hold: false, hasStart: false, begun }, comeback, signal)
+    return { items, isRepeated: true }
   }
 }
 
@@ -128,11 +143,12 @@ async function waitFor(
   const signal = clock === null ? gone : AbortSignal.any([gone, clock.signal])
   const comeback = new Comeback(service, { ref: refOf(runtime.row), signal, ...(clock === null ? {} : { clock }) })
   const startedAt = service.now()
-  const items = await runOrFollow(runtime, request, { comeback, signal })
+  const { items } = await runOrFollow(runtime, request, { comeback, signal })
+  const seen = new SeenCommand(service.now)
   let collected: Collected
   try {
     const { keep } = call
-    collected = await collectResult(items, { maxOutputBytes: call.body.max_output_bytes, keep, now: service.now })
+    collected = await collectResult(seen.note(items), { maxOutputBytes: call.body.max_output_bytes, keep })
   } catch (cause) {
     // The answer does not name the cause, so the log does. A client that has disconnected is not a
     // cause.
@@ -143,9 +159,15 @@ async function waitFor(
     throw brokeOff(request.id, cause)
   }
   await failpoint('command.ended')
-  const times = { startedAt: collected.startedAt ?? startedAt, endedAt: call.service.now() }
-  const result = resultOf({ runtime, request, collected, ...times })
-  if (collected.droppedBytes === 0 && request.session === undefined) return result
+  const times = { startedAt: seen.startedAt ?? startedAt, endedAt: service.now() }
+  const { stdout, stderr, exit } = collected
+  const result: CommandResult = {
+    ...endedCommand({ runtime, request, seen, exit, ...times }),
+    stdout: stdout.text,
+    stderr: stderr.text,
+    truncated: { stdout: stdout.truncated, stderr: stderr.truncated },
+  }
+  if (seen.droppedBytes === 0 && request.session === undefined) return result
   try {
     return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
   } catch (err) {
@@ -166,44 +188,6 @@ function brokeOff(commandId: string, cause: unknown): HoltError {
     details: { command_id: commandId },
     cause,
   })
-}
-
-interface Finished {
-  readonly runtime: OpenRuntime
-  readonly request: StartProcess
-  readonly collected: Collected
-  readonly startedAt: number
-  readonly endedAt: number
-}
-
-function resultOf({ runtime, request, collected, startedAt, endedAt }: Finished): CommandResult {
-  const { stdout, stderr } = collected
-  return {
-    command_id: request.id as CommandResult['command_id'],
-    pid: collected.pid,
-    state: 'exited',
-    command: request.command,
-    argv: request.argv === null ? null : [...request.argv],
-    cwd: request.cwd ?? runtime.row.workdir,
-    user: request.user ?? runtime.row.user,
-    exit_code: collected.exitCode,
-    signal: collected.signal,
-    timed_out: collected.timedOut,
-    oom_killed: collected.oomKilled,
-    started_at: moment(startedAt),
-    ended_at: moment(endedAt),
-    duration_ms: Math.max(0, Math.round(endedAt - startedAt)),
-    stdout_bytes: stdout.bytes,
-    stderr_bytes: stderr.bytes,
-    dropped_bytes: collected.droppedBytes,
-    dropped: { stdout: 0, stderr: 0 },
-    session: request.session ?? null,
-    session_kept: collected.sessionKept,
-    stdout: stdout.text,
-    stderr: stderr.text,
-    truncated: { stdout: stdout.truncated, stderr: stderr.truncated },
-    pty: request.pty,
-  }
 }
 
 /**

@@ -18,7 +18,7 @@ async function collect(chunks: readonly string[], { room = 64 * mib, maxOutputBy
     taken += bytes
     return true
   }
-  const { stdout } = await collectResult(outputs(...chunks), { maxOutputBytes, keep, now: () => 0 })
+  const { stdout } = await collectResult(outputs(...chunks), { maxOutputBytes, keep })
   return { ...stdout, taken }
 }
 

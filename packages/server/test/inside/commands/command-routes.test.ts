@@ -147,6 +147,29 @@ describe('a stream', () => {
     expect(events.at(-1)).toMatch(/^event: end\n/)
   })
 
+  test('ends with the final state of the command, as a read answers it', async () => {
+    const { ask, commands } = await start()
+    const json = { command: 'complain loudly', env: { A: 'b' } }
+    const { text } = await ask('POST', commands, { json, headers: { accept: 'application/x-ndjson' } })
+    const { command } = items(text).at(-2)
+    const again = (await ask('GET', `${commands}/${command.command_id}`)).json
+    const { started_at, ended_at, duration_ms, ...same } = command
+    expect(again).toMatchObject(same)
+    expect(Object.keys(command).sort()).toEqual(Object.keys(again).sort())
+    expect(Date.parse(ended_at) - Date.parse(started_at)).toBe(duration_ms)
+    const output = await ask('GET', `${commands}/${command.command_id}/output`)
+    expect(items(output.text).at(-2).command).toEqual(again)
+  })
+
+  test('ends with what only the guest knows: bytes no longer kept, and the place of a session', async () => {
+    const { ask, commands } = await start()
+    const headers = { accept: 'application/x-ndjson' }
+    for (const json of [{ command: 'fill 1500000' }, { command: 'echo hi', session: 'main' }]) {
+      const { command } = items((await ask('POST', commands, { json, headers })).text).at(-2)
+      expect(command).toEqual((await ask('GET', `${commands}/${command.command_id}`)).json)
+    }
+  })
+
   test('sends bytes that are not text as base64', async () => {
     const { ask, commands } = await start()
     const { text } = await ask('POST', commands, {

@@ -18,6 +18,8 @@ async function* itemsOf(chunks: readonly (readonly ['stdout' | 'stderr', Uint8Ar
   yield { type: 'end', cursor }
 }
 
+const unknown = () => Promise.resolve(undefined)
+
 const bytesOf = (item: { data: string; encoding: string }) =>
   Buffer.from(item.data, item.encoding === 'base64' ? 'base64' : 'utf8')
 
@@ -34,7 +36,7 @@ test('no byte of a stream is lost, changed or repeated, and the order is kept', 
     fc.asyncProperty(fc.array(chunk, { maxLength: 12 }), async (chunks) => {
       const out: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
       let last = 0
-      for await (const item of decodeOutput(itemsOf(chunks), id)) {
+      for await (const item of decodeOutput(itemsOf(chunks), id, unknown)) {
         expect(item.cursor).toBeGreaterThanOrEqual(last)
         if (item.type === 'stdout' || item.type === 'stderr') {
           const bytes = bytesOf(item)
@@ -61,7 +63,7 @@ test('text that is split anywhere is decoded as text', async () => {
         const edges = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])].sort((a, b) => a - b)
         const chunks = edges.slice(1).map((edge, index) => ['stdout', bytes.subarray(edges[index], edge)] as const)
         let whole = ''
-        for await (const item of decodeOutput(itemsOf(chunks), id)) {
+        for await (const item of decodeOutput(itemsOf(chunks), id, unknown)) {
           if (item.type !== 'stdout') continue
           expect(item.encoding).toBe('utf-8')
           whole += item.data
@@ -95,7 +97,7 @@ test('output has the time of its read, if the guest reports it', async () => {
     yield { type: 'end', cursor: 2 }
   }
   const told = []
-  for await (const item of decodeOutput(items(), id)) told.push(item)
+  for await (const item of decodeOutput(items(), id, unknown)) told.push(item)
   expect(told).toMatchObject([{ data: 'a', at: '2026-01-01T00:00:00.123Z' }, { data: 'b' }, { type: 'end' }])
   expect(told[1]).not.toHaveProperty('at')
 })
