@@ -262,7 +262,7 @@ async def test_a_read_that_falls_silent_goes_on_after_its_last_byte() -> None:
         return httpx.Response(206, headers={**headers, "content-length": "3"}, content=b"def")
 
     async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
-        holt._transport._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        holt._transport._direct = httpx.MockTransport(answer)
         assert await given_runtime(holt).files.read("/a") == b"abcdef"
 
 
@@ -273,7 +273,7 @@ async def test_a_search_that_is_left_closes_its_connection() -> None:
         return httpx.Response(200, stream=body)
 
     async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
-        holt._transport._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        holt._transport._direct = httpx.MockTransport(answer)
         async with given_runtime(holt).files.search_stream("/") as items:
             async for _ in items:
                 break
@@ -326,17 +326,17 @@ def given_runtime(holt: AsyncHolt) -> AsyncRuntime:
 async def test_a_command_is_one_request(runtime: AsyncRuntime) -> None:
     sent: list[str] = []
     transport = runtime._transport
-    send = transport._client.send
+    send = transport._send_built
 
-    async def counted(request: httpx.Request, **options: Any) -> httpx.Response:
+    async def counted(request: httpx.Request, is_stream: bool) -> httpx.Response:
         sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
-        return await send(request, **options)
+        return await send(request, is_stream)
 
-    transport._client.send = counted  # type: ignore[method-assign]
+    transport._send_built = counted  # type: ignore[method-assign]
     try:
         result = await runtime.commands.run("echo hi; exit 3")
     finally:
-        transport._client.send = send  # type: ignore[method-assign]
+        transport._send_built = send  # type: ignore[method-assign]
     assert sent == ["POST commands"]
     assert (result.state, result.exit_code, result.stdout, result.stdout_bytes) == ("exited", 3, "hi\n", 3)
     assert result.ended_at is not None and result.duration_ms is not None

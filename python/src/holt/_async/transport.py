@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Union, cast
 from urllib.parse import quote, urlsplit
+from urllib.request import getproxies
 
 import httpx
 
@@ -59,11 +60,11 @@ class AsyncTransport:
         self.resume_timeout_secs = resume_timeout_secs
         self._max_retries = max_retries
         self._on_retry = on_retry
-        self._client = _make_client(self.url)
+        self._client, self._direct = _make_client(self.url)
 
     def keep_no_connections(self) -> None:
         """Makes each request close its connection. Then a client that nobody closes holds nothing."""
-        self._client = _make_client(self.url, kept=0)
+        self._client, self._direct = _make_client(self.url, kept=0)
 
     async def aclose(self) -> None:
         """Closes all connections."""
@@ -100,7 +101,7 @@ class AsyncTransport:
     async def send_raw(self, request: httpx.Request, *, is_stream: bool = True) -> httpx.Response:
         """Sends a request to an address below the service, and returns any answer."""
         try:
-            return await self._client.send(request, stream=is_stream)
+            return await self._send_built(request, is_stream)
         except httpx.TransportError as error:
             raise self._connection_error(error) from error
 
@@ -137,7 +138,7 @@ class AsyncTransport:
     async def _try_once(self, route: Route, request: _Request, is_stream: bool) -> httpx.Response:
         built = self._build(route, request, is_stream)
         try:
-            response = await self._client.send(built, stream=is_stream)
+            response = await self._send_built(built, is_stream)
             if response.is_success or response.status_code in request.accepted:
                 return response
             try:
@@ -148,8 +149,23 @@ class AsyncTransport:
             raise self._connection_error(error) from error
         raise _error_of(response, request)
 
+    async def _send_built(self, request: httpx.Request, is_stream: bool) -> httpx.Response:
+        if self._direct is None:
+            return await self._client.send(request, stream=is_stream)
+        # The client would add cookies, redirects and logins, which the API does not have. They take
+        # a good part of the time of a small request.
+        response = await self._direct.handle_async_request(request)
+        response.request = request
+        if not is_stream:
+            try:
+                await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+        return response
+
     def _build(self, route: Route, request: _Request, is_stream: bool) -> httpx.Request:
-        headers = {"accept": "application/json"}
+        headers = {**_common_headers, "accept": "application/json"}
         if self.api_key is not None and route.needs_key:
             headers["authorization"] = f"Bearer {self.api_key}"
         if request.idempotency_key is not None:
@@ -164,11 +180,11 @@ class AsyncTransport:
             headers.update(request.headers)
         limit = self._limit(request)
         read = max(limit, _silence_secs) if is_stream else limit
-        timeout = httpx.Timeout(connect=_connect_secs, read=_finite(read), write=_finite(limit), pool=None)
+        timeout = {"connect": _connect_secs, "read": _finite(read), "write": _finite(limit), "pool": None}
         url = self._address(route, request.params or {})
         query = query_text(request.query) if request.query is not None else None
-        return self._client.build_request(
-            route.method, url, params=query or None, headers=headers, content=content, timeout=timeout
+        return httpx.Request(
+            route.method, url, params=query or None, headers=headers, content=content, extensions={"timeout": timeout}
         )
 
     def _address(self, route: Route, params: Mapping[str, str]) -> str:
@@ -255,19 +271,34 @@ def _error_body(content: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", error) if isinstance(error, dict) else {}
 
 
-def _make_client(url: str, kept: int = 100) -> httpx.AsyncClient:
+_common_headers = {
+    "user-agent": f"holt-python/{__version__}",
+    "accept-encoding": "identity",
+    "connection": "keep-alive",
+}
+
+
+def _make_client(url: str, kept: int = 100) -> tuple[httpx.AsyncClient, httpx.AsyncBaseTransport | None]:
+    """Returns a client, and its connections unless proxies of the environment may apply."""
     parts = urlsplit(url)
     # A proxy of the environment cannot reach the loopback address of this machine.
     is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    return httpx.AsyncClient(
-        headers={"user-agent": f"holt-python/{__version__}", "accept-encoding": "identity"},
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=kept, keepalive_expiry=_idle_secs),
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=kept, keepalive_expiry=_idle_secs)
+    # No certificates are needed, or loaded, for an address without TLS.
+    verify = not (is_local and parts.scheme == "http")
+    direct = None
+    if is_local or not getproxies():
+        direct = httpx.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=not is_local)
+    client = httpx.AsyncClient(
+        headers=_common_headers,
+        limits=limits,
         # Programs behind a port may set cookies, and a request must not depend on an earlier one.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         trust_env=not is_local,
-        # No certificates are needed, or loaded, for an address without TLS.
-        verify=not (is_local and parts.scheme == "http"),
+        transport=direct,
+        verify=verify,
     )
+    return client, direct
 
 
 def _finite(secs: float) -> float | None:
