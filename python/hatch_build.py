@@ -29,6 +29,7 @@ NAMES = {
     "aiter_bytes": "iter_bytes",
     "aiter_raw": "iter_raw",
     "anext": "next",
+    "AsyncByteStream": "SyncByteStream",
     "handle_async_request": "handle_request",
     "aread": "read",
     "_async": "_sync",

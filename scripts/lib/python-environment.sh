@@ -4,9 +4,10 @@
 # Makes an environment with a link to the client's source, unless the one there has the same
 # requirements: prepare_python DIR SECONDS REQUIREMENTS [PIP ARGUMENT...]
 prepare_python() {
+	# An environment names its own place and that of the client, so the place counts, too.
 	local dir=$1 limit=$2 requirements=$3 wanted
 	shift 3
-	wanted=$(cat python/pyproject.toml python/hatch_build.py "$requirements" "$0" scripts/lib/python-environment.sh | sha256sum)
+	wanted=$({ pwd; cat python/pyproject.toml python/hatch_build.py "$requirements" "$0" scripts/lib/python-environment.sh; } | sha256sum)
 	[ "$(cat "$dir/stamp" 2>/dev/null)" = "$wanted" ] && return
 	rm -rf "$dir"
 	# The packages of Debian have pip apart from venv.

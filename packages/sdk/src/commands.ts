@@ -81,9 +81,11 @@ export class Commands {
    * Starts a command in the background. Without `timeout_secs` it can run as long as its runtime.
    */
   async start(command: string | readonly string[], options: CommandOptions = {}): Promise<CommandHandle> {
+    // The service keeps a refusal under its key, so each start has one of its own.
     const data = await whenFree(options, () =>
       this.#transport.call('startCommand', {
         signal: options.signal,
+        idempotencyKey: crypto.randomUUID(),
         params: { runtime_id: this.#runtimeId },
         json: bodyOf(command, options, true),
       }),

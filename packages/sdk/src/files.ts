@@ -124,6 +124,7 @@ export class Files {
       signal,
       params: this.#params,
       json: { source, destination, ...how },
+      idempotencyKey: crypto.randomUUID(),
       timeoutMs: null,
     })
   }
@@ -139,6 +140,7 @@ export class Files {
       signal,
       params: this.#params,
       json: { source, destination, ...how },
+      idempotencyKey: crypto.randomUUID(),
       timeoutMs: null,
     })
   }
@@ -174,7 +176,13 @@ export class Files {
   /** Makes a directory and, unless `parents` is false, its missing parents. */
   async makeDirectory(path: string, options: Omit<MakeDirectoryInput, 'path'> & CallOptions = {}): Promise<FileInfo> {
     const { signal, ...how } = options
-    return this.#transport.call('makeDirectory', { signal, params: this.#params, json: { path, ...how } })
+    const idempotencyKey = crypto.randomUUID()
+    return this.#transport.call('makeDirectory', {
+      signal,
+      params: this.#params,
+      json: { path, ...how },
+      idempotencyKey,
+    })
   }
 
   /** Removes a file, or with `recursive` a tree. Links are never followed. */
@@ -190,7 +198,13 @@ export class Files {
     options: { readonly overwrite?: boolean } & CallOptions = {},
   ): Promise<FileInfo> {
     const { signal, ...how } = options
-    return this.#transport.call('makeSymlink', { signal, params: this.#params, json: { path, target, ...how } })
+    const idempotencyKey = crypto.randomUUID()
+    return this.#transport.call('makeSymlink', {
+      signal,
+      params: this.#params,
+      json: { path, target, ...how },
+      idempotencyKey,
+    })
   }
 
   /**
@@ -294,6 +308,7 @@ export class Files {
         max_bytes,
       },
       bytes: isNodeStream(archive) ? ReadableStream.from<Uint8Array>(archive) : archive,
+      creates: overwrite !== true && merge !== true,
       timeoutMs: null,
     })
   }

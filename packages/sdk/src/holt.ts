@@ -29,8 +29,9 @@ export interface HoltOptions {
   /** The most retries of a request that is safe to repeat. Default 4. */
   readonly maxRetries?: number
   /**
-   * The time limit of a request, in seconds. Default 120. It does not limit streams, transfers and
-   * waiting for a command.
+   * The time limit of each try of a request, from its first byte to the end of its answer, in
+   * seconds. Default 120. Streams, transfers, waiting for a command, and file operations on whole
+   * trees have none. `fetch` of Node ends a request whose answer is silent for 300 s.
    */
   readonly timeoutSecs?: number
   /** The time for which a broken stream of output is retried, in seconds. Default 30. */

@@ -1,5 +1,5 @@
 import type { RouteName } from '@holt/protocol'
-import { errorOfAnswer, HoltConnectionError, HoltError } from './errors.ts'
+import { errorOfAnswer, HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { localError } from './local-error.ts'
 import { retryDelayMs, sleep } from './retry.ts'
 import { type RouteAddress, routeAddresses } from './route-addresses.ts'
@@ -38,6 +38,8 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly bytes?: RequestBytes
   readonly headers?: Readonly<Record<string, string>>
   readonly idempotencyKey?: string | undefined
+  /** True for a PUT that refuses an existing destination. */
+  readonly creates?: boolean
   /**
    * True for a POST that requests a state. The service does nothing if that state exists already.
    */
@@ -113,11 +115,15 @@ export class Transport {
   ): Promise<Answer> {
     const route = routeAddresses[name]
     const sinceMs = performance.now()
+    let lost: HoltConnectionError | undefined
     for (let tries = 1; ; tries++) {
       try {
         return await this.#tryOnce(route, request, read)
       } catch (error) {
         request.signal?.throwIfAborted()
+        if (lost !== undefined && request.creates === true && isExisting(error))
+          throw new HoltConnectionError('lost', madeOrNot, { cause: lost })
+        if (error instanceof HoltConnectionError && error.reason === 'lost') lost = error
         const delayMs = retryDelayMs({
           method: route.method,
           error,
@@ -220,6 +226,13 @@ export class Transport {
       reason === 'lost' ? `The connection to ${this.options.url} ${what}` : `Holt at ${this.options.url} ${what}`
     return new HoltConnectionError(reason, message, { cause })
   }
+}
+
+const madeOrNot =
+  'The connection was lost before the answer, and the destination exists now. Compare it with what was sent: the first try may have made it'
+
+function isExisting(error: unknown): boolean {
+  return error instanceof HoltApiError && error.code === 'already_exists'
 }
 
 /**

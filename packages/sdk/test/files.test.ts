@@ -35,6 +35,42 @@ test('a write from a function is repeated as a whole after a lost answer', async
   expect(service.count('writeFile')).toBe(2)
 })
 
+test.each([
+  ['makeDirectory', () => runtime.files.makeDirectory('/d/new')],
+  ['makeSymlink', () => runtime.files.symlink('/d/new', '/etc')],
+  ['copyFile', () => runtime.files.copy('/d/file', '/d/new')],
+  ['moveFile', () => runtime.files.move('/d/file', '/d/new')],
+  ['startCommand', () => runtime.commands.start('true')],
+] as const)('a lost answer to %s makes no second thing', async (route, make) => {
+  await runtime.files.write('/d/file', 'text')
+  service.faults.push({ route, type: 'lose' })
+  await make()
+  const keys = service.calls.filter((call) => call.route === route).map(({ headers }) => headers['idempotency-key'])
+  expect(keys).toEqual([expect.any(String), keys[0]])
+})
+
+test.each(['text', ''])(
+  'a write of %j that must not replace finds no foreign file after a lost answer',
+  async (text) => {
+    service.faults.push({ route: 'writeFile', type: 'lose' })
+    expect(await runtime.files.write('/new', text, { overwrite: false })).toMatchObject({ path: '/new' })
+    expect(await runtime.files.readText('/new')).toBe(text)
+    await expect(runtime.files.write('/new', 'other', { overwrite: false })).rejects.toThrow(
+      expect.objectContaining({ code: 'already_exists' }),
+    )
+  },
+)
+
+test('a tree whose answer was lost is not called a foreign one', async () => {
+  await runtime.files.write('/d/file', 'text')
+  const bytes = new Uint8Array(await new Response(await runtime.files.archive('/d')).arrayBuffer())
+  service.faults.push({ route: 'writeArchive', type: 'lose' })
+  await expect(runtime.files.extract('/made', bytes)).rejects.toThrow(expect.objectContaining({ reason: 'lost' }))
+  await expect(runtime.files.extract('/made', bytes)).rejects.toThrow(
+    expect.objectContaining({ code: 'already_exists' }),
+  )
+})
+
 test('reads a range', async () => {
   await runtime.files.write('/text', '0123456789')
   expect(await runtime.files.readText('/text', { start: 2, end: 5 })).toBe('234')

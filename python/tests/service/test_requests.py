@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import socket
+import uuid
 from base64 import b64decode
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpcore
 import httpx
 import pytest
 from holt import AsyncCommand, AsyncHolt, AsyncPortConnection, AsyncRuntime, HoltConnectionError, HoltError
-from holt.errors import Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Unavailable
+from holt._async.transport import keepalive_options
+from holt._io.async_parts import sleep
+from holt.errors import AlreadyExists, Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Unavailable
 from holt._model import decode
 from holt.models import CommandData, OutputData, RuntimeData
 
@@ -328,9 +333,9 @@ async def test_a_command_is_one_request(runtime: AsyncRuntime) -> None:
     transport = runtime._transport
     send = transport._send_built
 
-    async def counted(request: httpx.Request, is_stream: bool) -> httpx.Response:
+    async def counted(request: httpx.Request, *how: Any) -> httpx.Response:
         sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
-        return await send(request, is_stream)
+        return await send(request, *how)
 
     transport._send_built = counted  # type: ignore[method-assign]
     try:
@@ -344,3 +349,112 @@ async def test_a_command_is_one_request(runtime: AsyncRuntime) -> None:
     times = ("started_at", "ended_at", "duration_ms")
     names = [name for name in vars(decode(CommandData, again.to_dict())) if name not in times]
     assert {name: getattr(result, name) for name in names} == {name: getattr(again, name) for name in names}
+
+
+class AsyncForgetful(httpx.AsyncBaseTransport):
+    """A connection that loses the first answer to a request that changes something."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.inner = inner
+        self.sent: list[httpx.Request] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self.inner.handle_async_request(request)
+        if request.method in ("POST", "PUT"):
+            self.sent.append(request)
+            if len(self.sent) == 1:
+                await response.aread()
+                raise httpx.ReadError("the connection was cut")
+        return response
+
+
+@pytest.fixture
+async def forgetful(runtime: AsyncRuntime) -> AsyncIterator[AsyncForgetful]:
+    """The connections of the shared client, which lose one answer."""
+    transport = runtime._transport
+    inner = transport._direct
+    assert inner is not None
+    lossy = transport._direct = AsyncForgetful(inner)
+    yield lossy
+    transport._direct = inner
+
+
+async def test_a_lost_answer_makes_no_second_thing(runtime: AsyncRuntime, forgetful: AsyncForgetful) -> None:
+    place = f"/tmp/lost-{uuid.uuid4().hex}"
+    files = runtime.files
+
+    async def start() -> None:
+        command = await runtime.commands.start(f"echo once >> {place}/started; cat {place}/started")
+        assert (await command.wait()).stdout == "once\n"
+
+    steps = [
+        lambda: files.make_directory(place, parents=False),
+        lambda: files.symlink(f"{place}/link", "/etc"),
+        lambda: files.write(f"{place}/file", "text", overwrite=False),
+        lambda: files.write(f"{place}/empty", "", overwrite=False),
+        lambda: files.copy(f"{place}/file", f"{place}/copy"),
+        lambda: files.move(f"{place}/copy", f"{place}/moved"),
+        start,
+    ]
+    for step in steps:
+        forgetful.sent.clear()
+        await step()
+        assert len({request.headers.get("idempotency-key") for request in forgetful.sent}) == 1
+    assert await files.read_text(f"{place}/file") == "text"
+    assert await files.read_text(f"{place}/moved") == "text"
+    with pytest.raises(AlreadyExists):
+        await files.write(f"{place}/file", "other", overwrite=False)
+
+
+async def test_a_lost_answer_to_a_context_makes_no_second_one(
+    holt: AsyncHolt, forgetful: AsyncForgetful, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("a")
+    context = await holt.builds.upload_context(tmp_path)
+    assert context.context_id
+    assert len({request.headers["idempotency-key"] for request in forgetful.sent}) == 1
+    assert len(forgetful.sent) == 2
+
+
+async def test_a_tree_whose_answer_was_lost_is_not_called_a_foreign_one(
+    runtime: AsyncRuntime, forgetful: AsyncForgetful, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("a")
+    place = f"/tmp/tree-{uuid.uuid4().hex}"
+    with pytest.raises(HoltConnectionError) as caught:
+        await runtime.files.upload(tmp_path, place)
+    assert caught.value.reason == "lost"
+    assert await runtime.files.read_text(f"{place}/a") == "a"
+    with pytest.raises(AlreadyExists):
+        await runtime.files.upload(tmp_path, place)
+
+
+async def test_the_time_limit_is_that_of_the_whole_answer() -> None:
+    class Slow(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for _ in range(1_000):
+                await sleep(0.02)
+                yield b" "
+
+    async with AsyncHolt("http://127.0.0.1:1", "k", timeout_secs=0.2) as holt:
+        holt._transport._direct = httpx.MockTransport(lambda request: httpx.Response(200, stream=Slow()))
+        with pytest.raises(HoltConnectionError) as caught:
+            await holt.whoami()
+    assert caught.value.reason == "timeout"
+
+
+async def test_a_connection_to_a_dead_service_ends(holt: AsyncHolt) -> None:
+    response = await holt._transport.open("whoami")
+    try:
+        raw = response.extensions["network_stream"].get_extra_info("socket")
+        assert raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
+        assert raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 60_000
+    finally:
+        await response.aclose()
+
+
+def test_a_system_without_the_options_of_tcp_has_the_common_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT"):
+        monkeypatch.delattr(socket, name)
+    assert keepalive_options() == [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]

@@ -34,7 +34,10 @@ interface Writing {
 /** Writes a whole file or nothing. */
 export async function writeContent(writing: Writing, content: FileContent): Promise<FileInfo> {
   const source = sourceOf(content)
-  if (source !== null && source.size >= resumableBytes) return writeInParts(writing, source)
+  // After a lost answer, an upload knows whether it is complete. A plain write would find its own
+  // file.
+  const knowsItself = source !== null && (source.size >= resumableBytes || writing.options.overwrite === false)
+  if (knowsItself) return writeInParts(writing, source)
   const { onProgress } = writing.options
   const bytes = bytesOf(content)
   const counted =

@@ -53,7 +53,12 @@ export async function uploadContext(
     return ReadableStream.from(archive) as ReadableStream<Uint8Array>
   }
   return {
-    ...(await transport.call('uploadContext', { bytes: send, signal: options.signal, timeoutMs: null })),
+    ...(await transport.call('uploadContext', {
+      bytes: send,
+      signal: options.signal,
+      idempotencyKey: crypto.randomUUID(),
+      timeoutMs: null,
+    })),
     skipped,
   }
 }

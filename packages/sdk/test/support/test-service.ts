@@ -96,6 +96,7 @@ export class TestService {
   onCall: (route: RouteName) => void = () => undefined
   readonly folder: string
   readonly #server: Server
+  readonly #answers = new Map<string, TestAnswer>()
 
   constructor(folder: string) {
     this.folder = folder
@@ -151,7 +152,10 @@ export class TestService {
         throw new HoltError(fault.code ?? 'unavailable', 'A fault of the test', { details: { ...fault.details } })
       }
       if (fault?.type === 'cut') response.locals = { itemsLeft: fault.items ?? 0 }
-      const answer = await handlers[name]({ service: this, params, query, body, bytes, request, response })
+      const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
+      const kept = this.#answers.get(String(key))
+      const answer = kept ?? (await handlers[name]({ service: this, params, query, body, bytes, request, response }))
+      if (key !== undefined && answer !== undefined) this.#answers.set(String(key), answer)
       if (fault?.type === 'lose') response.destroy()
       else if (answer !== undefined) sendAnswer(response, route, answer)
     } catch (error) {

@@ -87,7 +87,9 @@ class AsyncBuilds:
         wanted = WantedContext(Path(directory).absolute(), path, only)
         tree = await in_thread(read_context_tree, wanted)
         send = _sender(wanted.directory, tree.entries, on_progress)
-        answer = await self._transport.call("uploadContext", content=send, timeout_secs=None)
+        answer = await self._transport.call(
+            "uploadContext", content=send, idempotency_key=str(uuid.uuid4()), timeout_secs=None
+        )
         return UploadedContext(**vars(decode(BuildContext, answer)), skipped=tree.skipped)
 
     def _made(self, data: Any) -> AsyncBuild:

@@ -58,8 +58,9 @@ class AsyncHolt:
                 directory, else the loopback address.
             api_key: The key. Default: HOLT_API_KEY, else the file that `holt up` writes.
             max_retries: The most retries of a request that is safe to repeat.
-            timeout_secs: The time limit of a request. It does not limit streams, transfers and
-                waiting for a command.
+            timeout_secs: The time limit of each try of a request, from its first byte to the end of
+                its answer. Streams, transfers, waiting for a command, and file operations on whole
+                trees have none: they fail when the service is silent or gone for a minute or two.
             resume_timeout_secs: The time for which a broken stream or transfer is retried.
             on_retry: Called for each failed request that is sent again, before the wait.
         """

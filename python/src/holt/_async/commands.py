@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -103,7 +104,8 @@ class AsyncCommands:
         Without `timeout_secs` it can run as long as its runtime. With `stdin=True` its stdin stays
         open for `write_stdin`.
         """
-        answer = await self._start(command_body(command, background=True, **options))
+        body = command_body(command, background=True, **options)
+        answer = await self._start(body, is_keyed=True)
         offset = 0 if options.get("stdin") is True else None
         return AsyncCommand(self._transport, self._runtime_id, decode(CommandData, answer), offset)
 
@@ -185,10 +187,15 @@ class AsyncCommands:
             body, lambda: self._transport.open_events("startCommand", params=self._params, json=body)
         )
 
-    async def _start(self, body: dict[str, Any], **request: Any) -> Any:
-        return await _when_free(
-            body, lambda: self._transport.call("startCommand", params=self._params, json=body, **request)
-        )
+    async def _start(self, body: dict[str, Any], *, is_keyed: bool = False, **request: Any) -> Any:
+        def start() -> AsyncResult[Any]:
+            # The service keeps a refusal under its key, so each start has one of its own.
+            key = str(uuid.uuid4()) if is_keyed else None
+            return self._transport.call(
+                "startCommand", params=self._params, json=body, idempotency_key=key, **request
+            )
+
+        return await _when_free(body, start)
 
     async def _get(self, command_id: str) -> Any:
         return await self._transport.call("getCommand", params={**self._params, "command_id": command_id})

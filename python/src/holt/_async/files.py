@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -112,14 +113,14 @@ class AsyncFiles:
             "recursive": recursive,
             "overwrite": overwrite,
         }
-        return decode(FileTransferred, await self._long_call("copyFile", body))
+        return decode(FileTransferred, await self._long_call("copyFile", body, idempotency_key=str(uuid.uuid4())))
 
     async def move(
         self, source: RuntimePath, destination: RuntimePath, *, overwrite: bool = False
     ) -> FileTransferred:
         """Moves a file or a tree to exactly `destination`."""
         body = {"source": path_text(source), "destination": path_text(destination), "overwrite": overwrite}
-        return decode(FileTransferred, await self._long_call("moveFile", body))
+        return decode(FileTransferred, await self._long_call("moveFile", body, idempotency_key=str(uuid.uuid4())))
 
     async def stat(self, path: RuntimePath) -> FileInfo:
         """Returns the facts about a path. Symlinks are not followed."""
@@ -156,7 +157,7 @@ class AsyncFiles:
     ) -> FileInfo:
         """Makes a directory and, unless `parents` is false, its missing parents."""
         body = given(path=path_text(path), parents=parents, mode=mode_text(mode), user=user)
-        return decode(FileInfo, await self._transport.call("makeDirectory", params=self._params, json=body))
+        return decode(FileInfo, await self._create("makeDirectory", body))
 
     async def remove(self, path: RuntimePath, *, recursive: bool = False) -> None:
         """Removes a file, or with `recursive` a tree. Links are never followed."""
@@ -165,7 +166,7 @@ class AsyncFiles:
     async def symlink(self, path: RuntimePath, target: RuntimePath, *, overwrite: bool = False) -> FileInfo:
         """Makes a symlink at `path` to `target`. Missing parents are made."""
         body = {"path": path_text(path), "target": path_text(target), "overwrite": overwrite}
-        return decode(FileInfo, await self._transport.call("makeSymlink", params=self._params, json=body))
+        return decode(FileInfo, await self._create("makeSymlink", body))
 
     async def chmod(self, path: RuntimePath, mode: FileMode, *, recursive: bool = False) -> FileChanged:
         """Changes a mode (`"0644"` or `0o644`), with `recursive` also of everything below."""
@@ -322,7 +323,12 @@ class AsyncFiles:
             "max_bytes": max_bytes,
         }
         answer = await self._transport.call(
-            "writeArchive", params=self._params, query=query, content=archive, timeout_secs=None
+            "writeArchive",
+            params=self._params,
+            query=query,
+            content=archive,
+            creates=not overwrite and not merge,
+            timeout_secs=None,
         )
         return decode(TreeExtracted, answer)
 
@@ -471,8 +477,12 @@ class AsyncFiles:
         finally:
             await response.aclose()
 
-    async def _long_call(self, route: Any, body: dict[str, Any]) -> Any:
-        return await self._transport.call(route, params=self._params, json=body, timeout_secs=None)
+    async def _create(self, route: Any, body: dict[str, Any]) -> Any:
+        key = str(uuid.uuid4())
+        return await self._transport.call(route, params=self._params, json=body, idempotency_key=key)
+
+    async def _long_call(self, route: Any, body: dict[str, Any], **request: Any) -> Any:
+        return await self._transport.call(route, params=self._params, json=body, timeout_secs=None, **request)
 
     @property
     def _params(self) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json as json_module
+import socket
 import time
-from collections.abc import AsyncIterable, Callable, Collection, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Union, cast
@@ -18,7 +19,7 @@ from .._options import UNSET, Unset, query_text
 from .._retry import FailedTry, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
-from ..errors import ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
+from ..errors import AlreadyExists, ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
 
 AsyncContent = Union[bytes, AsyncIterable[bytes], Callable[[], AsyncIterable[bytes]]]
 """The bytes to send. A function is called again for each try, so that its bytes can be sent again."""
@@ -27,6 +28,7 @@ event_stream = "text/event-stream"
 """The media type of a stream of items. The service keeps it alive while it is silent."""
 
 _connect_secs = 10.0
+_shortest_read_secs = 0.05
 _silence_secs = 60.0
 """The longest silence of an open stream. The service sends something every 15 seconds."""
 _idle_secs = 30.0
@@ -113,11 +115,15 @@ class AsyncTransport:
         route = routes[name]
         since = time.monotonic()
         tries = 0
+        lost: HoltError | None = None
         while True:
             tries += 1
             try:
                 return await self._try_once(route, request, is_stream)
             except HoltError as error:
+                if lost is not None and request.creates and isinstance(error, AlreadyExists):
+                    raise HoltConnectionError("lost", _made_or_not) from lost
+                lost = error if isinstance(error, HoltConnectionError) and error.reason == "lost" else lost
                 delay = retry_delay_secs(
                     FailedTry(
                         method=route.method,
@@ -138,7 +144,8 @@ class AsyncTransport:
     async def _try_once(self, route: Route, request: _Request, is_stream: bool) -> httpx.Response:
         built = self._build(route, request, is_stream)
         try:
-            response = await self._send_built(built, is_stream)
+            limit = float("inf") if is_stream else self._limit(request)
+            response = await self._send_built(built, is_stream, limit)
             if response.is_success or response.status_code in request.accepted:
                 return response
             try:
@@ -149,19 +156,28 @@ class AsyncTransport:
             raise self._connection_error(error) from error
         raise _error_of(response, request)
 
-    async def _send_built(self, request: httpx.Request, is_stream: bool) -> httpx.Response:
+    async def _send_built(
+        self, request: httpx.Request, is_stream: bool, limit_secs: float = float("inf")
+    ) -> httpx.Response:
+        deadline = time.monotonic() + limit_secs
         if self._direct is None:
-            return await self._client.send(request, stream=is_stream)
-        # The client would add cookies, redirects and logins, which the API does not have. They take
-        # a good part of the time of a small request.
-        response = await self._direct.handle_async_request(request)
-        response.request = request
-        if not is_stream:
-            try:
-                await response.aread()
-            except BaseException:
-                await response.aclose()
-                raise
+            response = await self._client.send(request, stream=True)
+        else:
+            # The client would add cookies, redirects and logins, which the API does not have. They
+            # take a good part of the time of a small request.
+            response = await self._direct.handle_async_request(request)
+            response.request = request
+        if is_stream:
+            return response
+        try:
+            if limit_secs != float("inf"):
+                # The time limit of a connection is one of each read. This one is of the whole answer.
+                request.extensions["timeout"]["read"] = max(_shortest_read_secs, deadline - time.monotonic())
+                response.stream = _AsyncLimited(cast("httpx.AsyncByteStream", response.stream), deadline)
+            await response.aread()
+        except BaseException:
+            await response.aclose()
+            raise
         return response
 
     def _build(self, route: Route, request: _Request, is_stream: bool) -> httpx.Request:
@@ -205,6 +221,29 @@ class AsyncTransport:
         return connection_error(error, self.url)
 
 
+_made_or_not = (
+    "The connection was lost before the answer, and the destination exists now. "
+    "Compare it with what was sent: the first try may have made it"
+)
+
+
+class _AsyncLimited(httpx.AsyncByteStream):
+    """The bytes of an answer, which have to be there at a moment."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, deadline: float) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            yield chunk
+            if time.monotonic() > self._deadline:
+                raise httpx.ReadTimeout("The answer takes too long")
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 @dataclass
 class _Request:
     """One request, in the words of the route table."""
@@ -215,6 +254,8 @@ class _Request:
     content: AsyncContent | None = None
     headers: Mapping[str, str] | None = None
     idempotency_key: str | None = None
+    creates: bool = False
+    """True for a PUT that refuses an existing destination."""
     twice_is_once: bool = False
     """True for a POST that requests a state, so that a repetition has no further effect."""
     timeout_secs: float | Unset | None = UNSET
@@ -288,7 +329,9 @@ def _make_client(url: str, kept: int = 100) -> tuple[httpx.AsyncClient, httpx.As
     verify = not (is_local and parts.scheme == "http")
     direct = None
     if is_local or not getproxies():
-        direct = httpx.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=not is_local)
+        direct = httpx.AsyncHTTPTransport(
+            verify=verify, limits=limits, trust_env=not is_local, socket_options=keepalive_options()
+        )
     client = httpx.AsyncClient(
         headers=_common_headers,
         limits=limits,
@@ -299,6 +342,25 @@ def _make_client(url: str, kept: int = 100) -> tuple[httpx.AsyncClient, httpx.As
         verify=verify,
     )
     return client, direct
+
+
+def keepalive_options() -> list[tuple[int, int, int]]:
+    """Returns the socket options that end a connection whose other side is gone.
+
+    A copy or an upload may take hours, and the service sends nothing meanwhile. The system asks the
+    other side after 30 seconds of silence, and gives up after 30 more (tcp(7)). Systems without an
+    option have their own times.
+    """
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    for name, value in _keepalive.items():
+        option: int | None = getattr(socket, name, None)
+        if option is not None:
+            options.append((socket.IPPROTO_TCP, option, value))
+    return options
+
+
+_keepalive = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
+"""Seconds and counts; the last one is in milliseconds, and ends a connection that takes no data."""
 
 
 def _finite(secs: float) -> float | None:
