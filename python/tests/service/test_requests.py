@@ -16,7 +16,7 @@ import pytest
 from holt import AsyncCommand, AsyncHolt, AsyncPortConnection, AsyncRuntime, HoltConnectionError, HoltError
 from holt._async.transport import keepalive_options
 from holt._io.async_parts import sleep
-from holt.errors import AlreadyExists, Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Unavailable
+from holt.errors import AlreadyExists, Conflict, Internal, InvalidRequest, QuotaExceeded, RateLimited, RuntimeNotFound, Timeout, Unavailable
 from holt._model import decode
 from holt.models import CommandData, OutputData, RuntimeData
 
@@ -458,3 +458,29 @@ def test_a_system_without_the_options_of_tcp_has_the_common_one(monkeypatch: pyt
     for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT"):
         monkeypatch.delattr(socket, name)
     assert keepalive_options() == [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+
+
+async def test_the_wait_for_a_build_ends_in_time_while_its_log_goes_on() -> None:
+    build_id = "bd" + "a" * 20
+    build = {"build_id": build_id, "status": "building", "steps": [], "warnings": []}
+    line = {"type": "log", "at": "2026-01-01T00:00:00.000Z", "level": "info", "step": 1}
+
+    class Endless(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for cursor in range(20_000):
+                await sleep(0.001)
+                yield events({**line, "cursor": cursor, "message": "x"})
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/logs"):
+            return httpx.Response(200, stream=Endless())
+        return httpx.Response(200, json=build)
+
+    async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
+        holt._transport._direct = httpx.MockTransport(answer)
+        found = await holt.builds.get(build_id)
+        told: list[object] = []
+        with pytest.raises(Timeout) as caught:
+            await found.wait(timeout_secs=0.3, on_log=told.append)
+    assert 0 < len(told) < 10_000
+    assert caught.value.details == {"build_id": build_id}

@@ -1,5 +1,6 @@
 import type { Build, BuildLogItem } from '@holt/protocol'
-import { eventStream, resumeItems } from '../item-stream.ts'
+import { connected } from '../connected.ts'
+import { eventStream, readEvents, resumeItems } from '../item-stream.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 import { BuildFailed } from './build-failed.ts'
 import { type WaitForBuildOptions, waitForBuild } from './wait-for-build.ts'
@@ -26,8 +27,8 @@ class BuildActions {
   }
 
   /**
-   * Yields the log from any point that is kept. After a broken connection it reconnects and
-   * continues after the last item.
+   * Yields the log from any point that is kept: lines, gaps, and the end of an ended build. With
+   * `follow`, it reconnects after a broken connection and continues after the last item.
    */
   logs(options: BuildLogOptions = {}): AsyncGenerator<BuildLogItem, void, undefined> {
     const { signal, cursor = 0, follow = true } = options
@@ -38,6 +39,7 @@ class BuildActions {
         query: { cursor: from, follow },
         headers: { accept: eventStream },
       })
+    if (!follow) return keptItems(() => open(cursor), signal)
     return resumeItems<BuildLogItem>({ open, cursor, resumeTimeoutMs: this.#transport.options.resumeTimeoutMs, signal })
   }
 
@@ -76,6 +78,14 @@ class BuildActions {
     this.#data = data
     return Object.assign(this, data)
   }
+}
+
+/** Yields the items that are there. A build that still runs has no `end` among them. */
+async function* keptItems(
+  open: () => Promise<Response>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<BuildLogItem, void, undefined> {
+  yield* connected(readEvents<BuildLogItem>(await open()), signal)
 }
 
 /** Returns the handle of a build from the service's answer. */

@@ -85,10 +85,6 @@ async function streamLog(call: TestCall): Promise<undefined> {
     if (item === undefined) break
     response.write(`data: ${JSON.stringify(item)}\n\n`)
   }
-  if (!build.ended)
-    response.write(
-      `data: ${JSON.stringify({ type: 'end', cursor: build.items.length, status: build.data.status })}\n\n`,
-    )
   response.end()
 }
 

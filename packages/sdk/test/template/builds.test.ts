@@ -130,6 +130,18 @@ test('the wait continues while the service is absent for a short time', async ()
   expect(await waiting).toMatchObject({ status: 'ready' })
 })
 
+test('the log of a build that still runs is read as far as it is there', async () => {
+  service.script = (build) => {
+    build.status('building')
+    build.log('one')
+    build.log('two')
+  }
+  const build = await template.build({ holt })
+  const lines = await Array.fromAsync(build.logs({ follow: false }))
+  expect(lines.map((item) => (item.type === 'log' ? item.message : item.type))).toEqual(['one', 'two'])
+  expect(service.count('readBuildLogs')).toBe(1)
+})
+
 test('builds are listed and read; templates are filtered, deleted and checked', async () => {
   await template.buildAndWait({ holt })
   await Template('api').fromImage('node').buildAndWait({ holt })

@@ -195,7 +195,7 @@ class AsyncTransport:
         if request.headers is not None:
             headers.update(request.headers)
         limit = self._limit(request)
-        read = max(limit, _silence_secs) if is_stream else limit
+        read = max(limit, request.silence_secs) if is_stream else limit
         timeout = {"connect": _connect_secs, "read": _finite(read), "write": _finite(limit), "pool": None}
         url = self._address(route, request.params or {})
         query = query_text(request.query) if request.query is not None else None
@@ -260,6 +260,8 @@ class _Request:
     """True for a POST that requests a state, so that a repetition has no further effect."""
     timeout_secs: float | Unset | None = UNSET
     """The time limit in place of the client's own; None for no limit."""
+    silence_secs: float = _silence_secs
+    """The longest silence of a stream, if it is longer than the time limit."""
     accepted: Collection[int] = ()
     """The statuses besides 2xx that are answers, not errors."""
 

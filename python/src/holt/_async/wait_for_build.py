@@ -90,11 +90,18 @@ class _Waiting:
         while True:
             try:
                 query = {"cursor": self._cursor}
-                response = await self._transport.open_events("readBuildLogs", params=self._params, query=query)
+                response = await self._transport.open_events(
+                    "readBuildLogs",
+                    params=self._params,
+                    query=query,
+                    timeout_secs=self._request_secs,
+                    silence_secs=self._request_secs,
+                )
                 events = read_events(response)
                 try:
                     async for data in events:
                         self._take(decode_item(BuildLogItem, data), self._on_log)
+                        self._expect_time()
                 finally:
                     await events.aclose()
                 return
