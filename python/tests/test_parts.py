@@ -130,7 +130,7 @@ class TestAnswers:
         )
         assert isinstance(item, OutputData)
         assert item.at == datetime(2026, 1, 2, 3, 4, 5, 678_000, timezone.utc)
-        assert "'2026-01-02T03:04:05.678Z'" in repr(item)
+        assert "at=2026-01-02T03:04:05.678Z)" in repr(item)
 
     def test_a_field_with_the_name_of_a_keyword_has_an_underscore(self) -> None:
         moved = decode(WatchMoved, {"type": "moved", "cursor": 1, "path": "/b", "from": "/a", "directory": False})

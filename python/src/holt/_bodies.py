@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from signal import Signals
 from typing import Any, Literal, TypedDict, Union
 
 from ._models.command import TerminalSize
 from ._models.network import PolicyBody, PolicyRule
-from ._options import UNSET, RuntimePath, Seconds, Unset, given, nullable, path_text, seconds
+from ._options import UNSET, RuntimePath, Seconds, Unset, given, nullable, path_text, seconds, text_of
 
 Isolation = Literal["gvisor", "container"]
 """The class of isolation: `gvisor` for untrusted code, `container` for code you trust."""
@@ -33,6 +34,9 @@ CommandLine = Union[str, Sequence[RuntimePath]]
 
 PtySize = Union[TerminalSize, tuple[int, int]]
 """The size of a terminal: an object, or columns and rows."""
+
+Signal = Union[str, Signals]
+"""A signal: its name, such as `SIGTERM`, or `signal.SIGTERM` of Python."""
 
 Rlimit = Union[int, Literal["unlimited"], Mapping[str, Union[int, Literal["unlimited"]]]]
 """A limit of a command: one number, or a mapping with `soft` and `hard`."""
@@ -167,13 +171,13 @@ def command_body(
     """Returns the body of a command. No time limit is 0 on the wire."""
     limit = 0 if timeout_secs is None else timeout_secs
     return {
-        **({"command": command} if isinstance(command, str) else {"argv": [path_text(one) for one in command]}),
+        **_program(command),
         **given(
             background=background,
             cwd=None if cwd is None else path_text(cwd),
             env=env,
             user=user,
-            stdin=stdin,
+            stdin=_stdin(stdin),
             timeout_secs=seconds(limit) if isinstance(limit, (int, float, timedelta)) else limit,
             session=session,
             max_output_bytes=max_output_bytes,
@@ -185,5 +189,34 @@ def command_body(
 
 def size_body(size: PtySize) -> dict[str, int]:
     """Returns the size of a terminal as the service takes it."""
-    cols, rows = (size.cols, size.rows) if isinstance(size, TerminalSize) else size
+    if isinstance(size, TerminalSize):
+        return {"cols": size.cols, "rows": size.rows}
+    try:
+        cols, rows = size
+    except (TypeError, ValueError):
+        raise TypeError(f"The size of a terminal is (columns, rows), such as (80, 24), not {size!r}") from None
     return {"cols": cols, "rows": rows}
+
+
+def signal_name(signal: Signal) -> str:
+    """Returns the name of a signal. Numbers differ between systems, so none is sent."""
+    return signal.name if isinstance(signal, Signals) else text_of(signal, "signal")
+
+
+def _program(command: CommandLine) -> dict[str, Any]:
+    if isinstance(command, str):
+        return {"command": command}
+    _refuse_other_than(command, (Sequence,), "command must be a text or a list of arguments")
+    return {"argv": [path_text(one) for one in command]}
+
+
+def _stdin(stdin: str | bool | None) -> str | bool | None:
+    hint = "stdin must be a text; for bytes and files, start the command with stdin=True and call write_stdin"
+    _refuse_other_than(stdin, (str, bool, type(None)), hint)
+    return stdin
+
+
+def _refuse_other_than(value: object, types: tuple[type, ...], message: str) -> None:
+    kind = type(value).__name__
+    if not isinstance(value, types) or isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{message}, not {kind}")

@@ -222,7 +222,8 @@ def _short(value: Any) -> str:
     if isinstance(value, str) and len(value) > _longest_text:
         return f"{value[:_longest_text]!r}..."
     if isinstance(value, datetime):
-        return f"'{time_text(value)}'"
+        # Without quotes: the value is not a text.
+        return time_text(value)
     return repr(value)
 
 

@@ -52,6 +52,27 @@ def path_text(path: RuntimePath) -> str:
     return path.as_posix() if isinstance(path, PurePath) else fspath(path)
 
 
+def text_of(value: object, name: str) -> str:
+    """Returns a value that has to be a text. `name` is the option that has it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, not {type(value).__name__}")
+    return value
+
+
+def check_names(call: str, options: Mapping[str, Any], known: type) -> None:
+    """Refuses an option that a call does not have, as Python does for a call without `**`.
+
+    `known` is the `TypedDict` of the options.
+    """
+    for name in options:
+        if name not in known.__annotations__:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known.__annotations__, 1)
+            hint = f". Did you mean '{near[0]}'?" if near else ""
+            raise TypeError(f"{call}() got an unexpected keyword argument '{name}'{hint}")
+
+
 def given(**options: Any) -> dict[str, Any]:
     """Returns the options that are given, as JSON. None is left out; `UNSET` is, too."""
     return {name: to_wire(value) for name, value in options.items() if value is not None and value is not UNSET}

@@ -6,6 +6,7 @@ import codecs
 from base64 import b64decode
 from collections.abc import Callable
 
+from ._callbacks import tell
 from ._models.command import CommandData, CommandResult, OutputData, OutputExit, OutputItem, TruncatedStreams
 
 Listener = Callable[[str], object]
@@ -82,4 +83,4 @@ class _StreamText:
 
     def _tell(self, text: str) -> None:
         if self._listener is not None and text:
-            self._listener(text)
+            tell(self._listener, text)

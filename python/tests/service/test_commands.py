@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from signal import Signals
 
 import pytest
 from holt import AsyncRuntime, HoltError
@@ -53,6 +54,13 @@ async def test_an_error_of_a_listener_ends_the_command(runtime: AsyncRuntime) ->
     with pytest.raises(LookupError, match="begun"):
         await runtime.commands.run("echo begun; sleep 1001", on_stdout=fail)
     await expect_ended(runtime, "sleep 1001")
+
+
+async def test_a_signal_is_a_name_or_the_signal_of_python(runtime: AsyncRuntime) -> None:
+    for signal in ("SIGTERM", Signals.SIGTERM):
+        command = await runtime.commands.start("sleep 1012")
+        await command.send_signal(signal)
+        assert (await command.wait()).signal == "SIGTERM"
 
 
 async def test_a_stream_yields_items_until_the_end(runtime: AsyncRuntime) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable
 from typing import TYPE_CHECKING, Any
 
-from .._bodies import PtySize, size_body
+from .._bodies import PtySize, Signal, signal_name, size_body
 from .._model import decode
 from .._models.command import CommandData, CommandResult, OutputItem
 from .._output import Collected, Listener
@@ -126,9 +126,10 @@ class AsyncCommand(CommandData):
         """Changes the size of the command's terminal."""
         self._take(await self._transport.call("resizeTerminal", params=self._params, json=size_body(size)))
 
-    async def send_signal(self, signal: str) -> None:
-        """Sends a signal, such as `SIGTERM`, to the command's process group."""
-        self._take(await self._transport.call("sendSignal", params=self._params, json={"signal": signal}))
+    async def send_signal(self, signal: Signal) -> None:
+        """Sends a signal to the command's process group: `"SIGTERM"`, or `signal.SIGTERM` of Python."""
+        body = {"signal": signal_name(signal)}
+        self._take(await self._transport.call("sendSignal", params=self._params, json=body))
 
     async def kill(self) -> None:
         """Kills every process of the command."""

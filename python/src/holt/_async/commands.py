@@ -10,7 +10,7 @@ from .._bodies import CommandLine, CommandOptions, OnCancel, PtySize, Rlimit, co
 from .._io.async_parts import AsyncResult, sleep
 from .._model import decode
 from .._models.command import CommandData, CommandResult, OutputItem, Session
-from .._options import UNSET, RuntimePath, Seconds, Unset
+from .._options import UNSET, RuntimePath, Seconds, Unset, check_names
 from .._output import Collected, Listener
 from .._retry import backoff_secs
 from ..errors import ApiError, HoltConnectionError
@@ -65,13 +65,16 @@ class AsyncCommands:
             cwd: The directory. Default: the template's.
             env: Environment variables, laid over those of the runtime.
             user: The user. Default: the template's.
-            stdin: Text that is written to the command. Default: /dev/null.
+            stdin: Text that is written to the command. For bytes, `start` with `stdin=True`, and
+                `write_stdin`. Default: /dev/null.
             timeout_secs: The time after which the command is killed. None: no limit. Default: 60.
             session: The name of a shell session to run in.
             max_output_bytes: The most bytes of each stream in the result. Default: 1 MiB.
-            rlimits: Resource limits by the names of limits.conf(5), such as `nofile`.
-            pty: The size of a terminal to run in.
-            on_stdout: Called with output as it arrives. It gets everything.
+            rlimits: Resource limits by the names of limits.conf(5), such as `nofile`. Each is a
+                number, `"unlimited"`, or a mapping with `soft` and `hard`.
+            pty: The size of a terminal to run in, in columns and rows: `(80, 24)`.
+            on_stdout: Called with output as it arrives, as text. It gets everything. It is a plain
+                function, not `async def`.
             on_stderr: Called with output on stderr as it arrives.
             on_cancel: The fate of the command when the call is cancelled or interrupted, or a
                 callback raises. `kill`: it is killed first. `leave`: it continues.
@@ -104,6 +107,7 @@ class AsyncCommands:
         Without `timeout_secs` it can run as long as its runtime. With `stdin=True` its stdin stays
         open for `write_stdin`.
         """
+        check_names("start", options, CommandOptions)
         body = command_body(command, background=True, **options)
         answer = await self._start(body, is_keyed=True)
         offset = 0 if options.get("stdin") is True else None
@@ -118,6 +122,7 @@ class AsyncCommands:
         context manager: a block that is left before the command has ended kills the command,
         unless `on_cancel` is `leave`. A cancellation does the same.
         """
+        check_names("stream", options, CommandOptions)
         return self._stream(command_body(command, background=False, **options), on_cancel)
 
     def list(

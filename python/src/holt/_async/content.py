@@ -8,10 +8,11 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Union, cast
 
 import httpx
 
+from .._callbacks import tell
 from .._io.async_parts import chunk_bytes, in_thread, read_chunks
 from .._model import decode
 from .._models.file import FileInfo, Upload
@@ -100,6 +101,9 @@ async def write_content(writing: AsyncWriting, content: AsyncFileContent) -> Fil
     elif isinstance(content, (bytearray, memoryview)):
         content = bytes(content)
     if not isinstance(content, (bytes, Path)):
+        if not hasattr(content, "__aiter__"):
+            kind = type(content).__name__
+            raise TypeError(f"The content must be text, bytes, a Path or an async iterable of bytes, not {kind}")
         return await _write_once(writing, _counting(content, 0, writing.on_progress))
     size = len(content) if isinstance(content, bytes) else await in_thread(_size_of, content)
     source = _Source(content, size)
@@ -222,12 +226,20 @@ async def _open(transport: AsyncTransport, runtime_id: str, path: str, headers: 
 async def _counting(chunks: AsyncIterable[bytes], start: int, on_progress: Progress | None) -> AsyncIterator[bytes]:
     done = start
     if on_progress is not None:
-        on_progress(done)
+        tell(on_progress, done)
     async for chunk in chunks:
-        yield chunk
+        yield _bytes_of(chunk)
         done += len(chunk)
         if on_progress is not None:
-            on_progress(done)
+            tell(on_progress, done)
+
+
+def _bytes_of(chunk: object) -> bytes:
+    if isinstance(chunk, str):
+        raise TypeError("The content yields text, not bytes. Open a file with the mode 'rb'.")
+    if not isinstance(chunk, (bytes, bytearray, memoryview)):
+        raise TypeError(f"The content yields {type(chunk).__name__}, not bytes")
+    return cast(bytes, chunk)
 
 
 def _size_of(path: Path) -> int:

@@ -105,7 +105,8 @@ class AsyncFiles:
     ) -> FileTransferred:
         """Copies a file, or with `recursive` a tree, to exactly `destination`.
 
-        With `overwrite` the destination is replaced, never merged.
+        An existing destination is an `AlreadyExists` error. With `overwrite` it is replaced, never
+        merged. A directory without `recursive` is an `IsDirectory` error.
         """
         body = {
             "source": path_text(source),
@@ -118,7 +119,10 @@ class AsyncFiles:
     async def move(
         self, source: RuntimePath, destination: RuntimePath, *, overwrite: bool = False
     ) -> FileTransferred:
-        """Moves a file or a tree to exactly `destination`."""
+        """Moves a file or a tree to exactly `destination`.
+
+        An existing destination is an `AlreadyExists` error. With `overwrite` it is replaced.
+        """
         body = {"source": path_text(source), "destination": path_text(destination), "overwrite": overwrite}
         return decode(FileTransferred, await self._long_call("moveFile", body, idempotency_key=str(uuid.uuid4())))
 
@@ -250,7 +254,9 @@ class AsyncFiles:
 
         Args:
             pattern: The text, or with `regex` the regular expression (RE2), to replace.
-            replacement: The new text. With `regex`, `$1` and `$name` are the groups.
+            replacement: The new text. With `regex`, `$1` and `$name` are the groups, and `$$` is a
+                dollar. Before a letter, a digit or `_` it is `${1}`: `$1x` is a group named `1x`, and
+                a group that does not exist is empty.
             path: A text file, or a directory whose text files are gone through.
             paths: Text files, in place of `path`.
             glob: Patterns of names, as in .gitignore.
@@ -303,7 +309,8 @@ class AsyncFiles:
 
         Args:
             path: The directory.
-            archive: The bytes, an iterable of bytes, or a function that returns one for each try.
+            archive: The bytes, an iterable of bytes such as a file opened with `rb`, or a function
+                that returns one for each try.
             format: The format. Default: detected from the first bytes.
             user: The owner of the created files. Default: the template's user.
             keep_owners: Whether owners, set-id bits and system attributes are kept. Default: false.

@@ -32,6 +32,10 @@ class AsyncItems(Generic[_T]):
     def __init__(self, items: AsyncGenerator[_T, None]) -> None:
         self._items = items
 
+    def __repr__(self) -> str:
+        """Returns the way to read it. Nothing is read yet."""
+        return f"<{type(self).__name__}: loop over it>"
+
     def __aiter__(self) -> AsyncItems[_T]:
         return self
 

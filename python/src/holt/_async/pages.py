@@ -29,6 +29,10 @@ class AsyncPaginated(Generic[_T]):
         self._read_page = read_page
         self._make = make
 
+    def __repr__(self) -> str:
+        """Returns the ways to read it. Nothing is read yet."""
+        return f"<{type(self).__name__}: loop over it, or call all() or page()>"
+
     async def page(self, cursor: str | None = None) -> AsyncPage[_T]:
         """Reads one page: the first, or the page at a cursor."""
         answer = await self._read_page(cursor)

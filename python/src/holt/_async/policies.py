@@ -32,7 +32,8 @@ class AsyncPolicies:
 
         Args:
             name: A name that is unique in the project.
-            allow: The rules: `{"host": "api.example.com"}`, or `PolicyRule`. Default: none.
+            allow: The rules: `{"host": "api.example.com"}`, or `PolicyRule`, whose `ports`,
+                `methods` and `paths` narrow it. Default: none.
             include: Presets, such as `npm`. Default: none.
             allow_all_hosts: Needed for a rule on `*`.
         """

@@ -25,7 +25,8 @@ class AsyncProjects:
     async def create(self, name: str, *, quotas: Mapping[str, Quota] | None = None) -> Project:
         """Makes a project. `keys.create(project=...)` makes its first key.
 
-        `quotas` has limits by the names of `Quotas`. An absent one is as the settings say.
+        `quotas` has limits by the names of `Quotas`: numbers, in the unit of the name, or None for
+        no limit. An absent one is as the settings say.
         """
         body = given(name=name, quotas=quotas)
         answer = await self._transport.call("createProject", json=body, idempotency_key=str(uuid.uuid4()))

@@ -13,7 +13,7 @@ from .._io.async_parts import shielded
 from .._model import decode
 from .._models.event import EventItem
 from .._models.runtime import ForkDryRun, RuntimeData, RuntimeFields
-from .._options import UNSET, Seconds, Unset, given, joined, nullable, seconds
+from .._options import UNSET, Seconds, Unset, check_names, given, joined, nullable, seconds
 from ..errors import Internal, Timeout
 from .commands import AsyncCommands
 from .files import AsyncFiles
@@ -163,6 +163,7 @@ class AsyncRuntime(RuntimeFields):
 
     async def dry_run_fork(self, **options: Unpack[NewFork]) -> ForkDryRun:
         """Returns the outcome that `fork` with the same options would have. Makes nothing."""
+        check_names("dry_run_fork", options, NewFork)
         body = {**fork_body(**options), "dry_run": True}
         answer = await self._transport.call("forkRuntime", params=self._params, json=body, twice_is_once=True)
         if "would_create" not in answer:

@@ -12,7 +12,7 @@ from .._bodies import Isolation, NamedRuntime, NewRuntime, OnTimeout, Size, Want
 from .._io.async_parts import sleep
 from .._model import decode
 from .._models.runtime import DryRun, RuntimeData, RuntimeState
-from .._options import UNSET, Seconds, Unset
+from .._options import UNSET, Seconds, Unset, check_names, text_of
 from .._retry import backoff_secs, build_to_wait_for
 from ..errors import ApiError, Internal, NameTaken, Timeout
 from .pages import AsyncPaginated
@@ -111,6 +111,7 @@ class AsyncRuntimes:
 
         A create that would be refused is a result, whose `problems` have each reason.
         """
+        check_names("dry_run", options, NewRuntime)
         body = {**runtime_body(**options), "dry_run": True}
         answer = await self._transport.call("createRuntime", json=body, twice_is_once=True)
         if "would_create" not in answer:
@@ -119,6 +120,7 @@ class AsyncRuntimes:
 
     async def get(self, runtime: str) -> AsyncRuntime:
         """Gets a runtime by id, or by the name of a runtime that has not ended."""
+        text_of(runtime, "runtime")
         named = None if re.fullmatch(r"rt[a-z0-9]{20}", runtime) else await self._named(runtime)
         if named is not None:
             return named
@@ -130,6 +132,7 @@ class AsyncRuntimes:
         Concurrent callers get the same runtime. An existing runtime is returned unchanged: with
         its own settings, and paused if it is paused. The call waits for a runtime that starts.
         """
+        check_names("get_or_create", options, NamedRuntime)
         since = time.monotonic()
         body = {**runtime_body(**options), "name": name}
         tries = 0

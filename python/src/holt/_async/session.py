@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._bodies import CommandLine, CommandOptions, OnCancel
 from .._models.command import CommandResult
+from .._options import check_names
 from .._output import Listener
 from .command import AsyncCommand
 from .command_stream import AsyncCommandStream
@@ -42,6 +43,7 @@ class AsyncShellSession:
 
         `session_kept` of the result is true if the next command begins with the state it left.
         """
+        check_names("run", options, CommandOptions)
         options["session"] = self.name
         return await self._commands.run(
             command, on_stdout=on_stdout, on_stderr=on_stderr, on_cancel=on_cancel, **options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._callbacks import tell
 from .._io.async_parts import in_thread
 from .._options import Seconds
 from .._template.description import TemplateDescription
@@ -45,7 +46,7 @@ class AsyncTemplate(TemplateDescription):
             on_skipped: Called for paths of the context that cannot be sent, such as sockets.
         """
         body, context = await in_thread(self._request)
-        builds = (client or _default_client()).builds
+        builds = _client_or_default(client).builds
         if context is not None:
             sent = await builds.upload_context(
                 context.directory, dockerfile=context.dockerfile, only=context.only, on_progress=on_upload
@@ -53,7 +54,7 @@ class AsyncTemplate(TemplateDescription):
             body["context_id"] = sent.context_id
             if on_skipped is not None:
                 for one in sent.skipped:
-                    on_skipped(one.path, one.reason)
+                    tell(on_skipped, one.path, one.reason)
         return await builds.create(body)
 
     async def build_and_wait(
@@ -89,13 +90,17 @@ class AsyncTemplate(TemplateDescription):
         """
         file = await in_thread(self._dockerfile)
         fields = self._spec.fields
-        templates = (client or _default_client()).templates
+        templates = _client_or_default(client).templates
         return await templates.check(file.text, build_args=fields.get("build_args"), target=fields.get("target"))
 
 
-def _default_client() -> AsyncHolt:
+def _client_or_default(given: object) -> AsyncHolt:
     from .client import AsyncHolt
 
-    client = AsyncHolt()
-    client._transport.keep_no_connections()
-    return client
+    if given is None:
+        client = AsyncHolt()
+        client._transport.keep_no_connections()
+        return client
+    if not isinstance(given, AsyncHolt):
+        raise TypeError(f"client must be of the class AsyncHolt, not {type(given).__name__}")
+    return given

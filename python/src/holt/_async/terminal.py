@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Union
 
-from .._bodies import PtySize, size_body
+from .._bodies import PtySize, Signal, signal_name, size_body
+from .._callbacks import tell
 from .._io.async_parts import AsyncLock, AsyncPump, in_thread, run_beside, shielded, sleep
 from .._local_terminal import LocalTerminal
 from .._model import decode_item
@@ -181,9 +182,9 @@ class AsyncTerminal:
         """Changes the terminal's size. A refusal is a `TerminalError` event."""
         await self._send({"type": "resize", **size_body(size)})
 
-    async def send_signal(self, signal: str) -> None:
+    async def send_signal(self, signal: Signal) -> None:
         """Sends a signal to the command's process group. A refusal is a `TerminalError` event."""
-        await self._send({"type": "signal", "signal": signal})
+        await self._send({"type": "signal", "signal": signal_name(signal)})
 
     async def take_over(self) -> None:
         """Requests to write from now on. A `TerminalWriter` event follows."""
@@ -393,7 +394,7 @@ class AsyncTerminal:
 
     def _tell(self, event: TerminalEvent) -> None:
         if self._on_event is not None:
-            self._on_event(event)
+            tell(self._on_event, event)
 
 
 def _only_watches() -> Conflict:

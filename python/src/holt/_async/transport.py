@@ -15,7 +15,7 @@ from urllib.request import getproxies
 import httpx
 
 from .._io.async_parts import sleep
-from .._options import UNSET, Unset, query_text
+from .._options import UNSET, Unset, query_text, text_of
 from .._retry import FailedTry, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
@@ -206,6 +206,7 @@ class AsyncTransport:
     def _address(self, route: Route, params: Mapping[str, str]) -> str:
         path = route.path
         for name, value in params.items():
+            text_of(value, name)
             if value in ("", ".", ".."):
                 # In an address these are another path: that of the thing above, for example.
                 raise InvalidRequest(f"{name} cannot be {value!r}", hint="Give a name or an id.")

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._callbacks import tell
 from .._io.async_parts import AsyncReader, from_thread, in_thread, iterate_in_thread, shielded
 from .._models.file import FileInfo
 from .._options import RuntimePath, path_text
@@ -70,7 +71,7 @@ class TransferCount:
     """Counts transferred data and reports it, in the thread of the caller."""
 
     def __init__(self, on_progress: OnTransfer | None, total_files: int | None, total_bytes: int | None) -> None:
-        self._report = None if on_progress is None else from_thread(on_progress)
+        self._report = None if on_progress is None else from_thread(partial(tell, on_progress))
         self._totals = (total_files, total_bytes)
         self._files = self._bytes = 0
 

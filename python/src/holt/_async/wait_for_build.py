@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+from .._callbacks import tell
 from .._io.async_parts import sleep
 from .._model import decode, decode_item
 from .._models.template import BuildData, BuildLogEnd, BuildLogGap, BuildLogItem, BuildLogLine
@@ -49,7 +50,7 @@ async def wait_for_build(
         await waiting.pass_on_log()
         now = (build.status, build.steps, build.warnings)
         if on_status is not None and now != before:
-            on_status(build)
+            tell(on_status, build)
         before = now
         if build.status in _final:
             break
@@ -119,7 +120,7 @@ class _Waiting:
         if item is None or isinstance(item, BuildLogEnd):
             return
         self._cursor = item.cursor
-        on_log(_gap_line(item) if isinstance(item, BuildLogGap) else item)
+        tell(on_log, _gap_line(item) if isinstance(item, BuildLogGap) else item)
 
     @property
     def _params(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._bodies import Size, WantedPolicy
-from .._options import Seconds, given, nullable, seconds
+from .._options import Seconds, given, nullable, seconds, text_of
 from ..errors import InvalidRequest
 from .context_tree import WantedContext
 from .dockerfile import Dockerfile, LocalPath, is_dockerfile_text, read_dockerfile, reads_context
@@ -44,8 +44,11 @@ class TemplateDescription:
     Each call returns a new description, so that one can be the base of several.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        """Makes a description. Begin with `from_image` or one of its siblings instead."""
+    def __init__(self, spec: Spec | None = None) -> None:
+        """Refuses a description without a base. Begin with `from_image` or one of its siblings."""
+        if not isinstance(spec, Spec):
+            name = type(self).__name__
+            raise TypeError(f"Begin with a base, such as {name}.from_image(...) or {name}.from_template(...)")
         self._spec = spec
 
     @classmethod
@@ -92,12 +95,15 @@ class TemplateDescription:
         return self._set(tag=tag)
 
     def context(self, directory: LocalPath) -> Self:
-        """Sets the local directory that `copy` reads. Default: the current one."""
+        """Sets the local directory that `copy`, or COPY of a Dockerfile, reads.
+
+        Default: the current one, and for a Dockerfile its own.
+        """
         return self._with(context=directory)
 
     def run(self, *commands: str) -> Self:
         """Runs a command with the shell. Several commands are joined by `&&`."""
-        return self._step(run=" && ".join(commands))
+        return self._step(run=" && ".join(text_of(command, "The command of run") for command in commands))
 
     def copy(
         self,
@@ -198,11 +204,12 @@ class TemplateDescription:
         return self._set(no_cache=True)
 
     def __repr__(self) -> str:
-        """Returns the calls that make the description. Values of secrets are left out."""
+        """Returns the calls that make the description. Settings besides the name are left out."""
         base = "..." if is_dockerfile_text(self._spec.base) else repr(str(self._spec.base))
         begin = "from_dockerfile" if self._spec.source == "dockerfile" else self._spec.source
-        steps = "".join(f".{name}({value!r})" for step in self._spec.steps for name, value in step.items())
-        return f"{type(self).__name__}.{begin}({base}){steps}"
+        steps = "".join(_call_text(name, value) for step in self._spec.steps for name, value in step.items())
+        name = self._spec.fields.get("name")
+        return f"{type(self).__name__}.{begin}({base}){steps}{'' if name is None else f'.name({name!r})'}"
 
     def _request(self) -> tuple[dict[str, Any], WantedContext | None]:
         """Returns the body of the build, and the directory that it reads; None if it reads none."""
@@ -259,6 +266,14 @@ class TemplateDescription:
 
     def _with(self, **change: Any) -> Self:
         return type(self)(replace(self._spec, **change))
+
+
+def _call_text(name: str, value: Any) -> str:
+    """Returns a step as its call."""
+    if name != "copy":
+        return f".{name}({value!r})"
+    options = "".join(f", {key}={value[key]!r}" for key in ("chown", "chmod") if key in value)
+    return f".copy({value['source']!r}, {value['destination']!r}{options})"
 
 
 def _source_text(source: LocalPath) -> str:

@@ -1,0 +1,15 @@
+"""Calling the callbacks of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import iscoroutine
+from typing import Any
+
+
+def tell(callback: Callable[..., object], *values: Any) -> None:
+    """Calls a callback. A coroutine is a `TypeError`: nothing would run it, and the values would be lost."""
+    answer = callback(*values)
+    if iscoroutine(answer):
+        answer.close()
+        raise TypeError("A callback must be a plain function, not `async def`. To await, loop over the items instead.")
