@@ -66,18 +66,24 @@ function describe(issue: z.core.$ZodIssue, prefix: string): FieldIssue[] {
     case 'invalid_union':
       return ofClosest(issue, prefix)
     case 'invalid_value':
-      return [{ pointer: at(), message: `must be ${issue.values.map(String).join(' or ')}` }]
+      return [{ pointer: at(), message: `must be ${allowedOf(issue)}` }]
     default:
       return [{ pointer: at(), message: lowerFirst(issue.message) }]
   }
 }
 
+/** The faults of a value that has not the type of a schema, or that is none of its few values. */
+const otherShapes: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
+
+/** The message that zod gives a union without words of its own. */
+const noWords = 'Invalid input'
+
 /**
  * Returns the faults of a value with several allowed shapes: those of the shape that it matches
- * best, or else the allowed shapes.
+ * best, or else the words of the schema, or the allowed shapes.
  */
 function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIssue[] {
-  const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0
+  const isOther = ({ code, path }: z.core.$ZodIssue) => otherShapes.has(code) && path.length === 0
   const [closest, ...others] = issue.errors.filter((issues) => !issues.some(isOther))
   if (closest !== undefined && others.length === 0)
     return closest
@@ -85,14 +91,20 @@ function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIs
       .flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }, prefix))
   const pointer = pointerOf(prefix, issue.path)
   if (issue.discriminator !== undefined) return [{ pointer, message: 'must be one of the types of this object' }]
-  const types = issue.errors.flatMap((issues) =>
-    issues.filter(isOther).map((one) => ('expected' in one ? one.expected : '')),
-  )
-  return [{ pointer, message: `must be ${types.map(article).join(' or ') || 'of another form'}` }]
+  if (issue.message !== noWords) return [{ pointer, message: issue.message }]
+  const allowed = issue.errors.flatMap((issues) => issues.filter(isOther).map(allowedOf))
+  return [{ pointer, message: `must be ${allowed.join(' or ') || 'of another form'}` }]
+}
+
+/** Returns the words for what a schema allows. */
+function allowedOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return article(issue.expected)
+  return issue.code === 'invalid_value' ? issue.values.map(String).join(' or ') : 'of another form'
 }
 
 function article(type: string): string {
   if (type === 'int') return 'a whole number'
+  if (type === 'null') return 'null'
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
 

@@ -132,6 +132,39 @@ test.each([
   expect(json.error.details.issues).toEqual([{ pointer, message }])
 })
 
+const signalWords = 'must be the name of a signal: SIGTERM, say, or SIGRTMIN+1'
+const limitWords = 'must be a whole number, 0 or more, "unlimited", or {soft, hard} of those'
+
+test.each([
+  [
+    'project',
+    { name: 'a', quotas: { memory_mib: '64GiB' } },
+    '/quotas/memory_mib',
+    'must be a number or null or default',
+  ],
+  ['runtime', { network_policy: 5 }, '/network_policy', 'must be a string or an object'],
+])('of the %s %j it says all that %s can be: %s', async (kind, body, pointer, message) => {
+  const { ask } = await startTestServer()
+  const { json } = await ask('POST', `/v1/agents/${kind}`, { json: body })
+  expect(json.error.details.issues).toEqual([{ pointer, message }])
+})
+
+test.each([
+  ['commands', { command: 'a', rlimits: { nofile: [64, 64] } }, '/rlimits/nofile', limitWords],
+  [
+    'commands',
+    { command: 'a', rlimits: { nofile: { soft: 'x' } } },
+    '/rlimits/nofile/soft',
+    'must be a whole number, 0 or more, or "unlimited"',
+  ],
+  ['commands/cm1/signal', { signal: 'TERM' }, '/signal', signalWords],
+  ['commands/cm1/signal', { signal: 15 }, '/signal', signalWords],
+])('of %s %j it says in the words of the schema that %s %s', async (path, body, pointer, message) => {
+  const { ask, makeRuntime } = await startTestServer()
+  const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/${path}`, { json: body })
+  expect(json.error.details.issues).toEqual([{ pointer, message }])
+})
+
 test('every wrong field of a list is named in one answer', async () => {
   const { ask } = await startTestServer()
   const { json } = await ask('GET', `${runtimes}?limit=0&state=asleep&colour=red&metadata.=x`)
