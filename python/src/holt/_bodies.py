@@ -70,9 +70,8 @@ class NewRuntime(NamedRuntime, total=False):
 
 
 class NewFork(TypedDict, total=False):
-    """The options of a fork. An absent option has the value of the source."""
+    """The options of a fork besides its count. An absent option has the value of the source."""
 
-    count: int
     metadata: Mapping[str, str]
     timeout_secs: Seconds | None
     on_timeout: OnTimeout

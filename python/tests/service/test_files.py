@@ -153,7 +153,7 @@ async def test_a_sync_sends_only_what_differs(runtime: AsyncRuntime, place: str,
     assert (same.sent, same.unchanged) == ([], 2)
 
 
-async def test_an_archive_becomes_a_directory(runtime: AsyncRuntime, place: str) -> None:
+async def test_an_archive_becomes_a_directory(runtime: AsyncRuntime, place: str, tmp_path: Path) -> None:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as tar:
         info = tarfile.TarInfo("a.txt")
@@ -161,6 +161,9 @@ async def test_an_archive_becomes_a_directory(runtime: AsyncRuntime, place: str)
         tar.addfile(info, io.BytesIO(b"abc"))
     extracted = await runtime.files.extract(f"{place}/made", made.getvalue())
     assert (extracted.files, extracted.size_bytes) == (1, 3)
+    local = tmp_path / "made.tar.gz"
+    local.write_bytes(made.getvalue())
+    assert (await runtime.files.extract(f"{place}/of-a-file", local)).files == 1
     archive = [chunk async for chunk in runtime.files.archive(f"{place}/made", format="tar.gz")]
     with tarfile.open(fileobj=io.BytesIO(b"".join(archive)), mode="r:gz") as tar:
         assert sorted(tar.getnames()) == [".", "./a.txt"] or sorted(tar.getnames()) == [".", "a.txt"]

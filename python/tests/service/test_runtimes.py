@@ -83,7 +83,8 @@ async def test_a_runtime_is_paused_resumed_forked_and_kept(holt: AsyncHolt) -> N
         assert (runtime.state, runtime.expires_at) == ("paused", None)
         await runtime.resume()
         assert runtime.state == "running"
-        assert (await runtime.dry_run_fork(count=2)).would_create is True
+        assert (await runtime.dry_run_fork(2)).count == 2
+        assert (await runtime.dry_run_fork(count=3)).would_create is True
         async with await runtime.fork(2) as fork:
             assert (len(fork.runtimes), fork.errors) == (2, [])
             assert [child.parent_id for child in fork.runtimes] == [runtime.runtime_id] * 2

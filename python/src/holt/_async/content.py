@@ -115,6 +115,12 @@ async def write_content(writing: AsyncWriting, content: AsyncFileContent) -> Fil
     return await _write_once(writing, lambda: _counting(source.chunks(0), 0, writing.on_progress))
 
 
+async def read_whole(path: Path) -> AsyncIterator[bytes]:
+    """Yields the bytes of a local file."""
+    async for chunk in read_chunks(path, 0, await in_thread(_size_of, path)):
+        yield chunk
+
+
 @dataclass
 class _Source:
     """Content of a known size that can be read from any byte on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +22,7 @@ from .._models.file import (
 )
 from .._options import FileMode, RuntimePath, Seconds, given, mode_text, path_text, seconds
 from ..errors import HoltConnectionError, NotADirectory, PathNotFound
-from .content import AsyncFileContent, AsyncWriting, Progress, read_content, write_content
+from .content import AsyncFileContent, AsyncWriting, Progress, read_content, read_whole, write_content
 from .items import AsyncItems, read_events, resume_items
 from .pages import AsyncPaginated
 from .transport import AsyncContent, AsyncTransport, connection_error
@@ -292,7 +293,7 @@ class AsyncFiles:
     async def extract(
         self,
         path: RuntimePath,
-        archive: AsyncContent,
+        archive: AsyncContent | Path,
         *,
         format: ArchiveFormat | None = None,
         user: str | None = None,
@@ -309,7 +310,7 @@ class AsyncFiles:
 
         Args:
             path: The directory.
-            archive: The bytes, an iterable of bytes such as a file opened with `rb`, or a function
+            archive: A file of this machine, the bytes, an async iterable of bytes, or a function
                 that returns one for each try.
             format: The format. Default: detected from the first bytes.
             user: The owner of the created files. Default: the template's user.
@@ -329,11 +330,12 @@ class AsyncFiles:
             "max_entries": max_entries,
             "max_bytes": max_bytes,
         }
+        content = partial(read_whole, archive) if isinstance(archive, Path) else archive
         answer = await self._transport.call(
             "writeArchive",
             params=self._params,
             query=query,
-            content=archive,
+            content=content,
             creates=not overwrite and not merge,
             timeout_secs=None,
         )

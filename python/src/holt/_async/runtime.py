@@ -161,10 +161,10 @@ class AsyncRuntime(RuntimeFields):
         )
         return AsyncFork.of_answer(answer, self._sibling)
 
-    async def dry_run_fork(self, **options: Unpack[NewFork]) -> ForkDryRun:
+    async def dry_run_fork(self, count: int = 1, **options: Unpack[NewFork]) -> ForkDryRun:
         """Returns the outcome that `fork` with the same options would have. Makes nothing."""
         check_names("dry_run_fork", options, NewFork)
-        body = {**fork_body(**options), "dry_run": True}
+        body = {**fork_body(count=count, **options), "dry_run": True}
         answer = await self._transport.call("forkRuntime", params=self._params, json=body, twice_is_once=True)
         if "would_create" not in answer:
             raise Internal("The service made runtimes in place of a dry run.")
