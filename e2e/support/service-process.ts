@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { programFile } from '@holt/testkit'
 import { type Lane, ownLane, repository } from './lane.ts'
 import type { RigFacts } from './rig/records.ts'
 import { vendorHosts } from './rig/vendor-apis.ts'
@@ -16,7 +17,7 @@ export const { stateDir } = ownLane
 export const canary = 'canary-of-the-host-6f1d2c'
 
 /** The daemon's program. */
-export const mainFile = join(repository, 'packages', 'server', 'src', 'main.ts')
+export const mainFile = programFile('holtd')
 
 /** A daemon stops listening and exits; a second is much. */
 const STOP_TIMEOUT_MS = 20_000

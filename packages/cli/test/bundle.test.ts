@@ -9,7 +9,7 @@ import { Holt } from '../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
 import { verbGroups } from '../src/verbs.ts'
 import { filesOf, loadedBy } from './support/loaded-by.ts'
-import { runHolt } from './support/run-holt.ts'
+import { runHolt, sourceArgv } from './support/run-holt.ts'
 
 const bundler = fileURLToPath(new URL('../../../scripts/bundle.ts', import.meta.url))
 const fromNpm = /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+/
@@ -82,7 +82,7 @@ describe('the code that a command loads has a size limit', () => {
 
   test('the outlines of the verbs match the sources', async () => {
     const ofBundle = await loadedBy(bundle, ['--help'])
-    expect(ofBundle.ended).toEqual(await runHolt(['--help']))
+    expect(ofBundle.ended).toEqual(await runHolt(['--help'], { argv: sourceArgv }))
   })
 
   test('a list and a command that ran', async () => {

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { programFile, sourceFile } from '@holt/testkit'
 import { vi } from 'vitest'
 import type { TestService } from '../../../sdk/test/support/test-service.ts'
 
@@ -7,7 +8,10 @@ import type { TestService } from '../../../sdk/test/support/test-service.ts'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** The program, as the launcher runs it. */
-export const holtArgv = [process.execPath, '--', fileURLToPath(new URL('../../src/main.ts', import.meta.url))] as const
+export const holtArgv = [process.execPath, '--', programFile('holt')] as const
+
+/** The program from its sources. */
+export const sourceArgv = [process.execPath, '--', sourceFile('holt')] as const
 
 /** The directory of Node's compiled code. Without it, half of a start is compiling. A bundle has its own. */
 const compileCache = fileURLToPath(new URL('../../../../.holt/compile-cache', import.meta.url))

@@ -4,12 +4,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { programFile } from '@holt/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { takeLock } from '../../src/foundation/config/daemon-lock.ts'
 import { version } from '../../src/foundation/config/version.ts'
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const main = programFile('holtd')
 
 /** Runs holtd to its end over a state directory of its own. */
 async function holtd(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

@@ -4,11 +4,10 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { builtGuest } from '@holt/testkit'
+import { builtGuest, programFile } from '@holt/testkit'
 import { findLeaks } from '../../../engine-host/test/support/leak-check.ts'
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const main = programFile('holtd')
 
 /** An answer of the real service. */
 interface HoltdAnswer {
