@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { memoryDir } from '@holt/testkit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readContextTree } from '../../src/template/context-tree.ts'
 import { readLocalTree } from '../../src/tree/local-tree.ts'
@@ -10,7 +10,7 @@ const files = 130_000
 let here: string
 
 beforeAll(() => {
-  here = mkdtempSync(join(tmpdir(), 'holt-large-'))
+  here = mkdtempSync(join(memoryDir(), 'holt-large-'))
   for (let count = 0; count < files; count += 1) writeFileSync(join(here, String(count)), '')
 })
 afterAll(() => rmSync(here, { recursive: true }))

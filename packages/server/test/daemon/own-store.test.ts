@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FakeEngine } from '@holt/engine/fake'
+import { memoryDir } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { BuildPaths } from '../../src/builds/paths.ts'
 import { exportStore, importStore } from '../../src/foundation/store/transfer/transfer.ts'
@@ -28,7 +28,7 @@ async function endedServer(): Promise<{ server: TestServer; id: string; belongin
 
 /** Moves the files of a server's store away. */
 async function moveStoreAway({ stateDir }: TestServer): Promise<string> {
-  const aside = await mkdtemp(join(tmpdir(), 'holt-aside-'))
+  const aside = await mkdtemp(join(memoryDir(), 'holt-aside-'))
   onTestFinished(() => rm(aside, { recursive: true, force: true }))
   for (const name of await readdir(stateDir))
     if (storeFiles.includes(name)) await rename(join(stateDir, name), join(aside, name))

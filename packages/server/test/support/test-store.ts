@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { memoryDir } from '@holt/testkit'
 import { onTestFinished } from 'vitest'
 import { migrations } from '../../src/foundation/store/migrations/migrations.ts'
 import { openStore, type Store, storePlace } from '../../src/foundation/store/open-store.ts'
@@ -38,7 +38,7 @@ async function dropTestDatabase(stateDir: string): Promise<void> {
 
 /** Makes a state directory that goes with the test, and its store with it. */
 export async function newStateDir(): Promise<string> {
-  const stateDir = await mkdtemp(join(tmpdir(), 'holt-state-'))
+  const stateDir = await mkdtemp(join(memoryDir(), 'holt-state-'))
   onTestFinished(async () => {
     await dropTestDatabase(stateDir)
     await rm(stateDir, { recursive: true, force: true })

@@ -1,0 +1,11 @@
+import { tmpdir } from 'node:os'
+import { expect, test } from 'vitest'
+import { memoryDir } from '../src/index.ts'
+
+test('files are in memory, or in the temporary directory', () => {
+  expect(['/dev/shm', tmpdir()]).toContain(memoryDir())
+})
+
+test.each(['/proc', '/nowhere'])('%s is no place for files', (dir) => {
+  expect(memoryDir(dir)).toBe(tmpdir())
+})
