@@ -27,8 +27,9 @@ const starters: readonly string[] = [
   'packages/engine-host/src/tools/run-tool.ts',
   'packages/server/src/daemon/tell-manager.ts',
   'packages/server/src/daemon/doctor/time-source.ts',
-  // Builds programs for tests; the service does not use it.
+  // Builds and finds programs for tests; the service does not use them.
   'packages/testkit/src/build-once.ts',
+  'packages/testkit/src/program-file.ts',
 ]
 
 /**

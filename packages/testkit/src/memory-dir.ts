@@ -11,8 +11,8 @@ const tmpfsType = 0x01021994
 const neededBytes = 2 ** 30
 
 /**
- * Returns the directory for temporary files of tests that do not depend on the file system. It is in
- * memory, because a store on disk waits for the disk at each write. Returns the directory for
+ * Returns the directory for temporary files of tests that do not depend on the file system. It is
+ * in memory, because a store on disk waits for the disk at each write. Returns the directory for
  * temporary files of this machine if memory has too little room, or cannot be written to.
  */
 export function memoryDir(dir = sharedMemory): string {

@@ -15,8 +15,8 @@ let fresh: boolean | undefined
 
 /**
  * Returns the file of a program that Node runs, as the launcher chooses it: from the bundle if no
- * source has changed since, and otherwise from the sources. A start from the bundle takes a third of
- * the processor time. The sources are compared once for each process of the tests.
+ * source has changed since, and otherwise from the sources. A start from the bundle takes a third
+ * of the processor time. The sources are compared once for each process of the tests.
  */
 export function programFile(name: keyof typeof sources): string {
   fresh ??= spawnSync('sh', ['-c', freshRule, 'sh', repository.replace(/\/$/, '')]).status === 0
