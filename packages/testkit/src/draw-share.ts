@@ -14,6 +14,6 @@ export function shareOf<Item>(items: readonly Item[], share: number, subject: st
 }
 
 /** Returns a separate seed for a subject, so that a draw does not depend on earlier draws. */
-function seedOf(subject: string): number {
+export function seedOf(subject: string): number {
   return createHash('sha256').update(`${testSeed()} ${subject}`).digest().readUInt32LE()
 }
