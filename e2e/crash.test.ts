@@ -1,4 +1,5 @@
 import { Command, pageOf, Runtime } from '@holt/protocol'
+import { shareOf } from '@holt/testkit'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { TestAttachment } from './support/attach.ts'
@@ -119,7 +120,7 @@ describe('after a kill -9 of the service', () => {
   it.each(available)(
     'creates in progress are completed or cleaned up [%s]',
     async (isolation) => {
-      const creates = [0, 20, 60, 120, 200]
+      const creates = shareOf([0, 20, 60, 120, 200], 2 / 5, `moments of a create in ${isolation}`)
       for (const afterMs of creates) {
         const metadata = { half: crypto.randomUUID() }
         const creating = call('POST', runtimesPath, { json: { isolation, metadata } }).catch(() => undefined) // The answer is lost.

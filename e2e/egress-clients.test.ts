@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PolicyBodyInput } from '@holt/protocol'
-import { buildOnce } from '@holt/testkit'
+import { buildOnce, byLength } from '@holt/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
 import { forgetArrivals, pointName, readArrivals, rig } from './support/rig/arrivals.ts'
@@ -25,7 +25,8 @@ const policy: PolicyBodyInput = {
   ],
 }
 
-const bulkBytes = 100_000_000
+/** Bytes of a large body. */
+const bulkBytes = byLength({ short: 20_000_000, long: 100_000_000, soak: 100_000_000 })
 const bulkHash = hashOfKnownBytes(bulkBytes)
 let goClient: string
 
@@ -119,7 +120,7 @@ for await (const part of body) { process.stdout.write(part); process.exit(0) } }
     expect(await say(`node -e '${script}'`)).toBe('data: first')
   })
 
-  it('carry a hundred megabytes each way, terminated and spliced', async () => {
+  it('carry large bodies each way, whole, terminated and spliced', async () => {
     for (const [host, options] of [
       ['api.example.com', ''],
       ['db.example.com', '--cacert /tmp/rig-ca.pem'],

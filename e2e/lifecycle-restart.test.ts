@@ -20,8 +20,8 @@ import { until } from './support/until.ts'
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 
-/** When the kill comes: each falls into another step. A short run draws two. */
-const momentsMs = shareOf([0, 25, 60, 110, 180, 300], 1 / 3, 'moments of a kill')
+/** When the kill comes: each falls into another step. A short run draws one. */
+const momentsMs = shareOf([0, 25, 60, 110, 180, 300], 1 / 6, 'moments of a kill')
 
 /** Makes a request whose answer is lost: the daemon is killed so long after it was sent, and the next one is started. */
 async function crashDuring(request: Promise<unknown>, afterMs: number): Promise<void> {
@@ -187,7 +187,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     const living = await LivingProcess.start(runtime)
     await living.add(7)
     const { snapshot_id } = await runtime.snapshot()
-    for (const afterMs of shareOf([0, 40, 100, 200], 1 / 2, 'moments of a create')) {
+    for (const afterMs of shareOf([0, 40, 100, 200], 1 / 4, 'moments of a create')) {
       const metadata = { of: crypto.randomUUID() }
       await crashDuring(call('POST', runtimesPath, { json: { snapshot: snapshot_id, metadata } }), afterMs)
       const query = { 'metadata.of': metadata.of }

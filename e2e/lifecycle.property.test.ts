@@ -9,7 +9,7 @@ import { nothingLeft } from './support/lifecycle/states.ts'
 import { World } from './support/lifecycle/world.ts'
 
 /** Sequences; 200 take about half an hour. */
-const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? byLength({ short: 4, long: 6, soak: 6 }))
+const runs = Number(process.env.HOLT_PROPERTY_RUNS ?? byLength({ short: 2, long: 6, soak: 6 }))
 const seed = Number(process.env.HOLT_PROPERTY_SEED ?? testSeed() % 2 ** 31)
 /** The path at which fast-check finds a failure again at once, for example `3:0:1`. */
 const path = process.env.HOLT_PROPERTY_PATH

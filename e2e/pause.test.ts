@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command, CommandResult, EventPage, FileInfo, pageOf, Runtime, Upload, WatchItem } from '@holt/protocol'
+import { byLength, oneIn } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { TestAttachment } from './support/attach.ts'
@@ -19,8 +20,13 @@ import { visit } from './support/visit.ts'
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 
-describe.skipIf(withoutGvisor)('a runtime that is paused and resumed twenty times', () => {
-  const rounds = 20
+/** A short run has half of the tests that take seconds. */
+const sometimes = oneIn(2, 'pauses', it)
+
+/** How often a runtime is paused and resumed. */
+const rounds = byLength({ short: 8, long: 20, soak: 20 })
+
+describe.skipIf(withoutGvisor)(`a runtime that is paused and resumed ${rounds} times`, () => {
   let runtime: TestRuntime
   beforeAll(async () => {
     runtime = await createRuntime({ env: { KEPT: 'yes' }, metadata: { of: 'pause' } })
@@ -139,7 +145,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     expect((await runtime.resume()).state).toBe('running')
   })
 
-  it('is never left half done by concurrent pauses, resumes and commands', async () => {
+  sometimes('is never left half done by concurrent pauses, resumes and commands', async () => {
     const ticker = await Ticker.start(runtime)
     for (let round = 0; round < 3; round += 1) {
       const whats = ['/pause', '/resume', '/pause', '/resume'] as const
@@ -157,7 +163,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
     await ticker.goesOn(await ticker.count())
   })
 
-  it('is deleted at once, even during a pause or resume', async () => {
+  sometimes('is deleted at once, even during a pause or resume', async () => {
     for (const [first, afterMs] of [
       ['/pause', 30],
       ['/pause', 120],
@@ -203,7 +209,7 @@ describe.skipIf(withoutGvisor)('work in progress over a pause', () => {
     await runtime.resume()
   }
 
-  it('a waited-for command answers as without a pause', async () => {
+  sometimes('a waited-for command answers as without a pause', async () => {
     const command = 'for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.2; done; exit 7'
     const answered = runtime.call('POST', '/commands', { json: { command } })
     const [answer] = await Promise.all([answered, sleep(300).then(() => nap())])
@@ -211,30 +217,34 @@ describe.skipIf(withoutGvisor)('work in progress over a pause', () => {
     expect({ stdout, exit_code }).toEqual({ stdout: '1\n2\n3\n4\n5\n6\n7\n8\n', exit_code: 7 })
   })
 
-  it('a stream loses and repeats nothing of a flood', async () => {
-    const lines = 400_000
-    const answer = runtime.call('POST', '/commands', {
-      json: { command: `seq ${lines}`, timeout_secs: 100 },
-      headers: { accept: 'application/x-ndjson' },
-      timeoutMs: 120_000,
-    })
-    const naps = async () => {
-      for (const afterMs of [20, 150]) {
-        await sleep(afterMs)
-        await nap()
+  sometimes(
+    'a stream loses and repeats nothing of a flood',
+    async () => {
+      const lines = 400_000
+      const answer = runtime.call('POST', '/commands', {
+        json: { command: `seq ${lines}`, timeout_secs: 100 },
+        headers: { accept: 'application/x-ndjson' },
+        timeoutMs: 120_000,
+      })
+      const naps = async () => {
+        for (const afterMs of [20, 150]) {
+          await sleep(afterMs)
+          await nap()
+        }
       }
-    }
-    const [{ text }] = await Promise.all([answer, naps()])
-    const output = text
-      .split('\n')
-      .filter((line) => line.includes('"stdout"'))
-      .map((line) => (JSON.parse(line) as { data: string }).data)
-      .join('')
-    expect(output === Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')).toBe(true)
-    expect(text).toContain('"exit_code":0')
-  }, 150_000)
+      const [{ text }] = await Promise.all([answer, naps()])
+      const output = text
+        .split('\n')
+        .filter((line) => line.includes('"stdout"'))
+        .map((line) => (JSON.parse(line) as { data: string }).data)
+        .join('')
+      expect(output === Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')).toBe(true)
+      expect(text).toContain('"exit_code":0')
+    },
+    150_000,
+  )
 
-  it('paused time does not count in the timeout of a command', async () => {
+  sometimes('paused time does not count in the timeout of a command', async () => {
     const command = 'sleep 2; echo slept'
     const json = { command, timeout_secs: 4, background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
@@ -246,7 +256,7 @@ describe.skipIf(withoutGvisor)('work in progress over a pause', () => {
     expect(ended).toMatchObject({ exit_code: 0, timed_out: false })
   })
 
-  it('the timeout of a long command takes effect after the pause', async () => {
+  sometimes('the timeout of a long command takes effect after the pause', async () => {
     const json = { command: 'sleep 600', timeout_secs: 3, background: true }
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
     await nap()
@@ -257,7 +267,7 @@ describe.skipIf(withoutGvisor)('work in progress over a pause', () => {
     expect(ended.timed_out).toBe(true)
   })
 
-  it('the clock is correct afterwards, and so are reported times', async () => {
+  sometimes('the clock is correct afterwards, and so are reported times', async () => {
     const seconds = async () => Number(await runtime.sh('date +%s.%N'))
     await nap(3)
     const [before, inside, after] = [Date.now() / 1000, await seconds(), Date.now() / 1000]
@@ -355,7 +365,7 @@ describe.skipIf(withoutGvisor)('an attachment', () => {
     }
   })
 
-  it('that is open over a pause resumes it only with input, once for several writers', async () => {
+  sometimes('that is open over a pause resumes it only with input, once for several writers', async () => {
     const before = await resumes()
     using one = new TestAttachment(`${terminals[0]}`, { write: true, takeover: true })
     using other = new TestAttachment(`${terminals[1]}`, { write: true, takeover: true })

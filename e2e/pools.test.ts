@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateRuntime, type CreateRuntimeInput, NewKey, pageOf, Runtime } from '@holt/protocol'
+import { oneIn } from '@holt/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
@@ -32,6 +33,9 @@ const growsDisks =
   (BigInt(`0x${/^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]}`) >> 24n) % 2n === 1n
 
 describeClasses('a pool', (isolation) => {
+  /** A short run has half of the tests that take seconds. */
+  const sometimes = oneIn(2, `pools in ${isolation}`, it)
+
   const floor = 2
   const settings = { HOLT_POOL_MIN: `${floor}`, HOLT_POOL_MAX: '6', HOLT_ISOLATION: isolation }
   const secret = { name: `of-pools-${isolation}`, value: `e2e-value-${crypto.randomUUID()}` }
@@ -184,7 +188,7 @@ describeClasses('a pool', (isolation) => {
     }
   })
 
-  it('does not serve another size or source, which is created directly', async () => {
+  sometimes('does not serve another size or source, which is created directly', async () => {
     await filled(floor)
     const { runtime, pooled } = await create({ cpu: 2, memory: '1200MiB' })
     expect(pooled).toBe(false)
@@ -197,7 +201,7 @@ describeClasses('a pool', (isolation) => {
     expect((await call('DELETE', `/v1/agents/snapshot/${snapshot_id}`)).status).toBe(204)
   })
 
-  it('gives runtimes that can be paused, forked and deleted', async () => {
+  sometimes('gives runtimes that can be paused, forked and deleted', async () => {
     if (isolation === 'container') return
     await filled(1)
     const { runtime, pooled } = await create()
@@ -247,124 +251,140 @@ describeClasses('a pool', (isolation) => {
     await until('the dead are gone', async () => existing().every((id) => !waiting.includes(id)), fillTimeoutMs)
   }, 120_000)
 
-  it('and its runtimes, running and paused, survive a restart of the daemon', async () => {
-    await atRest()
-    const { runtime: running, pooled: ofPool } = await create()
-    await using _running = running
-    const ticker = await Ticker.start(running)
-    await using asleep = isolation === 'gvisor' ? (await create()).runtime : null
-    const living = asleep === null ? null : await LivingProcess.start(asleep)
-    await living?.add(3)
-    await asleep?.pause()
-    expect(ofPool).toBe(true)
-    const ids = [running, ...(asleep === null ? [] : [asleep])].map(({ id }) => id)
-    for (const stop of [crash, () => restartWith(settings)]) {
-      const members = await atRest(...ids)
-      const inits = new Map(members.map((id) => [id, initOf(id)]))
-      const init = initOf(running.id)
-      const paused = await asleep?.refresh()
-      await stop()
-      await restart(settings)
-      await filled(floor)
-      expect(initOf(running.id)).toBe(init)
-      await ticker.goesOn(await ticker.count())
-      expect(await asleep?.refresh()).toEqual(paused)
-      // It keeps as many as it needs: what was asked for is forgotten with the daemon.
-      const kept = (await atRest(...ids)).filter((id) => members.includes(id))
-      expect(kept.length).toBeGreaterThanOrEqual(floor)
-      for (const id of kept) expect(initOf(id), id).toBe(inits.get(id))
-      const { runtime, pooled } = await create()
-      await using _ = runtime
-      expect(pooled).toBe(true)
-      expect(kept).toContain(runtime.id)
-      expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
-    }
-    if (living !== null) expect((await living.look()).total).toBe(3)
-  }, 180_000)
-
-  it('leaves nothing unfinished when the daemon is killed in a claim or a refill', async () => {
-    for (const afterMs of [0, 5, 15, 40, 100]) {
-      const metadata = { cut: crypto.randomUUID() }
-      const creating = call('POST', runtimesPath, { json: { metadata } }).catch(() => undefined) // The answer is lost.
-      await sleep(afterMs)
-      await crash()
-      await creating
-      await restart(settings)
-      const query = { 'metadata.cut': metadata.cut }
-      const found = await until('it is settled', async () => {
-        const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
-        return data.every(({ state }) => ['running', 'failed', 'terminated'].includes(state)) ? data : null
-      })
-      expect(found.length).toBeLessThanOrEqual(1)
-      for (const one of found.filter(({ state }) => state === 'running')) {
-        const runtime = new TestRuntime(one)
+  sometimes(
+    'and its runtimes, running and paused, survive a restart of the daemon',
+    async () => {
+      await atRest()
+      const { runtime: running, pooled: ofPool } = await create()
+      await using _running = running
+      const ticker = await Ticker.start(running)
+      await using asleep = isolation === 'gvisor' ? (await create()).runtime : null
+      const living = asleep === null ? null : await LivingProcess.start(asleep)
+      await living?.add(3)
+      await asleep?.pause()
+      expect(ofPool).toBe(true)
+      const ids = [running, ...(asleep === null ? [] : [asleep])].map(({ id }) => id)
+      for (const stop of [crash, () => restartWith(settings)]) {
+        const members = await atRest(...ids)
+        const inits = new Map(members.map((id) => [id, initOf(id)]))
+        const init = initOf(running.id)
+        const paused = await asleep?.refresh()
+        await stop()
+        await restart(settings)
+        await filled(floor)
+        expect(initOf(running.id)).toBe(init)
+        await ticker.goesOn(await ticker.count())
+        expect(await asleep?.refresh()).toEqual(paused)
+        // It keeps as many as it needs: what was asked for is forgotten with the daemon.
+        const kept = (await atRest(...ids)).filter((id) => members.includes(id))
+        expect(kept.length).toBeGreaterThanOrEqual(floor)
+        for (const id of kept) expect(initOf(id), id).toBe(inits.get(id))
+        const { runtime, pooled } = await create()
+        await using _ = runtime
+        expect(pooled).toBe(true)
+        expect(kept).toContain(runtime.id)
         expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+      }
+      if (living !== null) expect((await living.look()).total).toBe(3)
+    },
+    180_000,
+  )
+
+  sometimes(
+    'leaves nothing unfinished when the daemon is killed in a claim or a refill',
+    async () => {
+      for (const afterMs of [0, 5, 15, 40, 100]) {
+        const metadata = { cut: crypto.randomUUID() }
+        const creating = call('POST', runtimesPath, { json: { metadata } }).catch(() => undefined) // The answer is lost.
+        await sleep(afterMs)
+        await crash()
+        await creating
+        await restart(settings)
+        const query = { 'metadata.cut': metadata.cut }
+        const found = await until('it is settled', async () => {
+          const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
+          return data.every(({ state }) => ['running', 'failed', 'terminated'].includes(state)) ? data : null
+        })
+        expect(found.length).toBeLessThanOrEqual(1)
+        for (const one of found.filter(({ state }) => state === 'running')) {
+          const runtime = new TestRuntime(one)
+          expect((await runtime.run('echo runs')).stdout).toBe('runs\n')
+          await runtime.delete()
+        }
+      }
+      await atRest()
+    },
+    180_000,
+  )
+
+  sometimes(
+    'of a rebuilt template gives only new members, and is removed with its template',
+    async () => {
+      const release = (word: string) =>
+        built({ name: custom, from_template: 'base-small', steps: [{ run: `echo ${word} > /workspace/release` }] })
+      await release('first')
+      const base = await atRest()
+      await (await createRuntime({ template: custom })).delete()
+      const members = async () => {
+        await filled(2, custom)
+        return (await atRest()).filter((id) => !base.includes(id))
+      }
+      const old = await members()
+      expect(old).toHaveLength(2)
+      await release('second')
+      // Nobody asks for one: that the template is another one is enough.
+      await until('the old ones are gone', async () => !existing().some((id) => old.includes(id)), fillTimeoutMs)
+      const renewed = await members()
+      for (let index = 0; index < 3; index += 1) {
+        await filled(1, custom)
+        const { runtime, pooled } = await create({ template: custom })
+        expect(pooled).toBe(true)
+        if (index === 0) expect(renewed).toContain(runtime.id)
+        expect(await runtime.sh('cat /workspace/release')).toBe('second')
         await runtime.delete()
       }
-    }
-    await atRest()
-  }, 180_000)
+      expect((await call('DELETE', `${templatesPath}/${custom}`)).status).toBe(204)
+      await until(
+        'its members are gone',
+        async () => (await sumOf('holt_pool_members', { template: custom })) === 0,
+        fillTimeoutMs,
+      )
+    },
+    240_000,
+  )
 
-  it('of a rebuilt template gives only new members, and is removed with its template', async () => {
-    const release = (word: string) =>
-      built({ name: custom, from_template: 'base-small', steps: [{ run: `echo ${word} > /workspace/release` }] })
-    await release('first')
-    const base = await atRest()
-    await (await createRuntime({ template: custom })).delete()
-    const members = async () => {
-      await filled(2, custom)
-      return (await atRest()).filter((id) => !base.includes(id))
-    }
-    const old = await members()
-    expect(old).toHaveLength(2)
-    await release('second')
-    // Nobody asks for one: that the template is another one is enough.
-    await until('the old ones are gone', async () => !existing().some((id) => old.includes(id)), fillTimeoutMs)
-    const renewed = await members()
-    for (let index = 0; index < 3; index += 1) {
-      await filled(1, custom)
-      const { runtime, pooled } = await create({ template: custom })
-      expect(pooled).toBe(true)
-      if (index === 0) expect(renewed).toContain(runtime.id)
-      expect(await runtime.sh('cat /workspace/release')).toBe('second')
-      await runtime.delete()
-    }
-    expect((await call('DELETE', `${templatesPath}/${custom}`)).status).toBe(204)
-    await until(
-      'its members are gone',
-      async () => (await sumOf('holt_pool_members', { template: custom })) === 0,
-      fillTimeoutMs,
-    )
-  }, 240_000)
-
-  it('has correct metrics: hits, misses, size and age', async () => {
-    const template = 'base-medium'
-    const pool = { template, isolation }
-    expect(await claims(template)).toEqual({ hits: 0, misses: 0 })
-    expect(await sumOf('holt_pool_size_wanted', pool)).toBe(0)
-    const startedAt = performance.now()
-    const first = await create({ template })
-    expect(first.pooled).toBe(false)
-    expect(await claims(template)).toEqual({ hits: 0, misses: 1 })
-    await first.runtime.delete()
-    await filled(2, template)
-    expect(await sumOf('holt_pool_size_wanted', pool)).toBe(2)
-    const age = await sumOf('holt_pool_age_seconds', pool)
-    await sleep(1100)
-    const older = await sumOf('holt_pool_age_seconds', pool)
-    expect(older).toBeGreaterThanOrEqual(age + 1)
-    expect(older * 1000).toBeLessThan(performance.now() - startedAt)
-    const claimedAt = performance.now()
-    for (let hits = 1; hits <= 2; hits += 1) {
-      const { runtime, pooled } = await create({ template })
-      expect(pooled).toBe(true)
-      expect(await claims(template)).toEqual({ hits, misses: 1 })
-      await runtime.delete()
-    }
-    await filled(2, template)
-    expect((await sumOf('holt_pool_age_seconds', pool)) * 1000).toBeLessThan(performance.now() - claimedAt)
-    expect(await sumOf('holt_pool_size_wanted')).toBeLessThanOrEqual(6)
-  }, 120_000)
+  sometimes(
+    'has correct metrics: hits, misses, size and age',
+    async () => {
+      const template = 'base-medium'
+      const pool = { template, isolation }
+      expect(await claims(template)).toEqual({ hits: 0, misses: 0 })
+      expect(await sumOf('holt_pool_size_wanted', pool)).toBe(0)
+      const startedAt = performance.now()
+      const first = await create({ template })
+      expect(first.pooled).toBe(false)
+      expect(await claims(template)).toEqual({ hits: 0, misses: 1 })
+      await first.runtime.delete()
+      await filled(2, template)
+      expect(await sumOf('holt_pool_size_wanted', pool)).toBe(2)
+      const age = await sumOf('holt_pool_age_seconds', pool)
+      await sleep(1100)
+      const older = await sumOf('holt_pool_age_seconds', pool)
+      expect(older).toBeGreaterThanOrEqual(age + 1)
+      expect(older * 1000).toBeLessThan(performance.now() - startedAt)
+      const claimedAt = performance.now()
+      for (let hits = 1; hits <= 2; hits += 1) {
+        const { runtime, pooled } = await create({ template })
+        expect(pooled).toBe(true)
+        expect(await claims(template)).toEqual({ hits, misses: 1 })
+        await runtime.delete()
+      }
+      await filled(2, template)
+      expect((await sumOf('holt_pool_age_seconds', pool)) * 1000).toBeLessThan(performance.now() - claimedAt)
+      expect(await sumOf('holt_pool_size_wanted')).toBeLessThanOrEqual(6)
+    },
+    120_000,
+  )
 
   it('has metrics only for keys that may read them', async () => {
     const { text } = await call('GET', '/metrics')

@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pageOf, Runtime, Snapshot } from '@holt/protocol'
+import { oneIn } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, failure, pointersOf, runtimesPath, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
@@ -237,6 +238,9 @@ describe.skipIf(withoutGvisor)('the files of a memory snapshot', () => {
 })
 
 describeClasses('a filesystem snapshot', (isolation) => {
+  /** A short run has one of the two tests that build or export twice. */
+  const sometimes = oneIn(2, `snapshots in ${isolation}`, it)
+
   let source: TestRuntime
   let snapshot: Snapshot
   const named = (what: string) => `${what}-${isolation}`
@@ -302,7 +306,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
     failure(await refused({ snapshot: named('files'), isolation, disk: '512MiB' }), 'disk_too_small')
   })
 
-  it(
+  sometimes(
     'can be the source of a template',
     async () => {
       const name = named('of-snapshot')
@@ -325,7 +329,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
       failure(await source.call('POST', '/snapshot', { json: { kind: 'memory' } }), 'not_supported_here')
   })
 
-  it(
+  sometimes(
     'can be taken of a runtime of a snapshot, and survives that snapshot',
     async () => {
       const runtime = await createRuntime({ snapshot: snapshot.snapshot_id, isolation })
