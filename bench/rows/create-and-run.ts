@@ -44,12 +44,14 @@ async function createAndRun(
   await using raw = await stage.openRawRunner(isolation)
   await raw.writeBundle('true', ['/bin/true'])
   const podman = isolation === 'container' ? podmanSubject(stage, raw) : null
+  // Baselines and floors wait for the pool as well, because filling it takes both processors.
+  const prepare = () => stage.untilPooled(isolation, pooled)
   const subjects = [
     holtSubject(stage, isolation),
     rawSubject(stage, raw),
     ...(podman === null ? [] : [podman]),
     floorSubject(stage, raw),
-  ]
+  ].map((subject) => ({ ...subject, prepare }))
   const length = { rounds: options.rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
   const series = seriesReports(await stage.batch(`create and run, ${isolation}`, subjects, length))
   const runs = [`${raw.name} run`, ...(podman === null ? [] : ['podman run'])]
@@ -74,7 +76,7 @@ async function createAndRun(
     verdicts: [onFloor(create, floors.create), ...withCommand.map((verdict) => onFloor(verdict, floors.withCommand))],
     absent: podman === null ? [podmanAbsence(isolation)] : [],
     notes: [
-      `A round begins when ${pooled} runtimes wait in the pool and none is being made.`,
+      `Each part of a round begins when ${pooled} runtimes wait in the pool and none is being made.`,
       'Deleting, and making the next one for the pool, is not timed, but its CPU time counts.',
     ],
   }
@@ -84,7 +86,6 @@ function holtSubject(stage: Stage, isolation: Isolation): Subject {
   let runtime: Runtime | null = null
   return {
     series: ['create', 'create + true'],
-    prepare: () => stage.untilPooled(isolation, pooled),
     perform: async () => {
       const startedAt = performance.now()
       const operations: Operation[] = []

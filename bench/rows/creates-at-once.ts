@@ -46,7 +46,12 @@ export const b4: Row = {
     await using bare = await stage.openBareRunner()
     for (const id of workerIds) for (const runner of [raw, bare]) await runner.writeBundle(id, ['/bin/true'])
     const endless = { budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
-    const bursts = [burstSubject(stage), rawBurstSubject(stage, raw), writesAtOnce(stage)]
+    // Baseline and floor wait for the pool as well, because filling it takes both processors.
+    const prepare = () => stage.untilPooled('gvisor', atOnce)
+    const bursts = [burstSubject(stage), rawBurstSubject(stage, raw), writesAtOnce(stage)].map((subject) => ({
+      ...subject,
+      prepare,
+    }))
     const burst = await stage.batch('creates at once', bursts, {
       rounds: options.rounds ?? roundsAtOnce,
       ...endless,
@@ -66,7 +71,7 @@ export const b4: Row = {
       verdicts: verdictsOf(series),
       absent: [],
       notes: [
-        `A round of creates begins when ${atOnce} runtimes wait in the pool. Its wall time ends with the last answer, and counts only where all have succeeded.`,
+        `Each part of a round begins when ${atOnce} runtimes wait in the pool. Its wall time ends with the last answer, and counts only where all have succeeded.`,
         `Sustained: ${workers} clients create and delete for ${lengthMs / 1000} s. The clock stops when the pool is as full as it was, so that no runtime is counted that was made before.`,
         'Deleting is not timed in the first part, but its CPU time counts.',
       ],
@@ -113,7 +118,6 @@ function burstSubject(stage: Stage): Subject {
   let made: Runtime[] = []
   return {
     series: [each, wall],
-    prepare: () => stage.untilPooled('gvisor', atOnce),
     perform: async () => {
       const startedAt = performance.now()
       const creates = await Promise.all(Array.from({ length: atOnce }, () => timedCreate(stage, each, made)))

@@ -51,6 +51,7 @@ export const b10: Row = {
     const targetOf = (kind: Kind): LoadTarget => ({ ...holt, path: paths[kind] })
     const sizes = await sameAnswers(stage, { get: targetOf('get'), list: targetOf('list') })
     const asked = { stage, targetOf, sizes }
+    await stage.untilPooled('gvisor', atOnce)
     const quiet = [...(await ratesOf(asked, 'get', options)), ...(await ratesOf(asked, 'list', options))]
     return findingsOf([...quiet, ...(await duringCreates(asked, options))])
   },

@@ -206,7 +206,11 @@ async function creates(
     background: true,
   }
   const length = { rounds, budgetMs: Number.POSITIVE_INFINITY, leastRounds: 0 }
-  const floor = floorSubject(stage, floorSeries(load), () => stage.plain.writeDurably(stage.signal))
+  const floor = {
+    ...floorSubject(stage, floorSeries(load), () => stage.plain.writeDurably(stage.signal)),
+    // Filling the pool takes both processors.
+    prepare: () => stage.untilPooled('gvisor', pooled),
+  }
   return seriesReports(await stage.batch(series, [subject, floor], length))
 }
 
