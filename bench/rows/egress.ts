@@ -43,7 +43,7 @@ const insideNode = '/usr/local/bin/node'
 const clientTimeoutMs = 120_000
 /** The targets: 100 MiB a second, and the time that the gateway may add to a request. */
 const targets = { bulkMs: bulkMiB * 10, addedMs: 3 } as const
-const defaultRounds = 10
+const defaultRounds = 6
 
 /** B12: the cost of egress, spliced and with TLS terminated. */
 export const b12: Row = {
