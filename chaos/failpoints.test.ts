@@ -107,12 +107,12 @@ describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('a failu
     await restart()
   })
 
-  it.each(shareOf(scenarios, 1 / 2, 'scenarios'))('of: $name', async (scenario) => {
+  it.each(shareOf(scenarios, 1 / 3, 'scenarios'))('of: $name', async (scenario) => {
     const before = listBelongings(service)
     const { answered, reached } = await trace(scenario)
     const certain = new Set(failuresAt(answered).filter(isOfRequest).map(idOf))
     const all = failuresAt(reached)
-    const failures = every ? all : chance.some(all, 4)
+    const failures = every ? all : chance.some(all, 3)
     let failed = 0
     for (const failure of failures) {
       try {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { byLength } from '@holt/testkit'
 import { expect, it } from 'vitest'
 import { crash, restart, restartWith } from '../e2e/support/crash.ts'
 import { service } from '../e2e/support/facts.ts'
@@ -18,14 +19,13 @@ import { Ledger } from './support/kill/ledger.ts'
 import { nothingBesidesPool, poolHasOne, withPools } from './support/kill/pool-at-rest.ts'
 import { Receiver, toLoopback } from './support/kill/receiver.ts'
 import { Worker } from './support/kill/worker.ts'
-import { short } from './support/length.ts'
 import { makeProject } from './support/own-project.ts'
 import { recordResult } from './support/record-result.ts'
 
 // The daemon is killed repeatedly while clients work. Afterwards everything it acknowledged is
 // there, and nothing else. All of it is in one project, whose lists are compared as a whole.
 
-const rounds = short(5, 300)
+const rounds = byLength({ short: 2, long: 5, soak: 300 })
 const workers = 4
 
 /** The longest life of a daemon. */

@@ -1,8 +1,8 @@
+import { byLength } from '@holt/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Answer, anyFailure, call } from '../e2e/support/api.ts'
 import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
 import { tarOf } from '../packages/server/test/support/tar-of.ts'
-import { short } from './support/length.ts'
 import { deleteProject, makeProject } from './support/own-project.ts'
 import { withstand } from './support/withstand.ts'
 
@@ -12,9 +12,10 @@ const path = '/v1/agents/template'
 const endMs = 60_000
 
 /**
- * The number of times that each Dockerfile is sent, so that the load lasts long enough to measure.
+ * The number of times that each Dockerfile is sent. One takes seconds to check or to build, which
+ * is long enough to measure.
  */
-const rounds = short(3, 20)
+const rounds = byLength({ short: 1, long: 3, soak: 20 })
 
 const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, n) => line(n))
 
