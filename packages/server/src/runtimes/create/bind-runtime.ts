@@ -12,11 +12,11 @@ interface Binding {
   /** The environment of the runtime's source, below its own. */
   readonly env: Readonly<Record<string, string>>
   /**
-   * True where the guest has been somebody's already: this one's before a pause, or another's
-   * before a snapshot or a fork.
+   * True if the guest had an earlier identity: its own before a pause, or that of the source of a
+   * snapshot or a fork.
    */
   readonly renew: boolean
-  /** The machine id that it already has. Absent: it gets one. */
+  /** The machine id that the guest already has. Absent: the bind assigns one. */
   readonly machineId?: string | null
   readonly signal: AbortSignal
 }
@@ -27,7 +27,7 @@ type BoundRow = Pick<
   'runtime_id' | 'project_id' | 'isolation' | 'name' | 'env_json' | 'user' | 'workdir'
 >
 
-/** Tells a runtime's guest who it is, and answers the way into it. */
+/** Sends a runtime's identity to its guest, and returns the client for the guest. */
 export async function bindRuntime(
   service: Runtimes,
   row: BoundRow,
@@ -67,7 +67,10 @@ export async function bindRuntime(
   return guest
 }
 
-/** A kernel that lets nobody set its clock has the host's: that is none. */
+/**
+ * Logs the settings that the guest could not apply. A clock that cannot be set is no problem: it is
+ * the host's clock.
+ */
 function noteProblems({ log }: Runtimes, { runtime_id: runtimeId }: BoundRow, { problems = [] }: GuestBound): void {
   const told = problems.filter((problem) => !problem.startsWith('clock: '))
   if (told.length > 0)

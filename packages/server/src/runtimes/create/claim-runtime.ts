@@ -10,10 +10,13 @@ import type { RuntimeSource } from './runtime-source.ts'
 import { shapeOfSource } from './shape-of-source.ts'
 import { bringUp } from './start-runtime.ts'
 
-/** A guest that waits answers in a millisecond. One that does not within this time is of no use. */
+/**
+ * The time for a pool member to wake, in milliseconds. A healthy one takes about a millisecond. A
+ * member that takes longer is discarded.
+ */
 const wakeTimeoutMs = 5_000
 
-/** How many members one create tries; then it makes its runtime itself. */
+/** The most members that one create tries before it makes its own runtime. */
 const maxTries = 3
 
 /** The decisions of a create. Its row has the id of the create. */
@@ -24,9 +27,9 @@ interface Decided {
 }
 
 /**
- * Makes a runtime that waits in a pool the one of a create, under the id that it has already.
- * Everything that the create says is applied now. One that turns out to be of no use is let go of,
- * and the next is taken. Null where none is left: the runtime has to be made.
+ * Turns a pool member into the runtime of a create, under the member's id, and applies all settings
+ * of the create. A broken member is discarded, and the next one is tried. Returns null if no member
+ * is left.
  */
 export async function claimRuntime(service: Runtimes, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source, reservation } = decided
@@ -52,7 +55,7 @@ function canHaveDisk({ engine }: Runtimes, { has, wants }: { has: number; wants:
   return wants === has || (wants > has && engine.ability('disks')?.canGrow === true)
 }
 
-/** Null where the member was of no use, or the source is another one by now. */
+/** Returns null if the member is broken, or if its source has changed. */
 async function handOver(service: Runtimes, member: PoolMember, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source } = decided
   const { runtimeId } = member
@@ -85,9 +88,8 @@ async function handOver(service: Runtimes, member: PoolMember, decided: Decided)
 }
 
 /**
- * A member whose end came before its row was neither the pool's nor anybody's, so what the engine
- * said of it is lost: it is asked once more. The create need not wait: one that ends now ends like
- * any that runs.
+ * Fails a claimed runtime that ended before it had a row, because that event reached no owner. Asks
+ * the engine once more. The create need not wait: a later end is handled like any other.
  */
 async function failIfOver(
   service: Runtimes,
@@ -121,7 +123,7 @@ async function needsOnlyBind(
   return commands.startCmd === null || (await engine.inspect(runtimeId))?.restored === true
 }
 
-/** Has a member go on, with the disk that the create wants. */
+/** Thaws a member, with the disk size of the create. */
 async function wake(
   { engine }: Runtimes,
   { runtimeId, shape }: PoolMember,
@@ -133,8 +135,8 @@ async function wake(
 }
 
 /**
- * Makes a member a project's: its row goes, and the runtime's comes. What is refused, or has
- * changed, is let go of.
+ * Gives a member to a project: replaces the member's row by the runtime's. Discards the member if
+ * that is refused or its source has changed.
  */
 async function own(
   service: Runtimes,

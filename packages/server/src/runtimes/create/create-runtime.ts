@@ -13,19 +13,18 @@ import { requirePlace } from './require-place.ts'
 import { reserveRuntime } from './reserve-runtime.ts'
 import { startRuntime } from './start-runtime.ts'
 
-/** Whose runtime, under which id, as asked for. */
+/** The project, the id and the request of a create. */
 interface Creation extends RowCreation {
   readonly request: CreateRuntime
   readonly imageOf: ImageOf
 }
 
-/** How often a create looks again at a source that changed under it. */
+/** The most attempts of a create whose source changes during the attempt. */
 const maxTries = 5
 
 /**
- * Creates a runtime: decide everything that can be decided without the engine, write the row, start
- * it, answer it running. Until the row is written nothing exists; from then on the row says what
- * became of it.
+ * Creates a runtime: decides everything that needs no engine, writes the row, starts the runtime,
+ * and returns it running. Nothing exists before the row. Afterwards the row has the result.
  */
 export async function createRuntime(service: Runtimes, creation: Creation): Promise<RuntimeRow> {
   requirePlace(service, creation.request, throwRefusal)
@@ -41,8 +40,8 @@ export async function createRuntime(service: Runtimes, creation: Creation): Prom
 }
 
 /**
- * Decides all of a runtime, and takes one that waits in a pool or makes one. Null where its source
- * was changed in between, so that its image may be gone.
+ * Plans a runtime, and claims a pool member or starts a new one. Returns null if its source changed
+ * meanwhile, because the image may be gone.
  */
 async function make(service: Runtimes, creation: Creation): Promise<RuntimeRow | null> {
   const { projectId, request, imageOf } = creation
@@ -66,8 +65,8 @@ function noted({ metrics }: Runtimes, row: RuntimeRow, startedAt: number): Runti
 }
 
 /**
- * The runtime of an earlier try under the same id, where that one came to its end and only the
- * answer was lost.
+ * Returns the runtime of an earlier attempt with the same id, if that finished and only its answer
+ * was lost.
  */
 async function findEarlier({ store }: Runtimes, { projectId, runtimeId }: Creation): Promise<RuntimeRow | null> {
   const row = await store.db

@@ -10,9 +10,8 @@ import { presentPlan, Refusals } from './present-dry-run.ts'
 import { requirePlace } from './require-place.ts'
 
 /**
- * Answers a create with `dry_run`: runs every check that a create runs before it makes anything,
- * and collects the refusals. Writes nothing. The answer is a forecast: a later create is checked
- * anew.
+ * Answers a create with `dry_run`. Runs every check of a create, and collects the refusals. Writes
+ * nothing. The result is a forecast: a later create is checked again.
  */
 export async function dryRunCreate(
   service: Runtimes,

@@ -16,7 +16,7 @@ import { snapshotSource } from './snapshot-source.ts'
  */
 export type ImageOf = (template: TemplateRow) => Promise<string>
 
-/** How a source is looked for. */
+/** The rules of a search for a source. */
 export interface SourceSearch<Refused extends null> {
   readonly request: CreateRuntime
   readonly facts: EngineFacts
@@ -24,7 +24,7 @@ export interface SourceSearch<Refused extends null> {
   readonly refuse: Refuse<Refused>
 }
 
-/** Finds what a create is made from. */
+/** Returns the source of a create: a template or a snapshot. */
 export async function findSource<Refused extends null>(
   service: Runtimes,
   projectId: string,

@@ -5,14 +5,14 @@ import { type DeadlineColumns, expiresAt } from '../state/deadline.ts'
 import { sourceSettingsText } from '../state/source-settings.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
-/** Whose runtime, under which id, and what its row takes of what was asked for. */
+/** The project, the id, and the settings of a request for a runtime's row. */
 export interface RowCreation {
   readonly projectId: string
   readonly runtimeId: string
   readonly request: Pick<CreateRuntime, 'name' | 'env' | 'metadata'>
 }
 
-/** The row of a runtime that is about to be made. */
+/** Returns the row of a new runtime. */
 export function newRuntimeRow(
   { projectId, runtimeId, request }: RowCreation,
   { source, size, deadline, at }: { source: RuntimeSource; size: Size; deadline: DeadlineColumns; at: number },

@@ -13,7 +13,8 @@ import { broughtBackMiB } from './restores-under-way.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
 /**
- * Everything of a runtime that is decided before anything is made. A refusal may leave a part open.
+ * The properties of a runtime that are decided before anything is created. After a refusal, a part
+ * may be missing.
  */
 export interface RuntimePlan<Refused extends null = never> {
   readonly source: RuntimeSource | Refused
@@ -26,10 +27,7 @@ export interface RuntimePlan<Refused extends null = never> {
   readonly host: HostFacts
 }
 
-/**
- * Decides what a create makes, and makes nothing. Whether there is room is asked later, by
- * `requireRoom`.
- */
+/** Plans a runtime and creates nothing. `requireRoom` checks later that there is room. */
 export async function planRuntime<Refused extends null>(
   service: Runtimes,
   projectId: string,

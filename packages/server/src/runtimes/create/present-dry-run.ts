@@ -8,7 +8,7 @@ import type { Runtimes } from '../runtimes.ts'
 import type { RuntimePlan } from './plan-runtime.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
-/** Collects the refusals of a dry run, in the order in which they come. */
+/** Collects the refusals of a dry run, in order. */
 export class Refusals {
   readonly problems: DryRunProblem[] = []
   readonly refuse: Refuse = ({ code, message, hint, details }: HoltError) => {
@@ -22,7 +22,7 @@ interface ShownPlan extends Pick<RuntimePlan<null>, 'isolation' | 'size' | 'netw
   readonly source: Pick<RuntimeSource, 'templateId' | 'templateName' | 'snapshotId'> | null
 }
 
-/** A plan and its room as the API shows them. */
+/** Returns a plan and the capacity in the API's form. */
 export function presentPlan(
   { config: { cloud, region } }: Pick<Runtimes, 'config'>,
   { source, isolation, size, network, deadline }: ShownPlan,
@@ -62,7 +62,7 @@ function presentPolicy({ policy, secrets }: ChosenNetwork): Pick<DryRun, 'networ
   return { network_policy: policy.ref, policy: contentOf(policy.body, placed) }
 }
 
-/** vCPUs come in thousandths, and sums of them as floating point. */
+/** Adds vCPUs, rounded to thousandths, because sums of floating point numbers are not exact. */
 function sum(used: number, wanted: number): number {
   return Math.round((used + wanted) * 1000) / 1000
 }

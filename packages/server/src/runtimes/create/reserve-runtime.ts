@@ -11,15 +11,15 @@ import { isCurrent } from './runtime-source.ts'
 export interface Reservation extends HostFacts {
   readonly network: DecidedNetwork
   /**
-   * Set if the runtime comes from a pool. `running`: it already has everything that the create
-   * wants.
+   * Set if the runtime is a pool member. `running`: the member already has all settings of the
+   * create.
    */
   readonly claimed?: { readonly running: boolean }
 }
 
 /**
- * Refuses a row whose name is taken, that its project may not have, or that the host has no room
- * for. False where its source is another one by now. Asked without a transaction it is a forecast:
+ * Throws if the name of a row is in use, if the project's quota is exceeded, or if the host has no
+ * room. Returns false if its source has changed. Outside a transaction the result is a forecast;
  * `reserveRuntime` decides.
  */
 export async function mayReserve(
@@ -36,8 +36,8 @@ export async function mayReserve(
 }
 
 /**
- * Writes the row if its name is free, its project may have it and the host has room, as one
- * transaction. Null where its source is another one by now.
+ * Writes the row, in one transaction with the checks of its name, quota and room. Returns null if
+ * its source has changed.
  */
 export async function reserveRuntime(
   service: Runtimes,

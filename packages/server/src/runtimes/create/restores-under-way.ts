@@ -1,6 +1,6 @@
 import type { CheckpointInfo } from '@holt/engine'
 
-/** More than these are looked for anew. */
+/** The most sizes of checkpoints that are cached. Others are read again. */
 const maxNoted = 10_000
 
 /**
@@ -11,7 +11,7 @@ export class RestoresUnderWay {
   readonly #amounts = new Map<string, number>()
   readonly #written = new Map<string, number>()
 
-  /** Notes how much a checkpoint has, so that nobody need look when it is restored. */
+  /** Caches the size of a checkpoint, so that its restore need not read it. */
   note({ checkpointId, sizeBytes }: Pick<CheckpointInfo, 'checkpointId' | 'sizeBytes'>): void {
     if (this.#written.size >= maxNoted) this.#written.clear()
     this.#written.set(checkpointId, sizeBytes)
@@ -22,22 +22,22 @@ export class RestoresUnderWay {
     return this.#written.get(checkpointId) ?? null
   }
 
-  /** A checkpoint goes. */
+  /** Forgets a deleted checkpoint. */
   forget(checkpointId: string): void {
     this.#written.delete(checkpointId)
   }
 
-  /** Notes a restore until `end`. None is noted of a runtime that brings nothing back. */
+  /** Notes a restore until `end`. A runtime without memory to restore is not noted. */
   begin(runtimeId: string, memoryMiB: number): void {
     if (memoryMiB > 0) this.#amounts.set(runtimeId, memoryMiB)
   }
 
-  /** The memory is taken, or is not wanted any more. Nothing noted is success. */
+  /** Ends a restore: its memory is in use now, or it failed. An unknown id is success. */
   end(runtimeId: string): void {
     this.#amounts.delete(runtimeId)
   }
 
-  /** Of all that are under way but this one. */
+  /** Returns the memory of all restores in progress except one, in MiB. */
   memoryMiB(butOf: string): number {
     let sum = 0
     for (const [runtimeId, amount] of this.#amounts) if (runtimeId !== butOf) sum += amount

@@ -20,33 +20,32 @@ export interface RuntimeSource extends SourceSettings {
    */
   readonly checkpointId: string | null
   /**
-   * How much was written of somebody's memory and files; null where it is a template's, which is
-   * next to nothing.
+   * The bytes of a snapshot's or a fork's checkpoint. Null for a template's checkpoint, which is
+   * small.
    */
   readonly checkpointBytes: number | null
   /**
-   * True where only `checkpointId` will do: at another size, or cold, it would be another runtime.
+   * True if the runtime must start from `checkpointId`. A cold boot or another size would lose its
+   * state.
    */
   readonly restoreOnly: boolean
-  /**
-   * True where what is restored was somebody's already, and has to be told that it is another
-   * runtime now.
-   */
+  /** True if the restored memory had an earlier identity, so that the guest must take a new one. */
   readonly renew: boolean
   readonly cpu: number
   readonly memoryMiB: number
-  /** The smallest disk that it fits on. */
+  /** The smallest disk size for the source, in MiB. */
   readonly diskMiB: number
   readonly user: string
   readonly workdir: string
 }
 
 /**
- * A source, and what a create goes by beside it. A refusal may leave the source open, or its class.
+ * A source, and the settings that come with it. After a refusal, the source or the class may be
+ * missing.
  */
 export interface FoundSource<Refused extends null = never> {
   readonly source: RuntimeSource | Refused
-  /** The class of isolation that the host has for it. */
+  /** The isolation class, which the host has. */
   readonly isolation: Isolation | Refused
   /** The network of its runtimes if the create names none. */
   readonly defaultPolicy: PolicyBody | null
@@ -54,14 +53,16 @@ export interface FoundSource<Refused extends null = never> {
   readonly former: FormerNetwork | null
 }
 
-/** Returns a class of isolation, and refuses one that the host has not. */
+/** Returns an isolation class. Throws if the host does not have it. */
 export function requireIsolation(facts: EngineFacts, isolation: Isolation): Isolation {
   const lack = isolationLack(facts, isolation)
   if (lack === null) return isolation
   throw lack
 }
 
-/** Returns the error for a class of isolation that the host has not; null where it has it. */
+/**
+ * Returns the error for an isolation class that the host does not have; null if it has the class.
+ */
 export function isolationLack(facts: EngineFacts, isolation: Isolation): HoltError | null {
   const fact = facts.isolation[isolation]
   if (fact.available) return null

@@ -12,24 +12,24 @@ import { changeState, type Reason } from '../state/change-state.ts'
 import { bindRuntime } from './bind-runtime.ts'
 import { isolationLack, type RuntimeSource } from './runtime-source.ts'
 
-/** A cold boot takes a second on a slow host; a host that needs longer than this is not well. */
+/** The time limit of a cold boot, in milliseconds. It takes a second on a slow host. */
 const startTimeoutMs = 60_000
 
 /** The time limit of a restore, in milliseconds. The restored memory can be large. */
 const restoreTimeoutMs = 300_000
 
-/** Time to remove what a failed start left. */
+/** The time limit for the removal of a failed start, in milliseconds. */
 const removeTimeoutMs = 30_000
 
-/** The kinds of failures that a client can do something about. Others are the host's. */
+/** The kinds of failures that a client can correct. Others are failures of the host. */
 const startKinds: readonly EngineErrorKind[] = ['no_space', 'not_supported', 'invalid', 'incompatible', 'damaged']
 
 /** The parts of a source that a start uses. */
 type StartedSource = Pick<RuntimeSource, 'env' | 'commands' | 'restoreOnly' | 'renew'>
 
 /**
- * Starts the runtime of a `starting` row and tells its guest who it is. Afterwards the row is
- * `running`, or the engine has nothing of it and the row says why.
+ * Starts the runtime of a `starting` row and binds its guest. Afterwards the row is `running`. On
+ * failure, the engine has nothing of the runtime and the row has the reason.
  */
 export async function startRuntime(service: Runtimes, row: RuntimeRow, source: StartedSource): Promise<RuntimeRow> {
   try {
@@ -70,7 +70,7 @@ export async function bringUp(
   throw notRunning(await findRuntime(service, refOf(row)))
 }
 
-/** Null where somebody else has changed the row. */
+/** Returns null if the row changed meanwhile. */
 async function becomeRunning(service: Runtimes, row: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow | null> {
   try {
     return await changeState(service, row, { to: 'running' })
@@ -98,8 +98,8 @@ export function specOf(row: RuntimeRow, { restoreOnly }: { restoreOnly: boolean 
 }
 
 /**
- * Removes what there is of a runtime that did not start, says why in its row, and answers the
- * client's error.
+ * Removes a runtime that failed to start, writes the reason to its row, and returns the client's
+ * error.
  */
 async function giveUp(
   service: Runtimes,
@@ -140,8 +140,8 @@ function tooLittleMemory({ memory_mib }: RuntimeRow): HoltError {
 }
 
 /**
- * Returns the error for a class that the host does not have any more, with the reason and the
- * remedy; null where it has it.
+ * Returns the error for a class that the host no longer has, with the reason and the remedy; null
+ * if it has the class.
  */
 async function lostClass({ engine }: Runtimes, { isolation }: RuntimeRow, error: unknown): Promise<HoltError | null> {
   if (!isEngineError(error) || error.kind !== 'not_supported') return null

@@ -1,11 +1,8 @@
-/**
- * The creates that this process is working on, so that a delete can stop one and a reconciler
- * leaves them alone.
- */
+/** The creates in progress in this process. A delete can stop them, and a reconciler skips them. */
 export class StartsUnderWay {
   readonly #starts = new Map<string, { readonly controller: AbortController; readonly done: Promise<void> }>()
 
-  /** Runs a start; its signal ends when it is stopped. */
+  /** Runs a start. Its signal is aborted when the start is stopped. */
   async run<Result>(runtimeId: string, start: (stopped: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController()
     const { promise: done, resolve } = Promise.withResolvers<void>()
@@ -22,7 +19,7 @@ export class StartsUnderWay {
     return this.#starts.has(runtimeId)
   }
 
-  /** Resolves when a start has let go of the runtime. Nothing under way is success. */
+  /** Resolves when a start has released the runtime. Resolves at once if there is none. */
   async settled(runtimeId: string): Promise<void> {
     await this.#starts.get(runtimeId)?.done
   }
@@ -31,7 +28,9 @@ export class StartsUnderWay {
     return this.#starts.size
   }
 
-  /** Stops a start and waits until it has let go of the runtime. Nothing under way is success. */
+  /**
+   * Stops a start and waits until it has released the runtime. Resolves at once if there is none.
+   */
   async stop(runtimeId: string): Promise<void> {
     const start = this.#starts.get(runtimeId)
     if (start === undefined) return

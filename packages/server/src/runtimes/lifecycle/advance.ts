@@ -5,8 +5,8 @@ import type { Runtimes } from '../runtimes.ts'
 import { changeState, type StateChange } from '../state/change-state.ts'
 
 /**
- * Moves a runtime on from a state that only a delete may take it out of. Throws what it is instead,
- * where it is in that state no more.
+ * Moves a runtime to its next state, from a state that only a delete can interrupt. Throws the
+ * error for its present state if it is no longer in that state.
  */
 export async function advance(
   service: Runtimes,

@@ -1,4 +1,4 @@
-/** The pause before what failed is tried again, and the longest that it grows to. */
+/** The first and the maximum delay before a retry, in milliseconds. */
 const firstPauseMs = 5_000
 const maxPauseMs = 300_000
 
@@ -15,7 +15,7 @@ interface Attempt {
   notBefore: number
 }
 
-/** Has one thing done to a runtime at a time, and what fails done again after pauses that grow. */
+/** Runs one action on a runtime at a time, and delays retries after failures. The delays grow. */
 export class Attempts {
   readonly #attempts = new Map<string, Attempt>()
   readonly #monotonic: () => number
@@ -25,8 +25,7 @@ export class Attempts {
   }
 
   /**
-   * Begins `work` unless it is under way or has failed a moment ago. Never rejects, and nobody
-   * waits.
+   * Starts `work`, unless it is in progress or has just failed. Does not wait, and never rejects.
    */
   begin({ id, what }: Undertaking, work: () => Promise<unknown>, failed: (error: unknown) => void): void {
     const key = `${id} ${what}`
@@ -45,7 +44,7 @@ export class Attempts {
     )
   }
 
-  /** Forgets what failed of all runtimes but these. */
+  /** Forgets the failures of all other runtimes. */
   keep(ids: ReadonlySet<string>): void {
     for (const [key, { id, busy }] of this.#attempts) if (!busy && !ids.has(id)) this.#attempts.delete(key)
   }

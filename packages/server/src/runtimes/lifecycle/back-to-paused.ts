@@ -4,7 +4,7 @@ import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 import { advance } from './advance.ts'
 
-/** Time to remove what there is of a runtime that did not come back. */
+/** The time limit for the removal of a failed resume, in milliseconds. */
 const removeTimeoutMs = 60_000
 
 /**

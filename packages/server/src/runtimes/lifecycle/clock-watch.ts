@@ -3,21 +3,21 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 
 /**
- * The wall clock is set by less than this all the time: that is its keeper's work, and moves no
- * deadline.
+ * The smallest clock change that moves deadlines, in milliseconds. Time synchronisation makes
+ * smaller ones all the time.
  */
 const jumpMs = 2_000
 
 /**
- * A reading of both clocks that took longer than this was interrupted, as by a stop of the process,
- * and tells nothing of either.
+ * The longest reading of both clocks, in milliseconds. A longer one was interrupted and is not
+ * used.
  */
 const readingMs = 50
 
 /** The columns of a runtime's row that show when its deadline was written. */
 type Deadline = Pick<RuntimeRow, 'runtime_id' | 'expires_at' | 'updated_at'>
 
-/** Both clocks at one moment, and how far the wall clock is ahead of the other. */
+/** A reading of both clocks, and the offset of the wall clock from the host clock. */
 interface Reading {
   readonly wall: number
   readonly uptime: number
@@ -27,20 +27,19 @@ interface Reading {
 type Parts = Pick<Runtimes, 'store' | 'log' | 'now' | 'hostClock'>
 
 /**
- * Notices when the wall clock is set, and moves the deadlines of runtimes with it: a runtime lives
- * for so long, whatever the clock says meanwhile. Deadlines are moments of the wall clock in the
- * database, so that they hold over restarts; beside them stands how far that clock was ahead of the
- * host's own, which changes in the same transaction, so that a clock that is set while no service
- * runs moves them as well. One that was written after the clock was set is right as it is. Across
- * boots of the host nothing is known, and the wall clock is believed.
+ * Detects changes of the wall clock, and moves the deadlines of runtimes by the same amount.
+ * Deadlines are wall clock times in the database, so that they survive restarts. The offset to the
+ * host's monotonic clock is stored in the same transaction, so that changes while no service runs
+ * are detected too. A deadline that was written after the change is not moved. After a reboot of
+ * the host the wall clock is trusted.
  */
 export class ClockWatch {
   readonly #service: Parts
-  /** The offset that deadlines agree with; null until the clocks could be read. */
+  /** The offset of the stored deadlines; null before the first reading of the clocks. */
   #offset: number | null
-  /** True if the store has that difference. */
+  /** True if the offset is stored. */
   #isKept: boolean
-  /** When deadlines were noted last, by the host's clock, and those that were there. */
+  /** The last noted deadlines, and the host clock at that time. */
   #notedAt: number
   #noted: ReadonlyMap<string, number | null>
 
@@ -56,9 +55,9 @@ export class ClockWatch {
   }
 
   /**
-   * Begins with what an earlier process knew, and looks. Called before this one writes a deadline.
-   * Of the earlier one's deadlines none counts as new, as nothing tells that it wrote one in the
-   * second between a clock that was set and its end.
+   * Opens the watch with the stored offset of an earlier process, and checks the clocks. Must be
+   * called before this process writes a deadline. No deadline of the earlier process counts as new,
+   * because it is unknown if one was written after a clock change.
    */
   static async open(service: Parts): Promise<ClockWatch> {
     const { db } = service.store
@@ -70,10 +69,7 @@ export class ClockWatch {
     return watch
   }
 
-  /**
-   * Looks, and moves the deadlines from before in one transaction where the clock was set since the
-   * last look.
-   */
+  /** Checks the clocks. After a change, moves the earlier deadlines in one transaction. */
   async look(): Promise<void> {
     const reading = this.#read()
     if (reading === null) return
@@ -92,7 +88,7 @@ export class ClockWatch {
     if (wasSet) this.#service.log.warn({ by_ms: byMs }, "the machine's clock was set; deadlines move with it")
   }
 
-  /** Notes the deadlines that are there, so that those which are written from here on are known. */
+  /** Notes the existing deadlines, so that later ones are recognised. */
   note(rows: readonly Deadline[]): void {
     const reading = this.#read()
     // Where the clock was set since the look some of them may be from after that.
@@ -146,8 +142,8 @@ function deadlinesIn(db: Queries): Promise<readonly Deadline[]> {
 }
 
 /**
- * The offset that deadlines agree with, in milliseconds, as an earlier process of this boot has
- * kept it; null where none has.
+ * Returns the stored offset of an earlier process of this boot, in milliseconds. Null if there is
+ * none.
  */
 async function keptOffset({ store, hostClock }: Parts): Promise<number | null> {
   const row = await store.db.selectFrom('store_facts').select('value').where('name', '=', 'clock').executeTakeFirst()

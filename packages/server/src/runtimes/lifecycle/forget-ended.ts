@@ -2,8 +2,8 @@ import { notEnded } from '../../foundation/rows/not-ended.ts'
 import type { Runtimes } from '../runtimes.ts'
 
 /**
- * Forgets the ways into runtimes that have ended: who asks for one a moment after its end has made
- * it anew.
+ * Forgets the connections into ended runtimes. A request shortly after the end may have opened one
+ * again.
  */
 export async function forgetEnded({ links, store }: Runtimes): Promise<void> {
   // Read first: a runtime that is made meanwhile is not among them.

@@ -2,27 +2,25 @@ import { GuestClient } from '@holt/engine'
 import type { Runtimes } from '../runtimes.ts'
 import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
 
-/**
- * A runtime that nobody uses and in which nothing runs is frozen after this time: a program that
- * speaks to it now and then finds it awake.
- */
+/** The idle time after which a runtime without running processes is frozen, in milliseconds. */
 const freezeAfterMs = 3_000
 
 /**
- * How often a guest in which something runs is asked whether it still does, at least and at most.
+ * The shortest and longest interval between two queries of a guest with running processes, in
+ * milliseconds.
  */
 const askMs = { min: 1_000, max: 30_000 }
 
-/** Time for a guest to say what runs. */
+/** The time for a guest to report its processes, in milliseconds. */
 const answerTimeoutMs = 2_000
 
 /**
- * Looks come every second. After a longer time without one, as when this process was stopped,
- * somebody may have come meanwhile who waits to be let in.
+ * The gap between two checks after which waiting requests may be unknown, in milliseconds. Checks
+ * come every second. A gap occurs if this process was stopped.
  */
 const blindMs = 2_500
 
-/** A runtime that runs, as far as its idleness goes. */
+/** A running runtime, with its idle settings. */
 export interface Running {
   readonly project_id: string
   readonly runtime_id: string
@@ -39,11 +37,10 @@ interface Seen {
 }
 
 /**
- * Pauses runtimes that are idle for their `idle_timeout_secs`, and freezes those in which nothing
- * can happen. Idle is: no request, stream, terminal or visit is open, no process runs that was not
- * started with `background`, and no byte passes the gateway. What it has seen is of this process
- * alone: after a start idleness begins anew, and after a time in which it could not look nothing
- * counts as idle before the next look.
+ * Pauses runtimes that are idle for their `idle_timeout_secs`, and freezes those without activity.
+ * A runtime is idle without an open request, stream or terminal, without a foreground process, and
+ * without network traffic. Observations are not stored: idle time begins again at a start. After a
+ * gap between checks, nothing counts as idle before the next check.
  */
 export class IdleWatch {
   readonly #service: Runtimes
@@ -57,7 +54,7 @@ export class IdleWatch {
     this.#lookedAt = service.monotonic()
   }
 
-  /** Looks at every runtime that runs. What follows from it nobody waits for. */
+  /** Checks every running runtime. Does not wait for the resulting actions. */
   look(running: readonly Running[]): void {
     // Looks that are always late are believed every other time.
     this.#wasBlind = this.#isBlind && !this.#wasBlind
@@ -100,7 +97,7 @@ export class IdleWatch {
     return idle_timeout_secs === null ? freezeAfterMs : Math.min(freezeAfterMs, idle_timeout_secs * 1000)
   }
 
-  /** Asks the guest what runs. It is no use of the runtime to be asked. */
+  /** Asks the guest for its processes. This does not count as use of the runtime. */
   async #ask(runtime: Running, seen: Seen): Promise<void> {
     const { engine, links, monotonic, log } = this.#service
     const { runtime_id: id, idle_timeout_secs } = runtime

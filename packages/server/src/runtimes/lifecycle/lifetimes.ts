@@ -13,8 +13,8 @@ import { recoverPause } from './recover-pause.ts'
 const graceMs = 1_000
 
 /**
- * A start whose row could not be said to be durable is nobody's: it is given up when its row is
- * this old. No disk takes as long to say so.
+ * The age at which a `starting` row without a process is given up, in milliseconds. It is longer
+ * than any sync of a disk.
  */
 const startGraceMs = 60_000
 
@@ -22,8 +22,8 @@ const startGraceMs = 60_000
 const looksPerForgetting = 60
 
 /**
- * Sees to it that runtimes live as long as they should: what is overdue is paused or ended, what is
- * idle is paused, what was left half-done is done.
+ * Enforces the lifetimes of runtimes. Pauses or ends overdue ones, pauses idle ones, and completes
+ * interrupted transitions.
  */
 export class Lifetimes {
   readonly #service: Runtimes
@@ -40,8 +40,8 @@ export class Lifetimes {
   }
 
   /**
-   * Looks once at every runtime. What takes long nobody waits for, and what fails is tried again by
-   * a later look.
+   * Checks every runtime once. Does not wait for slow actions, and retries failed ones at a later
+   * check.
    */
   async look(): Promise<void> {
     await this.#clock.look()
@@ -78,8 +78,8 @@ export class Lifetimes {
   }
 
   /**
-   * Goes on with what nobody works on: an end whose removal failed, a pause that was cut off, a
-   * start that nobody knows of.
+   * Completes a transition without a process: a failed removal, an interrupted pause or resume, or
+   * an unknown start.
    */
   #finish(row: RuntimeRow): void {
     const { starts } = this.#service

@@ -13,7 +13,7 @@ import { finished } from './recover-pause.ts'
 import { becomePaused, settlePausing } from './settle-pausing.ts'
 import { writeDown, writeTimeoutMs } from './write-down.ts'
 
-/** Why a runtime is paused. */
+/** The reasons for a pause. */
 export const pauseReasons = {
   requested: { code: 'requested', message: 'It was paused by a request.' },
   timeout: { code: 'timeout', message: 'Its timeout_secs had passed.' },
@@ -21,10 +21,10 @@ export const pauseReasons = {
 } as const satisfies Record<string, Reason>
 
 /**
- * Pauses a running runtime: its processes, memory and files are written down, and what it has of
- * the machine is given back. One that is paused stays so. Where it cannot be written it goes on.
- * `still` is for pauses that nobody has asked for: it is asked last, and lets it go on where it
- * says no; one that ends meanwhile needs none.
+ * Pauses a running runtime: stores its processes, memory and files, and releases its resources on
+ * the host. A paused runtime is unchanged. If the checkpoint fails, the runtime continues. `still`
+ * is a last check for automatic pauses: if it returns false, the runtime continues. It is not asked
+ * for a runtime that ends meanwhile.
  */
 export async function pauseRuntime(
   service: Runtimes,
@@ -64,8 +64,8 @@ function pauseOnce(service: Runtimes, ref: RuntimeRef, { reason, still }: Wanted
 }
 
 /**
- * Makes the runtime a `pausing` one that names the checkpoint; answers it as it is where it needs
- * no pause.
+ * Sets the state `pausing` with the id of the checkpoint. Returns the row unchanged if no pause is
+ * needed.
  */
 async function begin(
   service: Runtimes,

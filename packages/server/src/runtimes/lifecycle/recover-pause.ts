@@ -5,19 +5,19 @@ import type { Runtimes } from '../runtimes.ts'
 import { backToPaused } from './back-to-paused.ts'
 import { settlePausing } from './settle-pausing.ts'
 
-/** Time to remove what is left of a runtime that is paused. */
+/** The time limit for the removal of a paused runtime from the engine, in milliseconds. */
 const removeTimeoutMs = 60_000
 
-/** Why a runtime is paused whose resume the end of the service cut off. */
+/** The reason for a runtime whose resume was interrupted by the end of the service. */
 export const interrupted = {
   code: 'interrupted',
   message: 'The service stopped while it resumed the runtime.',
 } as const
 
 /**
- * Goes on with a pause or a resume that nobody works on, as the end of the service leaves it, and
- * takes away what the engine has of a runtime that is paused. Only for those who wait for it: what
- * asks for a pause or a resume of such a runtime does this first (`finished`).
+ * Completes a pause or resume that no process works on, and removes the rest of a paused runtime
+ * from the engine. Only for callers that wait: a request to pause or resume such a runtime calls
+ * this first (`finished`).
  */
 export async function recoverPause(
   service: Runtimes,
@@ -37,8 +37,8 @@ export async function recoverPause(
 }
 
 /**
- * A runtime's row after what was cut off is finished. Within a transition alone, when nobody else
- * works on one.
+ * Returns a runtime's row after an interrupted transition is completed. Call it only within a
+ * transition of this runtime.
  */
 export async function finished(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)

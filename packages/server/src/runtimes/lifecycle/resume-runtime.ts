@@ -22,17 +22,19 @@ import { advance } from './advance.ts'
 import { backToPaused } from './back-to-paused.ts'
 import { finished, interrupted } from './recover-pause.ts'
 
-/** Memory and files are read from the disk, and `on_restore` may take a minute. */
+/**
+ * The time limit of a resume, in milliseconds. It reads memory and files from the disk, and
+ * `on_restore` can take a minute.
+ */
 const resumeTimeoutMs = 300_000
 
-/** Time to remove what an earlier resume has left. */
+/** The time limit for the removal of an earlier resume, in milliseconds. */
 const removeTimeoutMs = 60_000
 
 /**
- * Resumes a paused runtime: it goes on where it stood, under the same id. One that runs stays so;
- * who resumes one that is coming back waits for that. Where it cannot be brought back it stays
- * paused, says why, and nothing of it is lost. An `on_restore` that fails keeps nobody out: the
- * runtime runs, and its reason says so.
+ * Resumes a paused runtime in its stored state, under the same id. A running runtime is unchanged,
+ * and a concurrent resume is joined. On failure the runtime stays paused with the reason, and loses
+ * nothing. If only `on_restore` fails, the runtime runs and has the reason.
  */
 export async function resumeRuntime(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const now = await findRuntime(service, ref)
@@ -76,7 +78,7 @@ async function bringBack(service: Runtimes, resuming: RuntimeRow, stopped: Abort
   }
 }
 
-/** A paused runtime has no memory: it is admitted as a new one is. */
+/** Admits a paused runtime like a new one, because it has no memory. */
 async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
   const { engine, freeMemoryMiB, starts, restores, transitions, config } = service
   const { runtime_id, project_id: projectId, cpu, memory_mib } = row
@@ -103,8 +105,8 @@ async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: 
 }
 
 /**
- * How much memory was written down. A pause of this process has noted it; that of another is looked
- * for once.
+ * Returns the size of the stored memory in MiB. A pause of this process has cached it. Otherwise it
+ * is read once.
  */
 async function writtenMiB(
   { engine, restores }: Runtimes,
@@ -116,7 +118,7 @@ async function writtenMiB(
   return broughtBackMiB(restores.bytesOf(id), memory_mib)
 }
 
-/** Brings the runtime back, and answers what there is to say of it; null for nothing. */
+/** Restores the runtime. Returns a reason to store, or null if there is none. */
 async function restore(service: Runtimes, row: RuntimeRow, stopped: AbortSignal): Promise<Reason | null> {
   const { engine, networks } = service
   const { runtime_id: runtimeId, project_id: projectId, pause_checkpoint_id: checkpointId } = row
@@ -154,8 +156,8 @@ async function becomeRunning(service: Runtimes, ref: RuntimeRef, reason: Reason 
 }
 
 /**
- * Takes back what was made of a runtime that did not come back, and throws why. One whose row says
- * `running` nevertheless has come back.
+ * Removes a failed resume and throws its error. A runtime whose row is already `running` has been
+ * resumed.
  */
 async function giveUp(
   service: Runtimes,

@@ -7,21 +7,21 @@ import { dropCheckpoint } from '../state/drop-checkpoint.ts'
 import { failRuntime, reasonOf } from '../state/fail-runtime.ts'
 import { advance } from './advance.ts'
 
-/** Time to remove what is left of a runtime that was written down. */
+/** The time limit for the removal of a stored runtime, in milliseconds. */
 const removeTimeoutMs = 60_000
 
-/** A guest that runs dials in this time. */
+/** The time for a running guest to connect, in milliseconds. */
 const answerTimeoutMs = 5_000
 
-/** Why a runtime is paused whose checkpoint cannot be restored as things are. */
+/** The reason for a paused runtime whose checkpoint this host cannot restore. */
 const unusable = {
   incompatible: { code: 'snapshot_incompatible', message: 'It was written by another engine or on another CPU.' },
   damaged: { code: 'snapshot_damaged', message: 'Its files have changed since they were written.' },
 } as const satisfies Record<string, Reason>
 
 /**
- * Makes a `pausing` runtime whose checkpoint is durable a paused one, and gives back what it has of
- * the machine. Without a reason it has that of its pause.
+ * Changes a `pausing` runtime with a durable checkpoint to `paused`, and releases its resources on
+ * the host. The default reason is that of its pause.
  */
 export async function becomePaused(
   service: Runtimes,
@@ -46,10 +46,9 @@ async function isAway({ links, networks }: Runtimes, ref: RuntimeRef, row: Runti
 }
 
 /**
- * Finds out what became of a `pausing` runtime whose pause failed or was cut off by the end of the
- * service: it goes on where it runs, is paused where it is gone and its checkpoint is there,
- * whether or not this host can restore that, and has failed where there is neither. Answers the row
- * as it is then.
+ * Determines the result of a failed or interrupted pause. The runtime continues if it still runs.
+ * It is paused if only its checkpoint exists, even if this host cannot restore it. Without both, it
+ * has failed. Returns the resulting row.
  */
 export async function settlePausing(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
@@ -73,7 +72,10 @@ export async function settlePausing(service: Runtimes, ref: RuntimeRef): Promise
   throw notRunning(await findRuntime(service, ref))
 }
 
-/** A crash may have come before the pause thawed it, and whoever is frozen answers nobody. */
+/**
+ * Thaws the runtime, because a crash may have come before the pause did, and a frozen guest does
+ * not answer.
+ */
 async function thaw({ links }: Runtimes, runtimeId: string): Promise<void> {
   const gate = links.gate(runtimeId)
   gate.noteFrozen()

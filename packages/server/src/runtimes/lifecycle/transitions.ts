@@ -13,15 +13,15 @@ interface Transition {
 }
 
 /**
- * The pauses, resumes and recoveries that this process is working on: those of one runtime run one
- * after another, and who wants the same as the last of them joins it.
+ * The pauses, resumes and recoveries in progress in this process. Those of one runtime run one
+ * after another. A request joins the last one if it is of the same kind.
  */
 export class Transitions {
   readonly #underWay = new Map<string, readonly Transition[]>()
 
   /**
-   * Runs a transition, or joins the one of the same kind that comes last. Its signal ends when it
-   * is stopped.
+   * Runs a transition, or joins the last one of the same kind. Its signal is aborted when it is
+   * stopped.
    */
   run(
     runtimeId: string,
@@ -54,19 +54,19 @@ export class Transitions {
     return this.#underWay.has(runtimeId)
   }
 
-  /** How many runtimes are coming back. */
+  /** The number of resumes in progress. */
   get resuming(): number {
     return [...this.#underWay.values()].filter((all) => all.some(({ kind }) => kind === 'resume')).length
   }
 
-  /** Resolves when nothing is done to a runtime any more. */
+  /** Resolves when a runtime has no transition in progress. */
   async settled(runtimeId: string): Promise<void> {
     while (this.has(runtimeId)) await Promise.allSettled(this.#of(runtimeId).map(({ result }) => result))
   }
 
   /**
-   * Stops what is done to a runtime and waits until it has been let go of. Nothing under way is
-   * success.
+   * Stops the transitions of a runtime and waits until they have released it. Resolves at once if
+   * there is none.
    */
   async stop(runtimeId: string): Promise<void> {
     for (const { controller } of this.#of(runtimeId)) controller.abort(new Error('the runtime is deleted'))
@@ -74,8 +74,8 @@ export class Transitions {
   }
 
   /**
-   * Resolves when nothing is under way: what is written down half may be lost, so the service's end
-   * waits.
+   * Resolves when no transition is in progress. The end of the service waits for that, because an
+   * incomplete checkpoint could be lost.
    */
   async close(): Promise<void> {
     while (this.#underWay.size > 0)

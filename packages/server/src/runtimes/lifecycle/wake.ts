@@ -7,9 +7,9 @@ import { recoverPause } from './recover-pause.ts'
 import { resumeRuntime } from './resume-runtime.ts'
 
 /**
- * A project's runtime that runs: one that is paused is brought back where it may be, one that is on
- * its way out or back is waited for. Throws `runtime_paused` where it may not, and what it is where
- * it has ended or never ran. Whoever is `gone` waits no longer; what was begun goes on.
+ * Returns a project's runtime when it runs. Resumes a paused one if that is allowed, and waits for
+ * a transition in progress. Throws `runtime_paused` if a resume is not allowed, and the error for
+ * its state if it has ended or never ran. `gone` ends the wait, but not the resume.
  */
 export async function findAwake(service: Runtimes, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
   for (;;) {
@@ -29,7 +29,7 @@ export async function findAwake(service: Runtimes, ref: RuntimeRef, gone: AbortS
   }
 }
 
-/** Brings a runtime back for a request over a link from before its pause. */
+/** Resumes a runtime for a request on a link from before its pause. */
 export async function wakeById(service: Runtimes, runtimeId: string): Promise<void> {
   const { project_id: projectId } = await service.store.db
     .selectFrom('runtimes')
@@ -40,7 +40,7 @@ export async function wakeById(service: Runtimes, runtimeId: string): Promise<vo
   await service.transitions.settled(runtimeId)
 }
 
-/** Waits for work that goes on also when nobody waits for it any more. */
+/** Waits for work, which continues if the wait is aborted. */
 async function waitFor(work: Promise<unknown>, gone: AbortSignal): Promise<void> {
   const waiters = new Waiters()
   waiters.follow(work)

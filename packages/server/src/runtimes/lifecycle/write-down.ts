@@ -3,12 +3,12 @@ import { HoltError } from '@holt/protocol'
 import type { Runtimes } from '../runtimes.ts'
 
 /**
- * Memory and files are written to the disk: seconds for each GiB. What is written takes no longer
- * than this.
+ * The time limit to write memory and files to the disk, in milliseconds. It takes seconds for each
+ * GiB.
  */
 export const writeTimeoutMs = 600_000
 
-/** Time for the guest to answer, and to end its connections. */
+/** The time for the guest to answer, and to end its connections, in milliseconds. */
 const guestTimeoutMs = 30_000
 
 /** The checkpoint to write, and the future of the runtime. */
@@ -17,18 +17,17 @@ export interface WriteDown {
   /** False: the engine removes the runtime when its checkpoint is durable. */
   readonly goOn: boolean
   /**
-   * Done when the checkpoint is durable, before requests are let in again; one that goes on lets
-   * them in before.
+   * Called when the checkpoint is durable. If the runtime is removed, requests wait for the call.
+   * If it continues, they do not.
    */
   readonly onTaken?: (info: CheckpointInfo) => Promise<void>
 }
 
 /**
- * Writes a running runtime down as a checkpoint: thaws it, holds requests, quiesces the guest,
- * takes the checkpoint and lets requests go on. On failure the runtime goes on as well, unless the
- * engine has lost it; what is there of the checkpoint is the caller's to remove. Open streams
- * break, and whoever serves them goes on at their cursor (`Comeback`); connections out of the
- * runtime are reset.
+ * Writes a checkpoint of a running runtime: thaws it, blocks requests, quiesces the guest, takes
+ * the checkpoint and admits requests again. On failure the runtime continues, unless the engine has
+ * lost it. The caller then removes the checkpoint. Open streams break, and their servers continue
+ * at the cursor (`Comeback`). Outbound connections are reset.
  */
 export async function writeDown(
   service: Runtimes,
@@ -74,8 +73,8 @@ async function take(
 }
 
 /**
- * The guest sets its network up again at the first request on its new connection: what runs inside
- * need not wait for a client's.
+ * Lets the guest restore its network at the first request on its new connection, so that programs
+ * inside need not wait for a client.
  */
 function bringNetworkBack({ engine, log }: Runtimes, runtimeId: string): void {
   const signal = AbortSignal.timeout(guestTimeoutMs)
@@ -85,7 +84,7 @@ function bringNetworkBack({ engine, log }: Runtimes, runtimeId: string): void {
     .catch((err: unknown) => log.debug({ err, runtime_id: runtimeId }, 'a runtime did not resume after its checkpoint'))
 }
 
-/** A guest like that could not be told who it is when it comes back. */
+/** Returns the error for an older guest, which could not take a new identity after the restore. */
 function madeBefore(): HoltError {
   return new HoltError(
     'conflict',

@@ -7,26 +7,26 @@ import { findAwake } from '../lifecycle/wake.ts'
 import type { Runtimes } from '../runtimes.ts'
 
 /**
- * A guest that runs answers at once; one that is written down meanwhile, or brought back, takes as
- * long as its memory is large.
+ * The time to open a runtime, in milliseconds. A running guest answers at once. A checkpoint or a
+ * resume takes longer for more memory.
  */
 const openTimeoutMs = 300_000
 
-/** A running runtime and the way into it. */
+/** A running runtime and the client for its guest. */
 export interface OpenRuntime {
   readonly row: RuntimeRow
   readonly guest: GuestClient
 }
 
-/** For whom the way into a runtime is opened. */
+/** The caller for whom a runtime is opened. */
 interface Opener {
-  /** Ends when nobody waits for it any more. */
+  /** Aborted when nobody waits any more. */
   readonly gone: AbortSignal
   /** Returns the id under which a change inside is done only once. */
   readonly operation?: () => string | null
 }
 
-/** Opens the way into a project's runtime, which comes back for that where it is paused. */
+/** Returns the client for the guest of a project's runtime. Resumes a paused runtime. */
 export async function openGuest(
   service: Runtimes,
   ref: RuntimeRef,

@@ -4,19 +4,20 @@ import type { Runtimes } from '../runtimes.ts'
 import { type PoolMember, removeMember, settle } from './pool-member.ts'
 import { shapeOfMember } from './pool-shape.ts'
 
-/** Members that are looked at beside each other: each thaws, dials and answers. */
+/**
+ * The number of members that are checked at the same time. Each is thawed, connects and answers.
+ */
 const atOnce = 8
 
 /**
- * A guest that was frozen dials again as soon as it is thawed; on a busy host that takes a second
- * or two.
+ * The time for a thawed guest to connect, in milliseconds. On a busy host it takes a second or two.
  */
 const adoptTimeoutMs = 15_000
 
 /**
- * Takes up the members that an earlier process has left: those that were finished, still run and
- * are nobody's. The others go: half-made ones, and those that were being handed over when that
- * process ended. `keep` says whether a member is still wanted, and owns it where it is.
+ * Adopts the members of an earlier process that are complete, running and unclaimed. Removes the
+ * others: incomplete ones, and those in a claim when that process ended. `keep` returns true if a
+ * member is still needed, and owns it then.
  */
 export async function adoptMembers(service: Runtimes, keep: (member: PoolMember) => boolean): Promise<void> {
   const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()

@@ -7,7 +7,7 @@ import { type PoolKey, type PoolShape, poolKey, shapeOfTemplate } from './pool-s
 export interface CurrentShape {
   readonly templateName: string
   readonly shape: PoolShape
-  /** True for what a create gets that says nothing: this one has members before anybody asks. */
+  /** True for the pool of a create without settings. It has members before the first create. */
   readonly isDefault: boolean
 }
 

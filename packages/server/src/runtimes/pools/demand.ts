@@ -1,29 +1,31 @@
-/** Claims this close together are one burst: within that time a pool has not refilled. */
+/**
+ * The time within which claims count as one burst, in milliseconds. A pool is not refilled earlier.
+ */
 const burstMs = 10_000
 
-/** A burst counts half as much after this time, and so on. */
+/** The time after which a burst counts half, in milliseconds. */
 const halfLifeMs = 5 * 60_000
 
 /** The factor by which a pool exceeds the largest recent burst. */
 const headroom = 1.25
 
-/** Below this a burst is forgotten: one claim is after five minutes. */
+/** The size below which a burst is forgotten. A single claim is forgotten after five minutes. */
 const forgotten = 0.5
 
-/** No burst counts as more: a pool has a ceiling anyway. */
+/** The maximum size of a burst. Pools have a ceiling anyway. */
 const countedMax = 1000
 
 /**
- * How many runtimes a pool should have ready, told from the claims of late: its greatest burst,
- * forgotten little by little.
+ * The number of members that a pool should have. It is the largest recent burst, which decays with
+ * time.
  */
 export class Demand {
-  /** When the claims of the burst that may still go on came. */
+  /** The times of the claims in the current burst. */
   #burst: number[] = []
   #peak = 0
   #peakAt = 0
 
-  /** Somebody wanted a runtime, and got one or not. Times are milliseconds of one clock. */
+  /** Records a claim, served or not. Times are milliseconds of one clock. */
   note(at: number): void {
     this.#burst = this.#burst.filter((claimedAt) => at - claimedAt < burstMs)
     if (this.#burst.length < countedMax) this.#burst.push(at)
@@ -32,7 +34,7 @@ export class Demand {
     this.#peakAt = at
   }
 
-  /** How many should be ready. */
+  /** Returns the number of members to keep ready. */
   wanted(at: number): number {
     const level = this.#level(at)
     return level < forgotten ? 0 : Math.ceil(level * headroom)

@@ -1,24 +1,24 @@
 import type { ReserveSettings } from '../../foundation/config/system-reserve.ts'
 
 /**
- * Pools leave this much of the host's memory to creates and to what runs: more than what creates
- * leave, so that pools yield first.
+ * The host memory that pools leave free. It is more than creates leave free, so that pools shrink
+ * first.
  */
 const memoryLeft = { share: 0.1, minMiB: 1024 }
 
 /**
- * Between making one more and giving one back lies this much, so that the same memory is not taken
- * and given in turns.
+ * The memory between the limits for adding and for removing a member, in MiB. It prevents an
+ * oscillation.
  */
 const hysteresisMiB = 256
 
-/** Disk that pools leave; creates are refused at half of it. */
+/** The free disk below which pools add no members, in MiB. Creates are refused at half of it. */
 const diskLeftMiB = 2048
 
 /** The free resources of a host. */
 export interface HostRoom {
   readonly memoryMiB: number
-  /** Null: not known, and no reason to make fewer. */
+  /** The free memory in MiB. Null if it is unknown, which does not limit pools. */
   readonly freeMemoryMiB: number | null
   readonly diskFreeMiB: number
   /** The reserve that creates leave free, if the operator has set one. */
@@ -34,7 +34,7 @@ export function hasRoom({ diskFreeMiB, freeMemoryMiB, ...host }: HostRoom, costM
   return freeMemoryMiB === null || freeMemoryMiB - costMiB >= leftOf(host) + hysteresisMiB
 }
 
-/** The same room with so much less free memory. */
+/** Returns the room with less free memory. */
 export function lessMemory<Room extends Pick<HostRoom, 'freeMemoryMiB'>>(room: Room, costMiB: number): Room {
   const { freeMemoryMiB } = room
   return { ...room, freeMemoryMiB: freeMemoryMiB === null ? null : freeMemoryMiB - costMiB }

@@ -6,16 +6,16 @@ import { pidsMax } from '../../foundation/config/pids-max.ts'
 import type { Runtimes } from '../runtimes.ts'
 import type { PoolShape } from './pool-shape.ts'
 
-/** A command that does nothing ends in some milliseconds. */
+/**
+ * The time limit of the first command, in milliseconds. It does nothing and takes some
+ * milliseconds.
+ */
 const firstCommandTimeoutMs = 10_000
 
-/** Time to take a member away. */
+/** The time limit for the removal of a member, in milliseconds. */
 const removeTimeoutMs = 60_000
 
-/**
- * A runtime that waits to be somebody's: its guest is connected and knows no owner, and it stands
- * still.
- */
+/** A runtime that waits in a pool. It is frozen, and its guest is connected and has no owner. */
 export interface PoolMember {
   readonly runtimeId: string
   readonly shape: PoolShape
@@ -26,8 +26,8 @@ export interface PoolMember {
 }
 
 /**
- * Makes a runtime that waits. Its row is there before it is, so that the next start finds what a
- * crash has left. Whatever a claim would do and that no client has a say in is done already.
+ * Creates a pool member. Its row exists first, so that the next start finds it after a crash. Does
+ * all the work of a claim that does not depend on the create.
  */
 export async function makeMember(service: Runtimes, shape: PoolShape, signal: AbortSignal): Promise<PoolMember> {
   const runtimeId = makeId('runtime')
@@ -56,8 +56,8 @@ export async function makeMember(service: Runtimes, shape: PoolShape, signal: Ab
 }
 
 /**
- * Gives a member the names that it has unless a create says another, its limits, and a first
- * command: the first one is slow.
+ * Sets the default names and the limits of a member, and runs a first command, because the first
+ * one is slow.
  */
 async function prepare(
   guest: GuestClient,
@@ -83,8 +83,8 @@ async function prepare(
 }
 
 /**
- * Has a member stand still when its guest is there and nobody's. Rejects where it is somebody's, or
- * does not answer.
+ * Freezes a member after its guest has connected without an owner. Rejects if the guest has an
+ * owner or does not answer.
  */
 export async function settle({ engine }: Runtimes, runtimeId: string, signal: AbortSignal): Promise<void> {
   const guest = new GuestClient(await engine.dial(runtimeId, signal))
@@ -93,7 +93,7 @@ export async function settle({ engine }: Runtimes, runtimeId: string, signal: Ab
   await engine.ability('freezer')?.freeze(runtimeId)
 }
 
-/** Takes a member away, and then its row. Gone is success. */
+/** Removes a member, and then its row. A missing member is success. */
 export async function removeMember({ engine, store }: Runtimes, runtimeId: string): Promise<void> {
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await failpoint('pool.removed')

@@ -6,7 +6,7 @@ export interface PoolShape {
   readonly templateId: string
   readonly isolation: Isolation
   readonly imageDigest: ImageDigest
-  /** Null: members are booted. */
+  /** The checkpoint of members. Null: members are booted. */
   readonly checkpointId: string | null
   readonly cpu: number
   readonly memoryMiB: number

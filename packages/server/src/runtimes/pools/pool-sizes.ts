@@ -1,15 +1,15 @@
 /** The needs of a pool. */
 export interface PoolNeed {
-  /** Never fewer, whatever the demand is. */
+  /** The minimum number of members. */
   readonly floor: number
   /** The number of members that recent demand asks for. */
   readonly demand: number
 }
 
 /**
- * How many runtimes each pool should have, in the order of `needs`: its floor or its demand,
- * whichever is more. Where all together would be more than the ceiling, floors come first, and what
- * is left is divided by what each wants beyond.
+ * Returns the size of each pool, in the order of `needs`: the larger of its floor and its demand.
+ * If the total exceeds the ceiling, floors come first, and the rest is shared in proportion to the
+ * remaining demand.
  */
 export function poolSizes(needs: readonly PoolNeed[], ceiling: number): readonly number[] {
   const floors = within(
@@ -24,7 +24,7 @@ export function poolSizes(needs: readonly PoolNeed[], ceiling: number): readonly
   return floors.map((floor, index) => floor + (more[index] ?? 0))
 }
 
-/** The wishes as they are where they fit, else each one's share, rounded down. */
+/** Returns the wishes if they fit, else a proportional share of each, rounded down. */
 function within(wishes: readonly number[], available: number): readonly number[] {
   const wished = sum(wishes)
   return wished <= available ? wishes : wishes.map((wish) => Math.floor((wish * available) / wished))

@@ -3,23 +3,27 @@ import type { PoolMember } from './pool-member.ts'
 import { type PoolShape, sameShape } from './pool-shape.ts'
 
 /**
- * A member that has waited this long is replaced: what it was booted or restored with grows old.
+ * The maximum age of a member, in milliseconds. An older one is replaced, because its image or
+ * checkpoint becomes outdated.
  */
 const ageMaxMs = 3600_000
 
-/** The pause after a first failure to make a member; it doubles up to the longest. */
+/**
+ * The delay after a first failure to create a member, in milliseconds. It doubles up to the
+ * maximum.
+ */
 const firstRetryMs = 1000
 const longestRetryMs = 60_000
 
-/** How a pool is, for people. */
+/** The state of a pool, for people. */
 export interface PoolState {
   readonly template: string
   readonly isolation: PoolShape['isolation']
   readonly ready: number
   readonly making: number
-  /** How many should be ready. */
+  /** The number of members to keep ready. */
   readonly size: number
-  /** When the oldest was made; null where there is none. */
+  /** When the oldest member was created; null if there is none. */
   readonly oldestAt: number | null
 }
 
@@ -27,18 +31,20 @@ export interface PoolState {
 export class Pool {
   readonly templateName: string
   readonly demand = new Demand()
-  /** How many there are whatever the demand is. */
+  /** The minimum number of members. */
   floor = 0
-  /** How many there should be, as was decided last. */
+  /** The target number of members, as last decided. */
   size = 0
   /** The estimated host memory of a member, in MiB. Undefined before the first estimate. */
   costMiB: number | undefined
   #shape: PoolShape
-  /** Oldest first. */
+  /** The waiting members, oldest first. */
   #ready: PoolMember[] = []
   #making = 0
   #failures = 0
-  /** By the monotonic clock, as a clock that is set must not make a pause longer. */
+  /**
+   * The time of the next attempt on the monotonic clock, so that a clock change cannot delay it.
+   */
   #retryAt = 0
   readonly #monotonic: () => number
 
@@ -74,14 +80,14 @@ export class Pool {
     return this.#ready.shift() ?? null
   }
 
-  /** Takes a certain member; false where it is not here. */
+  /** Takes a member by id. Returns false if it is not in the pool. */
   takeOne(runtimeId: string): boolean {
     const index = this.#ready.findIndex((member) => member.runtimeId === runtimeId)
     if (index >= 0) this.#ready.splice(index, 1)
     return index >= 0
   }
 
-  /** Adds a member, unless what it is made of is out of date. */
+  /** Adds a member. Returns false if its shape is outdated. */
   add(member: PoolMember): boolean {
     if (!sameShape(member.shape, this.#shape)) return false
     this.#ready.push(member)
@@ -89,7 +95,7 @@ export class Pool {
     return true
   }
 
-  /** Takes the oldest members, so many at the most. */
+  /** Takes the oldest members, at most `count`. */
   takeSome(count: number): readonly PoolMember[] {
     return this.#ready.splice(0, count)
   }
@@ -99,10 +105,7 @@ export class Pool {
     return this.#ready.splice(0)
   }
 
-  /**
-   * From now on members are made of this. Answers those that are made of something else, which are
-   * not here any more.
-   */
+  /** Sets a new shape. Removes and returns the members of another shape. */
   reshape(shape: PoolShape): readonly PoolMember[] {
     if (sameShape(shape, this.#shape)) return []
     this.#shape = shape
@@ -113,8 +116,8 @@ export class Pool {
   }
 
   /**
-   * How many more should be made now. One that is too old counts as one too few, so that the new
-   * one is there before the old one goes.
+   * Returns the number of members to create now. A member above the maximum age counts as missing,
+   * so that its replacement exists before its removal.
    */
   lacking(at: number): number {
     if (this.#monotonic() < this.#retryAt) return 0
@@ -122,12 +125,12 @@ export class Pool {
     return Math.max(0, this.size + old - this.#ready.length - this.#making)
   }
 
-  /** How many there are beyond what there should be. */
+  /** Returns the number of members above the target. */
   surplus(): number {
     return Math.max(0, this.#ready.length - this.size)
   }
 
-  /** Counts a member that is being made, and what came of it. */
+  /** Counts a member during its creation, and notes the result. */
   async making<Result>(make: () => Promise<Result>): Promise<Result> {
     this.#making += 1
     try {

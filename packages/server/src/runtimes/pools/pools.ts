@@ -15,8 +15,8 @@ import { RefillGate } from './refill-gate.ts'
 import { makingAtOnce } from './refill-rate.ts'
 
 /**
- * How often templates, memory and demand are looked at. A claim is refilled without waiting for
- * that.
+ * The interval of checks of templates, memory and demand, in milliseconds. A claim is refilled
+ * without a wait for the next check.
  */
 const lookMs = 1000
 
@@ -26,33 +26,35 @@ const looksPerRetry = 30
 /** The most members that one look gives back. */
 const givenBackAtOnce = 4
 
-/** A restore takes a fraction of a second; a boot on a slow host some seconds. */
+/**
+ * The time limit for the creation of a member, in milliseconds. A boot on a slow host takes some
+ * seconds.
+ */
 const makeTimeoutMs = 60_000
 
 /**
- * Members for each processor that wake at a time: one that has it to itself needs some
- * milliseconds, a hundred at once would all take as long as the last.
+ * The number of members that are woken at a time, for each processor. More at once would slow each
+ * other down.
  */
 const wakingPerCpu = 2
 
 /**
- * Runtimes that wait to be somebody's: for each template and class of isolation, made of what the
- * template is made of, at its size. Nothing that a create says about a runtime is in them, so that
- * every create of that size can have one. How many wait follows the demand between floor and
- * ceiling, and the host's memory has the last word.
+ * The pools of prepared runtimes: one for each template and isolation class, at the template's
+ * size. Members have no settings of a create, so any create of that size can claim one. The sizes
+ * follow the demand between floor and ceiling, and the host's memory limits them.
  */
 export class Pools {
   readonly #service: () => Runtimes
   readonly #limits: PoolLimits
   readonly #pools = new Map<PoolKey, Pool>()
-  /** Whose turn it is to wake, and be told who it is. */
+  /** Limits the members that are woken and bound at the same time. */
   readonly waking = new Semaphore(wakingPerCpu * availableParallelism())
   readonly #gate = new RefillGate((busy) => this.#refill(busy))
   /** The members that are being made or removed. */
   readonly #work = new Set<Promise<void>>()
   /** The members that could not be removed. Their removal is tried again. */
   readonly #resisting = new Set<string>()
-  /** As was seen last, less what is being made. */
+  /** The last known room of the host, without the members in creation. */
   #room: HostRoom | null = null
   #looks = 0
   #making = 0
@@ -63,15 +65,12 @@ export class Pools {
     this.#limits = { floor: Math.min(floor, ceiling), ceiling }
   }
 
-  /** How every pool is now. */
+  /** The state of each pool. */
   get states(): readonly PoolState[] {
     return [...this.#pools.values()].map(({ state }) => state)
   }
 
-  /**
-   * Takes up what an earlier process has left, then keeps the pools for as long as the service
-   * runs.
-   */
+  /** Adopts the members of an earlier process, then maintains the pools while the service runs. */
   async keep(): Promise<void> {
     const service = this.#service()
     const { closing, log } = service
@@ -94,9 +93,9 @@ export class Pools {
   }
 
   /**
-   * A runtime for a create that wants one of this shape; null where none waits. The caller owns it:
-   * it makes it a project's, or lets go of it with `discard`. `again`: in place of one that was of
-   * no use, so that one create counts once.
+   * Takes a member of this shape for a create. Returns null if none waits. The caller then owns it,
+   * and gives it to a project or to `discard`. `again` replaces a broken member, so that one create
+   * counts as one claim.
    */
   claim(shape: PoolShape, templateName: string, { again }: { readonly again: boolean }): PoolMember | null {
     if (this.#limits.ceiling === 0) return null
@@ -112,7 +111,7 @@ export class Pools {
     return member
   }
 
-  /** Takes away a member that is of no use to anybody. */
+  /** Removes a broken member. */
   discard({ runtimeId }: Pick<PoolMember, 'runtimeId'>): void {
     this.#track(async () => {
       try {
@@ -125,14 +124,16 @@ export class Pools {
   }
 
   /**
-   * Has refilling stand back, for a moment at the most, until it is disposed: a create is under
-   * way.
+   * Delays refills for a short time, until the result is disposed of, because a create is in
+   * progress.
    */
   creating(): Disposable {
     return this.#gate.holdBack()
   }
 
-  /** A runtime has ended by itself, or the host has lost it: if it waited here it is let go of. */
+  /**
+   * Handles a runtime that has ended or that the host has lost. If it is a member, it is removed.
+   */
   lost(runtimeId: string): void {
     if (![...this.#pools.values()].some((pool) => pool.takeOne(runtimeId))) return
     this.#service().log.warn({ runtime_id: runtimeId }, 'a pooled runtime ended by itself')
@@ -147,7 +148,7 @@ export class Pools {
     return pool
   }
 
-  /** Brings the pools in line with templates, demand and what the host has left. */
+  /** Updates the pools from templates, demand and the free resources of the host. */
   async #look(): Promise<void> {
     const service = this.#service()
     const [facts, freeMemoryMiB, shapes] = await Promise.all([
@@ -171,10 +172,7 @@ export class Pools {
     this.#gate.wish()
   }
 
-  /**
-   * Lets go of what is made of what a template was made of before, and of the pools of templates
-   * that are gone.
-   */
+  /** Removes members of outdated templates, and the pools of deleted templates. */
   #follow(shapes: Awaited<ReturnType<typeof currentShapes>>): void {
     for (const [key, { shape, templateName, isDefault }] of shapes) {
       const pool = isDefault ? this.#poolOf(shape, templateName) : this.#pools.get(key)
@@ -189,10 +187,7 @@ export class Pools {
     }
   }
 
-  /**
-   * Decides how many each pool should have. One that is empty, and that nobody has asked for in a
-   * long time, goes.
-   */
+  /** Decides the size of each pool. Removes an empty pool without recent demand. */
   #resize(): void {
     const at = this.#service().now()
     const pools = [...this.#pools]
@@ -205,8 +200,8 @@ export class Pools {
   }
 
   /**
-   * Lets go of what is beyond a pool's size, and where the host is short of memory or disk, of what
-   * there is most of.
+   * Removes members above the size of their pool. If memory or disk is short, removes members of
+   * the largest pools.
    */
   #giveBack(room: HostRoom): void {
     const pools = [...this.#pools.values()]
@@ -216,7 +211,7 @@ export class Pools {
     this.#giveUp(largest?.takeSome(givenBackAtOnce) ?? [])
   }
 
-  /** Takes up again what could not be taken away, once in a while. */
+  /** Tries failed removals again, at intervals. */
   #retryRemovals(): void {
     this.#looks += 1
     if (this.#looks % looksPerRetry !== 0) return
@@ -231,8 +226,8 @@ export class Pools {
   }
 
   /**
-   * Begins to make what is missing: a few at once, one where creates want the host. What lacks the
-   * greatest part comes first.
+   * Starts the creation of missing members: a few at a time, and one at a time during creates. The
+   * pool that lacks the largest part comes first.
    */
   #refill(busy: boolean): void {
     const { closing, now } = this.#service()

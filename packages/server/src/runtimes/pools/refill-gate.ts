@@ -1,14 +1,12 @@
 /**
- * How long refilling stands back for creates under way. Without it a create that is served in
- * milliseconds would have the restore that it causes beside it, and be slower for that; more would
- * leave a pool empty under a steady load.
+ * The longest delay of a refill during creates, in milliseconds. Without a delay, a restore would
+ * slow down the create that caused it. A longer delay would leave a pool empty under steady load.
  */
 const holdMs = 250
 
 /**
- * When a pool may be refilled: at once while no create is under way, else a quarter of a second
- * after it was wished for first. So a burst of creates has the host for itself, and no load starves
- * the pools.
+ * Decides when pools are refilled: at once without a create in progress, else a quarter of a second
+ * after the first request. A burst of creates is not slowed down, and no load starves the pools.
  */
 export class RefillGate {
   readonly #refill: (busy: boolean) => void
@@ -16,19 +14,19 @@ export class RefillGate {
   #wished = false
   #timer: NodeJS.Timeout | null = null
 
-  /** `refill` begins what may be begun; `busy` says that creates are under way. */
+  /** `refill` starts refills. Its parameter is true while creates are in progress. */
   constructor(refill: (busy: boolean) => void) {
     this.#refill = refill
   }
 
-  /** There is something to refill. */
+  /** Requests a refill. */
   wish(): void {
     this.#wished = true
     if (this.#creates === 0) this.#pass()
     else this.#timer ??= setTimeout(() => this.#pass(), holdMs).unref()
   }
 
-  /** A create is under way until this is disposed. */
+  /** Marks a create as in progress until the result is disposed of. */
   holdBack(): Disposable {
     this.#creates += 1
     return {
@@ -39,7 +37,7 @@ export class RefillGate {
     }
   }
 
-  /** Nothing is refilled any more, unless it is wished for. */
+  /** Stops refills until the next request. */
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null

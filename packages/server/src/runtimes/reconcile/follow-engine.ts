@@ -9,10 +9,10 @@ import type { Reason } from '../state/change-state.ts'
 import { failRuntime, lost, reasonOf, startInterrupted } from '../state/fail-runtime.ts'
 import { MemoryKills } from './memory-kills.ts'
 
-/** Pause before the engine is asked again after its stream broke. */
+/** The delay before a broken stream of the engine is reopened, in milliseconds. */
 const retryMs = 1000
 
-/** Time to remove what should not be there any more. */
+/** The time limit for the removal of an unexpected runtime, in milliseconds. */
 const removeTimeoutMs = 30_000
 
 /**
@@ -74,7 +74,7 @@ async function reconcile(service: Runtimes, seen: ReadonlyMap<string, Observed>)
   }
 }
 
-/** Brings one runtime's row and the engine together. */
+/** Compares one runtime's row with the engine and resolves the difference. */
 async function compareOne(service: Runtimes, id: string): Promise<void> {
   // Asked first: a claim makes what waits in a pool a project's at any moment, and never the other
   // way.
@@ -109,8 +109,7 @@ async function fail(service: Runtimes, row: RuntimeRow, reason: Reason): Promise
 }
 
 /**
- * Goes on with a pause or a resume that was cut off. It may take long, and nobody waits; where it
- * fails the sweep tries again.
+ * Completes an interrupted pause or resume in the background. If it fails, the sweep tries again.
  */
 function recoverBeside(service: Runtimes, row: RuntimeRow): void {
   void guarded(service, row.runtime_id, () => recoverPause(service, row))
@@ -126,7 +125,7 @@ function compareAfterChange(service: Runtimes, id: string): void {
   )
 }
 
-/** The row of a runtime of any project: the engine knows no projects. */
+/** Returns the row of a runtime of any project, because the engine knows no projects. */
 async function anyRow({ store }: Runtimes, id: string): Promise<RuntimeRow | null> {
   return (await store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', id).executeTakeFirst()) ?? null
 }
@@ -141,8 +140,8 @@ async function isPooled({ store }: Runtimes, id: string): Promise<boolean> {
 }
 
 /**
- * A runtime that no row knows is not touched: the database may be older than it is. A template's
- * seed is its builder's, and what a build notes is the build's.
+ * Reports a runtime without a row, and keeps it, because the database may be an older copy.
+ * Runtimes of template checkpoints and of builds are not reported.
  */
 async function reportUnknown({ store, log }: Runtimes, observed: Observed): Promise<void> {
   const seed = await store.db

@@ -11,8 +11,8 @@ export function hasCheckpoints(facts: EngineFacts, isolation: Isolation): boolea
 }
 
 /**
- * Refuses what writes the memory of a runtime down, where that cannot be or must not: memory at
- * rest would hold the value of a secret in the clear.
+ * Throws if a runtime cannot have a memory checkpoint: the host does not support it, or the memory
+ * holds the value of a secret, which must not be stored.
  */
 export async function requireCheckpoints({ engine, store }: Runtimes, row: RuntimeRow): Promise<void> {
   if (!hasCheckpoints(await engine.describe(), row.isolation))

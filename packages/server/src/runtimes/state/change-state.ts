@@ -18,14 +18,14 @@ export interface StateChange {
   readonly reason?: Reason | null
   /** Further columns of its row that change with the state. */
   readonly set?: Pick<Updateable<Tables['runtimes']>, 'pause_checkpoint_id' | 'paused_at' | 'expires_at'>
-  /** Looks, in the same transaction, whether it may be, and throws where not. */
+  /** A check in the same transaction. It throws to refuse the change. */
   readonly require?: (changes: Queries) => Promise<void>
 }
 
 /**
- * Moves a runtime to its next state: row and event in one transaction, only if nobody changed the
- * row since it was read. Answers the row as it is then; null when somebody did, and the caller
- * reads it again.
+ * Changes the state of a runtime: its row and event in one transaction, if the row has not changed
+ * since it was read. Returns the new row. Returns null if the row has changed, and the caller reads
+ * it again.
  */
 export async function changeState(
   service: Runtimes,

@@ -3,9 +3,8 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 
 /**
- * Asks for a collection where a runtime that is over was the last that its image was kept for, but
- * for what builds have: the collector finds that. Where it cannot be known, the next sweep
- * collects: this never rejects.
+ * Requests a collection if an ended runtime was the last user of its image. If that is unknown, the
+ * next sweep collects. Never rejects.
  */
 export async function collectAfter(service: Runtimes, row: RuntimeRow): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 import { type CreateRuntime, defaultTimeoutSecs, type FieldIssue, HoltError, type OnTimeout } from '@holt/protocol'
 
-/** How long a runtime lives, as its row has it. */
+/** The lifetime settings of a runtime's row. */
 export interface DeadlineColumns {
   readonly timeout_secs: number | null
   readonly on_timeout: OnTimeout
@@ -11,9 +11,9 @@ export interface DeadlineColumns {
 type DeadlineRequest = Pick<CreateRuntime, 'timeout_secs' | 'on_timeout' | 'idle_timeout_secs' | 'auto_resume'>
 
 /**
- * Decides how long a new runtime lives. One that can be paused runs for an hour and is paused then,
- * unless the request says otherwise; one that cannot stays until it is deleted. Throws
- * `unsupported_setting` where a pause is asked for that cannot be.
+ * Decides the lifetime of a new runtime. By default, a runtime that can be paused is paused after
+ * an hour, and another one runs until it is deleted. Throws `unsupported_setting` if a pause is
+ * requested but impossible.
  */
 export function decideDeadline(request: DeadlineRequest, { canPause }: { canPause: boolean }): DeadlineColumns {
   if (!canPause) requireNoPause(request)
@@ -43,8 +43,8 @@ function wantsPause(pointer: string, message: string): FieldIssue {
 }
 
 /**
- * When a runtime that runs from `at` on has its deadline; null for none. Milliseconds since 1970
- * UTC.
+ * Returns the deadline of a runtime that runs from `at`, in milliseconds since 1970 UTC. Null:
+ * none.
  */
 export function expiresAt(timeoutSecs: number | null, at: number): number | null {
   return timeoutSecs === null ? null : at + timeoutSecs * 1000

@@ -1,9 +1,6 @@
 import type { Runtimes } from '../runtimes.ts'
 
-/**
- * Removes a checkpoint that no row refers to any more. One that resists is the collector's: this
- * never rejects.
- */
+/** Removes a checkpoint without a row. If that fails, the collector tries again. Never rejects. */
 export async function dropCheckpoint(
   { engine, log }: Pick<Runtimes, 'engine' | 'log'>,
   checkpointId: string,

@@ -8,21 +8,21 @@ import { collectAfter } from './collect-after.ts'
 import { dropCheckpoint } from './drop-checkpoint.ts'
 
 /**
- * Killing a runtime and detaching its disk takes a fraction of a second; past this the sweep tries
- * again.
+ * The time limit for a removal, in milliseconds. It takes a fraction of a second. Afterwards the
+ * sweep tries again.
  */
 const removeTimeoutMs = 60_000
 
-/** Why a runtime is ended, and whether it still should be. */
+/** The reason of an end, and a check that it is still wanted. */
 export interface End {
   readonly reason: Reason
-  /** Asked of the row that is about to be ended; where it says no the runtime is left as it is. */
+  /** Returns true if the runtime should still end. It is called with the current row. */
   readonly still: (row: RuntimeRow) => boolean
 }
 
 /**
- * Ends a runtime for good and answers when the engine has nothing of it. One that has ended is left
- * as it is.
+ * Ends a runtime permanently. Resolves when the engine has removed it. An ended runtime is
+ * unchanged.
  */
 export async function endRuntime(service: Runtimes, ref: RuntimeRef, end: End | null = null): Promise<void> {
   const row = await beginEnd(service, ref, end)
@@ -42,7 +42,7 @@ export async function endRuntime(service: Runtimes, ref: RuntimeRef, end: End | 
   void collectAfter(service, row)
 }
 
-/** The row as `terminating`, ended already, or as it was where it should not end any more. */
+/** Returns the row: `terminating`, already ended, or unchanged if it should no longer end. */
 async function beginEnd(service: Runtimes, ref: RuntimeRef, end: End | null): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)

@@ -5,7 +5,7 @@ import type { Runtimes } from '../runtimes.ts'
 import { changeState, type Reason } from './change-state.ts'
 import { collectAfter } from './collect-after.ts'
 
-/** Time to remove what is left of a runtime that ended by itself. */
+/** The time limit for the removal of an ended runtime, in milliseconds. */
 const removeTimeoutMs = 30_000
 
 const endings: Readonly<Record<Ending['reason'], string>> = {
@@ -15,24 +15,27 @@ const endings: Readonly<Record<Ending['reason'], string>> = {
   start_failed: 'The runtime never ran.',
 }
 
-/** Why a runtime has failed whose start nobody works on any more. */
+/** The reason for a start that no process works on. */
 export const startInterrupted: Reason = {
   code: 'interrupted',
   message: 'The service stopped while it made this runtime.',
 }
 
-/** Why a runtime has failed that the engine knows nothing of. */
+/** The reason for a runtime that the engine does not know. */
 export const lost: Reason = { code: 'lost', message: 'The host no longer has this runtime.' }
 
-/** A state reason for what the engine saw. The engine's own words are for the log. */
+/**
+ * Returns the state reason for an observation of the engine. The engine's own message is only
+ * logged.
+ */
 export function reasonOf({ reason }: Ending): Reason {
   return { code: reason, message: endings[reason] }
 }
 
 /**
- * Marks a runtime that is over as `failed` and lets go of what the host keeps of it. `row` is what
- * it was when that was seen: where it has changed since, nothing is done, for what was seen may be
- * the doing of a pause. Answers whether it has failed.
+ * Marks an ended runtime as `failed`, and releases its resources on the host. `row` is the row at
+ * the time of the observation. If it has changed since, nothing happens, because a pause may be the
+ * cause. Returns true if the runtime has failed.
  */
 export async function failRuntime(service: Runtimes, row: RuntimeRow, reason: Reason): Promise<boolean> {
   if ((await changeState(service, row, { to: 'failed', reason })) === null) return false

@@ -10,8 +10,7 @@ import type { Runtimes } from '../runtimes.ts'
 import { presentRuntime } from './present-runtime.ts'
 
 /**
- * A project's runtimes, newest first. `keepAnswer` makes room for so many bytes before they are
- * read.
+ * Returns a project's runtimes, newest first. `keepAnswer` reserves memory before they are read.
  */
 export async function listRuntimes(
   { store, config, log }: Runtimes,
@@ -77,8 +76,8 @@ function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Findi
 const sizeOfTexts = sql<number>`octet_length(env_json) + octet_length(metadata_json)`
 
 /**
- * A template's name as rows have it. A reference with any other tag stays as it is, and no row has
- * that name.
+ * Returns a template's name as in rows, without the default tag. A reference with another tag is
+ * unchanged, and matches no row.
  */
 function withoutDefaultTag(reference: string): string {
   const suffix = `:${defaultTag}`

@@ -6,7 +6,7 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { changeSettings } from './change-settings.ts'
 
-/** The most ports of a runtime that were ever rotated or made public. */
+/** The most ports with settings for one runtime. */
 const maxPorts = 256
 
 const PortSetting = z.object({ generation: z.number().int(), public: z.boolean() })
@@ -23,7 +23,7 @@ export function settingOf(row: Pick<RuntimeRow, 'ports_json'>, port: number): Po
   return readSettings(row)[port] ?? untouched
 }
 
-/** The ports of a runtime that are public, in order. */
+/** Returns the public ports of a runtime, in order. */
 export function publicPorts(row: Pick<RuntimeRow, 'ports_json'>): readonly number[] {
   return Object.entries(readSettings(row))
     .filter(([, setting]) => setting.public)

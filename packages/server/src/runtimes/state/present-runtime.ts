@@ -6,7 +6,7 @@ import { type NetworkFacts, networkFacts } from '../../resources/network/find-ne
 import type { Runtimes } from '../runtimes.ts'
 import { publicPorts } from './port-settings.ts'
 
-/** A stored runtime as the API shows it. */
+/** Returns a stored runtime in the API's form. */
 export function presentRuntime(
   row: RuntimeRow,
   { cloud, region }: Pick<ServerConfig, 'cloud' | 'region'>,
@@ -44,7 +44,7 @@ export function presentRuntime(
   }
 }
 
-/** A stored runtime as the API shows it, with what is stored of its network. */
+/** Returns a stored runtime with its stored network in the API's form. */
 export async function showRuntime({ store, config }: Runtimes, row: RuntimeRow): Promise<Runtime> {
   const factsOf = await networkFacts(store.db, row.project_id, [row.runtime_id])
   return presentRuntime(row, config, factsOf(row.runtime_id))

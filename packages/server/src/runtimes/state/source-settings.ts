@@ -16,7 +16,7 @@ export function sourceSettingsOf({ source_json }: Pick<RuntimeRow, 'source_json'
   return JSON.parse(source_json)
 }
 
-/** The text that `sourceSettingsOf` reads. */
+/** Returns the text that `sourceSettingsOf` parses. */
 export function sourceSettingsText({ env, commands }: SourceSettings): string {
   return JSON.stringify({ env, commands })
 }
