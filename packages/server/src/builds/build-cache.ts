@@ -9,10 +9,7 @@ import { storedJson } from '../foundation/store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
 
-/**
- * The most that one cache mount may keep. More is not kept: the next build begins with what was
- * there before.
- */
+/** The most bytes of one cache mount. If a build leaves more, the earlier content is kept. */
 const maxMountBytes = 4 * 2 ** 30
 
 /** Opens the build cache of the project. Entries that a build uses are held until it has ended. */
@@ -106,13 +103,13 @@ async function openMount(service: Builds, build: BuildUnderWay, wanted: MountWan
   }
 }
 
-/** The end of a tar, which is an empty one by itself. */
+/** The end of a tar archive, which is an empty archive by itself. */
 const emptyTar = Buffer.alloc(1024)
 
 /**
- * The bytes of a mount's file, which is opened when they are asked for: a stream that fails before
- * anybody listens to it would end the service. A build that shares the mount may have put another
- * in its place meanwhile.
+ * Yields the bytes of a mount's file. The file is opened on the first read: a stream that fails
+ * before it has a listener would end the service. Another build that shares the mount may have
+ * replaced the file.
  */
 async function* readMount(path: string): AsyncGenerator<Uint8Array> {
   const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
@@ -123,7 +120,7 @@ async function* readMount(path: string): AsyncGenerator<Uint8Array> {
   else yield* handle.createReadStream()
 }
 
-/** Waits until nobody else has the mount locked; answers what unlocks it. */
+/** Locks a mount and returns the function that unlocks it. */
 async function lockMount({ builds }: Builds, key: string, signal: AbortSignal): Promise<() => void> {
   const { promise: locked, resolve: onLocked, reject } = Promise.withResolvers<() => void>()
   const onAbort = () => reject(signal.reason)
@@ -153,7 +150,7 @@ async function useMount({ store, now }: Builds, { projectId }: BuildUnderWay, mo
   return row?.file ?? null
 }
 
-/** Writes the content beside the old one, and puts it in its place when it is complete. */
+/** Writes the content to a temporary file, and renames it when it is complete. */
 async function writeMount(
   { store, builds, holds, now }: Builds,
   { projectId, buildId, reporter, stop }: BuildUnderWay,

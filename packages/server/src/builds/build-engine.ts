@@ -3,8 +3,8 @@ import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
 
 /**
- * The engine as a build sees it: each image that it writes is held for it from the first moment on.
- * `afterStop` says whether one that comes when the build was stopped is taken all the same.
+ * Returns the engine for one build. Each new image is held for the build from its start.
+ * `afterStop` says if an image is kept that is finished after a stop of the build.
  */
 export function buildEngine(
   service: Builds,

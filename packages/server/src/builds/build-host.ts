@@ -15,8 +15,8 @@ import type { Builds } from './builds.ts'
 import { pulledImages } from './pulled-images.ts'
 
 /**
- * The most that steps get, if the host has it. It is equal for all builds of a host, because a
- * checkpoint fits one size only.
+ * The most resources of a step, if the host has them. They are equal for all builds of a host,
+ * because a checkpoint fits one size only.
  */
 const mostOfStep = { cpu: 4, memoryMiB: 4096 }
 
@@ -65,7 +65,10 @@ export async function makeBuildHost(service: Builds, build: BuildUnderWay): Prom
   }
 }
 
-/** Steps are code that nobody has looked at: they run in gVisor where the host has it. */
+/**
+ * Returns the isolation class of steps. It is gVisor if the host has it, because the code is
+ * untrusted.
+ */
 function isolationOf({ isolation: { gvisor } }: EngineFacts): 'gvisor' | 'container' {
   return gvisor.available ? 'gvisor' : 'container'
 }
@@ -101,7 +104,7 @@ async function newRuntime(
   }
 }
 
-/** A template to build upon, held for the build. */
+/** Returns the base template of a build, held for the build. */
 async function findBase(service: Builds, build: BuildUnderWay, reference: string): Promise<TemplateBase> {
   const { projectId, buildId } = build
   try {
@@ -121,7 +124,7 @@ async function findBase(service: Builds, build: BuildUnderWay, reference: string
   }
 }
 
-/** A filesystem snapshot to build upon, held for the build. */
+/** Returns the filesystem snapshot that a build starts from, held for the build. */
 async function findFiles(
   service: Builds,
   { projectId, buildId }: BuildUnderWay,

@@ -4,23 +4,23 @@ import type { Builds } from './builds.ts'
 import { type BuildRef, findBuild } from './find-build.ts'
 import { isFinal } from './states.ts'
 
-/** How many lines are read at once. */
+/** The number of lines in one read. */
 const batch = 200
 
-/** A reader that waits looks this often whether the build has ended. */
+/** The interval at which a follower checks for the end of the build, in milliseconds. */
 const lookMs = 1000
 
 interface Reading {
   readonly cursor: number
   readonly follow: boolean
-  /** Ends when the reader is gone. */
+  /** Aborted when the reader has disconnected. */
   readonly gone: AbortSignal
 }
 
 /**
- * The lines of a build after a cursor: what is there, and with `follow` what comes until the build
- * has ended. What is missing is said. Only a build that has ended has an `end`: without `follow`
- * the lines of one that runs just stop.
+ * Yields the lines of a build after a cursor: the stored ones, and with `follow` new ones until the
+ * build ends. Reports lost lines. Only an ended build has an `end` item: without `follow`, the
+ * lines of a running build stop without one.
  */
 export async function* buildLogItems(
   { store, builds }: Pick<Builds, 'store' | 'builds'>,

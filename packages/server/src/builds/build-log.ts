@@ -5,19 +5,19 @@ import { batches } from '../foundation/store/batches.ts'
 import type { Queries, Store } from '../foundation/store/open-store.ts'
 import type { BuildRef } from './find-build.ts'
 
-/** How late a line may be in the log. */
+/** The longest delay of a line in the log, in milliseconds. */
 const flushMs = 200
 
-/** The bounds of the log of a build. Older lines are dropped, and readers are told. */
+/** The limits of the log of a build. Older lines are dropped, and the log shows that. */
 export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
 
 /**
- * The most lines of one build that wait to be written. They take no more bytes than are kept of a
- * build: what is older would be dropped as soon as it was written.
+ * The most waiting lines of one build. Their bytes are limited to those of a whole log, because
+ * older lines would be dropped when they are written.
  */
 const maxWaiting = 5_000
 
-/** The longest message, in characters; what is longer is cut. */
+/** The longest message, in characters. Longer ones are cut. */
 const maxMessage = 16 * 1024
 
 /** A line as it is stored: the item of the log without its type and cursor. */
@@ -29,22 +29,22 @@ interface Waiting {
   readonly bytes: number
 }
 
-/** One build's log while it is written. */
+/** The log of one running build. */
 class OpenLog {
   cursor = 0
   waiting: Waiting[] = []
   waitingBytes = 0
-  /** The lines that are stored, oldest first, as cursor and size. */
+  /** The stored lines, oldest first, as cursor and size. */
   readonly stored: { readonly cursor: number; readonly bytes: number }[] = []
   storedBytes = 0
-  /** The last cursor that was dropped. */
+  /** The last dropped cursor. */
   dropped = 0
 }
 
 /**
- * The logs of builds, written in batches beside them. Each line has the next cursor of its build,
- * also one that is dropped: a gap between cursors is how many are missing. Whoever reads slows
- * nobody.
+ * The logs of builds, written in batches in the background. Each line has the next cursor of its
+ * build, even if it is dropped. A gap between cursors is the number of lost lines. Readers do not
+ * slow builds.
  */
 export class BuildLogs {
   readonly #store: Store
@@ -75,7 +75,7 @@ export class BuildLogs {
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
   }
 
-  /** Up to `limit` lines of a project's build after a cursor, oldest first. */
+  /** Returns up to `limit` lines of a project's build after a cursor, oldest first. */
   async read(
     { projectId, buildId }: BuildRef,
     { after, limit }: { after: number; limit: number },
@@ -93,17 +93,17 @@ export class BuildLogs {
     return rows.map(({ cursor, line_json }) => ({ cursor, line: JSON.parse(line_json) }))
   }
 
-  /** Calls `onNews` whenever there is something new of a build, until it is disposed of. */
+  /** Calls `onNews` for every change of a build, until the result is disposed of. */
   watch(buildId: string, onNews: () => void): Disposable {
     return this.#readers.watch(buildId, onNews)
   }
 
-  /** Tells readers that something of a build has changed. */
+  /** Notifies readers of a change of a build. */
   tell(buildId: string): void {
     this.#readers.tell(buildId)
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -111,7 +111,7 @@ export class BuildLogs {
     await this.#flushing
   }
 
-  /** Writes what waits, and forgets a build that adds no more. */
+  /** Writes the waiting lines of an ended build, and forgets it. */
   async close(buildId: string): Promise<void> {
     await this.flush()
     this.#open.delete(buildId)
@@ -140,8 +140,7 @@ export class BuildLogs {
 }
 
 /**
- * Adds a batch to what is known to be stored, and answers the cursor up to which lines go to make
- * room.
+ * Adds a batch to the stored lines. Returns the cursor up to which lines are removed to make room.
  */
 function trim(open: OpenLog, batch: readonly Waiting[]): number {
   for (const { cursor, bytes } of batch) {

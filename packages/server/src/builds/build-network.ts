@@ -12,10 +12,10 @@ import { guestSide } from '../resources/network/runtime-networks.ts'
 import type { BuildReporter } from './build-reporter.ts'
 import type { Builds } from './builds.ts'
 
-/** The most different denials that a build's log names. */
+/** The most distinct denials in a build's log. */
 const maxTold = 200
 
-/** Denials that are nobody's decision: the host outside failed. */
+/** The denials that are failures outside, and not decisions. */
 const failures: ReadonlySet<string> = new Set<DenialReason>([
   'name_not_found',
   'resolver_failed',
@@ -27,12 +27,12 @@ const failures: ReadonlySet<string> = new Set<DenialReason>([
 
 /** The policy of a network, and the log that gets its denials. */
 interface NetworkParts {
-  /** Null: no network. */
+  /** The policy. Null: no network. */
   readonly policy: PolicyBody | null
   readonly reporter: Pick<BuildReporter, 'logOfStep'>
 }
 
-/** The network of the runtimes of a build. Each runtime has a way out of its own. */
+/** The network of the runtimes of a build. Each runtime has its own connection to the gateway. */
 export class BuildNetwork {
   readonly #service: Builds
   readonly #parts: NetworkParts
@@ -47,8 +47,8 @@ export class BuildNetwork {
   }
 
   /**
-   * Opens the way out of a runtime, and answers what its guest is told of it; null where the build
-   * may reach nothing.
+   * Opens the network of a runtime, and returns the settings for its guest. Null if the build may
+   * reach nothing.
    */
   async open(runtimeId: string, signal: AbortSignal): Promise<GuestNetwork | null> {
     const { policy } = this.#parts
@@ -74,7 +74,7 @@ export class BuildNetwork {
     return { ...guestSide, tun, ca_certificates: isEnded ? [ca.certificatePem] : [] }
   }
 
-  /** Closes the way out of a runtime. None is success. */
+  /** Closes the network of a runtime. A missing one is success. */
   async close(runtimeId: string): Promise<void> {
     const egress = this.#open.get(runtimeId)
     this.#open.delete(runtimeId)
@@ -87,8 +87,8 @@ export class BuildNetwork {
   }
 
   /**
-   * Says in the build's log what was not allowed, once each, so that its author sees why a step
-   * cannot reach something.
+   * Writes each denial to the build's log once, so that its author sees why a step cannot reach a
+   * host.
    */
   #tell({ allowed, type, name, address, port, rule, method, path }: Decision): void {
     if (allowed || type === 'close' || this.#told.size >= maxTold) return

@@ -1,18 +1,21 @@
-/** Something that waits for its turn. */
+/** A job that waits for its turn. */
 export interface QueuedJob {
   readonly buildId: string
-  /** Projects take turns. */
+  /** The project of the job. Projects take turns. */
   readonly projectId: string
-  /** Builds of one template run one after another, in the order in which they were asked for. */
+  /**
+   * The template of the job. Builds of one template run one after another, in the order of their
+   * requests.
+   */
   readonly templateId: string
 }
 
 /** The projects and builds that limit the next turn. */
 export interface Busy {
-  /** Projects, the one that had its turn last at the end. */
+  /** The projects. The one with the latest turn is last. */
   readonly order: readonly string[]
   readonly busyTemplates: ReadonlySet<string>
-  /** The projects that run as many builds as they may. */
+  /** The projects that run as many builds as their quota allows. */
   readonly busyProjects: ReadonlySet<string>
 }
 
@@ -47,7 +50,7 @@ export class BuildQueue<Job extends QueuedJob> {
   #waiting: Job[] = []
   #order: string[] = []
 
-  /** `atOnceOf` says how many of a project run at the same time; `run` does not reject. */
+  /** `atOnceOf` returns the number of concurrent jobs of a project. `run` must not reject. */
   constructor({
     atOnce,
     atOnceOf,
@@ -66,7 +69,7 @@ export class BuildQueue<Job extends QueuedJob> {
     return this.#waiting
   }
 
-  /** How many run. */
+  /** The number of running jobs. */
   get running(): number {
     return this.#running.size
   }
@@ -76,14 +79,14 @@ export class BuildQueue<Job extends QueuedJob> {
     this.look()
   }
 
-  /** Takes a job out that has not begun. Answers whether it was there. */
+  /** Removes a job that has not started. Returns true if it was waiting. */
   remove(job: Job): boolean {
     const before = this.#waiting.length
     this.#waiting = this.#waiting.filter((one) => one !== job)
     return this.#waiting.length < before
   }
 
-  /** Begins what may begin: asked for as well when a project may run more than before. */
+  /** Starts the jobs that can start. Must be called when the quota of a project grows. */
   look(): void {
     while (this.#running.size < this.#atOnce) {
       const busyTemplates = new Set([...this.#running].map(({ templateId }) => templateId))

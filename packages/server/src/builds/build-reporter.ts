@@ -8,19 +8,19 @@ import type { Builds } from './builds.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { mayFollow } from './states.ts'
 
-/** The most delay of step changes in the database. */
+/** The longest delay of step changes in the database, in milliseconds. */
 const stepsMs = 200
 
-/** Of whom is told what. */
+/** The build, and the values to redact. */
 interface Told extends BuildRef {
   readonly templateId: string
-  /** Takes the values of secrets out of a text. */
+  /** Removes the values of secrets from a text. */
   readonly redact: (text: string) => string
 }
 
 /**
- * Writes down how a build goes: its statuses and steps into its row, its lines into its log. Never
- * throws, and makes nobody wait.
+ * Records the progress of a build: statuses and steps in its row, and lines in its log. Never
+ * throws, and does not block the build.
  */
 export class BuildReporter implements BuildReport {
   readonly #service: Builds
@@ -37,7 +37,7 @@ export class BuildReporter implements BuildReport {
     this.#told = told
   }
 
-  /** Takes the values of secrets out of a text. */
+  /** Removes the values of secrets from a text. */
   get redact(): (text: string) => string {
     return this.#told.redact
   }
@@ -64,7 +64,7 @@ export class BuildReporter implements BuildReport {
     this.#stepsDirty = true
   }
 
-  /** Takes no more lines: what a build that was stopped lets go of later is not heard. */
+  /** Ignores later lines, which a stopped build may still write. */
   end(): void {
     this.#hasEnded = true
   }
@@ -79,18 +79,18 @@ export class BuildReporter implements BuildReport {
       this.#service.builds.logs.write(buildId, { at, level, step, message: line.replace(/\r$/, '') })
   }
 
-  /** Says something of the step that runs now. */
+  /** Logs a message for the running step. */
   logOfStep(level: 'debug' | 'warn', message: string): void {
     this.log({ level, step: this.#running?.step ?? null, message })
   }
 
-  /** Writes what waits, and resolves when all that was told is written. */
+  /** Writes the waiting changes, and resolves when all are written. */
   async flush(): Promise<void> {
     this.#later(() => this.#writeSteps())
     await this.#writing
   }
 
-  /** The steps at the end of a build: what runs or waits no more is as `left` says. */
+  /** Returns the steps at the end of a build. Running and waiting ones become `left`. */
   endedSteps(left: 'failed' | 'skipped'): readonly BuildStepState[] {
     return this.#steps.map((step) =>
       step.state === 'running'

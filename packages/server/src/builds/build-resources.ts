@@ -8,35 +8,35 @@ import { promisedMiB } from '../runtimes/admission/promised.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
 import type { Builds } from './builds.ts'
 
-/** How often a build that waits for memory looks whether there is some. */
+/** The interval at which a waiting build checks for free memory, in milliseconds. */
 const lookMs = 1000
 
 /**
- * How long a build waits for quotas while no build of its project has a runtime: it holds one of
- * the host's places for builds, and its project alone can make room.
+ * The time that a build waits for quotas while no build of its project has a runtime, in
+ * milliseconds. It holds one of the host's places for builds, and only its project can make room.
  */
 const idleWaitMs = 60_000
 
 /**
- * Killing a runtime and detaching its disk takes a fraction of a second; what takes longer is tried
- * again by the next start.
+ * The time limit for a removal, in milliseconds. It takes a fraction of a second. The next start
+ * tries again.
  */
 const removeTimeoutMs = 30_000
 
-/** A runtime that a build wants. */
+/** The size and the project of a build's runtime. */
 export interface WantedRuntime extends Size {
-  /** The project whose quotas have to have room. Null for the service's own work. */
+  /** The project whose quotas apply. Null for the service's own work. */
   readonly projectId: string | null
   readonly buildId: string
   readonly signal: AbortSignal
-  /** Called once where it has to wait, with what it waits for. */
+  /** Called once if the build has to wait, with the missing resource. */
   readonly onWait: (what: string) => void
 }
 
 /**
- * Notes an id for a runtime of a build before it exists, when the host has room for one and the
- * project may have one more. A build waits for that, and fails where it could wait for ever, and
- * where for a minute its project's quotas are full of what is not built.
+ * Records an id for a runtime of a build before the runtime exists, when the host and the project's
+ * quotas have room. Waits for room. Rejects if there can never be room, or if for a minute the
+ * quotas are used by other work than builds.
  */
 export async function noteRuntime(service: Builds, wanted: WantedRuntime): Promise<string> {
   const { signal, onWait } = wanted
@@ -112,7 +112,7 @@ async function note(
   })
 }
 
-/** Notes an id for a checkpoint of a build before it exists. */
+/** Records an id for a checkpoint of a build before the checkpoint exists. */
 export async function noteCheckpoint({ store }: Builds, buildId: string): Promise<string> {
   const id = makeCheckpointId()
   await store.db
@@ -123,7 +123,7 @@ export async function noteCheckpoint({ store }: Builds, buildId: string): Promis
   return id
 }
 
-/** Removes one thing that a build has made, and forgets it. */
+/** Removes one resource of a build and its record. */
 export async function releaseResource(service: Builds, id: string, kind: 'runtime' | 'checkpoint'): Promise<void> {
   await removeIt(service, id, kind)
   await failpoint('build.released')
@@ -132,8 +132,8 @@ export async function releaseResource(service: Builds, id: string, kind: 'runtim
 }
 
 /**
- * Removes what there is of a build's runtimes and checkpoints. What cannot be removed stays noted,
- * for the next start. Never rejects.
+ * Removes the runtimes and checkpoints of a build. A failed removal stays recorded for the next
+ * start. Never rejects.
  */
 export async function releaseResources(
   service: Builds,

@@ -1,18 +1,18 @@
 import { fetchFile, makeBaseImages, PullsUnderWay, type RegistryNetwork, type RegistrySettings } from '@holt/builder'
 import type { Builder } from './builder.ts'
 
-/** No disk of a template is larger; the step that adds a file has the limit of its own disk. */
+/** The largest file that ADD downloads, in bytes. A step also has the limit of its own disk. */
 const maxFileBytes = 64 * 2 ** 30
 
 /**
- * Images in use have a tenth of it; the tree of so many is about a GiB in the memory of the
- * service.
+ * The most entries of an image. Usual images have a tenth of it, and a tree of that size takes
+ * about a GiB of memory.
  */
 const limits = { maxEntries: 1_000_000 }
 
 /**
- * Makes what builds get from outside: container images and files, over a network that obeys the
- * gateway's rules.
+ * Makes the sources of builds outside the service: container images and files, over a network with
+ * the gateway's rules.
  */
 export function makeBuildSources(outside: {
   readonly network: RegistryNetwork

@@ -2,24 +2,24 @@ import type { BuildReporter } from './build-reporter.ts'
 import type { BuildRef } from './find-build.ts'
 import type { PreparedBuild } from './prepare-build.ts'
 
-/** A build of this process that has not ended. What is secret of it is only here. */
+/** A build of this process that has not ended. Its secrets are only here. */
 export interface BuildUnderWay extends BuildRef {
   readonly templateId: string
-  /** Equal requests of a project have equal ones. */
+  /** The digest of the request. Equal requests of a project have equal ones. */
   readonly fingerprint: string
   readonly prepared: PreparedBuild
-  /** Of a template of Holt's own: what it is built from. */
+  /** The digest of the recipe of a template of Holt. Null for other templates. */
   readonly recipeDigest: string | null
   readonly reporter: BuildReporter
-  /** Ends the build; the reason is a `BuildStop`. */
+  /** Stops the build. The reason is a `BuildStop`. */
   readonly stop: AbortController
-  /** Resolves when it has ended and nothing is left of it. */
+  /** Resolves when the build has ended and is cleaned up. */
   readonly ended: Promise<void>
-  /** Called when it has ended. */
+  /** Called when the build has ended. */
   readonly end: () => void
 }
 
-/** Why a build was ended from outside. */
+/** The reason why a build was stopped from outside. */
 export class BuildStop extends Error {
   override readonly name = 'BuildStop'
   readonly why: 'cancelled' | 'service_stopped'

@@ -1,7 +1,7 @@
 import type { BaseImages, BuildHost, PulledImageStore, RunBuild } from '@holt/builder'
 import type { Engine } from '@holt/engine'
 
-/** Carries builds out. */
+/** Runs builds. */
 export interface Builder {
   readonly run: RunBuild
   /** Returns the sources of a build outside the service. */
@@ -17,12 +17,12 @@ interface BuildSources {
 /** The parts of the service that sources need. */
 export interface SourceParts {
   /**
-   * Holds for the build what it imports. A pull may go on after the build, for others that share
-   * it.
+   * The engine, which holds imported images for the build. A pull may continue after the build, for
+   * others that share it.
    */
   readonly engine: Engine
-  /** Directory for what is on its way. */
+  /** The directory for temporary files. */
   readonly workDir: string
-  /** The container images that the project has pulled before. What is got is held for the build. */
+  /** The container images that the project has pulled. A used image is held for the build. */
   readonly pulled: PulledImageStore
 }

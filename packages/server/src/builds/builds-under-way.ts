@@ -11,21 +11,21 @@ import { BuildPaths } from './paths.ts'
 import { runQueuedBuild } from './run-queued-build.ts'
 
 /**
- * The builds of this process, and what they share. A build does not outlive its process: what is
- * left of it is cleared away by the next one.
+ * The builds of this process, and their shared parts. A build ends with its process, and the next
+ * process cleans up.
  */
 export class BuildsUnderWay {
   readonly logs: BuildLogs
   readonly paths: BuildPaths
   readonly builder: Builder
   readonly gateway: EgressGateway
-  /** Reads clients' Dockerfiles outside the event loop. */
+  /** Parses Dockerfiles of clients in worker threads. */
   readonly reader = new DockerfileReader()
-  /** Room for contexts that are being uploaded. */
+  /** The memory for uploads of contexts. */
   readonly uploads: ProjectRoom
-  /** One create of a project at a time, so that equal ones find each other. */
+  /** Serializes the creates of a project, so that equal requests find each other. */
   readonly creates = new KeyedLock()
-  /** Users of a cache mount, one after another. */
+  /** Serializes the users of a cache mount. */
   readonly mounts = new KeyedLock()
   readonly #underWay = new Map<string, BuildUnderWay>()
   readonly #queue: BuildQueue<BuildUnderWay>
@@ -50,18 +50,18 @@ export class BuildsUnderWay {
     this.#service = service
   }
 
-  /** No build runs before what earlier processes left has been cleared away. */
+  /** Delays all builds until the residue of earlier processes is removed. */
   runAfter(recovered: Promise<void>): void {
     this.#recovered = recovered
   }
 
-  /** Has a build wait for its turn. Its row exists. */
+  /** Queues a build. Its row must exist. */
   add(build: BuildUnderWay): void {
     this.#underWay.set(build.buildId, build)
     this.#queue.add(build)
   }
 
-  /** Begins what may begin, now that a project may have more. */
+  /** Starts the builds that can start, after a quota has grown. */
   look(): void {
     this.#queue.look()
   }
@@ -70,7 +70,7 @@ export class BuildsUnderWay {
     return this.#underWay.get(buildId) ?? null
   }
 
-  /** The build in flight that does what an equal request would. */
+  /** Returns the build in progress with an equal request. */
   findEqual(projectId: string, fingerprint: string): BuildUnderWay | null {
     for (const build of this.#underWay.values())
       if (build.projectId === projectId && build.fingerprint === fingerprint && !build.stop.signal.aborted) return build
@@ -81,7 +81,7 @@ export class BuildsUnderWay {
     return [...this.#underWay.values()].filter((build) => build.templateId === templateId)
   }
 
-  /** Cancels the builds of a template. Resolves when nothing is left of them. */
+  /** Cancels the builds of a template. Resolves when they are cleaned up. */
   async cancelOfTemplate(templateId: string): Promise<void> {
     await Promise.all(this.ofTemplate(templateId).map((build) => this.stop(build, 'cancelled')))
   }
@@ -91,32 +91,32 @@ export class BuildsUnderWay {
     return [...this.#underWay.values()].some(({ prepared }) => prepared.request.context_id === contextId)
   }
 
-  /** The numbers of waiting and of running builds. */
+  /** The numbers of queued and of running builds. */
   get counts(): { readonly waiting: number; readonly running: number } {
     return { waiting: this.#queue.waiting.length, running: this.#queue.running }
   }
 
-  /** Returns the number of waiting builds: of a project, and of all. */
+  /** Returns the numbers of queued builds: of a project, and of all. */
   waiting(projectId: string): { readonly ofProject: number; readonly ofAll: number } {
     const { waiting } = this.#queue
     return { ofProject: waiting.filter((build) => build.projectId === projectId).length, ofAll: waiting.length }
   }
 
-  /** Ends a build and resolves when nothing is left of it. One that waits never begins. */
+  /** Stops a build and resolves when it is cleaned up. A queued one never starts. */
   async stop(build: BuildUnderWay, why: BuildStop['why']): Promise<void> {
     build.stop.abort(new BuildStop(why))
     if (this.#queue.remove(build)) await this.#carryOut(build)
     await build.ended
   }
 
-  /** Ends every build. */
+  /** Stops every build. */
   async close(): Promise<void> {
     await Promise.all([...this.#underWay.values()].map((build) => this.stop(build, 'service_stopped')))
     await this.reader.close()
     await this.logs.flush()
   }
 
-  /** Runs a build to its end. One that was stopped before only ends. */
+  /** Runs a build to its end. A build that was already stopped only ends. */
   async #carryOut(build: BuildUnderWay): Promise<void> {
     if (!build.stop.signal.aborted) await this.#recovered
     const service = this.#service()

@@ -11,7 +11,7 @@ export interface Builds extends Runtimes {
   readonly retakes: Retakes
 }
 
-/** Makes the parts of builds. From now on the collector can collect. */
+/** Makes the parts of builds. The collector can run after this call. */
 export function openBuilds(
   runtimes: Runtimes,
   { builder, gateway }: { readonly builder: Builder; readonly gateway: EgressGateway },

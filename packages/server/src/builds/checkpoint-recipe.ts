@@ -14,7 +14,10 @@ const CheckpointRecipe = z.object({
 /** A stored recipe. */
 export type CheckpointRecipe = z.output<typeof CheckpointRecipe>
 
-/** Nothing starts, so neither a network nor a time is needed. */
+/**
+ * The recipe of a checkpoint without a start command, which needs neither a network nor a time
+ * limit.
+ */
 const ofNothing: CheckpointRecipe = { policy: null, ready_timeout_ms: 0 }
 
 /** Returns the recipe of a build, as its template stores it. */

@@ -27,7 +27,8 @@ export async function collect(service: Builds): Promise<void> {
 }
 
 /**
- * Every image and checkpoint that a row refers to, of every project: the engine knows no projects.
+ * Returns every image and checkpoint that a row of any project refers to, because the engine knows
+ * no projects.
  */
 export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()

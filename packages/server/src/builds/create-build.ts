@@ -17,31 +17,31 @@ import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
 import { failInterrupted } from './recover-builds.ts'
 import { isFinal } from './states.ts'
 
-/** Whose build, under which id, as asked for. */
+/** The project, the id and the request of a build. */
 export interface BuildCreation extends BuildRef {
   readonly request: CreateBuild
-  /** Whose template it is: the project's own, or one of Holt's that is built when it is needed. */
+  /** The kind of the template: the project's own, or one of Holt's that is built on demand. */
   readonly kind: 'custom' | 'agent'
   /** The digest of the recipe, which shows if a template of Holt must be built again. */
   readonly recipeDigest?: string
 }
 
-/** The most builds that wait: each holds its request in memory. */
+/** The most queued builds. Each keeps its request in memory. */
 const maxWaiting = { ofProject: 50, ofAll: 200 }
 
-/** The most templates that a project has. */
+/** The most templates of a project. */
 const maxTemplates = 1000
 
 /**
- * Requests are compared by a keyed digest, since they may hold secrets that are short enough to be
- * guessed.
+ * The key of the digest that compares requests. They can contain secrets that are short enough to
+ * guess.
  */
 const fingerprintKey = randomBytes(32)
 
 /**
- * Starts a build: decide what can be decided, write its row and its template's, let it wait for its
- * turn. A request that equals a build in flight is that build, and one under an id that has a row
- * is a repetition whose answer was lost.
+ * Starts a build: checks the request, writes its row and its template's, and queues it. A request
+ * that equals a build in progress returns that build. A request with an existing id is a retry
+ * after a lost answer.
  */
 export async function createBuild(service: Builds, creation: BuildCreation): Promise<BuildRow> {
   const { projectId, request, kind } = creation
@@ -148,8 +148,8 @@ interface Wanted {
 }
 
 /**
- * The template of a build's name and tag, made where there is none. One that was never ready is
- * `building` from here on.
+ * Returns the template with a build's name and tag, and creates a missing one. A template that was
+ * never ready becomes `building`.
  */
 async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<TemplateRow> {
   const { creation, prepared, at } = wanted

@@ -12,15 +12,15 @@ import type { FailureReason } from './failure-reason.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { isFinal } from './states.ts'
 
-/** How a build ends that is not ready. */
+/** The end of a build that is not ready. */
 export interface OtherEnd {
   readonly status: 'failed' | 'cancelled'
   readonly reason: FailureReason | null
 }
 
 /**
- * Makes what a build has made its template's, in one transaction. From there on runtimes are made
- * of it; what they were made of before goes when nobody needs it any more.
+ * Gives the result of a build to its template, in one transaction. New runtimes use it. The earlier
+ * image is removed when nothing uses it.
  */
 export async function finishBuild(service: Builds, build: BuildUnderWay, result: BuildResult): Promise<void> {
   const { reporter, projectId, buildId, templateId } = build
@@ -57,8 +57,8 @@ export async function finishBuild(service: Builds, build: BuildUnderWay, result:
 }
 
 /**
- * Writes down that a build failed or was cancelled. A template that was ready stays; one that never
- * was says why, or goes when nobody wants it any more.
+ * Records that a build failed or was cancelled. A ready template is unchanged. A template that was
+ * never ready gets the reason, or is removed if no other build makes it.
  */
 export async function endBuild(service: Builds, build: BuildUnderWay, end: OtherEnd): Promise<void> {
   const { reporter, templateId, buildId, prepared } = build
@@ -90,7 +90,7 @@ export async function endBuild(service: Builds, build: BuildUnderWay, end: Other
   )
 }
 
-/** Writes the end of a build into its row, with its event. One that has ended stays as it is. */
+/** Writes the end of a build to its row, with its event. An ended build is unchanged. */
 export async function writeEnd(
   changes: Queries,
   { projectId, buildId }: BuildRef,

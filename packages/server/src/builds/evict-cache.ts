@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { Builds } from './builds.ts'
 
-/** One thing that is kept so that a later build is quicker. */
+/** One entry of the cache. */
 interface Kept {
   readonly table: 'build_cache' | 'build_mounts' | 'pulled_images'
   readonly projectId: string
@@ -15,8 +15,8 @@ interface Kept {
 }
 
 /**
- * Forgets what was used longest ago until the rest fits into the cache's size. What a build uses
- * stays.
+ * Removes the least recently used entries until the rest fits into the cache's size. Entries in use
+ * stay.
  */
 export async function evictCache(service: Builds): Promise<void> {
   const { store, config, builds, holds } = service
@@ -30,8 +30,8 @@ export async function evictCache(service: Builds): Promise<void> {
 }
 
 /**
- * The least recently used entries without which the others fit; those that are held are passed
- * over.
+ * Returns the least recently used entries to remove so that the others fit. Held entries are
+ * skipped.
  */
 export function chooseVictims<Entry extends Pick<Kept, 'sizeBytes' | 'usedAt' | 'ids'>>(
   kept: readonly Entry[],

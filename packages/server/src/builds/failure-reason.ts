@@ -3,13 +3,13 @@ import { type Build, HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError } from '../foundation/errors/engine-errors.ts'
 import { isDiskFull } from '../foundation/store/disk-full.ts'
 
-/** Why a build failed. */
+/** The reason of a failed build. */
 export type FailureReason = NonNullable<Build['reason']>
 
-/** The longest message: enough for the last lines of a step's output. */
+/** The longest message, in characters. It has room for the last lines of a step's output. */
 const maxMessage = 8 * 1024
 
-/** The reason of a build that its process left. */
+/** The reason of a build whose process ended. */
 export const interrupted: FailureReason = {
   code: 'internal',
   step: null,

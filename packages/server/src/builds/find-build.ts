@@ -4,15 +4,15 @@ import { readableBy } from '../foundation/rows/system-project.ts'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 
-/** Whose build, and which. */
+/** The project and the id of a build. */
 export interface BuildRef {
   readonly projectId: string
   readonly buildId: string
 }
 
 /**
- * A build that a project reads: its own, or one of a template that Holt provides. One of another
- * project is the same as none.
+ * Returns a build that a project can read: its own, or one of a template of Holt. A build of
+ * another project is not found.
  */
 export async function findBuild(db: Queries, { projectId, buildId }: BuildRef): Promise<BuildRow> {
   const row = isIdParam('build_id', buildId)
@@ -27,7 +27,7 @@ export async function findBuild(db: Queries, { projectId, buildId }: BuildRef): 
   return row
 }
 
-/** The row of a project's build, if there is one. */
+/** Returns the row of a project's build, or undefined if there is none. */
 export async function buildRow(db: Queries, { projectId, buildId }: BuildRef): Promise<BuildRow | undefined> {
   return db
     .selectFrom('builds')

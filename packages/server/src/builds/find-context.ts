@@ -3,7 +3,7 @@ import { idNotFound } from '../foundation/errors/not-found.ts'
 import type { BuildContextRow } from '../foundation/store/build-tables.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 
-/** A project's context. One of another project is the same as none. */
+/** Returns a project's context. A context of another project is not found. */
 export async function findContext(
   db: Queries,
   { projectId, contextId }: { projectId: string; contextId: string },

@@ -5,7 +5,7 @@ import type { Call } from '../foundation/wire/call.ts'
 import type { Builds } from './builds.ts'
 import { presentBuild } from './present-build.ts'
 
-/** The builds that a project reads, newest first. */
+/** Returns the builds that a project can read, newest first. */
 export async function listBuilds(
   { store, log }: Builds,
   projectId: string,

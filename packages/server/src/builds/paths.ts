@@ -12,12 +12,12 @@ export class BuildPaths {
     this.work = join(stateDir, 'builds', 'work')
   }
 
-  /** The tar of a context. */
+  /** Returns the path of the tar of a context. */
   context(contextId: string): string {
     return join(this.contexts, `${contextId}.tar`)
   }
 
-  /** The tar of a cache mount. */
+  /** Returns the path of the tar of a cache mount. */
   mount(file: string): string {
     return join(this.mounts, file)
   }

@@ -9,20 +9,17 @@ import { findSnapshot, requireWritten } from '../runtimes/snapshots/find-snapsho
 import type { Builds } from './builds.ts'
 import { findContext } from './find-context.ts'
 
-/**
- * A build whose request has been looked at: what it needs is there, and a runtime of its size can
- * be.
- */
+/** A checked request of a build, with the resources that it needs. */
 export interface PreparedBuild {
   readonly request: CreateBuild
   readonly size: Size
   /** The network policy of its steps. Null: no network. */
   readonly policy: PolicyBody | null
-  /** The same for policies that allow the same. */
+  /** The key of the policy. Policies that allow the same have equal keys. */
   readonly policyKey: string
 }
 
-/** The ports of the public Internet that software comes from: web, ssh, git, rsync, keys. */
+/** The ports of the public Internet for software: web, SSH, Git, rsync and keys. */
 const publicPorts = [80, 443, 22, 873, 8080, 8443, 9418, 11371]
 
 /** The default network of a build. The gateway refuses private addresses under every policy. */
@@ -32,13 +29,10 @@ const publicInternet: PolicyBody = {
   allow_all_hosts: true,
 }
 
-/** The default size is that of the default template. */
+/** The default size of a build's runtimes, which is that of the default template. */
 const [{ cpu: defaultCpu, memoryMiB: defaultMemoryMiB, diskMiB: defaultDiskMiB }] = systemTemplateSizes
 
-/**
- * Decides everything of a build that can be decided before it has its turn, and refuses what could
- * never be.
- */
+/** Checks the request of a build before it is queued, and throws if it can never succeed. */
 export async function prepareBuild(service: Builds, projectId: string, request: CreateBuild): Promise<PreparedBuild> {
   const { engine, config, store } = service
   const facts = await engine.describe()
@@ -84,7 +78,7 @@ async function policyOf({ store }: Builds, projectId: string, { network_policy }
 }
 
 /**
- * The same for policies with the same rules, in whatever order and under whatever name they stand.
+ * Returns a key that is equal for policies with the same rules, in any order and under any name.
  */
 function keyOf(policy: PolicyBody): string {
   const rules = makeEffectivePolicy(policy).rules.map(({ name: _, ...rule }) => JSON.stringify(rule))

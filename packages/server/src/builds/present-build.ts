@@ -2,7 +2,7 @@ import type { Build, BuildStarted } from '@holt/protocol'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
 import { moment, momentOrNull } from '../foundation/store/moment.ts'
 
-/** A stored build as the API shows it. */
+/** Returns a stored build in the API's form. */
 export function presentBuild(row: BuildRow): Build {
   return {
     ...presentStarted(row),

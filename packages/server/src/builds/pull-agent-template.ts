@@ -9,7 +9,7 @@ import { createBuild } from './create-build.ts'
 /** The settings of an agent template's build. */
 export interface Pull {
   readonly buildId: string
-  /** True if nothing of earlier builds is used. */
+  /** True if results of earlier builds are not used. */
   readonly noCache: boolean
 }
 

@@ -5,8 +5,8 @@ import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
 
 /**
- * The container images that the project of a build has pulled. What it takes is held until it has
- * ended.
+ * Returns the container images that the project of a build has pulled. An image that it uses is
+ * held until the build ends.
  */
 export function pulledImages({ store, holds, engine, now }: Builds, build: BuildUnderWay): PulledImageStore {
   const { projectId, buildId } = build

@@ -6,8 +6,7 @@ import { leaveTemplate, writeEnd } from './end-build.ts'
 import { interrupted } from './failure-reason.ts'
 
 /**
- * Ends the builds that an earlier process left, or one that nobody carries out: what is needed to
- * go on was in its memory alone.
+ * Ends the builds of an earlier process, because the data to continue them was only in its memory.
  */
 export async function failInterrupted({ store, now }: Builds, buildId: string | null = null): Promise<void> {
   await store.change(async (changes) => {
@@ -49,12 +48,12 @@ export async function clearResidue(service: Builds): Promise<void> {
   }
 }
 
-/** The names in a directory. One that is not there, or cannot be read, is empty. */
+/** Returns the names in a directory. A missing or unreadable directory is empty. */
 async function namesIn(dir: string): Promise<readonly string[]> {
   return readdir(dir).catch(() => [])
 }
 
-/** Removes of these files of a directory those that nobody knows. */
+/** Removes the files of a directory that are not in a list. */
 async function removeOthers(dir: string, names: readonly string[], known: ReadonlySet<string>): Promise<void> {
   for (const name of names) if (!known.has(name)) await rm(join(dir, name), { recursive: true, force: true })
 }

@@ -4,13 +4,13 @@ import type { BuildContextRow } from '../foundation/store/build-tables.ts'
 import { dayMs } from '../foundation/time/day.ts'
 import type { Builds } from './builds.ts'
 
-/** How long a context is kept that no build uses. */
+/** The time for which an unused context is kept, in milliseconds. */
 export const contextKeptMs = dayMs
 
-/** The most contexts of a project that are kept; those that were used longest ago go first. */
+/** The most contexts of a project. The least recently used ones are removed first. */
 const maxOfProject = 200
 
-/** Removes the contexts of every project that nobody has used for as long as they are kept. */
+/** Removes the contexts of every project that were unused for longer than they are kept. */
 export async function removeOldContexts(service: Builds): Promise<void> {
   const { store, now } = service
   const old = store.db
@@ -21,8 +21,8 @@ export async function removeOldContexts(service: Builds): Promise<void> {
 }
 
 /**
- * Removes the contexts of a project that are too many, or together too large. Those that builds
- * need count first.
+ * Removes the contexts of a project above its limits of number and bytes. Contexts that builds need
+ * are counted first.
  */
 export async function removeExcess(service: Builds, projectId: string): Promise<void> {
   const rows = await contextsOf(service, projectId)
@@ -36,9 +36,7 @@ export async function removeExcess(service: Builds, projectId: string): Promise<
   await remove(service, excess)
 }
 
-/**
- * Refuses a context that would not fit beside those that the project's builds have or wait with.
- */
+/** Throws if a context does not fit beside those that the project's builds use. */
 export async function requireContextRoom(
   service: Builds,
   { projectId, bytes }: { projectId: string; bytes: number },
@@ -58,7 +56,7 @@ export async function requireContextRoom(
   )
 }
 
-/** The contexts of a project, those first that were used last. */
+/** Returns the contexts of a project, the most recently used first. */
 async function contextsOf({ store }: Builds, projectId: string): Promise<readonly BuildContextRow[]> {
   return store.db
     .selectFrom('build_contexts')
@@ -72,12 +70,12 @@ function bytesOf(rows: readonly BuildContextRow[]): number {
   return rows.reduce((sum, { file_bytes }) => sum + file_bytes, 0)
 }
 
-/** Returns true if a build uses the context, or waits with it. */
+/** Returns true if a running or queued build uses the context. */
 function isNeeded({ builds, holds }: Builds, { context_id }: BuildContextRow): boolean {
   return holds.isHeld(context_id) || builds.needsContext(context_id)
 }
 
-/** A context that is needed, or that was used since it was looked at, stays. */
+/** Removes contexts, except those that a build needs or that were used meanwhile. */
 async function remove(service: Builds, rows: readonly BuildContextRow[]): Promise<void> {
   const { store, builds } = service
   for (const row of rows) {

@@ -3,7 +3,7 @@ import { dayMs } from '../foundation/time/day.ts'
 import type { Builds } from './builds.ts'
 import { removeOldContexts } from './remove-contexts.ts'
 
-/** How long a build that has ended can be looked at, and how many of a project. */
+/** The time in milliseconds, and the number for a project, for which ended builds are kept. */
 const kept = { ms: 30 * dayMs, ofProject: 1000 }
 
 /**
@@ -12,10 +12,7 @@ const kept = { ms: 30 * dayMs, ofProject: 1000 }
  */
 const maxLogBytes = 256 * 2 ** 20
 
-/**
- * Removes builds, logs and contexts of every project that are older than they are kept. What runs
- * is left alone.
- */
+/** Removes expired builds, logs and contexts of every project. Running builds stay. */
 export async function removeOldBuilds(service: Builds): Promise<void> {
   const { store, now } = service
   await store.db

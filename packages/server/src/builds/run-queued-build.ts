@@ -10,12 +10,15 @@ import { endBuild, finishBuild } from './end-build.ts'
 import { reasonOf } from './failure-reason.ts'
 import { findContext } from './find-context.ts'
 
-/** How long a build that was stopped may take to let go before what it made is taken from it. */
+/**
+ * The time for a stopped build to release its resources, in milliseconds. They are removed
+ * afterwards.
+ */
 const graceMs = 1_000
 
 /**
- * Carries out a build that has its turn, and writes down what became of it. It never rejects. When
- * it resolves, nothing is left of it but what a row refers to, and images that it holds.
+ * Runs a build and records its result. Never rejects. Afterwards, only resources with a row and
+ * held images are left.
  */
 export async function runQueuedBuild(service: Builds, build: BuildUnderWay): Promise<void> {
   const { log, builds } = service
@@ -65,8 +68,8 @@ async function carryOut(service: Builds, build: BuildUnderWay, work: Work): Prom
 }
 
 /**
- * A build that was stopped has a moment to let go by itself; then its runtimes are taken from it,
- * which ends whatever it waits for.
+ * Waits for the work of a build. After a stop, the work has a moment to end by itself. Then its
+ * runtimes are removed, which ends every wait.
  */
 async function orStopped(service: Builds, { buildId, stop: { signal } }: BuildUnderWay, work: Promise<BuildResult>) {
   const { promise: forced, reject } = Promise.withResolvers<never>()
@@ -129,7 +132,7 @@ function sourceOf({ prepared: { request } }: BuildUnderWay): BuildRequest['sourc
   return { type: 'template', reference: from_template ?? '', steps }
 }
 
-/** Writes down how a build ended that is not ready, and answers it. */
+/** Records the end of a build that is not ready, and returns it. */
 async function endOtherwise(service: Builds, build: BuildUnderWay, error: unknown): Promise<BuildStatus> {
   const { log } = service
   const { buildId, stop } = build

@@ -26,11 +26,11 @@ interface Upload {
   readonly projectId: string
   readonly contextId: string
   readonly body: Readable
-  /** Ends when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal
 }
 
-/** Stores a context as a plain tar file. The same bytes again are the context that is there. */
+/** Stores a context as a plain tar file. Equal bytes return the existing context. */
 export async function storeContext(service: Builds, upload: Upload): Promise<BuildContextRow> {
   const { builds, store, now } = service
   const { projectId, contextId } = upload
@@ -73,7 +73,7 @@ export async function storeContext(service: Builds, upload: Upload): Promise<Bui
   }
 }
 
-/** A stored context as the API shows it. */
+/** Returns a stored context in the API's form. */
 export function presentContext({ context_id, sha256, size_bytes, entries, used_at }: BuildContextRow): BuildContext {
   return {
     context_id: context_id as BuildContext['context_id'],
@@ -84,7 +84,7 @@ export function presentContext({ context_id, sha256, size_bytes, entries, used_a
   }
 }
 
-/** A context of the project with the same bytes; it counts as used. */
+/** Returns the project's context with the same bytes, and marks it as used. */
 async function findSame(
   { store, now }: Builds,
   { projectId, sha256 }: { projectId: string; sha256: string },
@@ -99,7 +99,7 @@ async function findSame(
   return row ?? null
 }
 
-/** Writes the body into a file, unpacked where it is packed, and durably. */
+/** Writes the body to a file, decompressed if necessary, and syncs it. */
 async function receive(
   { body, gone }: Upload,
   { path, room, quietMs }: { path: string; room: RoomAccount; quietMs: number },
@@ -146,9 +146,7 @@ async function receive(
   }
 }
 
-/**
- * The first bytes of a body, two at the least where it has as many. They are not in it any more.
- */
+/** Removes the first bytes from a body and returns them: at least two, if it has as many. */
 async function readHead(body: Readable, signal: AbortSignal): Promise<Buffer> {
   let head = Buffer.alloc(0)
   for (;;) {
@@ -173,13 +171,13 @@ function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b
 }
 
-/** Bytes that a file may take of the disk below which it lies. */
+/** Returns the bytes that a file may use on the disk of a path. */
 async function roomBelow(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path))
   return bavail * bsize - diskReserveBytes
 }
 
-/** Refuses what no build could read. */
+/** Throws if the archive is not valid. */
 async function inspect(path: string, signal: AbortSignal): Promise<{ entries: number }> {
   try {
     return await inspectContext(createReadStream(path, { signal }))

@@ -61,7 +61,7 @@ async function readBuildLogs({ service, caller, params, query, gone }: Call<'rea
   }
 }
 
-/** A build as it is now: what is told of it and not yet written is written first. */
+/** Returns the present state of a build, after its pending changes are written. */
 async function show(service: Api, ref: BuildRef): Promise<Answer> {
   await service.builds.get(ref.buildId)?.reporter.flush()
   return { status: 200, json: presentBuild(await findBuild(service.store.db, ref)) }

@@ -8,10 +8,10 @@ import { openGuest } from '../../runtimes/links/open-guest.ts'
 import { changeSetting, type PortSetting, publicPorts, settingOf } from '../../runtimes/state/port-settings.ts'
 import type { Api, Handlers } from '../api.ts'
 
-/** Time for the guest to say what listens, beside what it was told to wait. */
+/** The time for the guest to report servers, beyond the requested wait, in milliseconds. */
 const answerTimeoutMs = 15_000
 
-/** How long a token is valid that a change answers. */
+/** The lifetime of the token in the answer to a change, in seconds. */
 const defaultExpirySecs = dayMs / 1000
 
 /** The routes of ports. */

@@ -7,17 +7,17 @@ import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './regi
 import { type ReserveSettings, usualReserve } from './system-reserve.ts'
 import { type TracingConfig, tracingOf, tracingSettings } from './tracing-settings.ts'
 
-/** How large pools are. */
+/** The sizes of pools. */
 export interface PoolLimits {
-  /** How many runtimes of the default template always wait, in the default class. */
+  /** The number of runtimes of the default template that always wait, in the default class. */
   readonly floor: number
-  /** The most that wait in all pools together; 0: there are no pools. */
+  /** The most waiting runtimes in all pools. 0: there are no pools. */
   readonly ceiling: number
 }
 
 /** The domain of the host form of ports, and the way of clients to it. */
 export interface PortDomain {
-  /** Lower case, without a dot at the end. Every name below it belongs to ports. */
+  /** The domain name in lower case, without a final dot. Every name below it belongs to ports. */
   readonly name: string
   /** The proxy before the service. Null if clients reach the service directly. */
   readonly front: { readonly scheme: 'http' | 'https'; readonly port: number | null } | null

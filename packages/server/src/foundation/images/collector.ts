@@ -19,12 +19,12 @@ export class Collector {
     this.#collect = collect
   }
 
-  /** Asks for a run, and does not wait for it. */
+  /** Requests a run, and does not wait for it. */
   request(): void {
     void this.run()
   }
 
-  /** Runs, or waits for a run that begins after this call. */
+  /** Runs, or waits for a run that starts after this call. */
   async run(): Promise<void> {
     if (this.#running !== null) {
       this.#again = true

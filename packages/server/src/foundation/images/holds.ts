@@ -9,14 +9,14 @@ export class Holds {
   #recent: Set<string> | null = null
   #removal: Promise<unknown> = Promise.resolve()
 
-  /** Keeps a thing for as long as its holder does not let go. */
+  /** Holds a thing until its holder releases it. */
   hold(holder: string, id: string): void {
     const ids = this.#held.get(holder) ?? new Set()
     this.#held.set(holder, ids.add(id))
     this.#recent?.add(id)
   }
 
-  /** Lets go of everything that a holder keeps. */
+  /** Releases everything that a holder holds. */
   release(holder: string): void {
     this.#held.delete(holder)
   }
@@ -27,16 +27,19 @@ export class Holds {
   }
 
   /**
-   * Holds an image that is about to be published, and resolves when it may be: a removal that began
-   * before, perhaps of the same one, is over then. Until somebody calls this, an image that is
-   * being written keeps nothing from being removed, however long its writer takes.
+   * Holds an image before it is published. Resolves when it can be published, after a removal in
+   * progress, which may be of the same image. An unpublished image does not delay removals, however
+   * long its writer takes.
    */
   async beforePublish(holder: string, digest: string): Promise<void> {
     this.hold(holder, digest)
     await this.#removal
   }
 
-  /** Begins a collection; the references that it goes by are read after this. One at a time. */
+  /**
+   * Starts a collection. The caller reads the references afterwards. Only one collection runs at a
+   * time.
+   */
   beginCollection(): Collection {
     const recent = new Set([...this.#held.values()].flatMap((ids) => [...ids]))
     this.#recent = recent
@@ -55,12 +58,11 @@ export class Holds {
   }
 }
 
-/** A collection under way. */
+/** A collection in progress. */
 export interface Collection extends Disposable {
   /**
-   * Removes what nobody refers to, unless somebody holds it or held it since the collection began:
-   * whoever let go of it may have made a reference that was not there yet when references were
-   * read.
+   * Removes a thing without references, unless it is held or was held since the collection began. A
+   * holder may have written a reference that did not exist when references were read.
    */
   remove(id: string, remove: () => Promise<void>): Promise<void>
 }

@@ -25,7 +25,7 @@ const rowsOf = compileOnce((db, [projectId, runtimeId]) =>
     .where('runtime_id', '=', runtimeId as string),
 )
 
-/** A project's runtime. One of another project is the same as none. */
+/** Returns a project's runtime. A runtime of another project is not found. */
 export async function findRuntime(
   { store }: { readonly store: Pick<Foundation['store'], 'db'> },
   { projectId, runtimeId }: RuntimeRef,
@@ -35,14 +35,14 @@ export async function findRuntime(
   return row
 }
 
-/** A project's runtime that runs. One that is paused stays so. */
+/** Returns a project's running runtime. Does not resume a paused one. */
 export async function findRunning(service: Foundation, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
   if (row.state === 'running') return row
   throw notRunning(row)
 }
 
-/** The error for a runtime that does not run. */
+/** Returns the error for a runtime that does not run. */
 export function notRunning(row: RuntimeRow): HoltError {
   const details = { runtime_id: row.runtime_id, state: row.state }
   if (isDeleted(row.state)) {

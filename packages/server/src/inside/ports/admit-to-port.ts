@@ -11,19 +11,19 @@ import type { PortCredentials } from './credentials.ts'
 import type { PortTarget } from './port-target.ts'
 import { type PortGrant, readPortToken } from './port-token.ts'
 
-/** Why a request may go on to a port, and until when. */
+/** The reason why a request is admitted to a port, and the end of the admission. */
 export interface Admission {
   readonly row: RuntimeRow
-  /** The key that it is owed to, and the secret of it; null for a public port. */
+  /** The key that admits the request, with the version of its secret; null for a public port. */
   readonly credential: Credential | null
-  /** Milliseconds since 1970 UTC; null: as long as the key. */
+  /** The end in milliseconds since 1970 UTC; null: the end of the key. */
   readonly expiresAt: number | null
   readonly by: 'key' | 'token' | 'public'
 }
 
 /**
- * Decides whether a request may go on to a port: by an API key (not in the host form), by a token,
- * or because the port is public.
+ * Admits a request to a port: by an API key (not in the host form), by a token, or because the port
+ * is public. Throws if none of them applies.
  */
 export async function admitToPort(
   service: Inside,
@@ -53,7 +53,8 @@ async function admitByKey(service: Inside, { runtimeId }: PortTarget, claim: Cla
 }
 
 /**
- * A token is worth as much as the key that it was made with, in its generation, until it expires.
+ * Admits a request with a token. A token is valid as long as its key, within its generation, and
+ * until it expires.
  */
 async function admitByGrant({ store, now }: Inside, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
   const expiresAt = grant.expiresAtSecs * 1000
@@ -64,8 +65,8 @@ async function admitByGrant({ store, now }: Inside, row: RuntimeRow, grant: Port
 }
 
 /**
- * A runtime of whatever project: a token, or that its port is public, tells that one may know of
- * it, and nothing else is done with the row before.
+ * Returns a runtime of any project. The caller must check a token, or that the port is public,
+ * before it uses the row.
  */
 async function findByAddress({ store }: Inside, runtimeId: string): Promise<RuntimeRow | undefined> {
   return store.db.selectFrom('runtimes').selectAll().where('runtime_id', '=', runtimeId).executeTakeFirst()

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { portTokenField, portTokenHeader } from '@holt/protocol'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 
-/** The cookie that opens a port in a browser. */
+/** The cookie with the token of a port, for browsers. */
 export const portCookie = 'holt_port'
 
 /** The credentials of a request for a port. */
 export interface PortCredentials {
-  /** The header of an API key; null where none is given, or where it is not for us. */
+  /** The header with an API key; null if there is none, or if it is for the program. */
   readonly authorization: string | null
-  /** The token of the header, or of the query. */
+  /** The token in the header or in the query. */
   readonly token: string | null
   readonly fromQuery: boolean
   readonly cookies: readonly string[]
@@ -19,12 +19,12 @@ export interface PortCredentials {
 
 const apiKey = /^Bearer +holt_/i
 
-/** True for a header that carries an API key of this service: the program never sees it. */
+/** Returns true for a header with an API key of this service, which the program never gets. */
 export function isApiKey(authorization: string): boolean {
   return apiKey.test(authorization)
 }
 
-/** Takes what opens a port out of a request. */
+/** Removes the credentials of this service from a request, and returns them. */
 export function takeCredentials(request: IncomingMessage, path: string): PortCredentials {
   const header = request.headersDistinct[portTokenHeader] ?? []
   const query = takeFromQuery(path)
@@ -43,7 +43,7 @@ export function takeCredentials(request: IncomingMessage, path: string): PortCre
   }
 }
 
-/** The `Cookie` header without our own; null where nothing is left. */
+/** Returns the `Cookie` header without the service's own cookie; null if nothing is left. */
 export function foreignCookies(request: IncomingMessage): string | null {
   const foreign = cookiesOf(request).filter(({ name }) => name !== portCookie)
   return foreign.length === 0 ? null : foreign.map(({ text }) => text).join('; ')
@@ -58,7 +58,7 @@ function cookiesOf({ headers }: IncomingMessage): readonly { name: string; value
   })
 }
 
-/** Only fields of our own name are looked at; the others stay as they are, byte by byte. */
+/** Removes the service's own fields from a query. The others are unchanged, byte by byte. */
 function takeFromQuery(path: string): { readonly tokens: readonly string[]; readonly path: string } {
   const start = path.indexOf('?')
   if (start === -1) return { tokens: [], path }

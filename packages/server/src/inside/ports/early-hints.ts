@@ -1,9 +1,12 @@
 import type { IncomingMessage, InformationEvent, ServerResponse } from 'node:http'
 
-/** More early answers to one request are dropped unread: a program may send them without end. */
+/**
+ * The most informational answers to a request. Later ones are dropped, because a program can send
+ * them without end.
+ */
 const maxEarlyAnswers = 16
 
-/** Longer `Link` headers are dropped unread: a page hints at a few files. */
+/** The longest `Link` header in bytes. Longer ones are dropped. */
 const maxLinkLength = 4096
 
 /**
@@ -12,15 +15,14 @@ const maxLinkLength = 4096
 const link = /<[^<>]*>(?:[^,"<]|"(?:[^"\\]|\\.)*")*/g
 
 /**
- * A link of the form that Node takes. Node looks for that form by an expression that has several
- * ways through each parameter, and tries all of them, twice as many for each parameter more, before
- * it refuses a link. This one has one way, and only links that have taken it reach Node.
+ * Matches a link in the form that Node accepts. Node's own expression takes exponential time in the
+ * number of parameters. This one takes linear time, and only matching links reach Node.
  */
 const taken = /^<[^<>\s]*>(?:\s*;\s*[^;"=\s]+(?:=(?:"[^;"\s]*"|[^;"\s]*))?)*$/
 
 /**
- * Returns a handler that passes on the early hints of a program, as long as the client has no
- * answer yet and speaks HTTP/1.1.
+ * Returns a handler that forwards the early hints of a program, while the client has no answer yet
+ * and uses HTTP/1.1.
  */
 export function earlyHints(request: IncomingMessage, response: ServerResponse): (early: InformationEvent) => void {
   let seen = 0

@@ -10,25 +10,28 @@ import type { PortPlace } from './open-ports.ts'
 import { type PortTarget, portTargetOf } from './port-target.ts'
 
 /**
- * Connecting over loopback inside the runtime takes no time, unless the listener's queue is full.
+ * The time limit of a connection in the runtime, in milliseconds. It is slow only if the listener's
+ * queue is full.
  */
 const connectTimeoutMs = 15_000
 
-/** A request that may go on to its port. */
+/** A request that is admitted to its port. */
 export interface Visit {
   readonly target: PortTarget
   readonly credentials: PortCredentials
   readonly admission: Admission
-  /** Opens the connection to the program, unless the client has gone. Whoever opens it ends it. */
+  /**
+   * Opens the connection to the program, unless the client has disconnected. The caller closes it.
+   */
   connect(): Promise<PortStream>
-  /** Frees the place of the visit, once its connection has ended. */
+  /** Releases the slot of the request, after its connection has ended. */
   leave(): void
 }
 
 /**
- * Lets a request in: reads which port it is for, decides whether it may go there, and takes a place
- * among the open connections. `client` is what carries the answer; `cut` is called when the visit
- * is ended from here, be it that the token was rotated, the key revoked, or nothing moved.
+ * Admits a request: determines its port, checks its credentials, and takes a slot among the open
+ * connections. `client` carries the answer. `cut` is called when the service ends the request: its
+ * token was rotated, its key was revoked, or the connection was idle.
  */
 export async function enterPort(
   service: Inside,
@@ -85,7 +88,7 @@ function timeoutError(): DOMException {
   return new DOMException('the port did not answer in time', 'TimeoutError')
 }
 
-/** A decision that was made while connections of the port were cut is made again. */
+/** Takes a slot. Repeats the decision if connections of the port were closed meanwhile. */
 async function takePlace(
   service: Inside,
   {

@@ -3,16 +3,16 @@ import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
 import { foreignCookies, isApiKey, portCookie } from './credentials.ts'
 import type { PortTarget } from './port-target.ts'
 
-/** Headers as Node writes and reads them raw: name, value, name, value. */
+/** The raw headers of Node: name, value, name, value. */
 export type RawHeaders = readonly string[]
 
-/** Fields that end here. `Trailer` is written anew if trailers are passed on. */
+/** The fields that are not forwarded. `Trailer` is written again if trailers are forwarded. */
 const hopByHop = [...hopByHopHeaders, 'trailer'] as const
 
 /** Headers that only the service sends to a program. */
 const ours = ['content-length', 'cookie', 'expect', 'forwarded', 'host', 'x-real-ip', portTokenHeader] as const
 
-/** Policies of a whole origin, which in the path form is the API's. */
+/** The headers that apply to a whole origin. In the path form, that is the API's origin. */
 const policiesOfOrigin = [
   'accept-ch',
   'alt-svc',
@@ -27,8 +27,8 @@ const policiesOfOrigin = [
 ] as const
 
 /**
- * Names that a trailer never has (RFC 9110, 6.5.1): framing, routing, authentication and what is
- * read before the content.
+ * The fields that are not allowed in trailers (RFC 9110, 6.5.1): framing, routing, authentication
+ * and fields that are read before the content.
  */
 const neverTrailers: ReadonlySet<string> = new Set([
   ...hopByHop,
@@ -44,8 +44,8 @@ const neverTrailers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The protocol that a request asks to change to, if it is one that is carried. HTTP/2 is not: it
- * would be another way to say who one is.
+ * Returns the protocol of an upgrade that can be forwarded, or null. HTTP/2 cannot, because it
+ * would be a second way to name the host.
  */
 export function upgradeOf({ headers }: IncomingMessage): string | null {
   const { upgrade = '' } = headers
@@ -60,8 +60,8 @@ export function upgradeOf({ headers }: IncomingMessage): string | null {
 }
 
 /**
- * The headers that a program is sent. Framing is our own, hop-by-hop fields end here, and what
- * opens the port is not passed on.
+ * Returns the headers for a program. The service writes the framing, and removes hop-by-hop fields
+ * and credentials of the port.
  */
 export function requestHeaders(
   request: IncomingMessage,
@@ -91,8 +91,8 @@ export function requestHeaders(
 }
 
 /**
- * The headers that a client is sent: without what is for one connection, and in the path form
- * nothing that reaches beyond the port's own path.
+ * Returns the headers for a client, without hop-by-hop fields. In the path form, headers that
+ * affect other paths are removed.
  */
 export function responseHeaders(answer: IncomingMessage, target: PortTarget): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...connectionOptions(answer)])
@@ -108,7 +108,7 @@ export function responseHeaders(answer: IncomingMessage, target: PortTarget): Ra
   })
 }
 
-/** The trailers that may be passed on. */
+/** Returns the trailers that can be forwarded. */
 export function passedTrailers(rawTrailers: RawHeaders): [string, string][] {
   return pairs(rawTrailers).filter(([name, value]) => !neverTrailers.has(name.toLowerCase()) && isSound(name, value))
 }
@@ -141,7 +141,7 @@ function framing({ headers }: IncomingMessage): readonly string[] {
   return headers['content-length'] === undefined ? [] : ['Content-Length', headers['content-length']]
 }
 
-/** The fields that a message's `Connection` says are for this connection. */
+/** Returns the fields that a message's `Connection` header lists. */
 function connectionOptions({ headers }: IncomingMessage): readonly string[] {
   return (headers.connection ?? '')
     .split(',')
@@ -150,8 +150,8 @@ function connectionOptions({ headers }: IncomingMessage): readonly string[] {
 }
 
 /**
- * A cookie stays on the port's own host, and in the path form below its own path. Ours is not a
- * program's to set.
+ * Confines a cookie to the port's host, and in the path form to its path. A program cannot set the
+ * service's own cookie.
  */
 function confinedCookie(cookie: string, { prefix }: PortTarget): string | null {
   const [pair = '', ...attributes] = cookie.split(';').map((part) => part.trim())
@@ -168,7 +168,7 @@ function confinedCookie(cookie: string, { prefix }: PortTarget): string | null {
   return [pair, ...others, `Path=${prefix}${path.startsWith('/') ? path : '/'}`].join('; ')
 }
 
-/** In the path form a redirect to a path of the program's own leads below the port's path. */
+/** Moves a redirect to an absolute path of the program below the port's path, in the path form. */
 function confinedLocation(location: string, { prefix }: PortTarget): string {
   return prefix !== '' && /^\/(?![/\\])/.test(location) ? prefix + location : location
 }

@@ -15,21 +15,18 @@ import {
 } from './forward-headers.ts'
 import { http2Failure, isHttp2Server } from './http2-answer.ts'
 
-/** The time for a program to close a connection after its answer. */
+/** The time for a program to close a connection after its answer, in milliseconds. */
 const farewellMs = 1_000
 
-/**
- * Sends the headers at once, and each byte of them as it is: `flushHeaders` would write them as
- * UTF-8.
- */
+/** An empty chunk, which sends the headers unchanged. `flushHeaders` would encode them as UTF-8. */
 const nothing = Buffer.alloc(0)
 
 /** The most bytes of the headers of a program's answer. */
 const maxAnswerHeaderBytes = 64 * 1024
 
 /**
- * Sends a request on to the program and its answer back, each as it comes. Every message is written
- * anew from what was parsed: neither side's framing reaches the other.
+ * Forwards a request to the program and streams its answer back. Every message is written again
+ * from its parsed form, so neither side's framing reaches the other.
  */
 export async function forwardRequest(
   visit: Visit,
@@ -57,8 +54,7 @@ export async function forwardRequest(
 }
 
 /**
- * Lets a connection over which everything was said end by itself, so that the program sees an end
- * and no reset.
+ * Waits until a finished connection ends by itself, so that the program sees an end and no reset.
  */
 async function closed(connection: PortStream): Promise<void> {
   if (connection.destroyed) return
@@ -73,7 +69,7 @@ async function closed(connection: PortStream): Promise<void> {
   })
 }
 
-/** Begins the request to the program, over its own connection. */
+/** Starts the request to the program on a new connection. */
 export function sendOn(
   connection: PortStream,
   { request, path, headers }: { request: IncomingMessage; path: string; headers: RawHeaders },
@@ -88,7 +84,7 @@ export function sendOn(
   })
 }
 
-/** Waits for the head of the program's answer. */
+/** Resolves with the head of the program's answer. */
 export function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once('response', (answer) => {
@@ -103,7 +99,8 @@ export function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
 }
 
 /**
- * Writes the program's answer to the client. Rejects when it broke off; the client sees the break.
+ * Writes the program's answer to the client. Rejects if it breaks off, which the client sees as a
+ * break.
  */
 export async function sendBack(
   answer: IncomingMessage,
@@ -133,8 +130,8 @@ export async function sendBack(
 }
 
 /**
- * Requires a transfer coding that matches what was read. A later reader could understand any other
- * differently.
+ * Throws if the transfer coding of an answer differs from how it was parsed. Another parser could
+ * read it differently.
  */
 function checkFraming({ headers }: IncomingMessage): void {
   const coding = headers['transfer-encoding']

@@ -8,13 +8,13 @@ import type { Visit } from './enter-port.ts'
 import { type RawHeaders, requestHeaders, responseHeaders } from './forward-headers.ts'
 import { answerOf, sendBack, sendOn } from './forward-request.ts'
 
-/** A client's connection that HTTP has let go of. */
+/** A client's connection after an upgrade from HTTP. */
 export type Upgraded = Pick<Upgrade, 'request' | 'socket' | 'head'>
 
-/** The status of an upgrade that was agreed to. */
+/** The status of an accepted upgrade. */
 const switched = 101
 
-/** Gives a client a raw connection to a port. Answers the status that it was given. */
+/** Connects a client to a port with raw TCP. Returns the status of the answer. */
 export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Promise<number> {
   const connection = await visit.connect()
   socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
@@ -24,8 +24,8 @@ export async function forwardTcp(visit: Visit, { socket, head }: Upgraded): Prom
 }
 
 /**
- * Sends an upgrade on to the program, and when that agrees, whatever both say then. Any other
- * answer goes back as it is. Answers the status that the client was given.
+ * Forwards an upgrade to the program. If the program accepts, forwards bytes in both directions.
+ * Any other answer is forwarded unchanged. Returns the status of the answer.
  */
 export async function forwardUpgrade(
   visit: Visit,
@@ -73,7 +73,9 @@ function headOf(answer: IncomingMessage, headers: RawHeaders, asked: string): st
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Carries bytes both ways. Either side may end first; when one breaks, the other is reset. */
+/**
+ * Forwards bytes in both directions. Either side may end first. If one breaks, the other is reset.
+ */
 function join(socket: Duplex, connection: PortStream): void {
   mergePieces(socket).pipe(connection)
   mergePieces(connection).pipe(socket)

@@ -11,12 +11,12 @@ const frameHeaderBytes = 9
 /** The start of an HTTP/2 connection with prior knowledge (RFC 9113, 3.4). */
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** The error of Node's HTTP/1.1 parser for bytes that it does not take. */
+/** The error of Node's HTTP/1.1 parser for invalid bytes. */
 export interface ParseFailure extends Error {
   readonly code?: string
-  /** The packet that it read last. */
+  /** The last packet that was parsed. */
   readonly rawPacket?: unknown
-  /** The bytes of that packet that it has taken. */
+  /** The number of parsed bytes of that packet. */
   readonly bytesParsed?: unknown
 }
 
@@ -36,9 +36,9 @@ export function isHttp2Server(bytes: Uint8Array): boolean {
 }
 
 /**
- * Returns what a client of HTTP/2 has sent so far, or null for a client of another protocol. The
- * parser stops with a code of its own behind the preface, also one that came in several packets:
- * the packets before the last one are gone, and the preface is put back.
+ * Returns the bytes that an HTTP/2 client has sent, or null for another protocol. The parser
+ * reports a separate code after the preface. Earlier packets of a split preface are lost, so the
+ * preface is added again.
  */
 export function http2Start({ code, rawPacket, bytesParsed }: ParseFailure): Uint8Array | null {
   if (code !== 'HPE_PAUSED_H2_UPGRADE') return null

@@ -2,20 +2,20 @@ import type { PortStream } from '@holt/engine'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 
 /**
- * How many connections may be open, of one runtime, of one project and of all. A browser has six to
+ * The most open connections of one runtime, of one project and in total. A browser opens six to
  * each host, and a WebSocket for each tab.
  */
 export interface PortLimits {
   readonly perRuntime: number
   readonly perProject: number
   readonly total: number
-  /** A connection on which nothing moves for this long is cut. */
+  /** The idle time after which a connection is closed, in milliseconds. */
   readonly idleMs: number
 }
 
 const defaults: PortLimits = { perRuntime: 128, perProject: 512, total: 1024, idleMs: 15 * 60_000 }
 
-/** How often connections are looked at. */
+/** The interval of checks of connections, in milliseconds. */
 const sweepMs = 1_000
 
 interface Entry {
@@ -30,22 +30,25 @@ interface Entry {
   movedAt: number
 }
 
-/** One place of a connection. */
+/** The slot of one connection. */
 export interface PortPlace {
-  /** Watches the connection, once it is there. */
+  /** Starts to watch the connection. */
   watch(stream: PortStream): void
   leave(): void
 }
 
-/** The connections to ports: how many there may be, and when they are cut. */
+/** The connections to ports, with their limits. */
 export class OpenPorts {
   readonly #entries = new Set<Entry>()
-  /** How many connections there are, by runtime and by project. */
+  /** The numbers of connections, by runtime and by project. */
   readonly #counts = new Map<string, number>()
   readonly #limits: PortLimits
   readonly #now: () => number
   #timer: NodeJS.Timeout | null = null
-  /** Changes whenever connections are cut: a decision from before may be out of date. */
+  /**
+   * A counter that changes whenever connections are closed. An earlier decision may then be
+   * outdated.
+   */
   epoch = 0
 
   constructor(now: () => number, limits: Partial<PortLimits> = {}) {
@@ -53,14 +56,14 @@ export class OpenPorts {
     this.#limits = { ...defaults, ...limits }
   }
 
-  /** How many there are. */
+  /** The number of connections. */
   get size(): number {
     return this.#entries.size
   }
 
   /**
-   * Takes a place, or throws `rate_limited` where there is none. `cut` is called when the
-   * connection has to end.
+   * Takes a slot. Throws `rate_limited` if there is none. `cut` is called when the connection has
+   * to end.
    */
   enter(entry: Omit<Entry, 'stream' | 'movedBytes' | 'movedAt'>): PortPlace {
     const { projectId, runtimeId } = entry
@@ -95,14 +98,14 @@ export class OpenPorts {
     return { watch, leave: () => this.#leave(mine) }
   }
 
-  /** Cuts what is open to a port, or only what came in because the port was public. */
+  /** Closes the connections to a port, or only those without credentials. */
   cut({ runtimeId, port, onlyPublic = false }: { runtimeId: string; port: number; onlyPublic?: boolean }): void {
     this.epoch += 1
     for (const entry of this.#entries)
       if (entry.runtimeId === runtimeId && entry.port === port && (!onlyPublic || entry.isPublic)) entry.cut()
   }
 
-  /** Cuts everything. */
+  /** Closes all connections. */
   close(): void {
     for (const entry of this.#entries) entry.cut()
   }

@@ -9,12 +9,14 @@ export class PortAddresses {
     this.#domain = domain
   }
 
-  /** Tells where the service listens. */
+  /** Sets the address on which the service listens. */
   listensAt(url: string): void {
     this.#service = url
   }
 
-  /** The two addresses of a port: an origin of its own, and below the service's. */
+  /**
+   * Returns the two addresses of a port: its own origin, and the path below the service's address.
+   */
   of(runtimeId: string, port: number): { readonly url: string; readonly path_url: string } {
     const { name, front } = this.#domain
     const { scheme, port: entrance } = front ?? { scheme: 'http', port: Number(new URL(this.#service).port) }

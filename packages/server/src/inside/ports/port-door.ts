@@ -14,10 +14,7 @@ import { forwardRequest } from './forward-request.ts'
 import { forwardTcp, forwardUpgrade } from './forward-upgrade.ts'
 import { ambiguous, destinationOf } from './port-target.ts'
 
-/**
- * Answers the requests that are for ports, before they come to the API's routes. True for those
- * that are answered here.
- */
+/** Handles requests for ports before the API's routes. Returns true if it answers the request. */
 export type PortRequests = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** Returns the handlers of requests for ports. */
@@ -38,7 +35,7 @@ export function portRequests(service: Inside): PortRequests {
   }
 }
 
-/** The door for upgrades that are for ports. */
+/** Returns the handler of upgrades for ports. */
 export function portDoor(service: Inside): UpgradeDoor {
   return {
     claims: (request) => upgradeOf(request) !== null && destinationOf(request, service.config.portDomain) === 'port',
@@ -54,7 +51,7 @@ export function portDoor(service: Inside): UpgradeDoor {
   }
 }
 
-/** Answers the status that the client was given. */
+/** Handles an upgrade. Returns the status of the answer. */
 async function visitByUpgrade(service: Inside, { request, socket, head }: Upgrade): Promise<number> {
   const client = socket as Socket
   client.setTimeout(0)

@@ -14,23 +14,23 @@ export interface PortTarget {
   readonly port: number
   /** The part of the path that identifies the port. Empty in the host form. */
   readonly prefix: string
-  /** Path and query as the program sees them, the token still in it. */
+  /** The path and query for the program, which still contain the token. */
   readonly path: string
-  /** True where the path form lacks the slash after the port's part. */
+  /** True if the path form lacks the slash after the port's part. */
   readonly bare: boolean
 }
 
 /**
- * Whom a request is for: decided once, from the Host header and the target. `refused`: two readers
- * could see two different things in it.
+ * The destination of a request, determined once from the Host header and the target. `refused`: the
+ * request is ambiguous.
  */
 export type Destination = 'api' | 'port' | 'refused'
 
 const pathForm = /^(\/v1\/agents\/runtime\/([^/?]*)\/ports\/([^/?]*)\/(proxy|tcp))(?=[/?]|$)/
 
 /**
- * Decides whom a request is for. No name below the domain of ports reaches the API, and no other
- * name a port, but by the path form.
+ * Returns the destination of a request. Names below the domain of ports never reach the API. Other
+ * names reach a port only in the path form.
  */
 export function destinationOf(request: IncomingMessage, domain: PortDomain): Destination {
   const host = hostOf(request)
@@ -41,7 +41,7 @@ export function destinationOf(request: IncomingMessage, domain: PortDomain): Des
   return kind === 'proxy' || (kind === 'tcp' && request.headers.upgrade?.toLowerCase() === 'tcp') ? 'port' : 'api'
 }
 
-/** Reads the port that a request is for. Throws what its client is told. */
+/** Returns the port of a request. Throws the client's error. */
 export function portTargetOf(request: IncomingMessage, domain: PortDomain): PortTarget {
   const host = hostOf(request)
   const target = host === null ? null : originForm(request.url ?? '', host)
@@ -59,7 +59,7 @@ export function portTargetOf(request: IncomingMessage, domain: PortDomain): Port
   }
 }
 
-/** The answer for a request that can be read in two ways. */
+/** Returns the error for an ambiguous request. */
 export function ambiguous(): HoltError {
   return new HoltError('invalid_request', 'The host of the request is ambiguous.', {
     hint: 'Send one Host header, and a target that agrees with it.',
@@ -80,8 +80,8 @@ function parsePort(text: string, pointer: string): number {
 }
 
 /**
- * The one host of a request in its canonical form: lower case, without port and dot at the end.
- * Empty where there is none, null where it is unclear.
+ * Returns the host of a request in canonical form: lower case, without port and final dot. Empty if
+ * there is none, null if it is ambiguous.
  */
 function hostOf(request: IncomingMessage): string | null {
   const { rawHeaders } = request
@@ -95,7 +95,10 @@ function canonicalHost(text: string): string | null {
   return name === undefined ? null : name.toLowerCase().replace(/\.$/, '')
 }
 
-/** The target as a path; one that names a host has to name that of the header (RFC 9112, 3.2.2). */
+/**
+ * Returns the target as a path. An absolute target must name the same host as the header (RFC 9112,
+ * 3.2.2).
+ */
 function originForm(target: string, host: string): string | null {
   if (target.startsWith('/') || target === '*') return target
   const [, authority, path = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(target) ?? []

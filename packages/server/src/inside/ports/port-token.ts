@@ -9,17 +9,17 @@ export interface PortGrant {
   readonly runtimeId: string
   readonly port: number
   readonly generation: number
-  /** The key that the token was made with: it is worth as much as that. */
+  /** The key that made the token. The token is valid only as long as the key. */
   readonly keyId: string
-  /** Of that key's secrets the one that it was made with. */
+  /** The version of the key's secret that made the token. */
   readonly keyVersion: number
-  /** Seconds since 1970 UTC. */
+  /** The expiry in seconds since 1970 UTC. */
   readonly expiresAtSecs: number
 }
 
 /**
- * The secret that tokens are made with. It stays in the state directory; without it every token is
- * worthless, and all that is lost by a new one is those.
+ * Returns the secret that signs tokens, from the state directory. A missing one is created, and
+ * earlier tokens are invalid then.
  */
 export async function openPortSecret(stateDir: string, log: Log): Promise<Buffer> {
   const path = join(stateDir, 'port-secret')
@@ -31,7 +31,7 @@ export async function openPortSecret(stateDir: string, log: Log): Promise<Buffer
   return secret
 }
 
-/** Makes a token: what it says, and an HMAC-SHA-256 of that and of the port it is for. */
+/** Returns a token: its content, and an HMAC-SHA-256 over the content and the port. */
 export function makePortToken(secret: Buffer, grant: PortGrant): string {
   const { expiresAtSecs, generation, keyId, keyVersion } = grant
   return `hp2.${expiresAtSecs}.${generation}.${keyId}.${keyVersion}.${seal(secret, grant)}`

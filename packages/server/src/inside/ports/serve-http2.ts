@@ -10,7 +10,7 @@ import { enterPort } from './enter-port.ts'
 import { http2Refusal } from './http2-answer.ts'
 import { ambiguous, destinationOf } from './port-target.ts'
 
-/** Bounds of a connection that has one request answered. */
+/** The limits of a connection with a single request. */
 const sessionOptions = {
   settings: { maxConcurrentStreams: 1, enablePush: false },
   maxSessionMemory: 1,
@@ -18,9 +18,9 @@ const sessionOptions = {
 }
 
 /**
- * Answers one request of a client that speaks HTTP/2 without TLS, in HTTP/2, and hangs up. The
- * answer is always an error: the same one as over HTTP/1.1 where the client may not visit the port,
- * and else a refusal. `first` is what the client has sent so far.
+ * Answers one request of a client that uses HTTP/2 without TLS, in HTTP/2, and closes the
+ * connection. The answer is always an error: the same one as over HTTP/1.1 if the client may not
+ * use the port, and otherwise a refusal. `first` is the received data.
  */
 export function serveHttp2(service: Inside, { socket, first }: { socket: Socket; first: Uint8Array }): void {
   const { headersTimeoutMs, maxHeaderBytes } = service.limits
@@ -88,7 +88,7 @@ function answer(
   })
 }
 
-/** Rejects with why the request goes no further. */
+/** Rejects with the reason why the request is refused. */
 async function refuse(
   service: Inside,
   { request, stream }: { request: IncomingMessage; stream: ServerHttp2Stream },
