@@ -37,12 +37,12 @@ export interface FinishedTree {
 }
 
 /**
- * The number of entries after which other work has its turn, so that a tree of a million does not
- * delay it.
+ * The number of entries between two turns of the event loop, so that a tree of a million does not
+ * delay other work.
  */
 const turnEntries = 2048
 /**
- * The number of path components after which other work has its turn. With links, one entry may have
+ * The number of path components between two turns of the event loop. With links, one entry may have
  * a hundred thousand.
  */
 const turnSteps = 32_768

@@ -89,7 +89,10 @@ export async function startFinished(
     readonly cache: StateCache
     readonly steps: StepList
     readonly key: string
-    /** Null if there is nothing to start and no checkpoint to take. */
+    /**
+     * The number of the step that finishes the template, from 1; null if there is nothing to start
+     * and no checkpoint to take.
+     */
     readonly step: number | null
     readonly signal: AbortSignal
   },

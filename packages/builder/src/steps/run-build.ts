@@ -77,7 +77,10 @@ async function carryOut(build: Build): Promise<BuildResult> {
 /** The steps after those of the plan. */
 interface LastSteps {
   readonly export: number
-  /** Null if there is nothing to start and no checkpoint to take. */
+  /**
+   * The number of the step that finishes the template, from 1; null if there is nothing to start
+   * and no checkpoint to take.
+   */
   readonly start: number | null
 }
 

@@ -8,7 +8,7 @@ import type { StepRuntime } from './step-runtime.ts'
 export interface FailedStep {
   readonly number: number
   readonly text: string
-  /** Null if no runtime was needed. */
+  /** The runtime of the step; null if no runtime was needed. */
   readonly runtime: StepRuntime | null
   readonly disk: { readonly diskMiB: number; readonly baseBytes: number }
 }

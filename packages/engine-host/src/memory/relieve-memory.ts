@@ -47,7 +47,7 @@ export interface Shortage {
   readonly signal: AbortSignal
   /** Called with the processes of each round. */
   readonly onEnded: (ended: readonly EndedProcess[]) => void
-  /** Called when processes wait for memory, which gVisor itself may not survive. */
+  /** Called when processes wait for memory. gVisor itself may not survive such a wait. */
   readonly onStuck: () => void
   /**
    * Called when the guest has not answered for a while, so that stopped processes must continue.

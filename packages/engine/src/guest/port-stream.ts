@@ -13,7 +13,7 @@ import {
   windowFrame,
 } from './port-frames.ts'
 
-/** Bytes that are read before the other side is told about free room. */
+/** The bytes that are read before the other side gets an update of the free room. */
 const windowStepBytes = portWindowBytes / 4
 
 /**

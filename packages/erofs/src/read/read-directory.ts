@@ -7,7 +7,7 @@ import { malformed } from './malformed.ts'
 /** The maximum size of a directory in bytes, enough for some millions of names. */
 const MAX_DIRECTORY_BYTES = 256 * 2 ** 20
 
-/** The number of blocks after which other work has its turn. */
+/** The number of blocks between two turns of the event loop. */
 const BLOCKS_PER_TURN = 64
 
 /**

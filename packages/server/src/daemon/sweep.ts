@@ -26,9 +26,7 @@ const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
 /** The time for which rows are kept after their subject has ended. */
 const keptMs = 7 * dayMs
 
-/**
- * Looks after the lifetimes of runtimes and lets go of old rows, for as long as the service runs.
- */
+/** Enforces the lifetimes of runtimes and removes old rows, while the service runs. */
 export async function sweepForever(service: Api, clock: ClockWatch): Promise<void> {
   const lifetimes = new Lifetimes(service, clock)
   const oldAudit = new OldAudit(service)

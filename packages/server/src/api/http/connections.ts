@@ -31,10 +31,7 @@ interface Connection {
    * True after it has changed to another protocol. Answers to earlier requests do not change that.
    */
   upgraded: boolean
-  /**
-   * The number of requests that are not answered yet: the one under way, and those that wait for
-   * it.
-   */
+  /** The number of unanswered requests: the current one, and those that wait for it. */
   requests: number
   readonly waiting: Asked[]
   /**
@@ -133,9 +130,8 @@ export class Connections {
   }
 
   /**
-   * The number of requests that a connection may have under way. It is small if very many wait in
-   * all. This bounds the memory of waiting requests, and still serves a client that sends some at
-   * once.
+   * The most unanswered requests of a connection. It is small if very many wait in total. This
+   * limits the memory of waiting requests, and still serves a client that pipelines a few.
    */
   get #maxPipelined(): number {
     const { maxPipelined, maxPipelinedInCrowd, maxWaiting } = this.#limits

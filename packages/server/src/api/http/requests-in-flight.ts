@@ -2,8 +2,8 @@ import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { RequestEnd } from '../../foundation/wire/request-end.ts'
 
 /**
- * The requests and streams of each project that are under way. Their limit keeps one project from
- * taking all connections.
+ * The requests and streams in progress of each project. Their limit keeps one project from using
+ * all connections.
  */
 export class RequestsInFlight {
   readonly #most: number

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Api } from '../api.ts'
 
-/** Registers the gauges of streams, connections and builds that are open or under way. */
+/** Registers the gauges of streams, connections and builds in progress. */
 export function registerOpenGauges(registry: Registry, service: Api): void {
   const registers = [registry]
   new Gauge({

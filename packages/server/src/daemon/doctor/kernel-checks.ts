@@ -54,8 +54,8 @@ function checkMemory(memoryMiB: number): Check {
 }
 
 /**
- * Checks the features of the kernel. One that every class of isolation needs is required. Without
- * one that a single class needs, that class is not available.
+ * Checks the features of the kernel. A feature that every isolation class needs is required.
+ * Without a feature that one class needs, that class is not available.
  */
 export function checkFeatures(
   facts: Pick<MachineFacts, 'filesystems' | 'hasLoopDevices' | 'hasTun' | 'seccompActions'>,

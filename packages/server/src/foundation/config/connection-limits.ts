@@ -27,7 +27,7 @@ export interface ConnectionLimits {
    */
   readonly maxWaiting: number
   readonly maxPipelinedInCrowd: number
-  /** The most requests and streams of one project that are under way. */
+  /** The most requests and streams in progress of one project. */
   readonly maxRequestsPerProject: number
   /**
    * The most requests of one project with an `Idempotency-Key` that are remembered for a day. One

@@ -1,8 +1,9 @@
 import { HoltError } from '@holt/protocol'
 
 /**
- * Receives the reason why something cannot be made. A create throws it. A dry run notes it and
- * returns null, and the checks go on. `Refused` is the type of a value that a refusal leaves open.
+ * Receives the reason why something cannot be created. A create throws it. A dry run records it and
+ * returns null, and continues with the checks. `Refused` is the type of a value that a refusal
+ * leaves open.
  */
 export type Refuse<Refused extends null = null> = (error: HoltError) => Refused
 

@@ -9,8 +9,8 @@ import { clientLeft } from '../wire/client-gone.ts'
 export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
 
 /**
- * The numbers of connections: those of strangers, those of clients at rest, and those with requests
- * under way.
+ * The numbers of connections: those without a key, idle ones with a key, and those with requests in
+ * progress.
  */
 export type ConnectionCounts = Readonly<Record<'stranger' | 'resting' | 'busy', number>>
 

@@ -1,7 +1,7 @@
 interface Disk {
   /** Makes everything durable that was written before the call. */
   readonly sync: () => Promise<void>
-  /** Is called once, when a sync has failed. */
+  /** Called once after a failed sync. */
   readonly onFailed: (error: Error) => void
 }
 

@@ -14,9 +14,7 @@ import { SqliteFile } from './sqlite-database.ts'
 import type { Tables } from './tables.ts'
 
 interface SqliteStoreOptions {
-  /**
-   * Is called when a sync has failed. No change resolves after that. The default ends this process.
-   */
+  /** Called after a failed sync. No change resolves after that. The default ends this process. */
   readonly onFailed?: (error: Error) => void
   /** Makes a file durable. */
   readonly sync?: (file: number) => Promise<void>

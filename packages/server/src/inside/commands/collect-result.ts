@@ -70,7 +70,7 @@ class Head {
   }
 
   /**
-   * Makes space for so many bytes. If there is none, nothing more is kept: bytes after a gap would
+   * Reserves space for bytes. Without space, nothing more is kept, because bytes after a gap would
    * not be the beginning.
    */
   #grow(wanted: number): void {

@@ -43,7 +43,7 @@ interface Once {
   /** The body, which must also be the same, if it is bytes. */
   readonly bytes: HashedBody | null
   readonly answer: (ids: RequestIds) => Promise<Answer>
-  /** Reserves memory for an answer of so many bytes. */
+  /** Reserves memory for an answer of this size. */
   readonly keepAnswer: (bytes: number) => void
 }
 

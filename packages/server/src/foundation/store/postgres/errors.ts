@@ -34,7 +34,7 @@ export class ConnectionLost extends Error {
 }
 
 /**
- * Classes and codes of errors after which a connection is of no use: connection exceptions,
+ * The classes and codes of errors after which a connection is broken: connection exceptions,
  * shutdowns, and sessions that the server has ended.
  */
 const lostStates = /^(?:08|57P0[1-5]|25P0[34]|53300)/

@@ -51,8 +51,8 @@ interface WriterOptions {
   /** Prepares the database in the first session that holds the lock, without a time limit. */
   readonly prepare: (session: Session) => Promise<void>
   /**
-   * Is called once, when another daemon has taken the database. The knowledge of this daemon is no
-   * longer reliable then.
+   * Called once when another daemon has taken the database. The state of this daemon is no longer
+   * reliable then.
    */
   readonly onTaken: (error: Error) => void
 }
