@@ -352,7 +352,7 @@ test.each([
   [{ command: 'true', rlimits: { files: 1 } }, '/rlimits/files'],
   [{ command: 'true', rlimits: { nofile: -1 } }, '/rlimits/nofile'],
   [{ command: 'true', rlimits: { nofile: { soft: 2, hard: 1 } } }, '/rlimits/nofile'],
-  [{ command: 'true', rlimits: { nofile: { hard: 1 } } }, '/rlimits/nofile'],
+  [{ command: 'true', rlimits: { nofile: { hard: 1 } } }, '/rlimits/nofile/soft'],
   [{ command: 'true', session: 'a b' }, '/session'],
   [{ command: 'true', session: '' }, '/session'],
   [{ command: 'true', max_output_bytes: 2 ** 30 }, '/max_output_bytes'],
