@@ -120,7 +120,7 @@ for await (const part of body) { process.stdout.write(part); process.exit(0) } }
     expect(await say(`node -e '${script}'`)).toBe('data: first')
   })
 
-  it('carry large bodies each way, whole, terminated and spliced', async () => {
+  it('carry large bodies each way completely, terminated and spliced', async () => {
     for (const [host, options] of [
       ['api.example.com', ''],
       ['db.example.com', '--cacert /tmp/rig-ca.pem'],

@@ -52,7 +52,7 @@ it('continues on a new stage after a failed row', async () => {
   expect(log).toEqual(['B1 on 1', 'B2 failed: B2 is broken', 'B3 on 2'])
 })
 
-it('blames a stage that does not open on one row, and tries again for the next', async () => {
+it('reports a stage that does not open for one row, and tries again for the next', async () => {
   const log: string[] = []
   await rowsInTurn([group('B1', 'B2')], recorded(log, ['open 1']))
   expect(log).toEqual(['B1 failed: open 1 is broken', 'B2 on 2'])
@@ -64,7 +64,7 @@ it('keeps the rows of a stage that does not close', async () => {
   expect(log).toEqual(['B1 on 1', 'warning: close 1 is broken', 'B2 on 2'])
 })
 
-it('records each row that may not begin', async () => {
+it('records each row that cannot start', async () => {
   const log: string[] = []
   await rowsInTurn([group('B1', 'B2', 'B3')], recorded(log, [], { rowsAllowed: 1 }))
   expect(log).toEqual(['B1 on 1', 'B2 failed: the time is over', 'B3 failed: the time is over'])

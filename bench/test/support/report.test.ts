@@ -122,13 +122,13 @@ describe('verdicts of CPU time', () => {
     [1.5, true],
     [1.49, false],
     [null, null],
-  ])('hold that of an operation against that of another: at most %s of it', (atMost, met) => {
+  ])('compare the CPU time of one operation with that of another: at most %s of it', (atMost, met) => {
     const verdict = compareCpu(series, { what: 'CPU', subject: 'A', baseline: 'B', atMost })
     expect(verdict).toMatchObject({ value: 30, baseline: { name: 'B', value: 20 }, ratio: 1.5, met })
     expect(onFloor(verdict, cpuFloorOf(series, 'B', 'because')).floor_ratio).toBe(1.5)
   })
 
-  it('are not met where it is unknown', () => {
+  it('are not met if the CPU time is unknown', () => {
     const verdict = compareCpu(series, { what: 'CPU', subject: 'A', baseline: 'unknown', atMost: 9 })
     expect(verdict).toMatchObject({ ratio: null, met: false })
   })

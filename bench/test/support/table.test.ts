@@ -131,7 +131,7 @@ describe('the pages of several rows', () => {
     page('B11', null),
   ]
 
-  it('say once by which command rows were measured, and which were not', () => {
+  it('name once the command that measured rows, and the rows without a measurement', () => {
     const lines = summarySection(rows).split('\n')
     expect(lines.filter((line) => line.includes('`node bench/all.ts`'))).toHaveLength(1)
     expect(lines.find((line) => line.includes('`node bench/all.ts`'))).toMatch(/^- B8, B9: measured 2026-01-02 by/)
@@ -139,7 +139,7 @@ describe('the pages of several rows', () => {
     expect(lines).toContain('- Not measured: B11.')
   })
 
-  it('have no details of a row that was not measured', () => {
+  it('have no details of a row without a measurement', () => {
     expect(fullSection(rows).match(/^### \w+/gm)).toEqual(['### B8', '### B9'])
   })
 })
@@ -151,11 +151,11 @@ describe('the missed targets', () => {
       verdict === undefined ? [] : [page('B9', { command: '', result: { ...report, verdicts: [verdict] } })],
     )
 
-  it('have the target as a figure of the machine, and as a multiple of the floor', () => {
+  it('show the target as a value of the machine, and as a multiple of the floor', () => {
     expect(sectionOf(missed)).toContain('| B9 | ours | 2 ms | 1.4 ms | 0.5 ms | 2.8x | does not exclude it |')
   })
 
-  it('tell where the floor alone exceeds the target', () => {
+  it('report that the floor alone exceeds the target', () => {
     const floor = { name: 'a floor', value: 2, why: '' }
     expect(missed && sectionOf({ ...missed, floor })).toContain('| 2 ms | 0.7x | out of reach')
   })
@@ -165,7 +165,7 @@ describe('the missed targets', () => {
     expect(met && sectionOf({ ...met, met: false, floor })).toContain('| 50/s | 40/s | 0.8x | out of reach')
   })
 
-  it('are not there when every target is met', () => {
+  it('are absent when every target is met', () => {
     expect(sectionOf(met)).toBe('Every target is met.')
   })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { KeyedLock } from '../src/keyed-lock.ts'
 
-test('runs one thing at a time for a key, in order, past failures, and forgets the key', async () => {
+test('runs one task at a time for a key, in order, past failures, and forgets the key', async () => {
   const lock = new KeyedLock()
   const seen: number[] = []
   const gate = Promise.withResolvers<void>()
@@ -22,7 +22,7 @@ test('runs one thing at a time for a key, in order, past failures, and forgets t
   expect(seen).toEqual([0, 1, 2])
 })
 
-test('waits for all that holds a lock', async () => {
+test('waits for all holders of a lock', async () => {
   const lock = new KeyedLock()
   const gate = Promise.withResolvers<void>()
   const done: string[] = []

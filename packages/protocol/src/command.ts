@@ -228,7 +228,7 @@ export const OutputItem = z
         .optional()
         .describe('True if one of its processes was killed because the runtime ran out of memory; absent if none was.'),
       command: Command.optional().describe(
-        'The final state of the command; absent if the runtime does not tell it. Then read the command.',
+        'The final state of the command; absent if the runtime does not report it. Then read the command.',
       ),
     }),
     z.object({ type: z.literal('end').describe('The last item: nothing follows.'), cursor }),

@@ -41,7 +41,7 @@ test.each([
   ['copyFile', () => runtime.files.copy('/d/file', '/d/new')],
   ['moveFile', () => runtime.files.move('/d/file', '/d/new')],
   ['startCommand', () => runtime.commands.start('true')],
-] as const)('a lost answer to %s makes no second thing', async (route, make) => {
+] as const)('a retry of %s after a lost answer has no second effect', async (route, make) => {
   await runtime.files.write('/d/file', 'text')
   service.faults.push({ route, type: 'lose' })
   await make()
@@ -49,19 +49,16 @@ test.each([
   expect(keys).toEqual([expect.any(String), keys[0]])
 })
 
-test.each(['text', ''])(
-  'a write of %j that must not replace finds no foreign file after a lost answer',
-  async (text) => {
-    service.faults.push({ route: 'writeFile', type: 'lose' })
-    expect(await runtime.files.write('/new', text, { overwrite: false })).toMatchObject({ path: '/new' })
-    expect(await runtime.files.readText('/new')).toBe(text)
-    await expect(runtime.files.write('/new', 'other', { overwrite: false })).rejects.toThrow(
-      expect.objectContaining({ code: 'already_exists' }),
-    )
-  },
-)
+test.each(['text', ''])('a write of %j without overwrite recognises its own file after a lost answer', async (text) => {
+  service.faults.push({ route: 'writeFile', type: 'lose' })
+  expect(await runtime.files.write('/new', text, { overwrite: false })).toMatchObject({ path: '/new' })
+  expect(await runtime.files.readText('/new')).toBe(text)
+  await expect(runtime.files.write('/new', 'other', { overwrite: false })).rejects.toThrow(
+    expect.objectContaining({ code: 'already_exists' }),
+  )
+})
 
-test('a tree whose answer was lost is not called a foreign one', async () => {
+test('an extract with a lost answer rejects with the reason lost', async () => {
   await runtime.files.write('/d/file', 'text')
   const bytes = new Uint8Array(await new Response(await runtime.files.archive('/d')).arrayBuffer())
   service.faults.push({ route: 'writeArchive', type: 'lose' })

@@ -6,6 +6,6 @@ test('files are in memory, or in the temporary directory', () => {
   expect(['/dev/shm', tmpdir()]).toContain(memoryDir())
 })
 
-test.each(['/proc', '/nowhere'])('%s is no place for files', (dir) => {
+test.each(['/proc', '/nowhere'])('%s is not usable for files', (dir) => {
   expect(memoryDir(dir)).toBe(tmpdir())
 })

@@ -15,7 +15,7 @@ function registered(seed: number, length = 'short'): readonly string[] {
 
 afterEach(() => vi.unstubAllEnvs())
 
-test('a short run has each third test, from where the seed decides', () => {
+test('a short run has every third test, beginning at a place that the seed decides', () => {
   const beginnings = [0, 1, 2].map((first) => names.filter((_, index) => index % 3 === first).join())
   const found = Array.from({ length: 100 }, (_, seed) => registered(seed).join())
   expect(new Set(found)).toEqual(new Set(beginnings))

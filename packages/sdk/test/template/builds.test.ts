@@ -130,7 +130,7 @@ test('the wait continues while the service is absent for a short time', async ()
   expect(await waiting).toMatchObject({ status: 'ready' })
 })
 
-test('the log of a build that still runs is read as far as it is there', async () => {
+test('the log of a running build is read up to its present end', async () => {
   service.script = (build) => {
     build.status('building')
     build.log('one')

@@ -143,7 +143,7 @@ test.each([
     'must be a number or null or default',
   ],
   ['runtime', { network_policy: 5 }, '/network_policy', 'must be a string or an object'],
-])('of the %s %j it says all that %s can be: %s', async (kind, body, pointer, message) => {
+])('of the %s %j, the answer lists all forms of %s: %s', async (kind, body, pointer, message) => {
   const { ask } = await startTestServer()
   const { json } = await ask('POST', `/v1/agents/${kind}`, { json: body })
   expect(json.error.details.issues).toEqual([{ pointer, message }])
@@ -159,7 +159,7 @@ test.each([
   ],
   ['commands/cm1/signal', { signal: 'TERM' }, '/signal', signalWords],
   ['commands/cm1/signal', { signal: 15 }, '/signal', signalWords],
-])('of %s %j it says in the words of the schema that %s %s', async (path, body, pointer, message) => {
+])('of %s %j, the answer says in the words of the schema that %s %s', async (path, body, pointer, message) => {
   const { ask, makeRuntime } = await startTestServer()
   const { json } = await ask('POST', `${runtimes}/${await makeRuntime()}/${path}`, { json: body })
   expect(json.error.details.issues).toEqual([{ pointer, message }])

@@ -147,7 +147,7 @@ describe('a stream', () => {
     expect(events.at(-1)).toMatch(/^event: end\n/)
   })
 
-  test('ends with the final state of the command, as a read answers it', async () => {
+  test('ends with the final state of the command, equal to that of a read', async () => {
     const { ask, commands } = await start()
     const json = { command: 'complain loudly', env: { A: 'b' } }
     const { text } = await ask('POST', commands, { json, headers: { accept: 'application/x-ndjson' } })
@@ -161,7 +161,7 @@ describe('a stream', () => {
     expect(items(output.text).at(-2).command).toEqual(again)
   })
 
-  test('ends with what only the guest knows: bytes no longer kept, and the place of a session', async () => {
+  test('ends with the facts that only the guest knows: dropped bytes, and the state of a session', async () => {
     const { ask, commands } = await start()
     const headers = { accept: 'application/x-ndjson' }
     for (const json of [{ command: 'fill 1500000' }, { command: 'echo hi', session: 'main' }]) {
