@@ -199,16 +199,16 @@ class AsyncFiles:
         """Searches a directory by name and by the content of lines.
 
         Args:
-            path: A directory or, with `content`, also one file.
+            path: The directory to search. With `content`, it can also be one file.
             glob: Patterns of names, as in .gitignore.
             content: The text that a line has to contain, or a mapping with `pattern`, `regex` and
                 `case_sensitive`. Without it, names are searched for.
             type: Only files of this type.
-            hidden: Whether names that begin with a dot take part. Default: false.
-            respect_gitignore: Whether to leave out .git and the names in .gitignore. Default: true.
+            hidden: True to include names that begin with a dot. Default: false.
+            respect_gitignore: True to skip .git and the names in .gitignore. Default: true.
             max_depth: The number of levels. Default: 64.
             max_results: The most matches. Default: 1000.
-            timeout_secs: After this time the answer is what has been found. Default: 30.
+            timeout_secs: The time limit. The answer then has the matches so far. Default: 30.
         """
         body = _search_body(
             path, glob, content, type, hidden, respect_gitignore, max_depth, max_results, timeout_secs
@@ -258,15 +258,15 @@ class AsyncFiles:
             replacement: The new text. With `regex`, `$1` and `$name` are the groups, and `$$` is a
                 dollar. Before a letter, a digit or `_` it is `${1}`: `$1x` is a group named `1x`, and
                 a group that does not exist is empty.
-            path: A text file, or a directory whose text files are gone through.
+            path: A text file, or a directory whose text files are changed.
             paths: Text files, in place of `path`.
             glob: Patterns of names, as in .gitignore.
-            hidden: Whether names that begin with a dot take part. Default: false.
-            respect_gitignore: Whether to leave out .git and the names in .gitignore. Default: true.
-            regex: Whether the pattern is a regular expression. Default: false.
+            hidden: True to include names that begin with a dot. Default: false.
+            respect_gitignore: True to skip .git and the names in .gitignore. Default: true.
+            regex: True if the pattern is a regular expression. Default: false.
             case_sensitive: False if capital and small letters are equal. Default: true.
-            expected_count: The number of matches in all, without which nothing is changed.
-            dry_run: Whether to count, and change nothing. Default: false.
+            expected_count: The number of matches that must exist. Otherwise nothing changes.
+            dry_run: True to count and change nothing. Default: false.
         """
         body = given(
             path=None if path is None else path_text(path),

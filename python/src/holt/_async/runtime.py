@@ -83,8 +83,8 @@ class AsyncRuntime(RuntimeFields):
             metadata: Labels that replace all others.
             timeout_secs: The time that it continues to run, from now. None: it has no deadline.
             on_timeout: The action after `timeout_secs`.
-            idle_timeout_secs: It is paused when nobody has used it for so long. None: never.
-            auto_resume: Whether a request resumes it while it is paused.
+            idle_timeout_secs: The idle time after which it is paused. None: never.
+            auto_resume: True if a request resumes it while it is paused.
         """
         body = {
             **given(metadata=metadata, on_timeout=on_timeout, auto_resume=auto_resume),

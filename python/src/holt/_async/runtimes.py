@@ -79,9 +79,9 @@ class AsyncRuntimes:
             timeout_secs: The time that it runs, from its creation and from each resume. None: it
                 has no deadline. Default: 3600 where the runtime can be paused.
             on_timeout: The action after `timeout_secs`. Default: `pause` where it is possible.
-            idle_timeout_secs: It is paused when nobody has used it for so long. None: never.
-            auto_resume: Whether a request resumes it while it is paused. Default: true.
-            network_policy: A stored policy by name or id, or one written out. None: no network.
+            idle_timeout_secs: The idle time after which it is paused. None: never.
+            auto_resume: True if a request resumes it while it is paused. Default: true.
+            network_policy: A stored policy by name or id, or an inline policy. None: no network.
             secrets: Secrets by name. Their placeholders are in the environment.
             idempotency_key: A key under which a repeated create makes the runtime only once.
         """

@@ -48,9 +48,9 @@ class AsyncSecrets:
             value: The value. Give exactly one of `value` and `provider`.
             provider: An identity provider by name or id, which makes the value.
             hosts: The only hosts that the value is sent to.
-            header: The one header that it is put into. Default: `authorization`.
+            header: The header that carries the value. Default: `authorization`.
             format: The header with `{value}` in it. Default: `Bearer {value}`.
-            env: Whether runtimes get the real value in their environment. Default: false.
+            env: True if runtimes get the real value in their environment. Default: false.
             env_name: The variable in the runtime. Default: the name in capitals.
         """
         body = _secret_body(value, provider, hosts, header, format, env, env_name)
