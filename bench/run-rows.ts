@@ -54,7 +54,7 @@ export async function runRows(
       measure: async (row, stageOf) => {
         const minutes = (elapsedMs() / 60_000).toFixed(1)
         say(`${row.id}: row ${ended + 1} of ${chosen.length}, ${minutes} of at most ${options.limitMins} min`)
-        const limitMs = Math.ceil(Math.min(rowLimitMs, leftMs()))
+        const limitMs = limitMsOf(leftMs())
         const report = await reportOf(row, { stageOf, options, limitMs, signal: interrupted.signal })
         process.stderr.write(`\n${rowText(report)}\n`)
         await finish(report)
@@ -74,6 +74,11 @@ export async function runRows(
     say('interrupted')
     process.exitCode = interruptedCode
   }
+}
+
+/** Returns the limit of a row in whole milliseconds, because a signal takes no others. */
+export function limitMsOf(leftMs: number): number {
+  return Math.ceil(Math.min(rowLimitMs, leftMs))
 }
 
 /** Measures a row. Rejects after `limitMs`. */
