@@ -9,7 +9,6 @@ export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH
 readonly ENVIRONMENT=$PWD/.holt/python/examples
 
 prepare_python "$ENVIRONMENT" 600 examples/python/requirements.txt pytest
-python3 python/hatch_build.py 2>/dev/null
 # The kernel of the notebook, and its files, belong to this environment.
 export JUPYTER_PATH=$ENVIRONMENT/share/jupyter JUPYTER_RUNTIME_DIR=$PWD/.holt/python/jupyter IPYTHONDIR=$PWD/.holt/python/ipython
 export PYTHONDONTWRITEBYTECODE=1

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runProgram } from './run-program.ts'
@@ -75,21 +74,8 @@ export class PythonClient implements AsyncDisposable {
   }
 }
 
-/** Returns a Python with the client of this repository. It is made once, below `.holt`. */
+/** Returns the Python with the client of this repository, which its tests use too. */
 export async function pythonWithClient(repo: string, signal: AbortSignal): Promise<string> {
-  const place = join(repo, '.holt/python/bench')
-  const python = join(place, 'bin/python')
-  const options = { timeoutMs: installTimeoutMs, signal }
-  const packages = join(repo, 'python')
-  if (!existsSync(join(place, 'installed'))) {
-    await runProgram(['rm', '-rf', place], options)
-    // The packages of Debian have pip apart from venv.
-    await runProgram(['python3', '-m', 'venv', '--without-pip', place], options)
-    const install = ['python3', '-m', 'pip', '--python', python, 'install', '--quiet', '--editable', packages]
-    await runProgram(install, options)
-    await runProgram(['touch', join(place, 'installed')], options)
-  }
-  // The synchronous client is generated. The editable install takes it from the source.
-  await runProgram([python, join(packages, 'hatch_build.py')], options)
-  return python
+  const prepare = ['bash', join(repo, 'scripts/prepare-python.sh')]
+  return (await runProgram(prepare, { timeoutMs: installTimeoutMs, signal })).trim()
 }

@@ -8,11 +8,14 @@ prepare_python() {
 	local dir=$1 limit=$2 requirements=$3 wanted
 	shift 3
 	wanted=$({ pwd; cat python/pyproject.toml python/hatch_build.py "$requirements" "$0" scripts/lib/python-environment.sh; } | sha256sum)
-	[ "$(cat "$dir/stamp" 2>/dev/null)" = "$wanted" ] && return
-	rm -rf "$dir"
-	# The packages of Debian have pip apart from venv.
-	python3 -m venv --without-pip "$dir"
-	timeout "$limit" python3 -m pip --python "$dir/bin/python" install --quiet --disable-pip-version-check \
-		--timeout 20 --requirement "$requirements" "$@" --editable python
-	echo "$wanted" >"$dir/stamp"
+	if [ "$(cat "$dir/stamp" 2>/dev/null)" != "$wanted" ]; then
+		rm -rf "$dir"
+		# The packages of Debian have pip apart from venv.
+		python3 -m venv --without-pip "$dir"
+		timeout "$limit" python3 -m pip --python "$dir/bin/python" install --quiet --disable-pip-version-check \
+			--timeout 20 --requirement "$requirements" "$@" --editable python >&2
+		echo "$wanted" >"$dir/stamp"
+	fi
+	# The synchronous client is made of the asynchronous one, which may have changed.
+	"$dir/bin/python" python/hatch_build.py 2>/dev/null
 }
