@@ -45,6 +45,71 @@ def test_every_public_name_is_there() -> None:
         importlib.import_module("holt.__main__")
 
 
+def test_every_type_of_a_public_signature_is_public() -> None:
+    public = {*holt.__all__, *vars(importlib.import_module("holt.models")), *vars(holt.errors)}
+    trees = [ast.parse(path.read_text("utf-8")) for path in (root / "src/holt").rglob("*.py") if path.parent.name != "_sync"]
+    own = {name for tree in trees for node in tree.body for name in names_made_by(node)}
+    classes = [node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name in public]
+    assert {"AsyncFiles", "AsyncHolt", "AsyncWebhooks"} <= {one.name for one in classes}
+    used = {(name, f"{one.name}.{call}") for one in classes for call, name in types_of(one)}
+    assert sorted({pair for pair in used if pair[0] in own and pair[0] not in public}) == []
+
+
+def test_durations_and_moments_are_taken_as_python_has_them() -> None:
+    for tree in (ast.parse(path.read_text("utf-8")) for path in (root / "src/holt/_async").glob("*.py")):
+        for one in tree.body:
+            if not isinstance(one, ast.ClassDef) or one.name not in holt.__all__:
+                continue
+            for call in public_functions(one):
+                for argument in [*call.args.args, *call.args.kwonlyargs]:
+                    wanted = {"since": "datetime", "until": "datetime", "expires_at": "datetime"}.get(
+                        argument.arg, "Seconds" if argument.arg.endswith("_secs") else None
+                    )
+                    if wanted is not None and argument.annotation is not None:
+                        assert wanted in ast.unparse(argument.annotation), f"{one.name}.{call.name}: {argument.arg}"
+
+
+def names_made_by(node: ast.stmt) -> list[str]:
+    """Returns the names that a statement of a module defines."""
+    if isinstance(node, ast.ClassDef):
+        return [node.name]
+    return [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
+
+
+CONSTRUCTED = ("AsyncHolt", "AsyncTemplate", "WebhookVerifier", "HoltError", "HoltConnectionError")
+"""The classes that users construct. The package makes the objects of the others."""
+
+
+def public_functions(one: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Returns the calls of a class that users make."""
+    return [
+        node
+        for node in one.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and (not node.name.startswith("_") or (node.name == "__init__" and one.name in CONSTRUCTED))
+        and not any(isinstance(mark, ast.Name) and mark.id in ("classmethod", "staticmethod") for mark in node.decorator_list)
+    ]
+
+
+def types_of(one: ast.ClassDef) -> list[tuple[str, str]]:
+    """Returns the names in the annotations of a class, each with the name of its call or field."""
+    found: list[tuple[str, ast.expr | None]] = []
+    for node in one.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not node.target.id.startswith("_"):
+            found.append((node.target.id, node.annotation))
+    for call in public_functions(one):
+        given = [call.args.vararg, call.args.kwarg, *call.args.posonlyargs, *call.args.args, *call.args.kwonlyargs]
+        found.extend((call.name, argument.annotation) for argument in given if argument is not None)
+        found.append((call.name, call.returns))
+    return [
+        (call, part.id)
+        for call, note in found
+        if note is not None
+        for part in ast.walk(note)
+        if isinstance(part, ast.Name) and not part.id.startswith("_")
+    ]
+
+
 def test_both_clients_have_the_same_calls() -> None:
     for name in holt.__all__:
         if not name.startswith("Async"):
@@ -77,6 +142,13 @@ def test_the_synchronous_client_is_that_of_the_source() -> None:
         nodes = list(ast.walk(ast.parse(made)))
         assert not [node.id for node in nodes if isinstance(node, ast.Name) and node.id.startswith("Async")]
         assert not [node for node in nodes if isinstance(node, (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor))]
+
+
+def test_the_page_of_the_package_has_no_link_into_the_repository() -> None:
+    # PyPI shows the page by itself.
+    text = (root / "README.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)", text, re.M)
+    assert [one for pair in links for one in pair if one and not one.startswith(("https://", "http://"))] == []
 
 
 def test_every_imported_package_is_a_dependency() -> None:

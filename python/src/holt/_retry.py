@@ -17,6 +17,14 @@ _idempotent_methods = ("GET", "PUT", "DELETE")
 
 
 @dataclass(frozen=True)
+class Retry:
+    """A request that failed and is sent again."""
+
+    error: HoltError
+    delay_secs: float
+
+
+@dataclass(frozen=True)
 class FailedTry:
     """The facts about a request that failed."""
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._options import Seconds, seconds
 from .errors import HoltError
 
 _prefix = "whsec_"
@@ -29,7 +30,7 @@ class InvalidSignature(HoltError):
 class WebhookVerifier:
     """Verifies that messages come from the service, by the secret of the webhook."""
 
-    def __init__(self, secret: str | Sequence[str], *, tolerance_secs: float = _tolerance_secs) -> None:
+    def __init__(self, secret: str | Sequence[str], *, tolerance_secs: Seconds = _tolerance_secs) -> None:
         """Makes a verifier.
 
         Args:
@@ -38,7 +39,7 @@ class WebhookVerifier:
         """
         secrets = [secret] if isinstance(secret, str) else secret
         self._keys = [_key_of(one) for one in secrets]
-        self._tolerance_secs = tolerance_secs
+        self._tolerance_secs = seconds(tolerance_secs)
 
     def verify(self, body: str | bytes, headers: Mapping[str, str]) -> dict[str, Any]:
         """Returns the message of a request, or raises `InvalidSignature`.

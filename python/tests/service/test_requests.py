@@ -341,7 +341,7 @@ async def test_a_command_is_one_request(runtime: AsyncRuntime) -> None:
     try:
         result = await runtime.commands.run("echo hi; exit 3")
     finally:
-        transport._send_built = send  # type: ignore[method-assign]
+        transport._send_built = send
     assert sent == ["POST commands"]
     assert (result.state, result.exit_code, result.stdout, result.stdout_bytes) == ("exited", 3, "hi\n", 3)
     assert result.ended_at is not None and result.duration_ms is not None
@@ -462,7 +462,7 @@ def test_a_system_without_the_options_of_tcp_has_the_common_one(monkeypatch: pyt
 
 async def test_the_wait_for_a_build_ends_in_time_while_its_log_goes_on() -> None:
     build_id = "bd" + "a" * 20
-    build = {"build_id": build_id, "status": "building", "steps": [], "warnings": []}
+    build: dict[str, Any] = {"build_id": build_id, "status": "building", "steps": [], "warnings": []}
     line = {"type": "log", "at": "2026-01-01T00:00:00.000Z", "level": "info", "step": 1}
 
     class Endless(httpx.AsyncByteStream):

@@ -20,7 +20,7 @@ from .pages import AsyncPaginated
 from .transport import AsyncTransport
 
 if TYPE_CHECKING:
-    from .trees import OnTransfer
+    from .._tree.transfer import OnTransfer
 
 
 class AsyncBuilds:

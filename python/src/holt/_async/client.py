@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 from .._credentials import find_credentials
 from .._model import decode
 from .._options import Seconds, seconds
+from .._retry import Retry
 from ..errors import InvalidRequest
 from .runtimes import AsyncRuntimes
-from .transport import AsyncTransport, Retry
+from .transport import AsyncTransport
 
 if TYPE_CHECKING:
     from .._models.account import Identity

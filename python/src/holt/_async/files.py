@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import httpx
 
     from .._tree.local_tree import EntryFilter
-    from .trees import AsyncSyncResult, AsyncTransferResult, OnTransfer
+    from .._tree.transfer import OnTransfer, SyncResult, TransferResult
 
 ArchiveFormat = Literal["tar", "tar.gz"]
 """The formats of a tree as one stream."""
@@ -371,7 +371,7 @@ class AsyncFiles:
         overwrite: bool = False,
         user: str | None = None,
         on_progress: OnTransfer | None = None,
-    ) -> AsyncTransferResult:
+    ) -> TransferResult:
         """Copies a directory of this machine to exactly `remote`.
 
         Modes, times, symlinks and hard links are kept. It is assembled beside the destination and
@@ -397,7 +397,7 @@ class AsyncFiles:
         *,
         overwrite: bool = False,
         on_progress: OnTransfer | None = None,
-    ) -> AsyncTransferResult:
+    ) -> TransferResult:
         """Copies a directory of the runtime to exactly `local`.
 
         Modes, times, symlinks and hard links are kept. A symlink that leads out of the tree is not
@@ -425,7 +425,7 @@ class AsyncFiles:
         dry_run: bool = False,
         user: str | None = None,
         on_progress: OnTransfer | None = None,
-    ) -> AsyncSyncResult:
+    ) -> SyncResult:
         """Makes the directory `remote` equal to `local` of this machine.
 
         Sends only entries that are new, or changed in size, time or mode. Entries that exist only

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .._model import decode
 from .._models.secret import Provider, Secret
-from .._options import given, nullable
+from .._options import Seconds, given, nullable, seconds
 from ..errors import SecretNotFound
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
@@ -157,7 +157,7 @@ class AsyncProviders:
         name: str,
         *,
         audience: str,
-        ttl_secs: int | None = None,
+        ttl_secs: Seconds | None = None,
         algorithm: Literal["RS256", "ES256", "EdDSA"] | None = None,
     ) -> Provider:
         """Stores a source of short-lived tokens that the service signs for each runtime."""
@@ -200,7 +200,7 @@ class AsyncProviders:
         provider: str,
         *,
         audience: str,
-        ttl_secs: int | None = None,
+        ttl_secs: Seconds | None = None,
         algorithm: Literal["RS256", "ES256", "EdDSA"] | None = None,
     ) -> Provider:
         """Replaces the settings of a source of signed tokens. The name and the type stay."""
@@ -253,5 +253,12 @@ def _oauth2(
     }
 
 
-def _workload(audience: str, ttl_secs: int | None, algorithm: str | None) -> dict[str, Any]:
-    return {"type": "workload", **given(audience=audience, ttl_secs=ttl_secs, algorithm=algorithm)}
+def _workload(audience: str, ttl_secs: Seconds | None, algorithm: str | None) -> dict[str, Any]:
+    return {
+        "type": "workload",
+        **given(
+            audience=audience,
+            ttl_secs=None if ttl_secs is None else seconds(ttl_secs),
+            algorithm=algorithm,
+        ),
+    }

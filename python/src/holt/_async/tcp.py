@@ -9,6 +9,7 @@ import httpcore
 import httpx
 
 from .._io.stream_errors import stream_errors
+from .._options import Seconds, seconds
 from ..errors import HoltConnectionError
 from .transport import AsyncTransport, error_of_response
 
@@ -22,17 +23,17 @@ class AsyncPortConnection:
         self._response = response
         self._stream: Any = response.extensions["network_stream"]
 
-    async def read(self, max_bytes: int = _read_bytes, *, timeout_secs: float | None = None) -> bytes:
+    async def read(self, max_bytes: int = _read_bytes, *, timeout_secs: Seconds | None = None) -> bytes:
         """Returns the next bytes, at most `max_bytes`; empty at the end."""
         try:
-            return await self._stream.read(max_bytes, timeout=timeout_secs)
+            return await self._stream.read(max_bytes, timeout=_secs_of(timeout_secs))
         except stream_errors as error:
             raise _failure_of(error) from error
 
-    async def write(self, data: bytes, *, timeout_secs: float | None = None) -> None:
+    async def write(self, data: bytes, *, timeout_secs: Seconds | None = None) -> None:
         """Sends all bytes."""
         try:
-            await self._stream.write(data, timeout=timeout_secs)
+            await self._stream.write(data, timeout=_secs_of(timeout_secs))
         except stream_errors as error:
             raise _failure_of(error) from error
 
@@ -76,3 +77,7 @@ async def upgrade(transport: AsyncTransport, url: httpx.URL | str, headers: dict
         why = f"{transport.url} answers, but does not change the protocol: is there a proxy between?"
         raise HoltConnectionError("lost", why)
     raise error_of_response(response)
+
+
+def _secs_of(duration: Seconds | None) -> float | None:
+    return None if duration is None else seconds(duration)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .._models.template import DockerfileCheck
     from .client import AsyncHolt
-    from .trees import OnTransfer
+    from .._tree.transfer import OnTransfer
 
     OnSkipped = Callable[[str, str], object]
     """A callback for the path of an entry that cannot be sent, with the reason."""

@@ -16,7 +16,7 @@ import httpx
 
 from .._io.async_parts import sleep
 from .._options import UNSET, Unset, query_text, text_of
-from .._retry import FailedTry, parse_retry_after, retry_delay_secs
+from .._retry import FailedTry, Retry, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
 from ..errors import AlreadyExists, ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
@@ -33,14 +33,6 @@ _silence_secs = 60.0
 """The longest silence of an open stream. The service sends something every 15 seconds."""
 _idle_secs = 30.0
 """The time for which an idle connection is kept. The service closes it after 65 seconds."""
-
-
-@dataclass(frozen=True)
-class Retry:
-    """A request that failed and is sent again."""
-
-    error: HoltError
-    delay_secs: float
 
 
 class AsyncTransport:

@@ -6,8 +6,6 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +14,9 @@ from .._callbacks import tell
 from .._io.async_parts import AsyncReader, from_thread, in_thread, iterate_in_thread, shielded
 from .._models.file import FileInfo
 from .._options import RuntimePath, path_text
-from .._tree.local_tree import EntryFilter, LocalEntry, Skipped, keep_all, read_local_tree
+from .._tree.local_tree import EntryFilter, LocalEntry, keep_all, read_local_tree
 from .._tree.plan_sync import SyncPlan, has_same_time, plan_sync
+from .._tree.transfer import OnTransfer, SyncResult, TransferProgress, TransferResult
 from .._tree.unpack import unpack_here
 from .._tree.write_archive import archive_of
 from ..errors import AlreadyExists, PathNotFound
@@ -29,42 +28,6 @@ _deepest = 64
 _page_entries = 10_000
 _clean_up_secs = 30.0
 _digest_bytes = 1024 * 1024
-
-
-@dataclass(frozen=True)
-class AsyncTransferProgress:
-    """The progress of a transfer of a tree. A total that is not known is None."""
-
-    files: int
-    bytes: int
-    total_files: int | None
-    total_bytes: int | None
-
-
-OnTransfer = Callable[[AsyncTransferProgress], object]
-"""A callback for the progress of a transfer."""
-
-
-@dataclass(frozen=True)
-class AsyncTransferResult:
-    """The result of a transfer. `skipped` has the relative paths that were left out."""
-
-    files: int
-    bytes: int
-    directories: int
-    symlinks: int
-    skipped: list[Skipped] = field(default_factory=list[Skipped])
-
-
-@dataclass(frozen=True)
-class AsyncSyncResult:
-    """The changes that were made, or would be with `dry_run`. Paths are relative."""
-
-    sent: list[str]
-    removed: list[str]
-    unchanged: int
-    bytes: int
-    skipped: list[Skipped]
 
 
 class TransferCount:
@@ -79,7 +42,7 @@ class TransferCount:
         self._files += 1
         self._bytes += size
         if self._report is not None:
-            self._report(AsyncTransferProgress(self._files, self._bytes, *self._totals))
+            self._report(TransferProgress(self._files, self._bytes, *self._totals))
 
 
 async def upload_tree(
@@ -90,14 +53,14 @@ async def upload_tree(
     overwrite: bool,
     user: str | None,
     on_progress: OnTransfer | None,
-) -> AsyncTransferResult:
+) -> TransferResult:
     """Copies a directory of this machine into a runtime as one archive; see `files.upload`."""
     # The answer to the archive reports this too, but only after part of it was sent.
     if not overwrite and await files.exists(remote):
         raise AlreadyExists(f"{path_text(remote)} already exists")
     tree = await in_thread(read_local_tree, local)
     await _send(files, local, remote, tree.entries, overwrite=overwrite, user=user, on_progress=on_progress)
-    return AsyncTransferResult(
+    return TransferResult(
         files=sum(_is_content(entry) for entry in tree.entries),
         bytes=sum(entry.size_bytes for entry in tree.entries),
         directories=sum(entry.type == "directory" for entry in tree.entries),
@@ -108,7 +71,7 @@ async def upload_tree(
 
 async def download_tree(
     files: AsyncFiles, remote: RuntimePath, local: Path, *, overwrite: bool, on_progress: OnTransfer | None
-) -> AsyncTransferResult:
+) -> TransferResult:
     """Copies a directory of a runtime to this machine as one archive; see `files.download`."""
     local = Path(os.path.abspath(local))
     if not overwrite and os.path.lexists(local):
@@ -125,7 +88,7 @@ async def download_tree(
             with shielded(_clean_up_secs):
                 await in_thread(_remove, staging)
             raise
-    return AsyncTransferResult(made.files, made.bytes, made.directories, made.symlinks, made.skipped)
+    return TransferResult(made.files, made.bytes, made.directories, made.symlinks, made.skipped)
 
 
 async def sync_tree(
@@ -139,7 +102,7 @@ async def sync_tree(
     dry_run: bool,
     user: str | None,
     on_progress: OnTransfer | None,
-) -> AsyncSyncResult:
+) -> SyncResult:
     """Sends new and changed entries as one archive that is merged; see `files.sync`."""
     filter_ = keeps or keep_all
     tree = await in_thread(partial(read_local_tree, local, filter_, keeps_hard_links=False))
@@ -158,7 +121,7 @@ async def sync_tree(
         entries = tree.entries if there is None else plan.send
         await _carry_out(files, local, path_text(remote), plan, entries, user=user, on_progress=on_progress)
     replaced = [path for path in plan.make_room if there is not None and there[path].type == "directory"]
-    return AsyncSyncResult(
+    return SyncResult(
         sent=[entry.path for entry in plan.send],
         removed=replaced + plan.remove,
         unchanged=plan.unchanged,
