@@ -7,16 +7,17 @@ import { resolveCopy } from '../../src/steps/resolve-copy.ts'
 import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
 import type { Surroundings } from '../../src/steps/surroundings.ts'
 
-test('ADD accepts as many single files as a context can have', async () => {
-  const plan = planDockerfile('FROM scratch\nADD * /all/', { buildArgs: {} })
+/** Resolves a COPY or an ADD. `matches` are the paths of the context that each source stands for. */
+function resolve(line: string, matches: (source: string) => readonly string[]) {
+  const plan = planDockerfile(`FROM scratch\n${line}`, { buildArgs: {} })
   const [instruction] = plan.stages[0]?.instructions ?? []
-  if (instruction?.type !== 'copy') throw new Error('ADD is a copy')
-  const matches = Array.from({ length: 250_000 }, (_, index) => ({ path: `${index}`, type: 'file' as const }))
+  if (instruction?.type !== 'copy') throw new Error('COPY and ADD are copies')
   const account = new SearchAccount()
   const context: Context = {
     sha256: 'none',
-    select: ([source]) => {
-      const chosen = { kind: 'tree', matches: source === '*' ? matches : [], nodes: new Map() } as const
+    select: ([source = '']) => {
+      const files = matches(source).map((path) => ({ path, type: 'file' as const }))
+      const chosen = { kind: 'tree', matches: files, nodes: new Map() } as const
       return account.finish(packSelection(chosen, async function* () {}, account))
     },
   }
@@ -29,5 +30,25 @@ test('ADD accepts as many single files as a context can have', async () => {
     policyKey: '',
     secrets: new Set<string>(),
   } as unknown as Surroundings
-  expect((await resolveCopy(instruction, around)).work.parts).toHaveLength(matches.length)
+  return resolveCopy(instruction, around)
+}
+
+test('ADD takes as many files one by one as a context may have', async () => {
+  const all = Array.from({ length: 250_000 }, (_, index) => `${index}`)
+  const { work } = await resolve('ADD * /all/', (source) => (source === '*' ? all : []))
+  expect(work.parts).toHaveLength(all.length)
+})
+
+test.each([
+  ['another destination', 'COPY a /b'],
+  ['another --chown', 'COPY --chown=1:2 a /a'],
+  ['another --chmod', 'COPY --chmod=600 a /a'],
+  ['--parents', 'COPY --parents a /a'],
+  ['a command that unpacks', 'ADD a /a'],
+  ['a text of the Dockerfile', 'COPY <<end /a\ntext\nend'],
+])('the key of a copy with %s is another one', async (_, line) => {
+  const keyOf = async (each: string) => JSON.stringify((await resolve(each, (source) => [source])).key)
+  const plain = await keyOf('COPY a /a')
+  expect(await keyOf('COPY a /a')).toBe(plain)
+  expect(await keyOf(line)).not.toBe(plain)
 })
