@@ -33,7 +33,7 @@ function resolve(line: string, matches: (source: string) => readonly string[]) {
   return resolveCopy(instruction, around)
 }
 
-test('ADD takes as many files one by one as a context may have', async () => {
+test('ADD accepts as many single files as a context can have', async () => {
   const all = Array.from({ length: 250_000 }, (_, index) => `${index}`)
   const { work } = await resolve('ADD * /all/', (source) => (source === '*' ? all : []))
   expect(work.parts).toHaveLength(all.length)

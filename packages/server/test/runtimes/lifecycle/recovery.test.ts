@@ -45,6 +45,16 @@ describe('after a crash', () => {
     await expectKept(next, id)
   })
 
+  test('during a pause, a frozen runtime continues', async () => {
+    const { server, id, engine } = await closedWithRuntime()
+    await tamper(server.stateDir, pausing)
+    await engine.ability('freezer')?.freeze(id)
+    const next = await server.restart()
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('running')
+    expect((await engine.inspect(id))?.frozen).toBe(false)
+    await expectKept(next, id)
+  })
+
   test('after a checkpoint the runtime is paused', async () => {
     const { server, id, engine } = await closedWithRuntime()
     await tamper(server.stateDir, pausing)
