@@ -141,6 +141,7 @@ HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_tests
 python_examples
 vitest_run chaos --config chaos/vitest.config.ts
+[ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts
 
 # An unreadable report must not prevent the result from being printed.
 node scripts/lib/show-slowest.mjs "$results"/*.json || true
