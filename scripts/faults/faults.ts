@@ -63,14 +63,14 @@ export const faults: readonly Fault[] = [
     reason: 'AssertionError',
   },
   {
-    name: 'kept-overload',
-    harm: 'A request that was refused for lack of room is refused forever under its Idempotency-Key.',
+    name: 'refused-forever',
+    harm: 'A request that a quota refused is refused again under its Idempotency-Key, with any room.',
     file: 'packages/server/src/tenancy/idempotency/answer-once.ts',
     from: 'error.status < 500 && error.status !== 429',
     to: 'error.status < 500',
     step: 'unit',
     tests: ['packages/server/test/tenancy/idempotency/idempotency.test.ts'],
-    caughtBy: '429',
+    caughtBy: 'a request that a quota refused is done once there is room',
     reason: 'AssertionError',
   },
   {

@@ -19,6 +19,7 @@ import {
 } from '../../../src/tenancy/idempotency/records.ts'
 import { openSealed, seal } from '../../../src/tenancy/idempotency/sealed-answer.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
+import { makeProject } from '../../support/own-project.ts'
 import { plansOf } from '../../support/plans-of.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
 import { openTestStore, storedBytes, storedRows, tamper } from '../../support/test-store.ts'
@@ -81,6 +82,15 @@ test('a refusal is stored; a failure that asks for a retry is not', async () => 
   expect((await create(server, 'k1')).status).toBe(503)
   failing = false
   expect((await create(server, 'k1')).status).toBe(201)
+})
+
+test('a request that a quota refused is done once there is room', async () => {
+  const team = await makeProject(await startTestServer(), 'team', { runtimes: 1 })
+  const made = (key: string) => team.ask('POST', path, { json: {}, headers: { 'idempotency-key': key } })
+  const first = await made('k1')
+  expect((await made('k2')).status).toBe(429)
+  expect((await team.ask('DELETE', `${path}/${first.json.runtime_id}`)).status).toBe(204)
+  expect((await made('k2')).status).toBe(201)
 })
 
 test('a command is not started twice', async () => {
