@@ -35,12 +35,15 @@ const baseEntries = (...more: readonly Entry[]): AsyncIterable<Entry> =>
     file('big', pattern(BIG)),
     file('last', pattern(70_000, 3)),
     file('gone', 'x'),
+    // Begins inside the last chunk.
+    file('end', pattern(5_000, 6)),
     ...more,
   ])
 const exported = (): ExportEntry[] => [
   unchanged('first', 100),
   unchanged('big', BIG),
   unchanged('last', 70_000),
+  unchanged('end', 5_000),
   hardlink('link', 'big'),
   symlink('to', 'big'),
   directory('dir', { mode: 0o700 }),
