@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises'
+import { unmount } from './mounted.ts'
 import { run } from './run.ts'
 
 /** Has the kernel make one file of a delta and its base, and answers its path; mount and devices are gone when the scope ends. */
@@ -14,8 +15,6 @@ export async function wholeImage(delta: string, base: string): Promise<{ readonl
   }
   return {
     path: `${point}/image`,
-    [Symbol.asyncDispose]: async () => {
-      await run('umount', [point])
-    },
+    [Symbol.asyncDispose]: () => unmount(point),
   }
 }
