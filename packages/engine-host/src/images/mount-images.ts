@@ -1,9 +1,14 @@
 import { mkdir, realpath } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { z } from 'zod'
 import { mount } from '../mounts/mount.ts'
+import { findByArgument, type ProcessId, waitGone } from '../tools/process-table.ts'
 import { mustRun, runTool } from '../tools/run-tool.ts'
 
 const LOSETUP_TIMEOUT_MS = 30_000
+
+/** The time in which a `losetup` of a killed daemon has to end, in milliseconds. */
+const LEFT_TOOL_TIMEOUT_MS = 5_000
 
 /**
  * The output of `losetup --json --list`. The kernel detaches a device with `autoclear` by itself.
@@ -58,16 +63,27 @@ async function withLoopDevice(file: string, use: (device: string) => Promise<voi
 
 /**
  * Detaches the loop devices on files below `dir` that a daemon has attached and not detached.
- * Mounted ones stay until they are unmounted.
+ * Mounted ones stay until they are unmounted. Waits first for a `losetup` of a killed daemon, which
+ * may still attach one.
  */
 export async function detachLeftDevices(dir: string): Promise<void> {
+  const below = `${await realpath(dir)}/`
+  await waitGone(await findLosetups(below), LEFT_TOOL_TIMEOUT_MS).catch(() => {
+    // It waits for a disk. The next start detaches its device.
+  })
   const options = { timeoutMs: LOSETUP_TIMEOUT_MS }
   const argv = ['losetup', '--json', '--list', '--output', 'AUTOCLEAR,NAME,BACK-FILE']
   const { stdout } = await mustRun(argv, options)
   if (stdout.trim() === '') return // No loop devices.
-  const below = `${await realpath(dir)}/`
   for (const { autoclear, name, 'back-file': file } of deviceList.parse(JSON.parse(stdout)).loopdevices) {
     if (autoclear || !file?.startsWith(below)) continue
     await runTool(['losetup', '--detach', name], options)
   }
+}
+
+/** Returns the processes of `losetup` for files below a directory. Other programs may name them. */
+async function findLosetups(below: string): Promise<ProcessId[]> {
+  const named = await findByArgument((argument) => argument.startsWith(below))
+  const losetups = await findByArgument((argument) => basename(argument) === 'losetup')
+  return losetups.filter(({ pid }) => named.some((process) => process.pid === pid))
 }
