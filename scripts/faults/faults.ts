@@ -56,7 +56,8 @@ export const faults: readonly Fault[] = [
     harm: 'A key of one project reads and changes the runtimes of all projects.',
     file: 'packages/server/src/foundation/rows/find-runtime.ts',
     from: `    .where('project_id', '=', projectId as string)\n`,
-    to: `    .where('project_id', projectId === null ? '=' : 'is not', null)\n`,
+    // The query keeps the place of each value.
+    to: `    .where((of) => of.or([of('project_id', '=', projectId as string), of('project_id', 'is not', null)]))\n`,
     step: 'unit',
     tests: ['packages/server/test/tenancy/auth/tenancy.test.ts'],
     caughtBy: 'what belongs to another project is the same 404 as what is not there, on every route',
