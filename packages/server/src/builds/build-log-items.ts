@@ -1,5 +1,5 @@
 import type { BuildLogItem } from '@holt/protocol'
-import { News } from '../foundation/async/news.ts'
+import { Notification } from '../foundation/async/notification.ts'
 import type { Builds } from './builds.ts'
 import { type BuildRef, findBuild } from './find-build.ts'
 import { isFinal } from './states.ts'
@@ -28,9 +28,9 @@ export async function* buildLogItems(
   { cursor, follow, gone }: Reading,
 ): AsyncGenerator<BuildLogItem> {
   let last = cursor
-  const news = new News()
-  using _watch = builds.logs.watch(ref.buildId, () => news.come())
-  const leave = () => news.come()
+  const notification = new Notification()
+  using _watch = builds.logs.watch(ref.buildId, () => notification.notify())
+  const leave = () => notification.notify()
   gone.addEventListener('abort', leave)
   try {
     while (!gone.aborted) {
@@ -48,7 +48,7 @@ export async function* buildLogItems(
         return
       }
       if (!follow) return
-      await news.wait(lookMs)
+      await notification.wait(lookMs)
     }
   } finally {
     gone.removeEventListener('abort', leave)

@@ -99,8 +99,8 @@ export class BuildLogs {
   }
 
   /** Notifies readers of a change of a build. */
-  tell(buildId: string): void {
-    this.#readers.tell(buildId)
+  notify(buildId: string): void {
+    this.#readers.notify(buildId)
   }
 
   /** Writes the waiting lines. */
@@ -134,7 +134,7 @@ export class BuildLogs {
           'the log of a build could not be written',
         )
       }
-      this.tell(buildId)
+      this.notify(buildId)
     }
   }
 }

@@ -132,7 +132,7 @@ export class BuildReporter implements BuildReport {
       await recordEvent(changes, { projectId, type: `build.${status}`, subjectId: buildId, data, at })
     })
     await failpoint('build.told')
-    builds.logs.tell(buildId)
+    builds.logs.notify(buildId)
   }
 
   async #writeSteps(): Promise<void> {

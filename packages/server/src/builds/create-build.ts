@@ -4,7 +4,7 @@ import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/
 import { limitReached } from '../foundation/errors/limit-reached.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
-import type { Queries } from '../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { redactorOf } from '../resources/secrets/redact.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
@@ -104,7 +104,7 @@ function enqueue(
 
 async function storeBuild(
   service: Builds,
-  changes: Queries,
+  changes: Changes,
   { creation, prepared }: { creation: BuildCreation; prepared: PreparedBuild },
 ): Promise<BuildRow> {
   const { projectId, buildId } = creation
@@ -151,7 +151,7 @@ interface Wanted {
  * Returns the template with a build's name and tag, and creates a missing one. A template that was
  * never ready becomes `building`.
  */
-async function ensureTemplate(changes: Queries, wanted: Wanted): Promise<TemplateRow> {
+async function ensureTemplate(changes: Changes, wanted: Wanted): Promise<TemplateRow> {
   const { creation, prepared, at } = wanted
   const { projectId, buildId, kind } = creation
   const { name, tag } = prepared.request
@@ -197,7 +197,7 @@ async function isProvided(changes: Queries, name: string): Promise<boolean> {
 }
 
 async function insertTemplate(
-  changes: Queries,
+  changes: Changes,
   { creation: { projectId, buildId, kind }, prepared: { request, size }, at }: Wanted,
 ): Promise<TemplateRow> {
   await requireRoomForTemplate(changes, projectId)
@@ -246,7 +246,7 @@ async function requireRoomForTemplate(changes: Queries, projectId: string): Prom
 }
 
 async function tellBuilding(
-  changes: Queries,
+  changes: Changes,
   { project_id: projectId, template_id: subjectId }: TemplateRow,
   { from, at }: { from: TemplateRow['state'] | null; at: number },
 ): Promise<void> {

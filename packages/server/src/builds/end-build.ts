@@ -1,6 +1,6 @@
 import type { BuildResult } from '@holt/builder'
 import type { BuildStatus } from '@holt/protocol'
-import type { Queries } from '../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
@@ -53,7 +53,7 @@ export async function finishBuild(service: Builds, build: BuildUnderWay, result:
     await tellTemplate(changes, template, { to: 'ready', buildId, at })
   })
   service.templateProgress.clear(templateId)
-  service.builds.logs.tell(buildId)
+  service.builds.logs.notify(buildId)
 }
 
 /**
@@ -83,7 +83,7 @@ export async function endBuild(service: Builds, build: BuildUnderWay, end: Other
     await leaveTemplate(changes, build, { end: { ...end, reason }, at: service.now() })
   })
   if (service.builds.ofTemplate(templateId).length <= 1) service.templateProgress.clear(templateId)
-  service.builds.logs.tell(buildId)
+  service.builds.logs.notify(buildId)
   service.log.info(
     { build_id: buildId, template: prepared.request.name, status: end.status, reason: reason?.code },
     'a build ended',
@@ -92,7 +92,7 @@ export async function endBuild(service: Builds, build: BuildUnderWay, end: Other
 
 /** Writes the end of a build to its row, with its event. An ended build is unchanged. */
 export async function writeEnd(
-  changes: Queries,
+  changes: Changes,
   { projectId, buildId }: BuildRef,
   { status, at, more, reason = null }: { status: BuildStatus; at: number; more: object; reason?: FailureReason | null },
 ): Promise<void> {
@@ -115,7 +115,7 @@ interface Left {
 
 /** Updates a template whose build ended without a result. */
 export async function leaveTemplate(
-  changes: Queries,
+  changes: Changes,
   { projectId, buildId, templateId }: BuildRef & { readonly templateId: string },
   { end, at }: Left,
 ): Promise<void> {
@@ -211,7 +211,7 @@ async function templateRow(
 }
 
 async function tellTemplate(
-  changes: Queries,
+  changes: Changes,
   { project_id: projectId, template_id: subjectId, state }: TemplateRow,
   { to, buildId, at }: { to: TemplateRow['state'] | 'deleted'; buildId: string; at: number },
 ): Promise<void> {

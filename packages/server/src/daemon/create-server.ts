@@ -131,13 +131,13 @@ async function openDistricts(
   closing: AbortSignal,
 ): Promise<{ readonly service: Api; readonly listensAt: (url: string) => void }> {
   const { config, log, agentTemplates = [], builder, portLimits, failureRate } = options
-  const { foundation, eventNews, listensAt } = await openFoundation(options, closing)
+  const { foundation, eventNotifier, listensAt } = await openFoundation(options, closing)
   const portSecret = await openPortSecret(config.stateDir, log).catch(async (error) => {
     await foundation.store.close()
     throw error
   })
   const outside = options.outside ?? (await openOutside(config, log))
-  const tenancy = openTenancy(foundation, { eventNews, dialWebhook: outside.dialWebhook, failureRate })
+  const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
   const resources = openResources(tenancy, { outside, agentTemplates })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })

@@ -15,7 +15,7 @@ import { observeEngine } from '../foundation/tracing/observed-engine.ts'
 import { observeStore } from '../foundation/tracing/observed-store.ts'
 import { noTracer, type Tracer } from '../foundation/tracing/tracer.ts'
 import { Fallbacks } from '../resources/templates/fallbacks.ts'
-import { EventNews } from '../tenancy/events/event-news.ts'
+import { EventNotifier } from '../tenancy/events/event-notifier.ts'
 import { openOwnStore } from './open-own-store.ts'
 
 /** The given parts of a foundation. */
@@ -38,7 +38,7 @@ export interface FoundationOptions {
 interface OpenFoundation {
   readonly foundation: Foundation
   /** Notifies of the events that the store commits. */
-  readonly eventNews: EventNews
+  readonly eventNotifier: EventNotifier
   /** Sets the address at which the service listens. */
   readonly listensAt: (url: string) => void
 }
@@ -51,8 +51,8 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
   const { config, log, tracer = noTracer, limits = limitsFor(openFilesLimit()) } = options
   const { freeMemoryMiB = async () => null } = options
   const metrics = new Metrics({ stateDir: config.stateDir, log })
-  const eventNews = new EventNews()
-  const store = eventNews.announce(observeStore(await openOwnStore(options), { metrics, tracer }))
+  const eventNotifier = new EventNotifier()
+  const store = eventNotifier.notifyAfterCommits(observeStore(await openOwnStore(options), { metrics, tracer }))
   const masterKeys = await openKeys(options, store).catch(async (error) => {
     await store.close()
     throw error
@@ -82,7 +82,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
   }
   return {
     foundation,
-    eventNews,
+    eventNotifier,
     listensAt: (at) => {
       url = at
     },

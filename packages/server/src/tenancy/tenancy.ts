@@ -4,7 +4,7 @@ import { LikelyProjects } from './auth/likely-projects.ts'
 import { OpenStreams } from './auth/open-streams.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
 import { validCredentials } from './auth/valid-credentials.ts'
-import type { EventNews } from './events/event-news.ts'
+import type { EventNotifier } from './events/event-notifier.ts'
 import { Followers } from './events/followers.ts'
 import { RecordState } from './idempotency/record-state.ts'
 import { RequestRates } from './limits/request-rates.ts'
@@ -20,7 +20,7 @@ export interface Tenancy extends Foundation {
   readonly streams: OpenStreams
   readonly rates: RequestRates
   readonly projects: ProjectQuotas
-  readonly eventNews: EventNews
+  readonly eventNotifier: EventNotifier
   /** The streams of the logs of events. */
   readonly followers: Followers
   /** The state of the records of `Idempotency-Key`. */
@@ -32,14 +32,17 @@ export interface Tenancy extends Foundation {
 /** The parts of tenancy that are opened elsewhere. */
 interface TenancyOptions {
   /** Notifies of the events that the store of the foundation commits. */
-  readonly eventNews: EventNews
+  readonly eventNotifier: EventNotifier
   readonly dialWebhook: DialWebhook
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate | undefined
 }
 
 /** Makes the parts of tenancy. */
-export function openTenancy(foundation: Foundation, { eventNews, dialWebhook, failureRate }: TenancyOptions): Tenancy {
+export function openTenancy(
+  foundation: Foundation,
+  { eventNotifier, dialWebhook, failureRate }: TenancyOptions,
+): Tenancy {
   const { store, log, now, monotonic, config } = foundation
   const tenancy: Tenancy = {
     ...foundation,
@@ -48,7 +51,7 @@ export function openTenancy(foundation: Foundation, { eventNews, dialWebhook, fa
     streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),
     rates: new RequestRates(monotonic, failureRate),
     projects: new ProjectQuotas({ store, log }, config.projectQuotas),
-    eventNews,
+    eventNotifier,
     followers: new Followers(),
     records: new RecordState(),
     webhooks: new Webhooks(() => tenancy, dialWebhook),

@@ -3,7 +3,7 @@ import { failpoint } from '@holt/engine'
 import { HoltError, presetNames } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { bodyText, findPolicy, presentPolicy } from '../../resources/network/find-policy.ts'
@@ -143,7 +143,7 @@ interface Told {
   readonly at: number
 }
 
-async function tell(changes: Queries, { caller, type, policyId, revision, at }: Told): Promise<void> {
+async function tell(changes: Changes, { caller, type, policyId, revision, at }: Told): Promise<void> {
   await recordEvent(changes, {
     projectId: caller.projectId,
     type,

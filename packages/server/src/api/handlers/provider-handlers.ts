@@ -8,7 +8,7 @@ import {
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { moment } from '../../foundation/store/moment.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
@@ -179,7 +179,7 @@ interface Told {
   readonly at: number
 }
 
-async function tell(changes: Queries, { caller, type, row, at }: Told): Promise<void> {
+async function tell(changes: Changes, { caller, type, row, at }: Told): Promise<void> {
   await recordEvent(changes, {
     projectId: caller.projectId,
     type,

@@ -10,7 +10,7 @@ import {
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
@@ -54,7 +54,7 @@ async function createSecret({ service, caller, body, newId }: Call<'createSecret
 
 async function store(
   service: Api,
-  changes: Queries,
+  changes: Changes,
   { caller, secretId, body }: { caller: Caller; secretId: string; body: CreateSecret },
 ): Promise<Secret> {
   const { projectId } = caller
@@ -131,7 +131,7 @@ async function replaceSecret({ service, caller, params, body }: Call<'replaceSec
 async function following<Result>(
   { store, networks }: Api,
   { projectId, secretId }: { projectId: string; secretId: string },
-  change: (changes: Queries) => Promise<Result>,
+  change: (changes: Changes) => Promise<Result>,
 ): Promise<Result> {
   try {
     return await store.change(change)
@@ -142,7 +142,7 @@ async function following<Result>(
 
 async function write(
   service: Api,
-  changes: Queries,
+  changes: Changes,
   { current, body }: { current: SecretRow; body: ReplaceSecret },
 ): Promise<SecretRow> {
   const { project_id, secret_id } = current
@@ -253,7 +253,7 @@ interface Told {
   readonly at: number
 }
 
-async function tell(changes: Queries, { caller, type, row, at }: Told): Promise<void> {
+async function tell(changes: Changes, { caller, type, row, at }: Told): Promise<void> {
   await recordEvent(changes, {
     projectId: caller.projectId,
     type,

@@ -1,21 +1,21 @@
-/** The callbacks that wait for news, by id. */
+/** The callbacks that are called when something has changed, by id. */
 export class Watchers {
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #callbacks = new Map<string, Set<() => void>>()
 
-  /** Calls `onNews` whenever there is news of an id, until the result is disposed of. */
-  watch(id: string, onNews: () => void): Disposable {
-    const waiting = this.#waiting.get(id) ?? new Set()
-    this.#waiting.set(id, waiting.add(onNews))
+  /** Calls `onChange` on each notification of an id, until the result is disposed of. */
+  watch(id: string, onChange: () => void): Disposable {
+    const callbacks = this.#callbacks.get(id) ?? new Set()
+    this.#callbacks.set(id, callbacks.add(onChange))
     return {
       [Symbol.dispose]: () => {
-        waiting.delete(onNews)
-        if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id)
+        callbacks.delete(onChange)
+        if (callbacks.size === 0 && this.#callbacks.get(id) === callbacks) this.#callbacks.delete(id)
       },
     }
   }
 
   /** Calls all callbacks of an id. */
-  tell(id: string): void {
-    for (const tell of this.#waiting.get(id) ?? []) tell()
+  notify(id: string): void {
+    for (const callback of this.#callbacks.get(id) ?? []) callback()
   }
 }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
+import type { Changes } from './changes.ts'
 import { endProcess } from './end-process.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 import type { Tables } from './tables.ts'
 
-/** Queries inside one transaction. */
-export type Changes = Transaction<Tables>
+export type { Changes } from './changes.ts'
 
 /** The target of queries: the store itself or a transaction. */
 export type Queries = Kysely<Tables>

@@ -2,13 +2,14 @@ import { chmodSync, closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { failpoint } from '@holt/engine'
 import { Kysely, SqliteDialect } from 'kysely'
+import { type Changes, inTransaction } from './changes.ts'
 import { isDiskFull } from './disk-full.ts'
 import { DiskReserve, reserveOf } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
 import { endProcess } from './end-process.ts'
 import { migrations } from './migrations/migrations.ts'
 import { refuseNewer } from './migrations/refuse-newer.ts'
-import type { Changes, Store } from './open-store.ts'
+import type { Store } from './open-store.ts'
 import { requireIntegrity } from './require-integrity.ts'
 import { SqliteFile } from './sqlite-database.ts'
 import type { Tables } from './tables.ts'
@@ -50,10 +51,10 @@ export function openSqliteStore(
   reserve?.fill()
   const commit = async <Result>(run: (changes: Changes) => Promise<Result>): Promise<Result> => {
     try {
-      return await db.transaction().execute(run)
+      return await inTransaction(db, run)
     } catch (error) {
       if (!isDiskFull(error) || reserve?.release() !== true) throw error
-      return db.transaction().execute(run)
+      return inTransaction(db, run)
     }
   }
   return {

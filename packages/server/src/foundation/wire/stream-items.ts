@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { News } from '../async/news.ts'
+import { Notification } from '../async/notification.ts'
 import type { StreamItem } from './call.ts'
 
 /** The format in which a stream's items are written. */
@@ -70,14 +70,14 @@ async function* withHeartbeat(items: AsyncIterable<StreamItem>): AsyncGenerator<
  */
 class Coming<Value> {
   readonly promise: Promise<Value>
-  readonly #news = new News()
+  readonly #notification = new Notification()
   #settled = false
 
   constructor(promise: Promise<Value>) {
     this.promise = promise
     const settle = () => {
       this.#settled = true
-      this.#news.come()
+      this.#notification.notify()
     }
     // A caller that awaits the promise gets the failure. If the reader left first, nobody needs it.
     promise.then(settle, settle)
@@ -85,7 +85,7 @@ class Coming<Value> {
 
   /** Returns true if the promise has settled. Waits for that, for at most `ms` milliseconds. */
   async isThere(ms: number): Promise<boolean> {
-    if (!this.#settled) await this.#news.wait(ms)
+    if (!this.#settled) await this.#notification.wait(ms)
     return this.#settled
   }
 }

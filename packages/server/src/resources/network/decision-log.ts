@@ -135,7 +135,7 @@ export class DecisionLog {
       // The network of a runtime does not depend on its log. The gap in the cursors shows the loss.
       this.#log.warn({ err: error, decisions: batch.length }, 'network decisions could not be written')
     }
-    for (const runtimeId of runtimes.keys()) this.#readers.tell(runtimeId)
+    for (const runtimeId of runtimes.keys()) this.#readers.notify(runtimeId)
   }
 
   async #insert(batch: readonly Waiting[], runtimes: readonly { ref: RuntimeRef; last: number }[]): Promise<void> {

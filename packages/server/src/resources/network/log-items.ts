@@ -1,5 +1,5 @@
 import type { NetworkLogItem } from '@holt/protocol'
-import { News } from '../../foundation/async/news.ts'
+import { Notification } from '../../foundation/async/notification.ts'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { Resources } from '../resources.ts'
@@ -28,9 +28,9 @@ export async function* logItems(
   { cursor, follow, deniedOnly, gone }: Reading,
 ): AsyncGenerator<NetworkLogItem> {
   let last = cursor
-  const news = new News()
-  using _watch = service.decisions.watch(ref.runtimeId, () => news.come())
-  const leave = () => news.come()
+  const notification = new Notification()
+  using _watch = service.decisions.watch(ref.runtimeId, () => notification.notify())
+  const leave = () => notification.notify()
   gone.addEventListener('abort', leave)
   try {
     while (!gone.aborted) {
@@ -46,7 +46,7 @@ export async function* logItems(
         yield { type: 'end', cursor: last }
         return
       }
-      await news.wait(lookMs)
+      await notification.wait(lookMs)
     }
   } finally {
     gone.removeEventListener('abort', leave)

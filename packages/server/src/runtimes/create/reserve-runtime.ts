@@ -1,5 +1,5 @@
 import type { RuntimeState } from '@holt/protocol'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
 import { type DecidedNetwork, storeNetwork } from '../../resources/network/decide-network.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
@@ -76,7 +76,7 @@ async function leavePool(changes: Queries, runtimeId: string): Promise<void> {
 }
 
 async function tell(
-  changes: Queries,
+  changes: Changes,
   { project_id: projectId, runtime_id: subjectId }: NewRuntimeRow,
   { from, to, at }: { from: RuntimeState | null; to: RuntimeState; at: number },
 ): Promise<void> {

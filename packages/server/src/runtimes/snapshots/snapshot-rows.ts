@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { Insertable } from 'kysely'
 import { requireRoom } from '../../foundation/rows/named-rows.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { SnapshotRow, Tables } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
@@ -30,7 +30,7 @@ export async function insertSnapshot(
  */
 export async function finishSnapshot(
   service: Runtimes,
-  changes: Queries,
+  changes: Changes,
   row: SnapshotRow,
   facts: Pick<SnapshotRow, 'image_digest' | 'size_bytes' | 'settings_json'>,
 ): Promise<SnapshotRow | null> {
@@ -76,7 +76,7 @@ interface Left {
 }
 
 async function leave(
-  changes: Queries,
+  changes: Changes,
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
   { from, facts, reason, at }: Left,
 ): Promise<SnapshotRow | null> {
@@ -116,7 +116,7 @@ async function namesake(changes: Queries, { project_id, name }: Named) {
 }
 
 async function tell(
-  changes: Queries,
+  changes: Changes,
   { project_id: projectId, snapshot_id: subjectId, runtime_id, kind, state: to }: SnapshotRow,
   { from, reason, at }: { from: string | null; reason: Reason | null; at: number },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import type { RuntimeState } from '@holt/protocol'
 import type { Updateable } from 'kysely'
 import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import type { Runtimes } from '../runtimes.ts'
@@ -37,7 +37,7 @@ export async function changeState(
   // That a runtime was started is nothing that a power cut could take by itself: the runtime goes
   // with it.
   const durable = row.state === 'starting' && to === 'running' ? 'later' : 'now'
-  const change = async (changes: Queries): Promise<RuntimeRow | null> => {
+  const change = async (changes: Changes): Promise<RuntimeRow | null> => {
     await require(changes)
     const changed = await changes
       .updateTable('runtimes')

@@ -1,5 +1,5 @@
 import type { EventItem } from '@holt/protocol'
-import { News } from '../../foundation/async/news.ts'
+import { Notification } from '../../foundation/async/notification.ts'
 import { giveTurn } from '../../foundation/store/read-in-turn.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { type Follower, followLog } from './followers.ts'
@@ -29,15 +29,15 @@ export function eventItems(service: Tenancy, filter: EventFilter, reading: Readi
 }
 
 async function* items(
-  { eventNews }: Tenancy,
+  { eventNotifier }: Tenancy,
   filter: EventFilter,
   { cursor, follow, gone, isOver = async () => false, follower }: Reading & { readonly follower: Follower },
 ): AsyncGenerator<EventItem> {
   let at = cursor
-  const news = new News()
+  const notification = new Notification()
   using _place = follower
-  using _watch = eventNews.watch(filter.projectId, () => news.come())
-  const leave = () => news.come()
+  using _watch = eventNotifier.watch(filter.projectId, () => notification.notify())
+  const leave = () => notification.notify()
   gone.addEventListener('abort', leave)
   try {
     while (!gone.aborted) {
@@ -62,7 +62,7 @@ async function* items(
         yield { type: 'end', cursor: at }
         return
       }
-      await news.wait(lookMs)
+      await notification.wait(lookMs)
     }
   } finally {
     gone.removeEventListener('abort', leave)

@@ -27,7 +27,7 @@ interface LogPart {
 class FollowedLog {
   readonly #service: Tenancy
   readonly #projectId: string
-  readonly #news: Disposable
+  readonly #watch: Disposable
   readonly #underWay = new Map<number, Promise<LogPart>>()
   streams = 0
 
@@ -35,7 +35,7 @@ class FollowedLog {
     this.#service = service
     this.#projectId = projectId
     // A reader that is notified does not join a read that began earlier.
-    this.#news = service.eventNews.watch(projectId, () => this.#underWay.clear())
+    this.#watch = service.eventNotifier.watch(projectId, () => this.#underWay.clear())
   }
 
   /**
@@ -49,7 +49,7 @@ class FollowedLog {
   }
 
   close(): void {
-    this.#news[Symbol.dispose]()
+    this.#watch[Symbol.dispose]()
   }
 
   /** Reads the end of the log. There are no rows if it is far from the cursor. */

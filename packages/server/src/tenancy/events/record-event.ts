@@ -2,8 +2,7 @@ import { type EventType, makeId } from '@holt/protocol'
 import { actingRequest } from '../../foundation/request/request-context.ts'
 import { entryFor, noteSubject, writeEntry } from '../../foundation/rows/audit-entry.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
-import { noteProject } from './event-news.ts'
+import type { Changes } from '../../foundation/store/open-store.ts'
 
 /** An event of a thing of a project. */
 export interface NewEvent {
@@ -23,7 +22,7 @@ export interface NewEvent {
  * next one of the project's log. Only one transaction at a time writes the row of the count, so
  * cursors are committed in order and without gaps.
  */
-export async function recordEvent(changes: Queries, event: NewEvent): Promise<void> {
+export async function recordEvent(changes: Changes, event: NewEvent): Promise<void> {
   const { projectId, subjectId } = event
   const acting = actingRequest()
   const isForeign = acting !== null && acting.projectId !== projectId
@@ -48,7 +47,7 @@ export async function recordEvent(changes: Queries, event: NewEvent): Promise<vo
       key_id: isForeign ? null : (acting?.keyId ?? null),
     })
     .execute()
-  noteProject(changes, projectId)
+  changes.projectsWithEvents.add(projectId)
   if (acting === null || acting.entry === null) return
   noteSubject(acting.entry, subjectId, 'event')
   await writeEntry(changes, acting.entry)

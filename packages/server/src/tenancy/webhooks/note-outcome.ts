@@ -1,6 +1,6 @@
 import { makeId } from '@holt/protocol'
 import type { DeliveryRow, EventRow, WebhookRow } from '../../foundation/store/event-tables.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import { dayMs } from '../../foundation/time/day.ts'
 import { recordEvent } from '../events/record-event.ts'
@@ -93,7 +93,7 @@ function attemptsOf({ attempts_json }: DeliveryRow): readonly unknown[] {
   return Array.isArray(attempts) ? attempts : []
 }
 
-async function writeWebhook(changes: Queries, row: WebhookRow, { event, at, outcome }: Tried): Promise<void> {
+async function writeWebhook(changes: Changes, row: WebhookRow, { event, at, outcome }: Tried): Promise<void> {
   const failingSince = isTaken(outcome) ? null : (row.failing_since ?? at)
   const reason = row.state === 'active' ? disablingReason(outcome, failingSince, at) : null
   await changes

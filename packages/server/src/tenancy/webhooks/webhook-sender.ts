@@ -1,4 +1,4 @@
-import { News } from '../../foundation/async/news.ts'
+import { Notification } from '../../foundation/async/notification.ts'
 import { pause } from '../../foundation/async/pause.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -35,7 +35,7 @@ export class WebhookSender {
   readonly #service: Tenancy
   readonly #sending: Sending
   readonly #webhookId: string
-  readonly #news = new News()
+  readonly #notification = new Notification()
   #receiver: { readonly url: string; readonly receiver: Receiver } | null = null
   #looked = 0
   #typesText = ''
@@ -49,12 +49,12 @@ export class WebhookSender {
 
   /** Wakes the sender: there may be a message, or the webhook has changed. */
   wake(): void {
-    this.#news.come()
+    this.#notification.notify()
   }
 
   /** Sends until the webhook is disabled or deleted, or `stop` is aborted. */
   async run(projectId: string, stop: AbortSignal): Promise<void> {
-    using _watch = this.#service.eventNews.watch(projectId, () => this.wake())
+    using _watch = this.#service.eventNotifier.watch(projectId, () => this.wake())
     const leave = () => this.wake()
     stop.addEventListener('abort', leave)
     try {
@@ -102,7 +102,7 @@ export class WebhookSender {
         if (next.looked - Number(row.cursor) >= cursorStep) await this.#keepCursor(row)
       }
       const dueMs = next.dueAt === null ? lookMs.idle : Math.min(lookMs.retrying, next.dueAt - now())
-      await this.#news.wait(Math.max(0, dueMs))
+      await this.#notification.wait(Math.max(0, dueMs))
       return true
     } catch (error) {
       if (stop.aborted) return false

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyedLock } from '@holt/async'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { eventItems } from '../../../src/tenancy/events/event-items.ts'
-import { EventNews } from '../../../src/tenancy/events/event-news.ts'
+import { EventNotifier } from '../../../src/tenancy/events/event-notifier.ts'
 import { Followers } from '../../../src/tenancy/events/followers.ts'
 import { recordEvent } from '../../../src/tenancy/events/record-event.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
@@ -13,15 +13,15 @@ import { startTestServer } from '../../support/start-test-server.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
 async function openLog() {
-  const eventNews = new EventNews()
-  const store = eventNews.announce(await openTestStore())
+  const eventNotifier = new EventNotifier()
+  const store = eventNotifier.notifyAfterCommits(await openTestStore())
   const projectId = await ensureDefaultProject(store, 1)
   const leave = new AbortController()
   onTestFinished(async () => {
     leave.abort()
     await store.close()
   })
-  const service = { store, eventNews, followers: new Followers(), reads: new KeyedLock() } as unknown as Tenancy
+  const service = { store, eventNotifier, followers: new Followers(), reads: new KeyedLock() } as unknown as Tenancy
   return {
     store,
     follow: (cursor = 0) => eventItems(service, { projectId }, { cursor, follow: true, gone: leave.signal }),

@@ -1,5 +1,6 @@
 import { failpoint } from '@holt/engine'
 import { Kysely } from 'kysely'
+import { inTransaction } from '../changes.ts'
 import { refuseNewer } from '../migrations/refuse-newer.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../tables.ts'
@@ -47,7 +48,7 @@ export async function openPostgresStore({
     db,
     change: async (run) => {
       await failpoint('store.change')
-      const result = await writer.run(() => db.transaction().execute(run))
+      const result = await writer.run(() => inTransaction(db, run))
       await failpoint('store.committed')
       return result
     },
