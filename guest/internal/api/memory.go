@@ -3,8 +3,8 @@ package api
 import (
 	"net/http"
 
+	"holt.dev/guest/internal/outofmemory"
 	"holt.dev/guest/internal/process"
-	"holt.dev/guest/internal/supervise"
 )
 
 // relieveMemory kills the processes that hold the most memory, because the runtime is above its
@@ -19,7 +19,7 @@ func (a *API) relieveMemory(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &request); err != nil {
 		return err
 	}
-	ended, inFiles := a.processes.EndLargest(supervise.Need{
+	ended, inFiles := a.processes.EndLargest(outofmemory.Need{
 		LimitKiB: request.LimitBytes >> 10, FreeKiB: (request.FreeBytes + 1023) >> 10, LeastKiB: request.LeastBytes >> 10, Whole: request.Whole,
 	})
 	answer(w, http.StatusOK, struct {

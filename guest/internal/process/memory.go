@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"holt.dev/guest/internal/outofmemory"
 	"holt.dev/guest/internal/supervise"
 )
 
@@ -21,10 +22,10 @@ type Ended struct {
 
 // EndLargest kills the processes that hold the most memory until enough is freed, and returns them.
 // inFiles is true if files in memory hold most of what is used.
-func (t *Table) EndLargest(need supervise.Need) (ended []Ended, inFiles bool) {
+func (t *Table) EndLargest(need outofmemory.Need) (ended []Ended, inFiles bool) {
 	owners := map[int]*string{}
-	victims, inFiles := t.pool.EndLargest(need, func(v supervise.Victim) {
-		if of := t.runningAs(v.Command); of != nil {
+	victims, inFiles := t.pool.EndLargest(need, func(v outofmemory.Victim, command *supervise.Command) {
+		if of := t.runningAs(command); of != nil {
 			of.noteOom()
 			owners[v.Pid] = &of.spec.ID
 		}

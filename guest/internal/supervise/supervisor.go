@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"holt.dev/guest/internal/outofmemory"
 	"holt.dev/guest/internal/wire"
 )
 
@@ -183,13 +184,6 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// unkillable is the score of a process that the kernel never kills for memory
-// (proc_pid_oom_score_adj(5)).
-const (
-	unkillable = -1000
-	maxScore   = 1000
-)
-
 // These are added to the guest's score, if the guest can be killed. They matter for a second kill:
 // the kernel kills another process if the first thread of the killed one is gone while the last
 // thread has not yet freed the memory. An idle supervisor is the best choice, because nothing is
@@ -241,11 +235,11 @@ func (o *oomScore) set(beside int) {
 // can a supervisor.
 func scoreBeside(guest, beside int) int {
 	switch {
-	case guest != unkillable:
-		return min(guest+beside, maxScore)
+	case guest != outofmemory.Unkillable:
+		return min(guest+beside, outofmemory.MaxScore)
 	case beside == commandScore:
 		return 0
 	default:
-		return unkillable
+		return outofmemory.Unkillable
 	}
 }

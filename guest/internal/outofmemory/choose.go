@@ -1,4 +1,5 @@
-package supervise
+// Package outofmemory chooses the processes to kill when a runtime is above its memory limit.
+package outofmemory
 
 import (
 	"bytes"
@@ -8,6 +9,13 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+)
+
+// The bounds of an oom_score_adj (proc_pid_oom_score_adj(5)). A process with Unkillable is never
+// killed by the kernel.
+const (
+	Unkillable = -1000
+	MaxScore   = 1000
 )
 
 // pageKiB is the size of a page, in which /proc counts.
@@ -26,60 +34,19 @@ type Victim struct {
 	Pid         int
 	Name        string // of the program, 15 bytes at most
 	ResidentKiB int64
-	Command     *Command // nil if it belonged to none
 
 	badness   int64
 	protected bool // by its oom_score_adj
 }
 
-// EndLargest kills the processes with the most resident memory until enough is freed, and returns
-// them. inFiles is true if files in memory hold most of what is used. It chooses as Linux does
-// (oom_badness in mm/oom_kill.c): by resident memory, corrected by oom_score_adj. A process with
-// the oom_score_adj -1000 is chosen only if no other is left. A process that is still dying from
-// an earlier call is returned again. The guest and its supervisors are never chosen. If the
-// processes hold little, files in memory hold the rest, and one process is killed: the one that
-// has written the most, or else the largest. All other processes are stopped meanwhile, so that
-// none grows. note is called before each kill.
-func (p *Pool) EndLargest(need Need, note func(Victim)) (ended []Victim, inFiles bool) {
-	// A child that is stopped before its execve would block the thread that forked it, and with it
-	// all others.
-	p.fork.Lock()
-	defer p.fork.Unlock()
-	if os.Getpid() == 1 {
-		// This comes first: while many processes grow, each system call of the guest waits for
-		// theirs.
-		_ = unix.Kill(-1, unix.SIGSTOP) // fails only if there is no other process
-		p.stills.Add(1)
-		defer p.stills.Add(1)
-		defer goOn(nil)
-	}
-	seen := readTree()
-	gone := map[int]bool{}
-	victims, inFiles := p.choose(seen, need)
-	for _, victim := range victims {
-		if need.FreeKiB <= 0 {
-			break
-		}
-		if gone[victim.Pid] {
-			continue
-		}
-		victim.Command = p.CommandOf(victim.Pid)
-		note(victim)
-		for _, pid := range p.within(seen, victim, need.Whole) {
-			gone[pid] = true
-			_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
-		}
-		need.FreeKiB -= victim.ResidentKiB
-		ended = append(ended, victim)
-	}
-	return ended, inFiles
-}
-
-// choose returns the processes that may be killed, in order. If the processes hold less than half
-// of the limit, files in memory hold the rest, which no kill frees. It then chooses one process:
-// the one that has written the most, or else the largest, which may be growing.
-func (p *Pool) choose(t tree, need Need) (victims []Victim, inFiles bool) {
-	all := p.weighAll(t, need)
+// Choose returns those of the given processes that may be killed, in the order in which Linux kills
+// them (oom_badness in mm/oom_kill.c): by resident memory, corrected by oom_score_adj. A process
+// with the oom_score_adj -1000 is chosen only if no other is left. If the processes hold less than
+// half of the limit, inFiles is true: files in memory hold the rest, which no kill frees. It then
+// chooses one process: the one that has written the most, or else the largest, which may be
+// growing.
+func Choose(pids []int, need Need) (victims []Victim, inFiles bool) {
+	all := weighAll(pids, need)
 	var sumKiB int64
 	for _, victim := range all {
 		sumKiB += victim.ResidentKiB
@@ -102,14 +69,10 @@ func (p *Pool) choose(t tree, need Need) (victims []Victim, inFiles bool) {
 	return nil, false
 }
 
-// weighAll returns all processes except the guest and its supervisors, in the order in which the
-// kernel would kill them.
-func (p *Pool) weighAll(t tree, need Need) []Victim {
+// weighAll returns the live processes in the order in which the kernel would kill them.
+func weighAll(pids []int, need Need) []Victim {
 	var found []Victim
-	for pid := range t.live {
-		if pid == os.Getpid() || p.isSupervisor(pid) {
-			continue
-		}
+	for _, pid := range pids {
 		if victim, ok := weigh(pid, need.LimitKiB); ok {
 			found = append(found, victim)
 		}
@@ -179,20 +142,6 @@ func writtenKiB(pid int) int64 {
 	return 0
 }
 
-// within returns the processes that are killed with a victim.
-func (p *Pool) within(t tree, victim Victim, whole bool) []int {
-	if !whole || victim.Command == nil {
-		return []int{victim.Pid}
-	}
-	return append(t.below(victim.Command.pids(), false), victim.Pid)
-}
-
-func (p *Pool) isSupervisor(pid int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known[pid] != nil
-}
-
 // weigh returns the memory of a process and its badness. ok is false if the process has ended.
 func weigh(pid int, limitKiB int64) (victim Victim, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
@@ -212,8 +161,8 @@ func weigh(pid int, limitKiB int64) (victim Victim, ok bool) {
 	}
 	name, _ := os.ReadFile(dir + "/comm") // a process without a name is also killed
 	victim = Victim{Pid: pid, Name: string(bytes.TrimSuffix(name, []byte("\n"))), ResidentKiB: resident * pageKiB}
-	victim.badness = victim.ResidentKiB + score*limitKiB/maxScore
-	victim.protected = score == unkillable
+	victim.badness = victim.ResidentKiB + score*limitKiB/MaxScore
+	victim.protected = score == Unkillable
 	return victim, true
 }
 
