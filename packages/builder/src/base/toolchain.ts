@@ -103,8 +103,8 @@ export function isLts(header: string): boolean {
 
 async function fetchUv({ dir, env, signal, npm }: FetchOptions): Promise<void> {
   const stage = join(dir, 'uv-stage')
-  const patience = ['--retries', '1', '--timeout', '30', ...(npm === undefined ? [] : ['--no-cache-dir'])]
-  const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input', ...patience] as const
+  const retries = ['--retries', '1', '--timeout', '30', ...(npm === undefined ? [] : ['--no-cache-dir'])]
+  const pip = ['python3', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--no-input', ...retries] as const
   const message = reasonOf('pip could not fetch uv and pip', 'Python package index')
   const run = { ...fetchRun(env, signal), message }
   await mustRun([...pip, 'install', '--no-deps', '--only-binary', ':all:', '--target', stage, 'uv'], run)

@@ -1,6 +1,6 @@
 import { WholeBytes } from '@holt/async'
 import type { Answer } from './exchange.ts'
-import { readRetryAfter } from './patience.ts'
+import { readRetryAfter } from './retry-policy.ts'
 import { TransferError } from './transfer-error.ts'
 
 /** Throws the error for a status other than 2xx. */

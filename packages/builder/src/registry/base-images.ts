@@ -10,11 +10,11 @@ import type { PulledFacts, PulledImageStore, RegistryNetwork, RegistrySettings }
 import { copyImage } from './copy-image.ts'
 import type { Login } from './credentials.ts'
 import { explain } from './explain.ts'
+import { canonicalRegistry, type ImageAddress, imageAddressOf, pinnedName } from './image-address.ts'
 import { ImageSource } from './image-source.ts'
 import { OneAtATime } from './one-at-a-time.ts'
-import { defaultPatience, type Patience } from './patience.ts'
-import { canonicalRegistry, type ImagePlace, pinnedName, placeOf } from './place.ts'
 import { pullProgress } from './pull-progress.ts'
+import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { SharedWork } from './shared-work.ts'
 
 /** Options for pulling images. */
@@ -31,7 +31,7 @@ export interface BaseImagesOptions {
    */
   readonly workDir?: string
   readonly limits?: Partial<ImageLimits>
-  readonly patience?: Partial<Patience>
+  readonly retryPolicy?: Partial<RetryPolicy>
 }
 
 /**
@@ -52,20 +52,20 @@ export class PullsUnderWay extends SharedWork<PulledFacts> {
  */
 export function makeBaseImages(options: BaseImagesOptions): BaseImages {
   const { settings, network, underWay = new PullsUnderWay() } = options
-  const wire = { network, patience: { ...defaultPatience, ...options.patience } }
-  const sourceOf = (place: ImagePlace, auth: PullOptions['auth']) =>
-    new ImageSource(place, { wire, settings, login: loginFor(place, auth) })
+  const wire = { network, retryPolicy: { ...defaultRetryPolicy, ...options.retryPolicy } }
+  const sourceOf = (address: ImageAddress, auth: PullOptions['auth']) =>
+    new ImageSource(address, { wire, settings, login: loginFor(address, auth) })
 
   return {
     resolve: (reference, { auth, signal }) =>
       explained(reference, auth, signal, async () => {
-        const place = placeOf(reference)
-        const digest = await sourceOf(place, auth).resolve(place.wanted, signal)
-        return { reference, pinned: pinnedName(place, digest), digest }
+        const address = imageAddressOf(reference)
+        const digest = await sourceOf(address, auth).resolve(address.wanted, signal)
+        return { reference, pinned: pinnedName(address, digest), digest }
       }),
     ensure: (image, { auth, onProgress, signal }) =>
       explained(image.reference, auth, signal, async () => {
-        const source = sourceOf(placeOf(image.pinned), auth)
+        const source = sourceOf(imageAddressOf(image.pinned), auth)
         return {
           ...image,
           ...(await ensured({ ...options, underWay }, { image, source, key: keyOf(image, auth), onProgress, signal })),
@@ -92,7 +92,7 @@ async function explained<Result>(
  * Returns the credentials for a registry, or null if they are for another one. Credentials without
  * a registry are for that of the image.
  */
-function loginFor({ registry }: ImagePlace, auth: PullOptions['auth']): Login | null {
+function loginFor({ registry }: ImageAddress, auth: PullOptions['auth']): Login | null {
   if (auth === null || (auth.registry !== null && canonicalRegistry(auth.registry) !== registry)) return null
   return { username: auth.username, password: auth.password }
 }

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NetworkError, type NetworkFailure, type RegistryNetwork } from './contract.ts'
-import type { Patience } from './patience.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import { TransferError } from './transfer-error.ts'
 
 /** One request. */
@@ -28,7 +28,7 @@ export interface Answer {
 /** The network for HTTP requests, and the time to wait for answers. */
 export interface Wire {
   readonly network: RegistryNetwork
-  readonly patience: Patience
+  readonly retryPolicy: RetryPolicy
 }
 
 /**
@@ -52,7 +52,7 @@ export async function exchange(wire: Wire, asked: Exchange, signal: AbortSignal)
   signal.throwIfAborted()
   const socket = await connect(wire.network, asked, signal)
   try {
-    const message = await sendAndWait(socket, asked, { signal, timeoutMs: wire.patience.headTimeoutMs })
+    const message = await sendAndWait(socket, asked, { signal, timeoutMs: wire.retryPolicy.headTimeoutMs })
     return {
       url: asked.url,
       status: message.statusCode ?? 0,
@@ -114,7 +114,7 @@ async function sendAndWait(
  */
 async function* patiently(
   message: IncomingMessage,
-  { patience, host, signal, end }: { patience: Patience; host: string; signal: AbortSignal; end: () => void },
+  { retryPolicy, host, signal, end }: { retryPolicy: RetryPolicy; host: string; signal: AbortSignal; end: () => void },
 ): AsyncGenerator<Uint8Array> {
   const iterator: AsyncIterator<Buffer> = message[Symbol.asyncIterator]()
   let window = { waitedMs: 0, bytes: 0 }
@@ -122,8 +122,8 @@ async function* patiently(
     for (;;) {
       const began = performance.now()
       const coming = iterator.next()
-      while (!(await settles(coming, patience.windowMs - window.waitedMs))) {
-        if (window.bytes < patience.minWindowBytes)
+      while (!(await settles(coming, retryPolicy.windowMs - window.waitedMs))) {
+        if (window.bytes < retryPolicy.minWindowBytes)
           throw new TransferError('unreachable', `${host} has stopped sending.`)
         window = { waitedMs: 0, bytes: 0 }
       }

@@ -3,8 +3,8 @@ import type { FetchedFile } from '../steps/contract.ts'
 import { refuseFailure } from './answers.ts'
 import type { RegistryNetwork } from './contract.ts'
 import type { Answer } from './exchange.ts'
-import { defaultPatience, type Patience, retried } from './patience.ts'
 import { followed } from './redirects.ts'
+import { defaultRetryPolicy, type RetryPolicy, retried } from './retry-policy.ts'
 import { TransferError, type TransferFailure } from './transfer-error.ts'
 
 /** Options for fetching a source of ADD. */
@@ -12,7 +12,7 @@ export interface FetchFileOptions {
   readonly network: RegistryNetwork
   /** The maximum size in bytes. A larger file is refused as soon as its size is known. */
   readonly maxBytes: number
-  readonly patience?: Partial<Patience>
+  readonly retryPolicy?: Partial<RetryPolicy>
 }
 
 /** The mode of a fetched file. As with Docker, only root can read it. */
@@ -25,9 +25,9 @@ const maxUrlLength = 8 * 1024
  */
 export async function fetchFile(text: string, options: FetchFileOptions, signal: AbortSignal): Promise<FetchedFile> {
   const url = readUrl(text)
-  const wire = { network: options.network, patience: { ...defaultPatience, ...options.patience } }
+  const wire = { network: options.network, retryPolicy: { ...defaultRetryPolicy, ...options.retryPolicy } }
   try {
-    const answer = await retried(wire.patience, signal, async () => {
+    const answer = await retried(wire.retryPolicy, signal, async () => {
       const mayBePlain = () => url.protocol === 'http:'
       const journey = {
         url,

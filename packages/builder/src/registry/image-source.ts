@@ -2,8 +2,8 @@ import type { Descriptor } from '../image/oci-schemas.ts'
 import type { RegistrySettings } from './contract.ts'
 import type { Login } from './credentials.ts'
 import type { Wire } from './exchange.ts'
+import { endpointsOf, type ImageAddress } from './image-address.ts'
 import type { ManifestBytes } from './manifest.ts'
-import { endpointsOf, type ImagePlace } from './place.ts'
 import { Repository } from './repository.ts'
 import { TransferError } from './transfer-error.ts'
 
@@ -11,11 +11,11 @@ import { TransferError } from './transfer-error.ts'
 export class ImageSource {
   readonly #repositories: Repository[]
 
-  constructor(place: ImagePlace, options: { wire: Wire; settings: RegistrySettings; login: Login | null }) {
+  constructor(address: ImageAddress, options: { wire: Wire; settings: RegistrySettings; login: Login | null }) {
     const { wire, settings } = options
     // An overloaded mirror gets fewer attempts, because other servers remain.
-    const hurried = { ...wire, patience: { ...wire.patience, attempts: Math.min(2, wire.patience.attempts) } }
-    this.#repositories = endpointsOf(place, settings).map(
+    const hurried = { ...wire, retryPolicy: { ...wire.retryPolicy, attempts: Math.min(2, wire.retryPolicy.attempts) } }
+    this.#repositories = endpointsOf(address, settings).map(
       (endpoint) => new Repository(endpoint, { ...options, wire: endpoint.isMirror ? hurried : wire }),
     )
   }

@@ -4,10 +4,10 @@ import { bytesOf, refuseFailure } from './answers.ts'
 import type { RegistrySettings } from './contract.ts'
 import { authorize, type Login } from './credentials.ts'
 import type { Answer, Wire } from './exchange.ts'
+import { type Endpoint, isListed } from './image-address.ts'
 import { digestOf, type ManifestBytes, manifestTypes } from './manifest.ts'
-import { retried, waitToRetry } from './patience.ts'
-import { type Endpoint, isListed } from './place.ts'
 import { followed } from './redirects.ts'
+import { retried, waitToRetry } from './retry-policy.ts'
 import { TransferError } from './transfer-error.ts'
 
 /** The maximum size of a manifest in bytes. Registries refuse larger ones. */
@@ -89,7 +89,7 @@ export class Repository {
       } catch (error) {
         if (done - counted >= progressBytes) attempt = 1
         counted = done
-        await waitToRetry(error, { patience: this.#wire.patience, attempt, signal })
+        await waitToRetry(error, { retryPolicy: this.#wire.retryPolicy, attempt, signal })
       }
     }
     if (`sha256:${hash.digest('hex')}` !== digest) throw damaged(this.#host, 'blob')
@@ -159,7 +159,7 @@ export class Repository {
   }
 
   #retried<Result>(signal: AbortSignal, once: () => Promise<Result>): Promise<Result> {
-    return retried(this.#wire.patience, signal, once)
+    return retried(this.#wire.retryPolicy, signal, once)
   }
 }
 

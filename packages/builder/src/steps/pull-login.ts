@@ -1,6 +1,6 @@
 import type { BuildPlan } from '../dockerfile/plan.ts'
 import { isImageReference } from '../image/reference.ts'
-import { placeOf } from '../registry/place.ts'
+import { imageAddressOf } from '../registry/image-address.ts'
 import type { BuildRequest } from './contract.ts'
 
 /**
@@ -15,5 +15,5 @@ export function pullLogin(
   if (auth === null || auth.registry !== null) return auth
   const inOrder = [...plan.stages].sort((one, other) => one.index - other.index)
   const first = inOrder.flatMap(({ base }) => (base.type === 'image' ? [base.reference] : []))[0]
-  return { ...auth, registry: first !== undefined && isImageReference(first) ? placeOf(first).registry : '' }
+  return { ...auth, registry: first !== undefined && isImageReference(first) ? imageAddressOf(first).registry : '' }
 }

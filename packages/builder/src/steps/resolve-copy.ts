@@ -4,7 +4,7 @@ import { isMode, modeHint } from '../dockerfile/mode.ts'
 import type { CopyInstruction, Heredoc } from '../dockerfile/plan.ts'
 import { BuildError } from '../errors.ts'
 import type { CopyWork, Files } from './resolved-step.ts'
-import { pathOf, type Surroundings } from './surroundings.ts'
+import { pathOf, type StepContext } from './step-context.ts'
 
 /**
  * Resolves the files that COPY and ADD copy. Files of the context are identified by their content,
@@ -12,9 +12,9 @@ import { pathOf, type Surroundings } from './surroundings.ts'
  */
 export async function resolveCopy(
   instruction: CopyInstruction,
-  around: Surroundings,
+  stepContext: StepContext,
 ): Promise<{ readonly work: CopyWork; readonly key: unknown }> {
-  const { scope } = around
+  const { scope } = stepContext
   const words = instruction.sources.map((source) => scope.expand(source))
   if (instruction.add && words.some(isGitSource))
     throw new BuildError('unsupported_setting', gitRefusal.message, { hint: gitRefusal.fix })
@@ -26,15 +26,15 @@ export async function resolveCopy(
     for (const each of [files].flat()) parts.push(each)
     keys.push(key)
   }
-  if (patterns.length > 0) take(await resolveFiles(instruction, patterns, around))
-  for (const url of addresses) take(await resolveAddress(instruction, url, around))
-  for (const heredoc of instruction.heredocs) take(resolveText(heredoc, around))
+  if (patterns.length > 0) take(await resolveFiles(instruction, patterns, stepContext))
+  for (const url of addresses) take(await resolveAddress(instruction, url, stepContext))
+  for (const heredoc of instruction.heredocs) take(resolveText(heredoc, stepContext))
   const work: CopyWork = {
     type: 'copy',
     parts,
     destination: pathOf(scope.expand(instruction.destination), scope.workdir),
-    chown: expandOrNull(instruction.chown, around),
-    chmod: checkedMode(expandOrNull(instruction.chmod, around)),
+    chown: expandOrNull(instruction.chown, stepContext),
+    chmod: checkedMode(expandOrNull(instruction.chmod, stepContext)),
     parents: instruction.parents,
   }
   const { type, destination, chown, chmod, parents } = work
@@ -44,7 +44,7 @@ export async function resolveCopy(
 async function resolveFiles(
   instruction: CopyInstruction,
   patterns: readonly string[],
-  { scope, sources }: Surroundings,
+  { scope, sources }: StepContext,
 ): Promise<{ readonly files: readonly Files[]; readonly key: unknown }> {
   const { from, parents } = instruction
   const exclude = instruction.exclude.map((word) => scope.expand(word))
@@ -86,7 +86,7 @@ async function contextFiles(
 async function resolveAddress(
   { checksum, unpack }: CopyInstruction,
   url: string,
-  { scope, sources }: Surroundings,
+  { scope, sources }: StepContext,
 ): Promise<{ readonly files: Files; readonly key: unknown }> {
   const wanted = checksum === null ? null : scope.expand(checksum).replace(/^sha256:/, '')
   const sha256 = wanted ?? (await sources.digestOf(url))
@@ -96,13 +96,13 @@ async function resolveAddress(
 
 function resolveText(
   { name, content, expand }: Heredoc,
-  { scope }: Surroundings,
+  { scope }: StepContext,
 ): { readonly files: Files; readonly key: unknown } {
   const files = { type: 'text', name, content: expand ? scope.expandText(content) : content } as const
   return { files, key: files }
 }
 
-function expandOrNull(word: string | null, { scope }: Surroundings): string | null {
+function expandOrNull(word: string | null, { scope }: StepContext): string | null {
   return word === null ? null : scope.expand(word)
 }
 

@@ -1,7 +1,7 @@
 import type { Mount } from '../dockerfile/plan.ts'
 import { BuildError } from '../errors.ts'
 import type { Files, ResolvedMount, SecretVariable } from './resolved-step.ts'
-import { pathOf, type Surroundings } from './surroundings.ts'
+import { pathOf, type StepContext } from './step-context.ts'
 
 /** The expanded mounts of a command. */
 export interface ResolvedMounts {
@@ -15,18 +15,18 @@ export interface ResolvedMounts {
 }
 
 /** Expands the words of a command's mounts. A missing secret is omitted, unless it is required. */
-export async function resolveMounts(mounts: readonly Mount[], around: Surroundings): Promise<ResolvedMounts> {
+export async function resolveMounts(mounts: readonly Mount[], stepContext: StepContext): Promise<ResolvedMounts> {
   const resolved: ResolvedMount[] = []
   const variables: SecretVariable[] = []
   const keys: unknown[] = []
   for (const mount of mounts) {
     if (mount.type === 'secret') {
-      const secret = resolveSecret(mount, around)
+      const secret = resolveSecret(mount, stepContext)
       keys.push(['secret', mount.id, secret])
       if (secret?.mount != null) resolved.push(secret.mount)
       if (secret?.variable != null) variables.push(secret.variable)
     } else {
-      const { mount: one, key } = await resolveMount(mount, around)
+      const { mount: one, key } = await resolveMount(mount, stepContext)
       resolved.push(one)
       keys.push(key)
     }
@@ -36,14 +36,14 @@ export async function resolveMounts(mounts: readonly Mount[], around: Surroundin
 
 async function resolveMount(
   mount: Exclude<Mount, { type: 'secret' }>,
-  around: Surroundings,
+  stepContext: StepContext,
 ): Promise<{ readonly mount: ResolvedMount; readonly key: unknown }> {
-  const { scope } = around
+  const { scope } = stepContext
   const target = pathOf(scope.expand(mount.target), scope.workdir).replace(/(.)\/$/, '$1')
   if (target === '/') throw new BuildError('unsupported_setting', 'A mount cannot have / as its target.')
   if (mount.type === 'tmpfs') return { mount: { type: 'tmpfs', target }, key: ['tmpfs', target] }
   const { readOnly } = mount
-  const { files, key } = mount.from === null ? { files: null, key: null } : await filesOf(mount, around)
+  const { files, key } = mount.from === null ? { files: null, key: null } : await filesOf(mount, stepContext)
   if (mount.type === 'bind') {
     if (files === null) throw new Error('a bind mount has files')
     return { mount: { type: 'bind', target, files, readOnly }, key: ['bind', target, key, readOnly] }
@@ -51,9 +51,9 @@ async function resolveMount(
   const rest = {
     id: scope.expand(mount.id) || target,
     sharing: mount.sharing,
-    mode: modeOf(mount.mode, around),
-    uid: idOf(mount.uid, around) ?? 0,
-    gid: idOf(mount.gid, around) ?? 0,
+    mode: modeOf(mount.mode, stepContext),
+    uid: idOf(mount.uid, stepContext) ?? 0,
+    gid: idOf(mount.gid, stepContext) ?? 0,
     readOnly,
   }
   return { mount: { type: 'cache', target, files, ...rest }, key: ['cache', target, rest, key] }
@@ -61,7 +61,7 @@ async function resolveMount(
 
 async function filesOf(
   { from, source }: Extract<Mount, { type: 'bind' | 'cache' }>,
-  { scope, sources }: Surroundings,
+  { scope, sources }: StepContext,
 ): Promise<{ readonly files: Files; readonly key: unknown }> {
   const pattern = scope.expand(source) || '/'
   if (from === null || from.type === 'context') {
@@ -74,9 +74,9 @@ async function filesOf(
 
 function resolveSecret(
   mount: Extract<Mount, { type: 'secret' }>,
-  around: Surroundings,
+  stepContext: StepContext,
 ): { readonly mount: ResolvedMount | null; readonly variable: SecretVariable | null } | null {
-  const { scope, secrets } = around
+  const { scope, secrets } = stepContext
   const id = scope.expand(mount.id)
   if (!secrets.has(id)) {
     if (!mount.required) return null
@@ -88,14 +88,14 @@ function resolveSecret(
   if (variable !== null && mount.target === null) return { mount: null, variable }
   const target = pathOf(mount.target === null ? `/run/secrets/${id}` : scope.expand(mount.target), scope.workdir)
   const rest = {
-    mode: modeOf(mount.mode, around) ?? 0o400,
-    uid: idOf(mount.uid, around) ?? 0,
-    gid: idOf(mount.gid, around) ?? 0,
+    mode: modeOf(mount.mode, stepContext) ?? 0o400,
+    uid: idOf(mount.uid, stepContext) ?? 0,
+    gid: idOf(mount.gid, stepContext) ?? 0,
   }
   return { mount: { type: 'secret', target, id, ...rest }, variable }
 }
 
-function modeOf(word: string | null, { scope }: Surroundings): number | null {
+function modeOf(word: string | null, { scope }: StepContext): number | null {
   if (word === null) return null
   const text = scope.expand(word)
   if (!/^0?[0-7]{3,4}$/.test(text))
@@ -103,7 +103,7 @@ function modeOf(word: string | null, { scope }: Surroundings): number | null {
   return Number.parseInt(text, 8)
 }
 
-function idOf(word: string | null, { scope }: Surroundings): number | null {
+function idOf(word: string | null, { scope }: StepContext): number | null {
   if (word === null) return null
   const text = scope.expand(word)
   if (!/^\d{1,10}$/.test(text) || Number(text) >= 2 ** 32 - 1)

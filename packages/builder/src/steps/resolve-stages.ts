@@ -9,9 +9,9 @@ import type { ResolvedStep } from './resolved-step.ts'
 import { scratchImage } from './scratch-image.ts'
 import type { BaseImage, StageNode } from './stage-node.ts'
 import { type BuildArgs, StageScope } from './stage-scope.ts'
+import type { StepContext } from './step-context.ts'
 import { explainFailure } from './step-failure.ts'
 import type { StepList } from './step-list.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** The steps of a stage in the list of steps. */
 export interface StageSteps {
@@ -106,13 +106,13 @@ export async function resolveStages(
   {
     bases,
     listed,
-    around,
+    stepContext,
     args,
     stateOf,
   }: {
     readonly bases: ReadonlyMap<number, FoundBase>
     readonly listed: ReadonlyMap<number, StageSteps>
-    readonly around: Omit<Surroundings, 'scope'>
+    readonly stepContext: Omit<StepContext, 'scope'>
     readonly args: BuildArgs
     /** The first part of a base's key: the place where its steps run. */
     readonly stateOf: unknown
@@ -134,7 +134,7 @@ export async function resolveStages(
     const steps = await resolveSteps(
       stage.instructions,
       { numbers: numbers.instructions, begin, pace },
-      { ...around, scope },
+      { ...stepContext, scope },
     )
     const key = steps.at(-1)?.key ?? begin
     const { settings: ends, envLines } = scope
@@ -148,7 +148,7 @@ export async function resolveStages(
 async function resolveSteps(
   instructions: readonly Instruction[],
   { numbers, begin, pace }: { readonly numbers: readonly number[]; readonly begin: string; readonly pace: Pace },
-  around: Surroundings,
+  stepContext: StepContext,
 ): Promise<ResolvedStep[]> {
   const steps: ResolvedStep[] = []
   for (const [index, instruction] of instructions.entries()) {
@@ -156,9 +156,9 @@ async function resolveSteps(
     const { text } = instruction
     await pace.restIfDue()
     try {
-      steps.push(await resolveStep(instruction, { number, parentKey: steps.at(-1)?.key ?? begin }, around))
+      steps.push(await resolveStep(instruction, { number, parentKey: steps.at(-1)?.key ?? begin }, stepContext))
     } catch (error) {
-      throw await explainFailure(withLine(error, instruction, around), {
+      throw await explainFailure(withLine(error, instruction, stepContext), {
         number,
         text,
         runtime: null,
@@ -173,7 +173,7 @@ async function resolveSteps(
  * Returns the error with the instruction's line, if this instruction exhausted the account of the
  * file.
  */
-function withLine(error: unknown, { line }: Instruction, { args }: Surroundings): unknown {
+function withLine(error: unknown, { line }: Instruction, { args }: StepContext): unknown {
   if (!(error instanceof BuildError) || !args.account.isSpent || line === 0) return error
   const { code, message, hint, details, cause } = error
   return new BuildError(code, `Line ${line}: ${message}`, { details, cause, ...(hint === null ? {} : { hint }) })

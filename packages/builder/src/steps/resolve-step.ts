@@ -3,7 +3,7 @@ import { cacheKey } from './cache-key.ts'
 import { resolveCopy } from './resolve-copy.ts'
 import { resolveMounts } from './resolve-mounts.ts'
 import type { ResolvedStep, RunWork, Work } from './resolved-step.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { StepContext } from './step-context.ts'
 
 /** The path of a script with an interpreter of its own, as in BuildKit. */
 const SCRIPT_PATH = '/dev/pipes/EOF'
@@ -15,25 +15,25 @@ const SCRIPT_PATH = '/dev/pipes/EOF'
 export async function resolveStep(
   instruction: Instruction,
   { number, parentKey }: { readonly number: number; readonly parentKey: string },
-  around: Surroundings,
+  stepContext: StepContext,
 ): Promise<ResolvedStep> {
   const { text } = instruction
-  if (around.scope.follow(instruction)) return { number, text, key: parentKey, work: null }
-  const { work, key } = await resolveWork(instruction, around)
+  if (stepContext.scope.follow(instruction)) return { number, text, key: parentKey, work: null }
+  const { work, key } = await resolveWork(instruction, stepContext)
   return { number, text, key: cacheKey(parentKey, key), work }
 }
 
 /** Returns the work, and all inputs that its result depends on. */
 async function resolveWork(
   instruction: Instruction,
-  around: Surroundings,
+  stepContext: StepContext,
 ): Promise<{ readonly work: Work; readonly key: unknown }> {
-  const { scope } = around
+  const { scope } = stepContext
   switch (instruction.type) {
     case 'run':
-      return resolveRun(instruction, around)
+      return resolveRun(instruction, stepContext)
     case 'copy':
-      return resolveCopy(instruction, around)
+      return resolveCopy(instruction, stepContext)
     case 'workdir': {
       const work = { type: 'workdir', path: scope.changeDirectory(instruction.path), user: scope.user } as const
       return { work, key: work }
@@ -45,10 +45,10 @@ async function resolveWork(
 
 async function resolveRun(
   instruction: RunInstruction,
-  around: Surroundings,
+  stepContext: StepContext,
 ): Promise<{ readonly work: RunWork; readonly key: unknown }> {
-  const { scope, args, policyKey } = around
-  const { mounts, variables, key } = await resolveMounts(instruction.mounts, around)
+  const { scope, args, policyKey } = stepContext
+  const { mounts, variables, key } = await resolveMounts(instruction.mounts, stepContext)
   const env = scope.commandEnv
   const command = commandOf(instruction.form, scope.shell)
   const rest = { user: scope.user, workdir: scope.workdir, noNetwork: instruction.noNetwork }

@@ -10,16 +10,16 @@ import {
   PullsUnderWay,
   type RegistrySettings,
 } from '../../src/index.ts'
-import type { Patience } from '../../src/registry/patience.ts'
+import type { RetryPolicy } from '../../src/registry/retry-policy.ts'
 import { type BadRegistry, type Behaviour, isForLayer, startBadRegistry, tinyImage } from '../support/bad-registry.ts'
 import { directNetwork } from '../support/direct-network.ts'
 import { makeShelf } from '../support/image-shelf.ts'
 import { lacks } from '../support/machine.ts'
 
 const missing = lacks('skopeo')
-const patience = { attempts: 3, firstDelayMs: 1, maxDelayMs: 5, minWindowBytes: 4096 }
+const retryPolicy = { attempts: 3, firstDelayMs: 1, maxDelayMs: 5, minWindowBytes: 4096 }
 /** For what never comes; a machine under load is no reason to give up anything else. */
-const hurry: Readonly<Record<string, Partial<Patience>>> = {
+const hurry: Readonly<Record<string, Partial<RetryPolicy>>> = {
   drips: { windowMs: 300 },
   'never answers': { headTimeoutMs: 1000 },
 }
@@ -29,14 +29,14 @@ const signal = () => AbortSignal.timeout(25_000)
 /** Pulls `registry.test/team/app:1` from a network of named servers, and leaves nothing. */
 async function pull(
   hosts: Readonly<Record<string, BadRegistry>>,
-  change: Partial<PullOptions> & { settings?: RegistrySettings; patience?: Partial<Patience> } = {},
+  change: Partial<PullOptions> & { settings?: RegistrySettings; retryPolicy?: Partial<RetryPolicy> } = {},
 ) {
   const workDir = await mkdtemp(join(tmpdir(), 'holt-bad-'))
   onTestFinished(() => rm(workDir, { recursive: true }))
   const ports = Object.fromEntries(Object.entries(hosts).map(([name, { port }]) => [name, port]))
   const network = directNetwork(ports)
-  const { settings = { mirrors: [], insecure: [] }, patience: less = {}, ...options } = change
-  const hasty = { patience: { ...patience, ...less } }
+  const { settings = { mirrors: [], insecure: [] }, retryPolicy: less = {}, ...options } = change
+  const hasty = { retryPolicy: { ...retryPolicy, ...less } }
   const shelf = makeShelf()
   const images = makeBaseImages({ ...shelf, network, settings, workDir, underWay: new PullsUnderWay(), ...hasty })
   const all = { auth: null, onProgress: () => undefined, signal: signal(), ...options }
@@ -188,7 +188,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     const image = await tinyImage()
     const behave = atFirst(always, (request) => isForLayer(image, request), answer)
     await using registry = await startBadRegistry(image, behave)
-    const { result } = await pull({ 'registry.test': registry }, { patience: hurry[what] ?? {} })
+    const { result } = await pull({ 'registry.test': registry }, { retryPolicy: hurry[what] ?? {} })
     expect(result).toMatchObject({ code: 'image_pull_failed', message: expect.stringMatching(message) })
   })
 

@@ -60,7 +60,7 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
       settings,
       workDir,
       underWay: new PullsUnderWay(),
-      patience: { firstDelayMs: 10 },
+      retryPolicy: { firstDelayMs: 10 },
       ...change,
     })
     return { images, shelf, network, workDir }

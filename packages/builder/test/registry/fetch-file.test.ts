@@ -4,14 +4,14 @@ import { fetchFile } from '../../src/index.ts'
 import { type Behaviour, startBadRegistry, tinyImage } from '../support/bad-registry.ts'
 import { directNetwork } from '../support/direct-network.ts'
 
-const patience = { attempts: 3, firstDelayMs: 1, maxDelayMs: 5 }
+const retryPolicy = { attempts: 3, firstDelayMs: 1, maxDelayMs: 5 }
 const signal = () => AbortSignal.timeout(25_000)
 
 /** Fetches an address of `files.test`, which answers as it is told. */
 async function fetched(url: string, behave: Behaviour, maxBytes = 2 ** 20) {
   await using server = await startBadRegistry(await tinyImage(), behave)
   const network = directNetwork({ 'files.test': server.port })
-  const file = await fetchFile(url, { network, maxBytes, patience }, signal())
+  const file = await fetchFile(url, { network, maxBytes, retryPolicy }, signal())
   return { ...file, content: (await buffer(file.body)).toString(), asked: network.asked, requests: server.requests }
 }
 

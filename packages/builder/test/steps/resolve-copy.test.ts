@@ -5,7 +5,7 @@ import { packSelection } from '../../src/context/selection.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { resolveCopy } from '../../src/steps/resolve-copy.ts'
 import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
-import type { Surroundings } from '../../src/steps/surroundings.ts'
+import type { StepContext } from '../../src/steps/step-context.ts'
 
 /** Resolves a COPY or an ADD. `matches` are the paths of the context that each source stands for. */
 function resolve(line: string, matches: (source: string) => readonly string[]) {
@@ -23,14 +23,14 @@ function resolve(line: string, matches: (source: string) => readonly string[]) {
   }
   const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
   const args = new BuildArgs({}, plan)
-  const around = {
+  const stepContext = {
     scope: new StageScope({ settings, args: new Map() }, args, plan.escape),
     args,
     sources: { context: () => context },
     policyKey: '',
     secrets: new Set<string>(),
-  } as unknown as Surroundings
-  return resolveCopy(instruction, around)
+  } as unknown as StepContext
+  return resolveCopy(instruction, stepContext)
 }
 
 test('ADD accepts as many single files as a context can have', async () => {

@@ -5,7 +5,7 @@ import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { type FoundBase, resolveStages, type StageSteps } from '../../src/steps/resolve-stages.ts'
 import type { StageNode } from '../../src/steps/stage-node.ts'
 import { BuildArgs } from '../../src/steps/stage-scope.ts'
-import type { Surroundings } from '../../src/steps/surroundings.ts'
+import type { StepContext } from '../../src/steps/step-context.ts'
 
 const settings = { env: {}, user: '', workdir: '/', shell: [], labels: {}, ports: [], onBuild: [] }
 const image = { type: 'image', imageDigest: `sha256:${'0'.repeat(64)}`, sizeBytes: 0, source: '', kept: {} } as const
@@ -22,11 +22,11 @@ function resolve(text: string): Promise<StageNode> {
     ]),
   )
   const context = emptyContext()
-  const around = { args, sources: { context: () => context }, policyKey: '', secrets: new Set() } as unknown as Omit<
-    Surroundings,
+  const stepContext = { args, sources: { context: () => context }, policyKey: '', secrets: new Set() } as unknown as Omit<
+    StepContext,
     'scope'
   >
-  return resolveStages(plan, { bases, listed, around, args, stateOf: null }, new Map())
+  return resolveStages(plan, { bases, listed, stepContext, args, stateOf: null }, new Map())
 }
 
 const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, at) => line(at))

@@ -5,8 +5,8 @@ import { connect } from '../connect.ts'
 import type { Candidate, Sources } from './candidates.ts'
 
 /** The time limit of a completion, in milliseconds. A person waits for it after a key press. */
-const patienceMs = 1_500
-const client = () => connect({ maxRetries: 0, timeoutSecs: patienceMs / 1000 })
+const timeoutMs = 1_500
+const client = () => connect({ maxRetries: 0, timeoutSecs: timeoutMs / 1000 })
 
 /** The names that only the service knows. */
 export const sources: Sources = {

@@ -4,7 +4,7 @@ import type { SourceKeys } from './source-keys.ts'
 import type { BuildArgs, StageScope } from './stage-scope.ts'
 
 /** The context in which the steps of one stage are resolved. */
-export interface Surroundings {
+export interface StepContext {
   readonly scope: StageScope
   readonly args: BuildArgs
   readonly sources: SourceKeys

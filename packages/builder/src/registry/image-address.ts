@@ -1,8 +1,8 @@
 import { parseReference } from '../image/reference.ts'
 import type { RegistrySettings } from './contract.ts'
 
-/** The place of an image, with the canonical name of its registry. */
-export interface ImagePlace {
+/** The address of an image, with the canonical name of its registry. */
+export interface ImageAddress {
   /** The registry: `docker.io`, `ghcr.io`, `registry.example:5000`. */
   readonly registry: string
   /** The repository: `library/python`. */
@@ -38,7 +38,7 @@ const hubHost = 'registry-1.docker.io'
  * Parses a reference as container engines do. The default registry is Docker Hub, its default
  * namespace is `library`, and the default tag is `latest`.
  */
-export function placeOf(text: string): ImagePlace {
+export function imageAddressOf(text: string): ImageAddress {
   const reference = parseReference(text)
   const registry = canonicalRegistry(reference.registry ?? hub)
   const path = reference.registry === null ? reference.name : reference.name.slice(reference.registry.length + 1)
@@ -56,12 +56,12 @@ export function canonicalRegistry(text: string): string {
 }
 
 /** Returns the pinned name: `docker.io/library/python@sha256:...`. */
-export function pinnedName({ registry, repository }: ImagePlace, digest: string): string {
+export function pinnedName({ registry, repository }: ImageAddress, digest: string): string {
   return `${registry}/${repository}@${digest}`
 }
 
 /** Returns the servers to ask, in order: the operator's mirrors, then the registry itself. */
-export function endpointsOf({ registry, repository }: ImagePlace, settings: RegistrySettings): readonly Endpoint[] {
+export function endpointsOf({ registry, repository }: ImageAddress, settings: RegistrySettings): readonly Endpoint[] {
   const mirrors = settings.mirrors
     .filter((mirror) => canonicalRegistry(mirror.registry) === registry)
     .map(({ url }) => {

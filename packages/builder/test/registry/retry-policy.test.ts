@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { defaultPatience, readRetryAfter, retried } from '../../src/registry/patience.ts'
+import { defaultRetryPolicy, readRetryAfter, retried } from '../../src/registry/retry-policy.ts'
 import { TransferError } from '../../src/registry/transfer-error.ts'
 
-const patience = { ...defaultPatience, firstDelayMs: 1, maxDelayMs: 2 }
+const retryPolicy = { ...defaultRetryPolicy, firstDelayMs: 1, maxDelayMs: 2 }
 const signal = () => AbortSignal.timeout(30_000)
 
 test.each([
@@ -30,8 +30,8 @@ test('Retry-After never means a time in the past', () => {
 
 test('temporary failures are retried up to the limit, and others are not', async () => {
   for (const [reason, expected] of [
-    ['busy', patience.attempts],
-    ['unreachable', patience.attempts],
+    ['busy', retryPolicy.attempts],
+    ['unreachable', retryPolicy.attempts],
     ['denied', 1],
     ['damaged', 1],
     ['not_allowed', 1],
@@ -42,7 +42,7 @@ test('temporary failures are retried up to the limit, and others are not', async
       count += 1
       throw new TransferError(reason, 'no')
     }
-    await expect(retried(patience, signal(), once)).rejects.toMatchObject({ reason })
+    await expect(retried(retryPolicy, signal(), once)).rejects.toMatchObject({ reason })
     expect(count).toBe(expected)
   }
 })
@@ -53,5 +53,5 @@ test('an abort ends the wait', async () => {
     controller.abort(new Error('enough'))
     throw new TransferError('busy', 'no', { retryAfterMs: 50_000 })
   }
-  await expect(retried(patience, controller.signal, once)).rejects.toThrow('enough')
+  await expect(retried(retryPolicy, controller.signal, once)).rejects.toThrow('enough')
 })

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BuilderError } from '../../src/index.ts'
-import { canonicalRegistry, endpointsOf, isListed, pinnedName, placeOf } from '../../src/registry/place.ts'
+import {
+  canonicalRegistry,
+  endpointsOf,
+  imageAddressOf,
+  isListed,
+  pinnedName,
+} from '../../src/registry/image-address.ts'
 
 const digest = `sha256:${'a'.repeat(64)}`
 
@@ -19,11 +25,11 @@ test.each([
   ['[::1]:5000/a', '[::1]:5000', 'a', 'latest'],
   [`python:3.12@${digest}`, 'docker.io', 'library/python', digest],
 ])('%s is at %s', (text, registry, repository, wanted) => {
-  const place = placeOf(text)
-  expect(place).toMatchObject({ registry, repository, wanted, digest: wanted === digest ? digest : null })
-  const pinned = pinnedName(place, digest)
-  expect(placeOf(pinned)).toMatchObject({ registry, repository, wanted: digest })
-  expect(pinnedName(placeOf(pinned), digest)).toBe(pinned)
+  const address = imageAddressOf(text)
+  expect(address).toMatchObject({ registry, repository, wanted, digest: wanted === digest ? digest : null })
+  const pinned = pinnedName(address, digest)
+  expect(imageAddressOf(pinned)).toMatchObject({ registry, repository, wanted: digest })
+  expect(pinnedName(imageAddressOf(pinned), digest)).toBe(pinned)
 })
 
 test.each(['https://index.docker.io/v1/', 'docker.io', 'registry-1.docker.io', 'https://docker.io/'])(
@@ -39,13 +45,13 @@ test('mirrors come first, with their prefix; the registry uses TLS unless it is 
     { registry: 'ghcr.io', url: 'https://other.example.com' },
     { registry: 'index.docker.io', url: 'http://127.0.0.1:5000/a/b' },
   ]
-  expect(endpointsOf(placeOf('python'), { mirrors, insecure: [] })).toEqual([
+  expect(endpointsOf(imageAddressOf('python'), { mirrors, insecure: [] })).toEqual([
     { origin: 'https://mirror.example.com', repository: 'library/python', isOperators: true, isMirror: true },
     { origin: 'http://127.0.0.1:5000', repository: 'a/b/library/python', isOperators: true, isMirror: true },
     { origin: 'https://registry-1.docker.io', repository: 'library/python', isOperators: false, isMirror: false },
   ])
   const insecure = ['registry.lan:5000', '127.0.0.1:*']
-  const own = (text: string) => endpointsOf(placeOf(text), { mirrors: [], insecure })[0]
+  const own = (text: string) => endpointsOf(imageAddressOf(text), { mirrors: [], insecure })[0]
   expect(own('registry.lan:5000/a')).toMatchObject({ origin: 'http://registry.lan:5000', isOperators: true })
   expect(own('registry.lan:5001/a')).toMatchObject({ origin: 'https://registry.lan:5001', isOperators: false })
   expect(own('127.0.0.1:7/a')).toMatchObject({ origin: 'http://127.0.0.1:7', isOperators: true })
@@ -64,15 +70,15 @@ test.each([
   expect(isListed(authority, ['registry.lan:80', 'any.lan:*', '[::1]:5'])).toBe(expected)
 })
 
-test('every reference has one place, at the address of its registry', () => {
+test('every reference has one server, at the address of its registry', () => {
   const pieces = fc.constantFrom('a', 'b.c', ':', '/', '@', '5000', 'localhost', '[::1]', '..', '?', '#', '%2f', digest)
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
       try {
-        const place = placeOf(parts.join(''))
-        const [endpoint] = endpointsOf(place, { mirrors: [], insecure: [] })
-        const url = new URL(`${endpoint?.origin}/v2/${place.repository}/manifests/${place.wanted}`)
-        expect(url.pathname).toBe(`/v2/${place.repository}/manifests/${place.wanted}`)
+        const address = imageAddressOf(parts.join(''))
+        const [endpoint] = endpointsOf(address, { mirrors: [], insecure: [] })
+        const url = new URL(`${endpoint?.origin}/v2/${address.repository}/manifests/${address.wanted}`)
+        expect(url.pathname).toBe(`/v2/${address.repository}/manifests/${address.wanted}`)
         expect([url.search, url.hash, url.username]).toEqual(['', '', ''])
       } catch (error) {
         expect(error).toBeInstanceOf(BuilderError)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { TransferError } from './transfer-error.ts'
 
 /** The timeouts and retries for servers. */
-export interface Patience {
+export interface RetryPolicy {
   /** The maximum number of attempts for one request. */
   readonly attempts: number
   readonly firstDelayMs: number
@@ -22,7 +22,7 @@ export interface Patience {
  * The default timeouts. An overloaded registry recovers within seconds. A registry that is down
  * does not recover within a minute.
  */
-export const defaultPatience: Patience = {
+export const defaultRetryPolicy: RetryPolicy = {
   attempts: 5,
   firstDelayMs: 500,
   maxDelayMs: 8_000,
@@ -34,7 +34,7 @@ export const defaultPatience: Patience = {
 
 /** Retries while the failure may be temporary. */
 export async function retried<Result>(
-  patience: Patience,
+  retryPolicy: RetryPolicy,
   signal: AbortSignal,
   once: () => Promise<Result>,
 ): Promise<Result> {
@@ -42,7 +42,7 @@ export async function retried<Result>(
     try {
       return await once()
     } catch (error) {
-      await waitToRetry(error, { patience, attempt, signal })
+      await waitToRetry(error, { retryPolicy, attempt, signal })
     }
   }
 }
@@ -53,13 +53,13 @@ export async function retried<Result>(
  */
 export async function waitToRetry(
   error: unknown,
-  { patience, attempt, signal }: { patience: Patience; attempt: number; signal: AbortSignal },
+  { retryPolicy, attempt, signal }: { retryPolicy: RetryPolicy; attempt: number; signal: AbortSignal },
 ): Promise<void> {
   signal.throwIfAborted()
-  if (!(error instanceof TransferError) || !error.isTransient || attempt >= patience.attempts) throw error
+  if (!(error instanceof TransferError) || !error.isTransient || attempt >= retryPolicy.attempts) throw error
   const asked = error.retryAfterMs ?? 0
-  if (asked > patience.maxRetryAfterMs) throw error
-  const ceiling = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** (attempt - 1))
+  if (asked > retryPolicy.maxRetryAfterMs) throw error
+  const ceiling = Math.min(retryPolicy.maxDelayMs, retryPolicy.firstDelayMs * 2 ** (attempt - 1))
   await sleep(asked + Math.random() * ceiling, undefined, { signal }).catch(() => signal.throwIfAborted())
 }
 
