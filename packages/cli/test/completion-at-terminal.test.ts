@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { shareOf } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Holt } from '../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
@@ -92,7 +93,7 @@ describe.each(shellNames)('TAB and Enter in %s', (name) => {
     expect(await shell.complete('holt rm ho')).toEqual(['rm', 'honest-1.x'])
     await writeFile(join(folder, 'candidate'), 'runtime.*\tabout\n')
     expect(await shell.complete('holt events --type ru')).toEqual(['events', '--type', 'runtime.*'])
-    for (const value of hostileNames) {
+    for (const value of shareOf(hostileNames, 1 / 3, `hostile names in ${name}`)) {
       await writeFile(join(folder, 'candidate'), `${value}\t${value}\n`)
       await shell.tryToComplete(`holt rm ${value.startsWith('x') ? 'x' : ''}`)
       expect(await isPwned(), JSON.stringify(value)).toBe(false)

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path'
 import { type Engine, EngineError } from '@holt/engine'
 import { makeId } from '@holt/protocol'
+import { shareOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
 import { createHostEngine, removeRunDir } from '../src/index.ts'
@@ -62,7 +63,14 @@ test.skipIf(reason !== null).each(both)(
 // Moments of a start: before the disk, within it, while the runner works, about when it is done.
 const moments = [0, 10, 25, 50, 80, 120, 170, 230]
 
-test.skipIf(reason !== null).each(both.flatMap((isolation) => moments.map((delayMs) => ({ isolation, delayMs }))))(
+/** A short run draws a quarter. */
+const killsInStart = shareOf(
+  both.flatMap((isolation) => moments.map((delayMs) => ({ isolation, delayMs }))),
+  1 / 4,
+  'moments of a start',
+)
+
+test.skipIf(reason !== null).each(killsInStart)(
   `a $isolation whose daemon was killed $delayMs ms into its start can be started again and removed (${reason ?? 'ready'})`,
   options,
   async ({ isolation, delayMs }) => {

@@ -4,6 +4,7 @@ import { link, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { Engine, GuestClient, ImageDigest, ImageStore, Isolation, RuntimeSpec } from '@holt/engine'
+import { byLength } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { copyPrograms } from '../support/copy-programs.ts'
 import {
@@ -25,6 +26,8 @@ const options = { timeout: VERB_TIMEOUT_MS * 4 }
 const ensuring = new URL('../support/ensure-in-daemon.ts', import.meta.url)
 const both = ['gvisor', 'container'] as const
 const MIB = 2 ** 20
+/** The images that are built on one. */
+const images = byLength({ short: 6, long: 18, soak: 18 })
 /** Content that only the base has. */
 const BASE_BYTES = 24 * MIB
 /**
@@ -128,17 +131,17 @@ async function start(engine: Engine, isolation: Isolation, image: ImageDigest) {
 }
 
 test.skipIf(reason !== null).each(both)(
-  `18 images on one base use only the space of their additions, in %s (${reason ?? 'ready'})`,
+  `${images} images on one base use only the space of their additions, in %s (${reason ?? 'ready'})`,
   options,
   async (isolation) => {
     const { under, engine, base } = await prepareBase()
     await using _ = under
     const before = await bytesOf(under)
     const made: ImageDigest[] = []
-    for (let index = 0; index < 18; index += 1)
+    for (let index = 0; index < images; index += 1)
       made.push(await build(engine, { base, isolation, command: `echo ${index} > /number` }))
-    expect(new Set(made).size).toBe(18)
-    expect((await bytesOf(under)) - before).toBeLessThan(18 * DELTA_BYTES)
+    expect(new Set(made).size).toBe(images)
+    expect((await bytesOf(under)) - before).toBeLessThan(images * DELTA_BYTES)
     for (const { digest, sizeBytes } of await imagesOf(engine).list())
       expect(sizeBytes, digest).toBeGreaterThan(BASE_BYTES)
     await engine.close()

@@ -1,4 +1,5 @@
 import { commonErrors, type ErrorCode, type Route, routes } from '@holt/protocol'
+import { byLength } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyJson, arbitraryOf } from '../../support/arbitrary-of-schema.ts'
@@ -43,6 +44,9 @@ function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
+/** The requests of each route. */
+const numRuns = byLength({ short: 20, long: 60, soak: 60 })
+
 /** What any route may refuse before it is asked. */
 const framing: readonly ErrorCode[] = ['route_not_found', 'method_not_allowed', 'unsupported_media_type']
 
@@ -83,7 +87,7 @@ test.each(Object.entries<Route>(routes))(
         expect(allowed).toContain(answer.json.error.code)
       }),
       // Routes that keep an answer open take the whole time of each run.
-      { numRuns: 60, interruptAfterTimeLimit: 40_000 },
+      { numRuns, interruptAfterTimeLimit: 40_000 },
     )
     expect(logged.filter(({ level, message }) => level === 'error' && message === 'a request failed')).toEqual([])
     expect((await ask('GET', '/healthz')).status).toBe(200)
