@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pageOf, Runtime, Snapshot } from '@holt/protocol'
-import { shareOf } from '@holt/testkit'
+import { oneIn, shareOf } from '@holt/testkit'
 import { describe, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
 import { crash, restart, restartWith } from './support/crash.ts'
@@ -31,6 +31,9 @@ async function crashDuring(request: Promise<unknown>, afterMs: number): Promise<
   await answered
   await restart()
 }
+
+/** A short run has one of the two tests that repeat what other files test, but over a kill. */
+const sometimes = oneIn(2, 'restarts', it)
 
 describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
   it('running and paused runtimes and snapshots are unchanged', async () => {
@@ -147,29 +150,33 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     await nothingLeft(before)
   }, 240_000)
 
-  it('an idle runtime is frozen, and can be used, paused and killed in a pause like any other', async () => {
-    const network_policy = { allow: [{ host: 'db.example.com' }] }
-    await using runtime = await createRuntime({ network_policy })
-    const standsStill = () => until('it stands still', async () => isFrozen(runtime.id), 60_000)
-    const works = async () => expect(await runtime.sh('getent hosts db.example.com')).toContain('db.example.com')
-    await works()
-    await standsStill()
-    await works()
-    await standsStill()
-    await crash()
-    await restart()
-    await works()
-    await standsStill()
-    await runtime.pause()
-    await works()
-    for (const afterMs of momentsMs) {
-      await standsStill()
-      await crashDuring(runtime.call('POST', '/pause'), afterMs)
-      expect(['running', 'paused'], `after ${afterMs} ms`).toContain((await settled(runtime)).state)
+  sometimes(
+    'an idle runtime is frozen, and can be used, paused and killed in a pause like any other',
+    async () => {
+      const network_policy = { allow: [{ host: 'db.example.com' }] }
+      await using runtime = await createRuntime({ network_policy })
+      const standsStill = () => until('it stands still', async () => isFrozen(runtime.id), 60_000)
+      const works = async () => expect(await runtime.sh('getent hosts db.example.com')).toContain('db.example.com')
       await works()
-    }
-    await standsStill()
-  }, 240_000)
+      await standsStill()
+      await works()
+      await standsStill()
+      await crash()
+      await restart()
+      await works()
+      await standsStill()
+      await runtime.pause()
+      await works()
+      for (const afterMs of momentsMs) {
+        await standsStill()
+        await crashDuring(runtime.call('POST', '/pause'), afterMs)
+        expect(['running', 'paused'], `after ${afterMs} ms`).toContain((await settled(runtime)).state)
+        await works()
+      }
+      await standsStill()
+    },
+    240_000,
+  )
 
   it('a runtime that is deleted while paused stays deleted, with its checkpoint', async () => {
     const kept = checkpoints()
@@ -181,25 +188,29 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
     await until('its checkpoint is gone', async () => checkpoints().every((one) => kept.includes(one)))
   })
 
-  it('a create from a snapshot in progress is completed or cleaned up', async () => {
-    const before = listBelongings(service)
-    await using runtime = await createRuntime()
-    const living = await LivingProcess.start(runtime)
-    await living.add(7)
-    const { snapshot_id } = await runtime.snapshot()
-    for (const afterMs of shareOf([0, 40, 100, 200], 1 / 4, 'moments of a create')) {
-      const metadata = { of: crypto.randomUUID() }
-      await crashDuring(call('POST', runtimesPath, { json: { snapshot: snapshot_id, metadata } }), afterMs)
-      const query = { 'metadata.of': metadata.of }
-      const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
-      for (const found of data) {
-        const made = new TestRuntime(found)
-        if ((await settled(made)).state === 'running') expect((await living.in(made).look()).total).toBe(7)
-        await made.delete()
+  sometimes(
+    'a create from a snapshot in progress is completed or cleaned up',
+    async () => {
+      const before = listBelongings(service)
+      await using runtime = await createRuntime()
+      const living = await LivingProcess.start(runtime)
+      await living.add(7)
+      const { snapshot_id } = await runtime.snapshot()
+      for (const afterMs of shareOf([0, 40, 100, 200], 1 / 4, 'moments of a create')) {
+        const metadata = { of: crypto.randomUUID() }
+        await crashDuring(call('POST', runtimesPath, { json: { snapshot: snapshot_id, metadata } }), afterMs)
+        const query = { 'metadata.of': metadata.of }
+        const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
+        for (const found of data) {
+          const made = new TestRuntime(found)
+          if ((await settled(made)).state === 'running') expect((await living.in(made).look()).total).toBe(7)
+          await made.delete()
+        }
       }
-    }
-    await deleteSnapshots(snapshot_id)
-    await runtime.delete()
-    await nothingLeft(before)
-  }, 120_000)
+      await deleteSnapshots(snapshot_id)
+      await runtime.delete()
+      await nothingLeft(before)
+    },
+    120_000,
+  )
 })
