@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { memoryDir } from '@holt/testkit'
 import { Session } from '../../src/foundation/store/postgres/session.ts'
 
 /** Where Debian keeps the programs of each version, the newest last. */
@@ -41,7 +42,7 @@ export function hasPostgres(): boolean {
 
 /** Starts a server. `durable` is one that survives a power cut, as a user's does; the others are quicker. */
 export async function startCluster({ durable = false } = {}): Promise<Cluster> {
-  const dir = mkdtempSync(join(tmpdir(), 'holt-postgres-'))
+  const dir = mkdtempSync(join(durable ? tmpdir() : memoryDir(), 'holt-postgres-'))
   const asUser = runAs(dir)
   const program = (name: string) => join(debianPrograms, newestVersion(), 'bin', name)
   const init = ['-D', join(dir, 'data'), '-U', 'holt', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { memoryDir } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { migrations } from '../../../../src/foundation/store/migrations/migrations.ts'
 import { openStore, type StorePlace } from '../../../../src/foundation/store/open-store.ts'
@@ -15,7 +15,7 @@ import { ask, type Cluster, hasPostgres, startCluster } from '../../../support/p
 import { type Column, rowsOfEveryTable } from '../../../support/rows-of-every-table.ts'
 
 async function newDir(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'holt-transfer-'))
+  const dir = await mkdtemp(join(memoryDir(), 'holt-transfer-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   return dir
 }
