@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { shareOf } from '@holt/testkit'
+import { setup as printSeed } from '@holt/testkit/print-seed'
 import type { TestProject } from 'vitest/node'
 import type { ServiceFacts } from './facts.ts'
 import { setup } from './global-setup.ts'
@@ -10,6 +12,7 @@ import { setup } from './global-setup.ts'
 const [program, ...args] = process.argv.slice(2)
 if (program === undefined) throw new Error('FIX: name the program to run')
 
+printSeed()
 const provided = new Map<string, unknown>()
 const project = { provide: (name: string, value: unknown) => provided.set(name, value) }
 const stop = await setup(project as unknown as TestProject)
@@ -21,10 +24,18 @@ try {
   await stop()
 }
 
-/** Returns the variables that name the service, and the classes of isolation that it has. */
+/**
+ * Returns the variables that name the service, and the classes of isolation that it has. A short run
+ * has one of two classes: most tests of a client say the same in both.
+ */
 function environmentOf({ url, key, unavailable }: ServiceFacts): NodeJS.ProcessEnv {
   const classes = Object.entries(unavailable).flatMap(([name, reason]) => (reason === null ? [name] : []))
-  return { ...process.env, HOLT_URL: url, HOLT_API_KEY: key, HOLT_TEST_CLASSES: classes.join(',') }
+  return {
+    ...process.env,
+    HOLT_URL: url,
+    HOLT_API_KEY: key,
+    HOLT_TEST_CLASSES: shareOf(classes, 1 / 2, 'class of the clients').join(','),
+  }
 }
 
 async function run(command: string, rest: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
