@@ -19,6 +19,7 @@ from pathlib import Path
 import hatch_build
 import holt
 import pytest
+from holt._tree.local_tree import read_local_tree
 
 root = Path(__file__).parent.parent
 
@@ -192,6 +193,74 @@ def test_an_import_is_small() -> None:
     assert own <= MOST_MODULES_OF_ITS_OWN
     assert modules <= MOST_MODULES
     assert memory_kib / 1024 < MOST_MEMORY_MIB
+
+
+WITHOUT_UNIX = """
+import anyio.abc, anyio.to_thread, httpcore, httpx, os, signal, socket, sys, wsproto
+for name in ("termios", "tty", "fcntl", "pwd", "grp", "resource", "pty"):
+    sys.modules[name] = None
+for name in [one for one in dir(signal) if one.startswith("SIG") and one not in WINDOWS_SIGNALS]:
+    delattr(signal, name)
+for module, names in ((os, UNIX_OF_OS), (socket, UNIX_OF_SOCKET)):
+    for name in names:
+        if hasattr(module, name):
+            delattr(module, name)
+"""
+"""Takes from Python what it does not have on Windows. The packages of others know their system before."""
+WINDOWS_SIGNALS = ("SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN")
+UNIX_OF_OS = (
+    *("getuid", "geteuid", "getgid", "getegid", "mkfifo", "mknod", "chown", "lchown", "fork", "getpgid", "killpg"),
+    *("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_DIRECTORY", "fchmod", "fchown", "setsid", "sysconf", "getxattr"),
+)
+UNIX_OF_SOCKET = ("AF_UNIX", "TCP_USER_TIMEOUT")
+
+
+def test_a_python_without_the_parts_of_unix_imports_and_uses_the_client(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/file").write_text("text")
+    names = f"WINDOWS_SIGNALS, UNIX_OF_OS, UNIX_OF_SOCKET = {WINDOWS_SIGNALS}, {UNIX_OF_OS}, {UNIX_OF_SOCKET}\n"
+    use = (
+        "import importlib, pkgutil, io, holt\n"
+        "from pathlib import Path\n"
+        "for one in pkgutil.walk_packages(holt.__path__, 'holt.'):\n"
+        "    importlib.import_module(one.name)\n"
+        "for name in holt.__all__:\n"
+        "    getattr(holt, name)\n"
+        "from holt._tree.local_tree import read_local_tree\n"
+        "from holt._tree.write_archive import archive_of\n"
+        "from holt._tree.unpack import unpack_here\n"
+        "tree = read_local_tree(Path('tree'))\n"
+        "archive = io.BytesIO(b''.join(archive_of(Path('tree'), tree.entries, lambda entry: None)))\n"
+        "Path('made').mkdir()\n"
+        "unpack_here(archive, Path('made'), lambda size: None)\n"
+        "assert Path('made/file').read_text() == 'text'\n"
+        "with holt.Holt() as client:\n"
+        "    assert client.whoami().project\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", names + WITHOUT_UNIX + use], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_junction_of_windows_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "above").mkdir()
+    (tmp_path / "file").write_text("text")
+    lstat = os.lstat
+
+    class Found:
+        """The facts about a junction, as Windows has them."""
+
+        def __init__(self, found: os.stat_result) -> None:
+            self.st_mode, self.st_mtime_ns, self.st_reparse_tag = found.st_mode, found.st_mtime_ns, 0xA0000003
+
+    def seen(place: Path) -> object:
+        return Found(lstat(place)) if place.name == "above" else lstat(place)
+
+    monkeypatch.setattr(os, "lstat", seen)
+    tree = read_local_tree(tmp_path)
+    assert [entry.path for entry in tree.entries] == ["", "file"]
+    assert [(one.path, one.reason) for one in tree.skipped] == [("above", "it is a junction of Windows")]
 
 
 @pytest.fixture(scope="module")

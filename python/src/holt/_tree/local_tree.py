@@ -103,6 +103,9 @@ def entry_of(root: Path, path: str) -> LocalEntry | Skipped:
     place = root / path
     found = os.lstat(place)
     mode, times = stat.S_IMODE(found.st_mode), found.st_mtime_ns
+    if path and getattr(found, "st_reparse_tag", None) == _junction_tag:
+        # To lstat it is a directory. It may lead anywhere, also to a directory above it.
+        return Skipped(path, "it is a junction of Windows")
     if stat.S_ISDIR(found.st_mode):
         return LocalEntry(path, "directory", mode, times)
     if stat.S_ISREG(found.st_mode):
@@ -114,6 +117,10 @@ def entry_of(root: Path, path: str) -> LocalEntry | Skipped:
     if not is_utf8(target):
         return Skipped(path, "what it links to is not UTF-8")
     return LocalEntry(path, "symlink", mode, times, target=target)
+
+
+_junction_tag = 0xA0000003
+"""The mark of a junction: IO_REPARSE_TAG_MOUNT_POINT (Windows, winnt.h)."""
 
 
 def is_utf8(text: str) -> bool:
