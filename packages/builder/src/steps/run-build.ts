@@ -109,7 +109,12 @@ async function resolve(
   },
 ): Promise<Resolved> {
   const { plan, sources, args } = found
-  const stepContext = { args, sources, policyKey: request.policyKey, secrets: new Set(Object.keys(request.buildSecrets)) }
+  const stepContext = {
+    args,
+    sources,
+    policyKey: request.policyKey,
+    secrets: new Set(Object.keys(request.buildSecrets)),
+  }
   const stateOf = [host.isolation, host.stepSize.cpu, host.stepSize.memoryMiB]
   const target = await resolveStages(plan, { ...found, stepContext, stateOf }, sources.nodes)
   return { target, nodes: sources.nodes }

@@ -22,10 +22,12 @@ function resolve(text: string): Promise<StageNode> {
     ]),
   )
   const context = emptyContext()
-  const stepContext = { args, sources: { context: () => context }, policyKey: '', secrets: new Set() } as unknown as Omit<
-    StepContext,
-    'scope'
-  >
+  const stepContext = {
+    args,
+    sources: { context: () => context },
+    policyKey: '',
+    secrets: new Set(),
+  } as unknown as Omit<StepContext, 'scope'>
   return resolveStages(plan, { bases, listed, stepContext, args, stateOf: null }, new Map())
 }
 

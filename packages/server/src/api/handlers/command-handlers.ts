@@ -9,8 +9,8 @@ import { type Followed, followOutput } from '../../inside/commands/follow-output
 import { pageOfGuest } from '../../inside/commands/list-page.ts'
 import { presentCommand } from '../../inside/commands/present-command.ts'
 import { startCommand } from '../../inside/commands/start-command.ts'
-import { Comeback } from '../../runtimes/links/come-back.ts'
 import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
+import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import type { Api, Handlers } from '../api.ts'
 
 /**
@@ -97,8 +97,8 @@ function followAnswer(
   { guest }: OpenRuntime,
   followed: Pick<Followed, 'begun' | 'commandId' | 'cursor'>,
 ): AsyncIterable<GuestItem> {
-  const comeback = new Comeback(service, { ref, signal })
-  return followOutput({ ...followed, guest, hold: false, hasStart: false }, comeback, signal)
+  const streamRetry = new StreamRetry(service, { ref, signal })
+  return followOutput({ ...followed, guest, hold: false, hasStart: false }, streamRetry, signal)
 }
 
 async function writeStdin(call: Call<'writeStdin', Api>): Promise<Answer> {

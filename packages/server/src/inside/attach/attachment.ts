@@ -13,8 +13,8 @@ import type { RawData, WebSocket } from 'ws'
 import { fromEngineError, isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { Comeback } from '../../runtimes/links/come-back.ts'
 import type { Gate } from '../../runtimes/links/gate.ts'
+import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { Inside } from '../inside.ts'
 import { BoundedQueue, sharedFlow } from './bounded-queue.ts'
@@ -104,7 +104,7 @@ export class Attachment implements Member {
       cursor: query.cursor,
       windowBytes: query.window ?? null,
       gone: this.#gone.signal,
-      comeback: new Comeback(service, { ref, signal: this.#gone.signal }),
+      streamRetry: new StreamRetry(service, { ref, signal: this.#gone.signal }),
       send: (frame) => this.#send(frame),
     })
     ws.on('message', (data, isBinary) => this.#receive(data, isBinary))

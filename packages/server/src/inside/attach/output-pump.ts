@@ -1,6 +1,6 @@
 import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
 import type { AttachServerFrame } from '@holt/protocol'
-import type { Comeback } from '../../runtimes/links/come-back.ts'
+import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 
 /**
  * The least interval between two hold settings of a command, in milliseconds. The first is sent at
@@ -20,7 +20,7 @@ export interface PumpParts {
   /** The most bytes sent ahead of the client's cursor. With null, only `send` limits them. */
   readonly windowBytes: number | null
   readonly gone: AbortSignal
-  readonly comeback: Comeback
+  readonly streamRetry: StreamRetry
   /** Sends a frame, and resolves when it is sent. */
   readonly send: (frame: AttachServerFrame | Buffer) => Promise<void>
 }
@@ -84,13 +84,13 @@ export class OutputPump {
         const how = { cursor: this.#cursor, follow: true, hold: this.#told }
         const items = await guest.readOutput(commandId, how, AbortSignal.any([gone, turn.signal]))
         for await (const item of items) {
-          this.#parts.comeback.progress()
+          this.#parts.streamRetry.progress()
           await this.#pass(item)
           if (item.type === 'end') return
         }
       } catch (error) {
         if (gone.aborted) throw error
-        if (!turn.signal.aborted) await this.#parts.comeback.after(error)
+        if (!turn.signal.aborted) await this.#parts.streamRetry.after(error)
       }
     }
   }

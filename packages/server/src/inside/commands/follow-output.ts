@@ -1,5 +1,5 @@
 import type { GuestClient, GuestItem } from '@holt/engine'
-import type { Comeback } from '../../runtimes/links/come-back.ts'
+import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 
 /** The command to follow, and the start position. */
 export interface Followed {
@@ -20,7 +20,7 @@ export interface Followed {
  */
 export async function* followOutput(
   { guest, commandId, cursor, hold, hasStart, begun }: Followed,
-  comeback: Comeback,
+  streamRetry: StreamRetry,
   signal: AbortSignal,
 ): AsyncGenerator<GuestItem> {
   let at = cursor
@@ -33,7 +33,7 @@ export async function* followOutput(
       }
       items ??= await guest.readOutput(commandId, { cursor: at, follow: true, hold }, signal)
       for await (const item of items) {
-        comeback.progress()
+        streamRetry.progress()
         at = item.cursor
         // Items other than output are repeated in each answer.
         if ((item.type === 'start' || item.type === 'exit') && told.has(item.type)) continue
@@ -42,7 +42,7 @@ export async function* followOutput(
         if (item.type === 'end') return
       }
     } catch (error) {
-      await comeback.after(error)
+      await streamRetry.after(error)
     }
   }
 }

@@ -3,8 +3,8 @@ import { type CommandResult, HoltError, type Id, type OutputItem, type StartComm
 import { refOf } from '../../foundation/rows/find-runtime.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
-import { Comeback } from '../../runtimes/links/come-back.ts'
 import { type OpenRuntime, openGuest } from '../../runtimes/links/open-guest.ts'
+import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import type { Inside } from '../inside.ts'
 import { type Collected, collectResult } from './collect-result.ts'
 import { decodeOutput } from './decode-output.ts'
@@ -80,8 +80,8 @@ async function stream(
   request: StartProcess,
 ): Promise<AsyncIterable<OutputItem>> {
   const asked = service.now()
-  const comeback = new Comeback(service, { ref, signal })
-  const { items, isRepeated } = await runOrFollow(runtime, request, { comeback, signal })
+  const streamRetry = new StreamRetry(service, { ref, signal })
+  const { items, isRepeated } = await runOrFollow(runtime, request, { streamRetry, signal })
   const seen = new SeenCommand(service.now)
   return decodeOutput(seen.note(items), request.id as Id<'command'>, (exit) => {
     const times = { startedAt: seen.startedAt ?? asked, endedAt: service.now() }
@@ -105,17 +105,17 @@ async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal
 async function runOrFollow(
   { guest }: OpenRuntime,
   request: StartProcess,
-  { comeback, signal }: { comeback: Comeback; signal: AbortSignal },
+  { streamRetry, signal }: { streamRetry: StreamRetry; signal: AbortSignal },
 ): Promise<{ readonly items: AsyncIterable<GuestItem>; readonly isRepeated: boolean }> {
   const followed = { guest, commandId: request.id, cursor: 0 }
   try {
     const begun = await guest.runProcess(request, signal)
-    const items = followOutput({ ...followed, hold: true, hasStart: true, begun }, comeback, signal)
+    const items = followOutput({ ...followed, hold: true, hasStart: true, begun }, streamRetry, signal)
     return { items, isRepeated: false }
   } catch (error) {
     if (!isKnown(error)) throw error
     const begun = await guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
-    const items = followOutput({ ...followed, hold: false, hasStart: false, begun }, comeback, signal)
+    const items = followOutput({ ...followed, hold: false, hasStart: false, begun }, streamRetry, signal)
     return { items, isRepeated: true }
   }
 }
@@ -141,9 +141,13 @@ async function waitFor(
   const { service, gone } = call
   using clock = timeoutMs === 0 ? null : new RunningTimeout(timeoutMs + graceMs)
   const signal = clock === null ? gone : AbortSignal.any([gone, clock.signal])
-  const comeback = new Comeback(service, { ref: refOf(runtime.row), signal, ...(clock === null ? {} : { clock }) })
+  const streamRetry = new StreamRetry(service, {
+    ref: refOf(runtime.row),
+    signal,
+    ...(clock === null ? {} : { clock }),
+  })
   const startedAt = service.now()
-  const { items } = await runOrFollow(runtime, request, { comeback, signal })
+  const { items } = await runOrFollow(runtime, request, { streamRetry, signal })
   const seen = new SeenCommand(service.now)
   let collected: Collected
   try {

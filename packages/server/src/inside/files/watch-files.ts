@@ -1,7 +1,7 @@
 import type { GuestChange, GuestClient } from '@holt/engine'
 import { isSet } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
-import { Comeback } from '../../runtimes/links/come-back.ts'
+import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import type { Inside } from '../inside.ts'
 
 /** The watched directory, and the cursor of the last known change. Null: from now on. */
@@ -17,30 +17,30 @@ export async function watchFiles(call: Call<'watchFiles', Inside>): Promise<Answ
   const watched: Watched = { path: query.path, recursive: isSet(query.recursive), cursor: query.cursor ?? null }
   const guest = await call.guest()
   const begun = await guest.watch(watched, signal)
-  const comeback = new Comeback(service, { ref, signal })
-  return { status: 200, items: goOn({ guest, watched, begun }, comeback, signal) }
+  const streamRetry = new StreamRetry(service, { ref, signal })
+  return { status: 200, items: followChanges({ guest, watched, begun }, streamRetry, signal) }
 }
 
 /**
  * Continues a watch after an interruption. A watch that breaks before its first item begins again
  * with `start`, which has the start cursor.
  */
-async function* goOn(
+async function* followChanges(
   { guest, watched, begun }: { guest: GuestClient; watched: Watched; begun: AsyncIterable<GuestChange> },
-  comeback: Comeback,
+  streamRetry: StreamRetry,
   signal: AbortSignal,
 ): AsyncGenerator<GuestChange> {
   let { cursor } = watched
   for (let items: AsyncIterable<GuestChange> | null = begun; ; items = null) {
     try {
       for await (const item of items ?? (await guest.watch({ ...watched, cursor }, signal))) {
-        comeback.progress()
+        streamRetry.progress()
         cursor = item.cursor
         yield item
         if (item.type === 'end') return
       }
     } catch (error) {
-      await comeback.after(error)
+      await streamRetry.after(error)
     }
   }
 }

@@ -9,7 +9,7 @@ import { claimRuntime } from './claim-runtime.ts'
 import type { ImageOf } from './find-source.ts'
 import { newRuntimeRow, type RowCreation } from './new-runtime-row.ts'
 import { planRuntime } from './plan-runtime.ts'
-import { requirePlace } from './require-place.ts'
+import { requireRegion } from './require-region.ts'
 import { reserveRuntime } from './reserve-runtime.ts'
 import { startRuntime } from './start-runtime.ts'
 
@@ -27,7 +27,7 @@ const maxTries = 5
  * and returns it running. Nothing exists before the row. Afterwards the row has the result.
  */
 export async function createRuntime(service: Runtimes, creation: Creation): Promise<RuntimeRow> {
-  requirePlace(service, creation.request, throwRefusal)
+  requireRegion(service, creation.request, throwRefusal)
   const earlier = await findEarlier(service, creation)
   if (earlier !== null) return earlier
   const startedAt = performance.now()

@@ -7,7 +7,7 @@ import type { Runtimes } from '../runtimes.ts'
 import type { ImageOf } from './find-source.ts'
 import { planRuntime, type RuntimePlan } from './plan-runtime.ts'
 import { presentPlan, Refusals } from './present-dry-run.ts'
-import { requirePlace } from './require-place.ts'
+import { requireRegion } from './require-region.ts'
 
 /**
  * Answers a create with `dry_run`. Runs every check of a create, and collects the refusals. Writes
@@ -19,7 +19,7 @@ export async function dryRunCreate(
   { request, imageOf }: { readonly request: CreateRuntime; readonly imageOf: ImageOf },
 ): Promise<DryRun> {
   const { refuse, problems } = new Refusals()
-  requirePlace(service, request, refuse)
+  requireRegion(service, request, refuse)
   const plan = await planRuntime<null>(service, projectId, { request, imageOf, refuse })
   const { size, host } = plan
   // No runtime has this id, so every restore under way counts.

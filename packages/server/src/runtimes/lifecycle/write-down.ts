@@ -27,7 +27,7 @@ export interface WriteDown {
  * Writes a checkpoint of a running runtime: thaws it, blocks requests, quiesces the guest, takes
  * the checkpoint and admits requests again. On failure the runtime continues, unless the engine has
  * lost it. The caller then removes the checkpoint. Open streams break, and their servers continue
- * at the cursor (`Comeback`). Outbound connections are reset.
+ * at the cursor (`StreamRetry`). Outbound connections are reset.
  */
 export async function writeDown(
   service: Runtimes,

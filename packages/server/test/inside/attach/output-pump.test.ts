@@ -26,7 +26,7 @@ function runPump() {
     cursor: 0,
     windowBytes: null,
     gone: gone.signal,
-    comeback: { after: () => Promise.reject(new Error('it was no change of how it reads')) } as never,
+    streamRetry: { after: () => Promise.reject(new Error('it was no change of how it reads')) } as never,
     send: async () => {},
   })
   return { pump, asked, gone, ended: pump.run() }

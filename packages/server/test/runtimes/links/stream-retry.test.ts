@@ -1,8 +1,8 @@
 import { EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
-import { Comeback } from '../../../src/runtimes/links/come-back.ts'
 import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
+import { StreamRetry } from '../../../src/runtimes/links/stream-retry.ts'
 import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 import { openTestStore } from '../../support/test-store.ts'
 
@@ -11,16 +11,16 @@ test('breaks during an absence of the runtime are retried, and other breaks only
   const service = { engine: new FakeEngine(), store, monotonic: () => 1 } as unknown as Runtimes
   const links = new RuntimeLinks(() => service)
   const ref = { projectId: 'pr1', runtimeId: 'rt1' }
-  const comeback = new Comeback({ ...service, links }, { ref, signal: AbortSignal.timeout(10_000) })
+  const streamRetry = new StreamRetry({ ...service, links }, { ref, signal: AbortSignal.timeout(10_000) })
   const broken = new EngineError('unavailable', 'the connection broke')
   // There is no row: who got so far as to look for it was not refused.
   const goesOn = { code: 'runtime_not_found' }
   for (let round = 0; round < 20; round += 1) {
     links.gate('rt1').setAway()
     links.gate('rt1').setBack()
-    await expect(comeback.after(broken)).rejects.toMatchObject(goesOn)
+    await expect(streamRetry.after(broken)).rejects.toMatchObject(goesOn)
   }
-  for (let round = 0; round < 4; round += 1) await expect(comeback.after(broken)).rejects.toMatchObject(goesOn)
-  await expect(comeback.after(broken)).rejects.toBe(broken)
+  for (let round = 0; round < 4; round += 1) await expect(streamRetry.after(broken)).rejects.toMatchObject(goesOn)
+  await expect(streamRetry.after(broken)).rejects.toBe(broken)
   await store.close()
 })

@@ -3,7 +3,7 @@ import type { Refuse } from '../../foundation/errors/refuse.ts'
 import type { Runtimes } from '../runtimes.ts'
 
 /** Refuses a cloud or region that this server does not serve. */
-export function requirePlace(
+export function requireRegion(
   { config }: Pick<Runtimes, 'config'>,
   { cloud, region }: Pick<CreateRuntime, 'cloud' | 'region'>,
   refuse: Refuse,

@@ -14,7 +14,7 @@ const breakPauseMs = 50
  * Waits for followers of something inside a runtime whose stream breaks at a checkpoint. A follower
  * asks again when this has resolved.
  */
-export class Comeback {
+export class StreamRetry {
   readonly #service: Runtimes
   readonly #ref: RuntimeRef
   readonly #signal: AbortSignal
