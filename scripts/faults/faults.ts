@@ -169,7 +169,7 @@ export const faults: readonly Fault[] = [
     from: 'exit.exit_code !== null) return exit.exit_code\n',
     to: 'exit.exit_code !== null) return exit.exit_code & 0x7f\n',
     step: 'end-to-end',
-    tests: ['cli.test.ts'],
+    tests: ['e2e/cli.test.ts'],
     caughtBy: 'passes output and exit code through, and leaves no runtime',
     reason: 'AssertionError',
   },
