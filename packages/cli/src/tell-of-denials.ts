@@ -7,9 +7,6 @@ import { printable } from './output/visible.ts'
  */
 const logTimeoutMs = 5_000
 
-/** The most by which the clocks of a runtime and the service may differ. */
-const clockMarginMs = 1_000
-
 /** The most names in the suggestion. */
 const maxNames = 3
 
@@ -55,9 +52,10 @@ export class OutputTail {
 }
 
 /**
- * Prints in one line which connections the network policy denied while a failed command ran. If the
- * runtime has no network and the command complains of that, prints how to get one. Otherwise prints
- * nothing.
+ * Prints in one line which destinations the network policy denied since the start of a failed
+ * command. A destination is a host with all its ports: one program may look a name up and connect
+ * to it several times. If the runtime has no network and the command complains of that, prints how
+ * to get one. Otherwise prints nothing.
  */
 export async function tellOfDenials({ runtime, startedAt, output }: FailedCommand): Promise<void> {
   if (runtime.network_policy === null) {
@@ -90,10 +88,10 @@ function noNetworkLine(label: string | null): string {
 }
 
 function sinceOf(startedAt: string | null): { since?: string } {
-  return startedAt === null ? {} : { since: new Date(Date.parse(startedAt) - clockMarginMs).toISOString() }
+  return startedAt === null ? {} : { since: startedAt }
 }
 
-/** Returns the line about denied connections; null if there were none. */
+/** Returns the line about denied destinations; null if there were none. */
 function denialLine(denied: readonly Decision[], label: string): string | null {
   if (denied.length === 0) return null
   const hosts = new Map<string, { ports: Set<number>; isPrivate: boolean }>()
@@ -109,6 +107,6 @@ function denialLine(denied: readonly Decision[], label: string): string | null {
   })
   const more = texts.length > maxNames ? [`and ${texts.length - maxNames} more`] : []
   const named = [...texts.slice(0, maxNames), ...more].join('; ')
-  const what = denied.length === 1 ? '1 connection was' : `${denied.length} connections were`
+  const what = texts.length === 1 ? '1 destination was' : `${texts.length} destinations were`
   return `${what} denied by the network policy (${named}): holt net suggest ${label}`
 }

@@ -52,13 +52,21 @@ async function told(
 }
 
 describe('after a command that failed', () => {
-  test('one line has the number of denied connections, the hosts, and what to do', async () => {
+  test('one line has each denied destination once, and what to do', async () => {
     const four = [decision({}), decision({}), decision({ type: 'dns', port: null }), decision({ port: 80 })]
     expect(await told(four)).toBe(
-      'holt: 4 connections were denied by the network policy (registry.npmjs.org:80,443): holt net suggest rt1\n',
+      'holt: 1 destination was denied by the network policy (registry.npmjs.org:80,443): holt net suggest rt1\n',
     )
     expect(await told([decision({ type: 'dns', port: null })])).toBe(
-      'holt: 1 connection was denied by the network policy (registry.npmjs.org): holt net suggest rt1\n',
+      'holt: 1 destination was denied by the network policy (registry.npmjs.org): holt net suggest rt1\n',
+    )
+  })
+
+  test('destinations are counted, and not attempts', async () => {
+    const query = decision({ name: 'a.example', type: 'dns', port: null })
+    const address = decision({ name: null, address: '192.0.2.1', port: 22 })
+    expect(await told([query, query, address, query, query, address])).toBe(
+      'holt: 2 destinations were denied by the network policy (a.example; 192.0.2.1:22): holt net suggest rt1\n',
     )
   })
 
@@ -85,7 +93,7 @@ describe('after a command that failed', () => {
 
   test('an allowed name with a private address is explained', async () => {
     expect(await told([decision({ name: 'db.example', rule: 'non_public' })])).toBe(
-      'holt: 1 connection was denied by the network policy (db.example:443, non_public: it is a private address): holt net suggest rt1\n',
+      'holt: 1 destination was denied by the network policy (db.example:443, non_public: it is a private address): holt net suggest rt1\n',
     )
   })
 
@@ -96,10 +104,10 @@ describe('after a command that failed', () => {
     expect(line).not.toContain('\u001b')
   })
 
-  test('allowed, ended and earlier connections are not counted', async () => {
+  test('allowed, ended and earlier connections are not told', async () => {
     const others = [decision({ allowed: true }), decision({ type: 'close' }), { type: 'end', cursor: 3 } as const]
     expect(await told(others)).toBe('')
-    expect(await told([decision({})], '2026-01-01T00:00:12.000Z')).toBe('')
+    expect(await told([decision({})], '2026-01-01T00:00:10.001Z')).toBe('')
     expect(await told([decision({})], at)).toMatch(/: holt net suggest mine\n$/)
   })
 
