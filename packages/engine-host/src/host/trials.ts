@@ -47,6 +47,8 @@ export class Trials {
   readonly #options: TrialsOptions
   readonly #outcomes = new Map<Isolation, Outcome>()
   readonly #running = new Map<Isolation, Promise<Lack | null>>()
+  /** The failure of each class that the log has. The same one is not written again. */
+  readonly #logged = new Map<Isolation, string>()
   readonly #stop = new AbortController()
   #stored: Promise<Map<string, string>> | null = null
   #writes: Promise<unknown> = Promise.resolve()
@@ -108,11 +110,21 @@ export class Trials {
       if (this.#stop.signal.aborted) return null
       isSure = !(err instanceof EngineError && UNRELATED.includes(err.kind))
       if (isSure) lack = await explain(isolation, err)
-      log.warn({ err, isolation, lack }, 'a trial start of a runtime failed')
+      this.#logFailure(isolation, err, lack)
     }
+    if (isSure && lack === null && this.#logged.delete(isolation))
+      log.info({ isolation }, 'a trial start of a runtime works again')
     this.#outcomes.set(isolation, { key, at: performance.now(), lack, isSure })
     if (isSure) await this.#store(isolation, lack === null ? key : null)
     return lack
+  }
+
+  /** Writes a failure to the log once, because trials of a missing class go on at intervals. */
+  #logFailure(isolation: Isolation, err: unknown, lack: Lack | null): void {
+    const reason = lack?.reason ?? (err instanceof Error ? err.message : String(err))
+    if (this.#logged.get(isolation) === reason) return
+    this.#logged.set(isolation, reason)
+    this.#options.log.warn({ err, isolation, lack }, 'a trial start of a runtime failed')
   }
 
   #read(): Promise<Map<string, string>> {

@@ -11,10 +11,15 @@ const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 
 /** Trials whose boots a test decides. */
 async function trialsOver(dir: string, boot: () => Promise<void>) {
-  const made = { boots: 0 }
+  const made = { boots: 0, warnings: 0 }
   const trials = new Trials({
     file: join(dir, 'booted.json'),
-    log,
+    log: {
+      ...log,
+      warn: () => {
+        made.warnings += 1
+      },
+    },
     boot: async () => {
       made.boots += 1
       await boot()
@@ -60,6 +65,29 @@ test('a failing start of a proven class is retried at intervals', async () => {
   expect((await trials.tryAgain('gvisor', 'one'))?.reason).toContain('no such thing')
   expect((await trials.lackOf('gvisor', 'one'))?.reason).toContain('no such thing')
   expect(made.boots).toBe(1)
+})
+
+test('a failure is logged once per class and reason, and again after a success', async () => {
+  const dir = await place()
+  let reason = 'forbidden'
+  const { trials, made } = await trialsOver(dir, async () => {
+    if (reason !== '') throw new Error(reason)
+  })
+  // Each key is a trial of its own, as a repetition after some time is.
+  const steps = [
+    ['forbidden', 1],
+    ['forbidden', 1],
+    ['another', 2],
+    ['', 2],
+    ['another', 3],
+  ] as const
+  for (const [index, [next, warnings]] of steps.entries()) {
+    reason = next
+    await trials.lackOf('gvisor', `key ${index}`)
+    expect(made).toEqual({ boots: index + 1, warnings })
+  }
+  await trials.lackOf('container', 'key')
+  expect(made.warnings).toBe(4)
 })
 
 test('a full disk neither disproves nor proves a class', async () => {
