@@ -71,8 +71,12 @@ async function up(options: UpOptions): Promise<number> {
   const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
 
+  let reasons: readonly string[] = []
   const readiness = await waitReady({
     signal: left.signal,
+    onAnswer: (answer) => {
+      reasons = answer.reasons
+    },
     since: running === null ? startedAt : 0,
     connect: () => {
       const file = readCredentialsFile()
@@ -90,9 +94,9 @@ async function up(options: UpOptions): Promise<number> {
   })
   if (readiness === null) {
     const holt = ourCommand()
-    say(
-      `holt: stopped waiting. Holt continues to make the base template. Show its progress: ${holt} status. End it: ${holt} down`,
-    )
+    const waits = reasons.map((reason) => ` It waits for: ${printable(reason)}`).join('')
+    say(`holt: stopped waiting. The service continues.${waits}`)
+    say(`holt: show its progress: ${holt} status. End it: ${holt} down`)
     return interruptedExitCode
   }
   const url = readCredentialsFile()?.url ?? ''

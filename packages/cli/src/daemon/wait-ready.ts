@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holt, HoltConnectionError, HoltError, type Readiness, type TemplateData } from '@holt/sdk'
+import { ourCommand } from '../our-command.ts'
 import { Progress } from '../output/progress.ts'
 import { printable } from '../output/visible.ts'
 
@@ -19,11 +20,16 @@ export interface WaitOptions {
   readonly checkAlive: () => Promise<void>
   /** The moment of the start. Earlier failures of templates belong to an earlier start. */
   readonly since: number
+  /** Receives each answer of the service. */
+  readonly onAnswer: (readiness: Readiness) => void
   /** The signal that ends the wait, which then throws. */
   readonly signal: AbortSignal
 }
 
-/** Waits until runtimes can be made, and shows the progress of the base template meanwhile. */
+/**
+ * Waits until runtimes can be made, and shows the progress of the base template meanwhile. Throws
+ * as soon as no isolation class is available, because a wait does not change that.
+ */
 export async function waitReady(options: WaitOptions): Promise<Readiness> {
   const { signal } = options
   const progress = new Progress('Making the base template. This takes a minute or two, and happens only once:')
@@ -38,7 +44,7 @@ export async function waitReady(options: WaitOptions): Promise<Readiness> {
 }
 
 async function askUntilReady(
-  { connect, checkAlive, since, signal }: WaitOptions,
+  { connect, checkAlive, since, onAnswer, signal }: WaitOptions,
   progress: Progress,
 ): Promise<Readiness> {
   const deadline = Date.now() + longestWaitMs
@@ -47,7 +53,9 @@ async function askUntilReady(
     const readiness = holt === null ? null : await answerOf(holt.ready({ signal }))
     if (readiness?.status === 'ready') return readiness
     signal.throwIfAborted()
+    if (readiness !== null) onAnswer(readiness)
     await checkAlive()
+    if (readiness !== null) refuseWithoutClass(readiness)
     if (holt !== null && readiness !== null) showTemplates(await answerOf(holt.templates.list().all()), since, progress)
     if (Date.now() > deadline)
       throw new HoltError(
@@ -56,6 +64,24 @@ async function askUntilReady(
       )
     await sleep(pollMs, undefined, { signal })
   }
+}
+
+/** Throws with the reasons and remedies if the service has tried all isolation classes in vain. */
+function refuseWithoutClass({ isolation }: Readiness): void {
+  const classes = Object.entries(isolation)
+  if (classes.length === 0 || classes.some(([, { available }]) => available)) return
+  const lines = classes.flatMap(([name, { reason, fix }]) => [
+    `${name}: ${reason ?? 'no reason is known'}`,
+    ...(fix === null ? [] : [`FIX: ${fix}`]),
+  ])
+  const holt = ourCommand()
+  throw new HoltError(
+    'unavailable',
+    ['This machine can create no runtimes, because no isolation class is available:', ...lines].join('\n'),
+    {
+      hint: `Repair one of them, then: ${holt} down && ${holt} up. Check the machine: ${holt} doctor. The service runs until: ${holt} down`,
+    },
+  )
 }
 
 function showTemplates(templates: readonly TemplateData[] | null, since: number, progress: Progress): void {

@@ -138,6 +138,19 @@ test('a failed template is reported with its reason', async () => {
   expect(ended.stderr).toContain('error: The template base-small cannot be made: no mirror answers')
 })
 
+test('up stops as soon as no isolation class is available, with the reasons and remedies', async () => {
+  const first = await holt(['up'], { FAKE_DAEMON: 'classless' })
+  const again = await holt(['up'], { FAKE_DAEMON: 'classless' })
+  for (const { code, stderr } of [first, again]) {
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'no isolation class is available:\n  gvisor: runsc fails\n  container: user namespaces are forbidden\n  FIX: sysctl -w user.max=1\n',
+    )
+    expect(stderr).toMatch(/hint: Repair one of them, then: \S+ down && \S+ up\./)
+  }
+  expect(await startTimeOf(await pidOf())).not.toBeNull()
+})
+
 test('Ctrl-C leaves a start, and says what continues', async () => {
   const child = startHolt(['up'], { env: { ...env, FAKE_DAEMON: 'slow' } })
   child.stderr.on('data', (text: Buffer) => {
@@ -146,7 +159,7 @@ test('Ctrl-C leaves a start, and says what continues', async () => {
   const { code, stderr } = await endOf(child)
   expect(code).toBe(130)
   expect(stderr).toMatch(
-    /^holt: stopped waiting\. Holt continues to make the base template\. Show its progress: \S+ status\. End it: \S+ down$/m,
+    /^holt: stopped waiting\. The service continues\. It waits for: the base template is being made\nholt: show its progress: \S+ status\. End it: \S+ down$/m,
   )
   expect(stderr).not.toContain('error')
   expect(await startTimeOf(await pidOf())).not.toBeNull()
@@ -168,7 +181,7 @@ test('Ctrl-C at a terminal ends the bar and leaves the start', async () => {
     if (!isDrawn && screen.includes('━━━')) child.stdin.write(`${JSON.stringify({ type: '\u0003' })}\n`)
   })
   await once(child, 'close')
-  expect(screen).toContain('holt: stopped waiting. Holt continues')
+  expect(screen).toContain('holt: stopped waiting. The service continues')
   expect(screen).toContain('ended 130')
 })
 

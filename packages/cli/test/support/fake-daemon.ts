@@ -5,7 +5,7 @@ import { TestService } from '../../../sdk/test/support/test-service.ts'
 /**
  * A service's program for tests: keeps the state directory as the real one does, and is ready after being asked a few
  * times. FAKE_DAEMON makes it fail: `end` at once, `template` while it makes the template, `die` after it has shown how far it is;
- * `stubborn` does not stop; `slow` is never ready. With `names`, doctor prints the names of its environment.
+ * `stubborn` does not stop; `slow` is never ready; `classless` has no isolation class. With `names`, doctor prints the names of its environment.
  */
 const stateDir = process.env.HOLT_STATE_DIR ?? ''
 const mode = process.env.FAKE_DAEMON
@@ -36,11 +36,17 @@ async function serve(): Promise<void> {
   await writeFile(join(stateDir, 'running.json'), '{}')
   const service = new TestService(join(stateDir, 'service'))
   service.ready = false
+  if (mode === 'classless') {
+    service.isolation = {
+      gvisor: { available: false, reason: 'runsc fails', fix: null },
+      container: { available: false, reason: 'user namespaces are forbidden', fix: 'sysctl -w user.max=1' },
+    }
+  }
   service.onCall = (route) => {
     if (route !== 'readiness') return
     const asked = service.count('readiness')
     if (mode === 'die' && asked > 2) process.exit(3)
-    service.ready = mode !== 'slow' && asked >= questionsUntilReady
+    service.ready = mode !== 'slow' && mode !== 'classless' && asked >= questionsUntilReady
     const progress = service.ready ? null : { phase: 'install packages', done: asked, total: questionsUntilReady }
     const failed =
       mode === 'template'

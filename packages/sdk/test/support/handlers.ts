@@ -131,13 +131,13 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
   ...templateHandlers,
   ...projectHandlers,
   health: () => ({ status: 200, json: { status: 'ok' } }),
-  readiness: ({ service: { ready } }) => ({
+  readiness: ({ service: { ready, isolation } }) => ({
     status: ready ? 200 : 503,
     json: {
       status: ready ? 'ready' : 'not_ready',
       version: '0.1.0',
       reasons: ready ? [] : ['the base template is being made'],
-      isolation: {},
+      isolation,
     },
   }),
   runtimeMetrics: (call) => {

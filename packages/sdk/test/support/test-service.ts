@@ -9,6 +9,7 @@ import {
   type Event,
   HoltError,
   type NetworkLogItem,
+  type Readiness,
   type Route,
   type RouteName,
   routes,
@@ -83,6 +84,8 @@ export class TestService {
   /** What a new build does. */
   script: (build: TestBuild) => void | Promise<void> = (build) => build.succeed()
   ready = true
+  /** The isolation classes that the readiness tells. */
+  isolation: Readiness['isolation'] = {}
   /** Whether the `exit` of a command carries its final state. An older service leaves it out. */
   tellsEnd = true
   /** The most bytes that one write to a stdin takes. */
