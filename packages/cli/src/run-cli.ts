@@ -21,7 +21,10 @@ export async function runCli(given: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof ExitStatus) {
-      if (error.cause !== undefined) reportError(error.cause, error.command)
+      if (error.cause !== undefined) {
+        const { explainForeign } = await import('./daemon/foreign-service.ts')
+        reportError(await explainForeign(error.cause), error.command)
+      }
       return error.cause instanceof UsageError ? usageExitCode : error.exitCode
     }
     if (error instanceof CommanderError) return endOf(error, { args, program })

@@ -1,8 +1,9 @@
 import { HoltConnectionError, HoltError, type Identity, type Readiness, readCredentialsFile } from '@holt/sdk'
 import type { Command } from 'commander'
 import { connect } from '../connect.ts'
+import { foreignAddress, foreignFact, foreignHint } from '../daemon/foreign-service.ts'
 import { findDaemon, logPlace, stateDir } from '../daemon/state.ts'
-import { print, printJson, styledData } from '../output/print.ts'
+import { print, printJson, say, styledData } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
 import { printable } from '../output/visible.ts'
 import { act } from '../verb.ts'
@@ -26,14 +27,30 @@ export function addStatus(program: Command): void {
   act(command, async (options: { stateDir?: string; json?: boolean }) => {
     if (options.stateDir !== undefined) process.env.HOLT_STATE_DIR = options.stateDir
     const daemon = await findDaemon()
-    const url = process.env.HOLT_URL || readCredentialsFile()?.url || null
-    const readiness = await askReadiness()
-    const identity = readiness === null ? null : await orNull(() => connect({ maxRetries: 0 }).whoami())
+    const address = process.env.HOLT_URL || readCredentialsFile()?.url || null
+    const answered = await askReadiness()
+    const { identity, otherUrl } = answered === null ? { identity: null, otherUrl: null } : await askIdentity()
+    // The answer of a service of another state directory says nothing about this one.
+    const readiness = otherUrl === null ? answered : null
     const counts = identity?.key.scopes.includes('operator') === true ? await orNull(countAll) : null
+    const url = otherUrl === null ? address : null
     const pid = daemon?.pid ?? null
-    if (options.json === true) printJson({ url, pid, state_dir: stateDir(), readiness, identity, all_projects: counts })
+    if (options.json === true)
+      printJson({
+        url,
+        pid,
+        state_dir: stateDir(),
+        other_service: otherUrl,
+        readiness,
+        identity,
+        all_projects: counts,
+      })
     else {
       tell({ url, pid, log: await logPlace() }, readiness)
+      if (otherUrl !== null) {
+        say(`holt: ${printable(foreignFact(otherUrl))}.`)
+        say(`hint: ${printable(foreignHint(otherUrl))}`)
+      }
       if (identity !== null) tellUse(identity, counts)
     }
     return readiness?.status === 'ready' ? 0 : 1
@@ -48,6 +65,19 @@ async function askReadiness(): Promise<Readiness | null> {
     return await connect({ maxRetries: 0, timeoutSecs: answerSecs }).ready()
   } catch (error) {
     if (error instanceof HoltConnectionError) return null
+    throw error
+  }
+}
+
+/**
+ * Returns the identity of this key; null if the service does not answer, or refuses the key. A
+ * service of another state directory has its address in `otherUrl`.
+ */
+async function askIdentity(): Promise<{ readonly identity: Identity | null; readonly otherUrl: string | null }> {
+  try {
+    return { identity: await connect({ maxRetries: 0 }).whoami(), otherUrl: null }
+  } catch (error) {
+    if (error instanceof HoltError) return { identity: null, otherUrl: await foreignAddress(error) }
     throw error
   }
 }

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@holt/testkit'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startTimeOf } from '../../src/daemon/state.ts'
 import { endOf, holtArgv, runHolt, startHolt } from '../support/run-holt.ts'
 
@@ -210,6 +210,50 @@ test('status reports if the service runs', async () => {
   const { code, stdout } = await holt(['status', '--json'])
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ pid: await pidOf(), readiness: { status: 'ready' } })
+})
+
+describe('a service of another state directory on the port of this one', () => {
+  const other = () => ({ HOLT_STATE_DIR: join(stateDir, 'other'), HOLT_PORT: port })
+  beforeEach(async () => {
+    await holt(['up'])
+    await mkdir(join(stateDir, 'other'))
+    const credentials = { url: `http://127.0.0.1:${port}`, key: 'holt_unknown' }
+    await writeFile(join(stateDir, 'other', 'credentials.json'), JSON.stringify(credentials))
+  })
+
+  test('does not make status ready', async () => {
+    const { code, stdout, stderr } = await holt(['status'], other())
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^service {4}does not answer$/m)
+    expect(stdout).not.toContain('version')
+    expect(stderr).toContain(
+      `holt: The service that answers at http://127.0.0.1:${port} belongs to another state directory, and none runs over ${stateDir}/other.\n`,
+    )
+    expect(stderr).toMatch(new RegExp(`up --state-dir ${stateDir}/other --port ${Number(port) + 1} `))
+    expect(JSON.parse((await holt(['status', '--json'], other())).stdout)).toMatchObject({
+      url: null,
+      pid: null,
+      readiness: null,
+      other_service: `http://127.0.0.1:${port}`,
+    })
+  })
+
+  test.each([
+    [['run', '--', 'true'], 125],
+    [['ls'], 1],
+    [['create'], 1],
+  ] as const)('is named by the error of %j', async (args, code) => {
+    const ended = await holt([...args], other())
+    expect(ended.code).toBe(code)
+    expect(ended.stderr).toContain(
+      `error: The service that answers at http://127.0.0.1:${port} belongs to another state directory, and none runs over`,
+    )
+    expect(ended.stderr).toMatch(/hint: Start one here on another port: \S+ up --state-dir /)
+  })
+
+  test('is not one whose key or address was given', async () => {
+    expect((await holt(['ls'], { ...other(), HOLT_API_KEY: 'holt_wrong' })).stderr).not.toContain('state directory')
+  })
 })
 
 test('status prints the path of the log, also for a service under systemd', async () => {
