@@ -1,9 +1,19 @@
 import type { Command, CommanderError } from 'commander'
+import { connect } from '../connect.ts'
+import { defaultPort } from '../daemon/state.ts'
 import { say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { insteadOfOption, insteadOfOptionOf } from './other-options.ts'
-import { groupVerbsFor, insteadInGroup, insteadOf, mainVerbOf, verbFor } from './other-words.ts'
+import {
+  documentationWords,
+  groupVerbsFor,
+  insteadInGroup,
+  insteadOf,
+  mainVerbOf,
+  serviceOrRuntime,
+  verbFor,
+} from './other-words.ts'
 
 /** A command line that commander refused, and its program. */
 interface Refused {
@@ -31,7 +41,7 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
   const [verb = '', second = ''] = args
   const [, word = ''] = /'([^']*)'/.exec(message) ?? []
   if (code === 'commander.unknownCommand')
-    return word === verb ? insteadOfVerb(word) : insteadInside({ program: refused.program, verb, word, isSpelling })
+    return word === verb ? insteadOfVerb(word, second) : insteadInside({ program: refused.program, verb, word, isSpelling })
   if (code === 'commander.unknownOption') return insteadOfFlag(verb, word)
   if (code === 'commander.excessArguments') return insteadOfArguments(verb, second)
   if (code === 'commander.invalidArgument') return insteadOfValue(args, word)
@@ -47,9 +57,29 @@ function withoutSecret(message: string, [verb, second]: readonly string[]): stri
   return verb === 'secret' && second === 'set' ? message.replace(/( but got \d+): .*$/s, '$1.') : message
 }
 
-function insteadOfVerb(word: string): string | undefined {
+function insteadOfVerb(word: string, second: string): string | undefined {
+  const both = own(serviceOrRuntime, word)
+  if (both !== undefined) return insteadOfBoth(both, second)
+  if (documentationWords.includes(word))
+    return hint(`The documentation, once the service runs: ${documentationUrl()}. Every command: holt --help`)
   const known = own(verbFor, word)
   return known === undefined ? hint(own(insteadOf, word)) : didYouMean(known)
+}
+
+function insteadOfBoth({ service, runtime }: { service: string; runtime: string }, second: string): string | undefined {
+  if (second === '' || second.startsWith('-')) return didYouMean(service)
+  return hint(`For a runtime: holt ${runtime} ${shellWord(second)}. For the service: holt ${service}`)
+}
+
+/** Returns the address of the documentation of the service that the commands use. */
+function documentationUrl(): string {
+  let url = process.env.HOLT_URL || `http://127.0.0.1:${defaultPort()}`
+  try {
+    url = connect().url
+  } catch {
+    // The settings of the connection are wrong, which a command that needs it reports.
+  }
+  return `${url.replace(/\/+$/, '')}/docs/`
 }
 
 function insteadInside({

@@ -5,10 +5,7 @@ export const verbFor: Readonly<Record<string, string>> = {
   show: 'get',
   info: 'get',
   describe: 'get',
-  stop: 'pause',
   suspend: 'pause',
-  halt: 'pause',
-  start: 'resume',
   unpause: 'resume',
   wake: 'resume',
   delete: 'rm',
@@ -46,11 +43,23 @@ export const verbFor: Readonly<Record<string, string>> = {
   update: 'set',
   jobs: 'ps',
   network: 'net',
+  firewall: 'net',
+  egress: 'net',
   acl: 'policy',
   token: 'key',
   serve: 'up',
   history: 'events',
 }
+
+/** The verbs for the service, if no runtime is named, and for a runtime. */
+export const serviceOrRuntime: Readonly<Record<string, { readonly service: string; readonly runtime: string }>> = {
+  start: { service: 'up', runtime: 'resume' },
+  stop: { service: 'down', runtime: 'pause' },
+  halt: { service: 'down', runtime: 'pause' },
+}
+
+/** The words for the documentation, which the service has. */
+export const documentationWords: readonly string[] = ['docs', 'doc', 'documentation', 'manual', 'man', 'guide']
 
 const noNoun = 'A runtime needs no word before the verb: holt create, holt ls, holt rm RUNTIME'
 const files = 'List files: holt exec RUNTIME -- ls -la /DIR. Copy them: holt cp -r RUNTIME:/DIR DIR'
@@ -81,7 +90,8 @@ export const insteadOf: Readonly<Record<string, string>> = {
   edit: 'Edit it in a terminal: holt shell RUNTIME',
   prune: 'Ended runtimes need no room. Delete the others: holt rm --all',
   rename: 'A runtime keeps the name of its start: holt create -n NAME',
-  restart: 'Stop and continue a runtime: holt pause RUNTIME, then holt resume RUNTIME. For a new one: holt create',
+  restart:
+    'Stop and continue a runtime: holt pause RUNTIME, then holt resume RUNTIME. For a new one: holt create. The service: holt down && holt up',
   wait: 'holt exec and holt run wait for their command. For a server inside: holt port RUNTIME PORT --wait 30',
   open: 'Open a port in the browser: holt port RUNTIME PORT --open',
   config: 'Settings are environment variables: holt --help. Show those of the service: holt status',

@@ -26,7 +26,7 @@ async function told(line: string): Promise<{ readonly code: number; readonly tex
 
 /** The command line is understood: what fails is the connection to the service. */
 const works = Symbol('works')
-/** The first guesses of newcomers for 46 tasks, with the answers. */
+/** The first guesses of newcomers for 50 tasks, with the answers. */
 const firstGuesses: readonly (readonly [line: string, answer: string | typeof works])[] = [
   ['run -- echo hi', works],
   ['create box2', 'holt create -n box2'],
@@ -52,7 +52,11 @@ const firstGuesses: readonly (readonly [line: string, answer: string | typeof wo
   ['ports box', works],
   ['url box 8000', 'holt port'],
   ['stop box', 'holt pause'],
-  ['start box', 'holt resume'],
+  ['start', '(Did you mean holt up?)'],
+  ['start box', 'holt resume box. For the service: holt up'],
+  ['stop', '(Did you mean holt down?)'],
+  ['docs', 'http://127.0.0.1:2/docs/'],
+  ['firewall box', 'holt net'],
   ['restart box', 'holt pause RUNTIME, then holt resume RUNTIME'],
   ['rename box box2', 'holt create -n NAME'],
   ['create --label a=b', '-m KEY=VALUE'],
@@ -76,8 +80,8 @@ const firstGuesses: readonly (readonly [line: string, answer: string | typeof wo
   ['whoami', works],
 ]
 
-test('there are 46 first guesses', () => {
-  expect(firstGuesses).toHaveLength(46)
+test('there are 50 first guesses', () => {
+  expect(firstGuesses).toHaveLength(50)
 })
 
 test.each(firstGuesses)('holt %s works, or gets the right suggestion', async (line, answer) => {
