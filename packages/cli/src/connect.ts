@@ -17,9 +17,11 @@ export function connect(options: HoltOptions = {}): Holt {
   return new Holt({ maxRetries: retries, fetch: fetchOverHttp, onRetry: tellOfWait, ...options })
 }
 
-/** Prints the reason and the length of a wait. */
-function tellOfWait({ error, delayMs }: Retry): void {
+/** Prints the reason and the length of a wait, and the number of tries that remain. */
+function tellOfWait({ error, delayMs, retriesLeft }: Retry): void {
   if (delayMs < toldFromMs) return
   const why = error instanceof Error ? error.message : String(error)
-  say(`holt: ${printable(why)} Trying again in ${Math.round(delayMs / 1000)} s`)
+  const again = `Trying again in ${Math.round(delayMs / 1000)} s`
+  const last = retriesLeft === 1 ? ', for the last time' : `, at most ${retriesLeft} times`
+  say(`holt: ${printable(why)} ${again}${retriesLeft === null ? '' : last}`)
 }

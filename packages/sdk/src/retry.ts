@@ -86,6 +86,7 @@ function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
   return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterSecs !== null)
 }
 
-function isUnderWay(error: unknown): boolean {
+/** Returns true if the first request of this Idempotency-Key still runs. */
+export function isUnderWay(error: unknown): boolean {
   return error instanceof HoltApiError && error.wireCode === 'idempotency_in_progress'
 }

@@ -1,7 +1,7 @@
 import type { RouteName } from '@holt/protocol'
 import { errorOfAnswer, HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { localError } from './local-error.ts'
-import { retryDelayMs, sleep } from './retry.ts'
+import { isUnderWay, retryDelayMs, sleep } from './retry.ts'
 import { type RouteAddress, routeAddresses } from './route-addresses.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
 import type { WebSocketClass } from './terminal/attach-socket.ts'
@@ -56,6 +56,11 @@ export interface Retry {
   readonly error: unknown
   /** The time until it is sent again, in milliseconds. */
   readonly delayMs: number
+  /**
+   * The number of times that it is sent again at most, this time included. Null for a request that
+   * still runs: its answer is requested until the time limit.
+   */
+  readonly retriesLeft: number | null
 }
 
 /** Options for reaching a service. */
@@ -134,7 +139,8 @@ export class Transport {
           timeLeftMs: this.#timeoutMs(request) - (performance.now() - sinceMs),
         })
         if (delayMs === null) throw error
-        this.options.onRetry?.({ error, delayMs })
+        const retriesLeft = isUnderWay(error) ? null : this.options.maxRetries - tries + 1
+        this.options.onRetry?.({ error, delayMs, retriesLeft })
         await sleep(delayMs, request.signal)
       }
     }

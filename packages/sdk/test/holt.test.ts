@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { freePort } from '@holt/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findCredentials } from '../src/credentials.ts'
-import { Holt, type HoltConnectionError, HoltError } from '../src/index.ts'
+import { Holt, type HoltConnectionError, HoltError, type Retry } from '../src/index.ts'
 import { startTestService, TestService } from './support/test-service.ts'
 
 let service: TestService
@@ -138,9 +138,12 @@ describe('failures', () => {
   })
 
   test('a missing service is a connection error', async () => {
-    const gone = new Holt({ url: service.url, apiKey: 'x', maxRetries: 1 })
+    const left: (number | null)[] = []
+    const onRetry = ({ retriesLeft }: Retry) => left.push(retriesLeft)
+    const gone = new Holt({ url: service.url, apiKey: 'x', maxRetries: 2, onRetry })
     await service.close()
     await expect(gone.health()).rejects.toMatchObject({ name: 'HoltConnectionError', reason: 'refused' })
+    expect(left).toEqual([2, 1])
     service = await startTestService()
   })
 

@@ -22,6 +22,9 @@ class Retry:
 
     error: HoltError
     delay_secs: float
+    retries_left: int | None
+    """The number of times that it is sent again at most, this time included. None for a request that
+    still runs: its answer is requested until the time limit."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class FailedTry:
     """The time left to wait for an answer."""
 
 
+def is_under_way(error: HoltError) -> bool:
+    """Returns True if the first request of this Idempotency-Key still runs."""
+    return isinstance(error, ApiError) and error.wire_code == "idempotency_in_progress"
+
+
 def retry_delay_secs(failed: FailedTry) -> float | None:
     """Returns the delay before a request is sent again, or None for no retry.
 
@@ -49,7 +57,7 @@ def retry_delay_secs(failed: FailedTry) -> float | None:
     failure: its answer is requested until the time limit of the request.
     """
     error = failed.error
-    if isinstance(error, ApiError) and error.wire_code == "idempotency_in_progress":
+    if is_under_way(error):
         return backoff_secs(failed.tries) if failed.secs_left > 0 else None
     if failed.tries > failed.max_retries or not failed.repeatable:
         return None

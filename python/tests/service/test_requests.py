@@ -44,12 +44,14 @@ async def test_a_create_is_repeated_under_the_same_key() -> None:
             return refusal(429, "rate_limited", headers={"retry-after": "0"})
         return refusal(503, "unavailable") if number == 1 else Answer(201, POLICY)
 
-    told: list[str] = []
+    told: list[tuple[str, int | None]] = []
     with scripted(answer) as service:
-        async with AsyncHolt(service.url, "k", on_retry=lambda retry: told.append(retry.error.code)) as holt:
+        async with AsyncHolt(
+            service.url, "k", max_retries=4, on_retry=lambda retry: told.append((retry.error.code, retry.retries_left))
+        ) as holt:
             policy = await holt.policies.create("x")
     assert policy.name == "x"
-    assert told == ["rate_limited", "unavailable"]
+    assert told == [("rate_limited", 4), ("unavailable", 3)]
     keys = {request.headers["idempotency-key"] for request in service.requests}
     assert (len(service.requests), len(keys)) == (3, 1)
     assert {request.headers["authorization"] for request in service.requests} == {"Bearer k"}

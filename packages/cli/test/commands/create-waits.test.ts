@@ -74,7 +74,19 @@ test('run says what it waits for', async () => {
   refuseCreate('pending', 1)
   const { code, stderr } = await runHolt(['run', '--', 'true'], { service })
   expect(code).toBe(0)
-  expect(stderr).toMatch(/^holt: .+ Trying again in 1 s\n/)
+  expect(stderr).toMatch(/^holt: .+ Trying again in 1 s, at most 3 times\n/)
+})
+
+test('run says how often it tries again, and gives up after the last time', async () => {
+  for (let count = 0; count < 4; count++) refuseCreate('pending', 1)
+  const { code, stderr } = await runHolt(['run', '--', 'true'], { service })
+  expect(code).toBe(125)
+  expect([...stderr.matchAll(/Trying again in 1 s, (.+)\n/g)].map(([, times]) => times)).toEqual([
+    'at most 3 times',
+    'at most 2 times',
+    'for the last time',
+  ])
+  expect(service.count('createRuntime')).toBe(4)
 })
 
 test('run says early that the service does not answer', async () => {

@@ -16,7 +16,7 @@ import httpx
 
 from .._io.async_parts import sleep
 from .._options import UNSET, Unset, query_text, text_of
-from .._retry import FailedTry, Retry, parse_retry_after, retry_delay_secs
+from .._retry import FailedTry, Retry, is_under_way, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
 from ..errors import AlreadyExists, ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
@@ -130,7 +130,8 @@ class AsyncTransport:
                 if delay is None:
                     raise
                 if self._on_retry is not None:
-                    self._on_retry(Retry(error, delay))
+                    left = None if is_under_way(error) else self._max_retries - tries + 1
+                    self._on_retry(Retry(error, delay, left))
             await sleep(delay)
 
     async def _try_once(self, route: Route, request: _Request, is_stream: bool) -> httpx.Response:
