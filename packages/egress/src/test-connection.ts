@@ -20,7 +20,8 @@ const details: Partial<Readonly<Record<DenialReason, string>>> = {
   no_rule: 'No rule allows this host at this port.',
   bad_request: 'This is neither a host name nor an address with a port.',
   request_denied: 'Rules allow this host, but no rule allows this method and path.',
-  non_public: 'It resolves to addresses that are not public. Ask the operator of this service to allow their network.',
+  non_public:
+    'It has no address that is public. The operator of this service can allow others: HOLT_EGRESS_ALLOWED_NETWORKS.',
   name_not_found: 'A rule allows it, but the name does not exist or has no address.',
   resolver_failed: 'A rule allows it, but no DNS server answered.',
   unknown_address: 'This is a synthetic address, which is valid only inside the runtime. Test the name instead.',

@@ -14,6 +14,10 @@ export interface PolicyOptions {
   readonly allowAllHosts?: boolean
 }
 
+/** The fields of the contract, for errors about files. */
+export const ruleFields = ['host', 'ports', 'protocol', 'methods', 'paths'] as const satisfies readonly (keyof Rule)[]
+export const policyFields = ['name', 'allow', 'include', 'allow_all_hosts'] as const
+
 /** Adds the options of an inline policy. */
 export function addPolicyOptions(command: Command): Command {
   return command
@@ -75,5 +79,19 @@ function parse(text: string, file: string): PolicyBodyInput & { readonly name?: 
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError(`${file} must hold an object: {"allow": [{"host": "api.example.com"}], "include": ["npm"]}`)
+  refuseUnknown(value, { file, of: 'A policy', fields: policyFields })
+  const { allow } = value as { readonly allow?: unknown }
+  for (const rule of Array.isArray(allow) ? allow : [])
+    if (typeof rule === 'object' && rule !== null) refuseUnknown(rule, { file, of: 'A rule', fields: ruleFields })
   return value
+}
+
+/** Throws if a part of a file has a field that does not exist, and names those that do. */
+function refuseUnknown(
+  part: object,
+  { file, of, fields }: { readonly file: string; readonly of: string; readonly fields: readonly string[] },
+): void {
+  const unknown = Object.keys(part).find((field) => !fields.includes(field))
+  if (unknown === undefined) return
+  throw new UsageError(`${file}: ${of} has no field ${unknown}. Its fields: ${fields.join(', ')}`)
 }

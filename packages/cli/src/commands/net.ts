@@ -1,4 +1,4 @@
-import type { NetworkLogItem, SuggestedPolicy } from '@holt/sdk'
+import { HoltError, type NetworkLogItem, type Runtime, type SuggestedPolicy } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
@@ -8,7 +8,7 @@ import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
-import { printInspection, summaryOf } from './policy.ts'
+import { printInspection, privateNote, summaryOf } from './policy.ts'
 
 const examples = `
 Examples:
@@ -76,10 +76,28 @@ async function setNetwork(
   const written = policyOf(options)
   const ways = [policy !== undefined, written !== null, options.none === true].filter((way) => way).length
   if (ways !== 1) throw new UsageError('Give one of: a stored policy, --allow and --include, or --none')
-  const network = await (await findRuntime(connect(), text)).network.set(policy ?? written)
+  const runtime = await findRuntime(connect(), text)
+  const network = await runtime.network.set(policy ?? written)
   if (options.json === true) printJson(network)
-  else say(network.policy === null ? 'Nothing can be reached.' : `It may reach ${summaryOf(network.policy)}`)
+  else {
+    say(network.policy === null ? 'Nothing can be reached.' : `It may reach ${summaryOf(network.policy)}`)
+    for (const { host, ports } of network.policy?.allow ?? []) {
+      if (host.includes('/') && (await isDeniedAsPrivate(runtime, host, ports[0]))) say(privateNote(host))
+    }
+  }
   return 0
+}
+
+/** Returns true if the first address of a network in a rule is denied because it is not public. */
+async function isDeniedAsPrivate(runtime: Runtime, network: string, port = 443): Promise<boolean> {
+  try {
+    const { rule } = await runtime.network.test({ host: network.replace(/\/.*$/, ''), port })
+    return rule === 'non_public'
+  } catch (error) {
+    // The policy is set. A test that fails withholds only the advice.
+    if (error instanceof HoltError) return false
+    throw error
+  }
 }
 
 async function showLog(
@@ -129,7 +147,8 @@ async function testNetwork(
   if (options.json === true) printJson(tested)
   else {
     print(`${tested.allowed ? 'allowed' : 'denied'}: ${printable(tested.rule)}`)
-    say(printable(tested.detail))
+    // The first line says the same.
+    if (!tested.allowed || tested.detail !== 'Allowed.') say(printable(tested.detail))
   }
   return tested.allowed ? 0 : 1
 }

@@ -8,6 +8,19 @@ import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
 
+const examplesOfFile = `
+Example of a file:
+  {
+    "include": ["npm"],
+    "allow": [
+      { "host": "api.example.com", "methods": ["GET", "POST"], "paths": ["/v1/*"] },
+      { "host": "*.example.org", "ports": [443, 8443], "protocol": "tls" },
+      { "host": "203.0.113.0/24", "ports": [5432] }
+    ]
+  }
+The default port is 443. A final * in a path allows everything that begins so. The protocol is tls,
+http or tcp; by default it follows the port.`
+
 const examples = `
 Examples:
   holt policy create build --include npm --include github
@@ -48,6 +61,7 @@ function withFile(command: Command): Command {
   return command
     .option('-f, --file <file>', 'JSON as `holt policy get --json` prints it; -: stdin')
     .option('--json', 'print the policy as JSON')
+    .addHelpText('after', examplesOfFile)
 }
 
 function addReaders(group: Command): void {
@@ -104,6 +118,7 @@ function shown(policy: Policy, { json }: { json?: boolean }): number {
   if (json === true) printJson(policy)
   else {
     say(`${policy.name}, revision ${policy.revision}: ${summaryOf(policy)}`)
+    for (const { host } of policy.allow) if (host.includes('/')) say(privateNote(host))
     print(policy.policy_id)
   }
   return 0
@@ -118,6 +133,11 @@ export function printInspection(inspection: Policy['inspection']): void {
     ['SECRETS', (rule) => rule.secrets.join(',')],
     ['RULE', (rule) => rule.rule],
   ])
+}
+
+/** Says what a rule for a network does not allow by itself. */
+export function privateNote(network: string): string {
+  return `Addresses of ${network} that are not public are denied, unless the operator of the service allows their network: HOLT_EGRESS_ALLOWED_NETWORKS`
 }
 
 /** Returns a policy in a few words. */

@@ -41,7 +41,9 @@ function adviceFor({ code, message }: CommanderError, refused: Refused, isSpelli
   const [verb = '', second = ''] = args
   const [, word = ''] = /'([^']*)'/.exec(message) ?? []
   if (code === 'commander.unknownCommand')
-    return word === verb ? insteadOfVerb(word, second) : insteadInside({ program: refused.program, verb, word, isSpelling })
+    return word === verb
+      ? insteadOfVerb(word, second)
+      : insteadInside({ program: refused.program, verb, word, isSpelling })
   if (code === 'commander.unknownOption') return insteadOfFlag(verb, word)
   if (code === 'commander.excessArguments') return insteadOfArguments(verb, second)
   if (code === 'commander.invalidArgument') return insteadOfValue(args, word)

@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PolicyBody, PolicyRule } from '@holt/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Holt } from '../../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { policyFields, ruleFields } from '../../src/arguments/policy-options.ts'
 import { runHolt } from '../support/run-holt.ts'
 
 let service: TestService
@@ -67,6 +69,49 @@ describe('policy', () => {
     expect(await run(['policy', 'get', 'web'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('holt policy ls'),
+    })
+  })
+
+  test('the help of create and set has an example that is a valid file', async () => {
+    for (const verb of ['create', 'set']) {
+      const { stdout } = await run(['policy', verb, '--help'])
+      const [example = ''] = /^ {2}\{\n[^]*?^ {2}\}$/m.exec(stdout) ?? []
+      expect(PolicyBody.parse(JSON.parse(example)).allow[0]).toMatchObject({ methods: ['GET', 'POST'] })
+    }
+  })
+
+  test.each([
+    ['{"alow": []}', `A policy has no field alow. Its fields: ${policyFields.join(', ')}`],
+    [
+      '{"allow": [{"host": "a.example.com", "method": "GET"}]}',
+      `A rule has no field method. Its fields: ${ruleFields.join(', ')}`,
+    ],
+  ])('the error of the file %s names the fields that exist', async (input, told) => {
+    expect(await run(['policy', 'create', 'web', '-f', '-'], { input })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(told),
+    })
+    expect([...ruleFields].sort()).toEqual(Object.keys(PolicyRule.shape).sort())
+    expect([...policyFields].sort()).toEqual(['name', ...Object.keys(PolicyBody.shape)].sort())
+  })
+
+  test('a rule for a network has a note about addresses that are not public', async () => {
+    const { stderr } = await run(['policy', 'create', 'web', '--allow', '10.0.0.0/8', '--allow', 'a.example.com'])
+    expect(stderr.match(/Addresses of .* HOLT_EGRESS_ALLOWED_NETWORKS/g)).toHaveLength(1)
+    const runtime = await holt.runtimes.create({ name: 'mine' })
+    const set = await run(['net', 'set', 'mine', '--allow', '10.0.0.0/8', '--allow', '192.0.2.0/24'])
+    expect(set.code).toBe(0)
+    expect(set.stderr.match(/Addresses of (\S+)/g)).toEqual(['Addresses of 10.0.0.0/8'])
+    expect(set.stderr).toContain('HOLT_EGRESS_ALLOWED_NETWORKS')
+    await runtime.delete()
+  })
+
+  test('a test of an allowed connection prints one line', async () => {
+    await holt.runtimes.create({ name: 'mine', network_policy: { allow: [{ host: 'a.example.com' }] } })
+    expect(await run(['net', 'test', 'mine', 'a.example.com'])).toMatchObject({
+      code: 0,
+      stdout: 'allowed: a.example.com:443\n',
+      stderr: '',
     })
   })
 

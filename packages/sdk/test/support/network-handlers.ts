@@ -203,12 +203,14 @@ export const networkHandlers = {
       | null
       | undefined
     const rule = body?.allow.find((one) => one.host === host && one.ports.includes(port))
+    const isPrivate = host.startsWith('10.')
+    const denied = isPrivate ? 'non_public' : 'no_rule'
     const json = {
-      allowed: rule !== undefined,
-      rule: rule === undefined ? 'no_rule' : `${host}:${port}`,
+      allowed: rule !== undefined && !isPrivate,
+      rule: rule === undefined || isPrivate ? denied : `${host}:${port}`,
       inspection: null,
       addresses: [],
-      detail: rule === undefined ? 'No rule allows it.' : 'A rule allows it.',
+      detail: rule === undefined ? 'No rule allows it.' : 'Allowed.',
     }
     return { status: 200, json }
   },

@@ -86,7 +86,8 @@ async function suggestion(
     const missing = [...(ports.size === 0 ? [guessedPort] : ports)]
       .sort((a, b) => a - b)
       .filter((port) => ruleHost === null || !isAllowed(rules, ruleHost, port))
-    if (reasons.has('non_public')) remark(host, 'is not public: only the operator of the service can allow it')
+    if (reasons.has('non_public'))
+      remark(host, 'is not public: only the operator of the service can allow it (HOLT_EGRESS_ALLOWED_NETWORKS)')
     else if (ruleHost === null) remark(host, 'cannot be the name in a rule')
     else if (missing.length === 0) {
       if (reasons.has('request_denied')) remark(host, 'is allowed for other methods or paths only')
