@@ -5,6 +5,7 @@ import { buildGuest } from './build-guest.ts'
 import { buildRunsc } from './build-runsc.ts'
 import type { Site } from './build-site.ts'
 import { type Part, readBundledPackages } from './bundled-packages.ts'
+import { documents, linkedDocuments } from './documents.ts'
 import type { Arch, ReleaseFacts } from './facts.ts'
 import { readGoModules } from './go-modules.ts'
 import { writeSums } from './hash-files.ts'
@@ -71,17 +72,15 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string, sit
 
 /**
  * Copies the launchers, templates, units, the installer, the pages and the examples. Pages and
- * examples keep their relative paths, so that links work.
+ * examples keep their relative paths, and the targets of their links are there, so that links work.
  */
 async function copyOwnFiles(root: string, dir: string): Promise<void> {
   await cp(join(root, 'deploy/release/bin'), join(dir, 'bin'), { recursive: true })
   await cp(join(root, 'templates'), join(dir, 'share/templates'), { recursive: true })
-  await cp(join(root, 'docs'), join(dir, 'share/doc/docs'), { recursive: true })
   // Python leaves compiled code beside a program that was run.
   const filter = (path: string) => basename(path) !== '__pycache__'
-  await cp(join(root, 'examples'), join(dir, 'share/doc/examples'), { recursive: true, filter })
-  for (const name of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'LIMITATIONS.md', 'SECURITY.md'])
-    await copyFile(join(root, name), join(dir, 'share/doc', name))
+  for (const name of [...documents, ...linkedDocuments])
+    await cp(join(root, name), join(dir, 'share/doc', name), { recursive: true, filter })
   await copyFile(join(root, 'LICENSE'), join(dir, 'share/licenses/holt.txt'))
   await copyFile(join(root, 'scripts/install.sh'), join(dir, 'install.sh'))
   await mkdir(join(dir, 'share/systemd'))

@@ -75,7 +75,7 @@ describe('policy', () => {
   test('the help of create and set has an example that is a valid file', async () => {
     for (const verb of ['create', 'set']) {
       const { stdout } = await run(['policy', verb, '--help'])
-      const [example = ''] = /^ {2}\{\n[^]*?^ {2}\}$/m.exec(stdout) ?? []
+      const [example = ''] = /^ {2}\{\n[\s\S]*?^ {2}\}$/m.exec(stdout) ?? []
       expect(PolicyBody.parse(JSON.parse(example)).allow[0]).toMatchObject({ methods: ['GET', 'POST'] })
     }
   })
