@@ -1,4 +1,4 @@
-/** The pages and directories of a release that a reader begins with, by their paths in the repository. */
+/** The pages of a release that a reader begins with, by their paths in the repository. */
 export const documents: readonly string[] = [
   'README.md',
   'ARCHITECTURE.md',
