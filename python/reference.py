@@ -1,6 +1,7 @@
 """Prints the reference of the client as Markdown, from its signatures and docstrings.
 
-The documentation site has it as a page. It needs no installed package: `python3 python/reference.py`.
+The documentation site has it as a page. It needs no installed package:
+`python3 python/reference.py`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ const sources = [
   'packages/*/test/**/*.test.ts',
   'e2e/**/*.test.ts',
   'guest/**/*.go',
+  'python/**/*.py',
+  'examples/**/*.py',
+  'bench/**/*.py',
 ]
 const pages = [
   '*.md',
@@ -30,7 +33,7 @@ const pages = [
   'e2e/*.md',
   'site/*.md',
 ]
-const exclude = (path: string) => path.includes('node_modules') || path.includes('/dist/')
+const exclude = (path: string) => path.includes('node_modules') || path.includes('/dist/') || path.includes('/_sync')
 
 const bounds = JSON.parse(readFileSync(boundsFile, 'utf8')) as Record<string, number>
 const counts: Record<string, number> = {}

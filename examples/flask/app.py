@@ -1,4 +1,6 @@
-"""Counts its visitors in memory, to show that the process a runtime begins with is the one that was started in the build."""
+"""Counts its visitors in memory, to show that the process a runtime begins with is the one that
+was started in the build.
+"""
 
 import itertools
 import os

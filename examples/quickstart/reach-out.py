@@ -1,4 +1,5 @@
-"""Tries to reach the Internet, by name and by address. Exits 0 when nothing can be reached, 1 when something can.
+"""Tries to reach the Internet, by name and by address. Exits 0 when nothing can be reached, 1 when
+something can.
 
 Arguments replace the targets: HOST:PORT, or HOST:PORT/dns for a DNS server.
 """

@@ -206,7 +206,10 @@ for module, names in ((os, UNIX_OF_OS), (socket, UNIX_OF_SOCKET)):
         if hasattr(module, name):
             delattr(module, name)
 """
-"""Takes from Python what it does not have on Windows. The packages of others know their system before."""
+"""Takes from Python what it does not have on Windows.
+
+The packages of others know their system before.
+"""
 WINDOWS_SIGNALS = ("SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN")
 UNIX_OF_OS = (
     *("getuid", "geteuid", "getgid", "getegid", "mkfifo", "mknod", "chown", "lchown", "fork", "getpgid", "killpg"),
@@ -319,7 +322,9 @@ def pip(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def measured(script: str) -> tuple[int, int, int]:
-    """Returns the number of modules of a program, the memory it took, and the modules of the package."""
+    """Returns the number of modules of a program, the memory it took, and the modules of the
+    package.
+    """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     modules, memory, own = done.stdout.split()
     return int(modules), int(memory), int(own)

@@ -28,6 +28,7 @@ const bannedName =
  */
 export function brokenRules(file: string, text: string): readonly Broken[] {
   if (file.endsWith('.md')) return inPage(text)
+  if (file.endsWith('.py')) return inPython(text)
   const names = file.endsWith('.test.ts') ? namesOf(text).flatMap(inName) : []
   if (/^(?:packages|e2e)\/.*\.test\.ts$/.test(file)) return names
   return [...inSource(file, text), ...names].toSorted((a, b) => a.line - b.line)
@@ -79,6 +80,26 @@ function inName({ line, text }: Block): readonly Broken[] {
     ...(text.length > maxName ? [{ line, rule: `a name of ${text.length} characters: ${openingOf(text)}` }] : []),
     ...(idiom === undefined ? [] : [{ line, rule: `"${idiom}" in the name of a test: ${openingOf(text)}` }]),
   ]
+}
+
+/** Checks docstrings and comments of Python. A docstring begins a line with three quotes. */
+function inPython(text: string): readonly Broken[] {
+  const broken: Broken[] = []
+  let inside: 'docstring' | 'text' | null = null
+  let wasComment = false
+  for (const [at, line] of text.split('\n').entries()) {
+    const opens: boolean = inside === null && /^\s*[rR]?"""/.test(line)
+    const isRemark = inside === null && /^\s*#/.test(line)
+    if ((inside === 'docstring' || opens || isRemark) && columns(line) > maxColumns && !/https?:/.test(line))
+      broken.push({ line: at + 1, rule: tooWide(line) })
+    const words = line.replace(/^\s*(?:[rR]?"""|#)\s*/, '')
+    if ((opens || (isRemark && !wasComment)) && bannedOpening.test(words))
+      broken.push({ line: at + 1, rule: `"${openingOf(words)}" opens a comment` })
+    const isTurn = line.split('"""').length % 2 === 0
+    if (isTurn) inside = inside !== null ? null : opens ? 'docstring' : 'text'
+    wasComment = isRemark
+  }
+  return broken
 }
 
 function inProse({ line, text }: Block): readonly Broken[] {

@@ -52,3 +52,14 @@ test.each([
 ])('name: %s', (_name, text, expected) => {
   expect(rulesOf('packages/x/test/names.test.ts', text)).toEqual(expected)
 })
+
+test.each([
+  ['a wide docstring', `"""${'x'.repeat(101)}"""`, ['1 107 columns, and at most 100 are allowed']],
+  ['a wide line of a docstring', `"""Runs.\n\n${'x'.repeat(101)}\n"""`, ['3 101 columns, and at most 100 are allowed']],
+  ['wide code', `x = "${'x'.repeat(101)}"`, []],
+  ['wide code after a docstring', `"""Runs."""\nx = "${'x'.repeat(101)}"`, []],
+  ['a docstring without a subject', '    """Whether it runs."""', ['1 "Whether it runs."""" opens a comment']],
+  ['a comment without a subject', '# Whoever asks waits.', ['1 "Whoever asks waits." opens a comment']],
+])('python: %s', (_name, text, expected) => {
+  expect(rulesOf('module.py', text)).toEqual(expected)
+})

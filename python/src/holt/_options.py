@@ -93,7 +93,10 @@ def query_text(query: Mapping[str, Any]) -> dict[str, str]:
 
 
 def joined(names: str | Sequence[str] | None) -> str | None:
-    """Returns names as one field of a query. One name may stand alone; a text is a sequence, too."""
+    """Returns names as one field of a query.
+
+    One name may stand alone; a text is a sequence, too.
+    """
     if isinstance(names, str):
         return names
     return ",".join(names) if names else None

@@ -81,7 +81,9 @@ def backoff_secs(tries: int) -> float:
 
 
 def build_to_wait_for(error: HoltError) -> str | None:
-    """Returns the build that a refused request must wait for, because its template is being built."""
+    """Returns the build that a refused request must wait for, because its template is being
+    built.
+    """
     if error.code != "unavailable" or error.details.get("template_state") != "building":
         return None
     build_id: object = error.details.get("build_id")

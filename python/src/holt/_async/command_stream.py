@@ -14,7 +14,10 @@ from .transport import AsyncTransport
 _kill_secs = 5.0
 """The longest wait for a kill. After that the service or its runtime counts as unreachable."""
 _start_grace_secs = 5.0
-"""The time that a cancellation waits for the answer to a start. Only it names the command to kill."""
+"""The time that a cancellation waits for the answer to a start.
+
+Only it names the command to kill.
+"""
 
 
 class AsyncCommandStream(AsyncItems[OutputItem]):

@@ -214,7 +214,10 @@ class AsyncCommands:
 
 
 async def _when_free(body: Mapping[str, Any], start: Callable[[], AsyncResult[_T]]) -> _T:
-    """Starts a command, and repeats that while its session is busy. A refused start has run nothing."""
+    """Starts a command, and repeats that while its session is busy.
+
+    A refused start has run nothing.
+    """
     tries = 0
     while True:
         tries += 1

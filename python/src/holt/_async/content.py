@@ -107,7 +107,8 @@ async def write_content(writing: AsyncWriting, content: AsyncFileContent) -> Fil
         return await _write_once(writing, _counting(content, 0, writing.on_progress))
     size = len(content) if isinstance(content, bytes) else await in_thread(_size_of, content)
     source = _Source(content, size)
-    # After a lost answer, an upload knows whether it is complete. A plain write would find its own file.
+    # After a lost answer, an upload knows whether it is complete. A plain write would find its own
+    # file.
     if size >= _resumable_bytes or not writing.overwrite:
         return await _write_in_parts(writing, source)
     if isinstance(content, bytes) and writing.on_progress is None:

@@ -228,7 +228,10 @@ class AsyncFiles:
         max_results: int | None = None,
         timeout_secs: Seconds | None = None,
     ) -> AsyncItems[SearchItem]:
-        """Searches as `search` does. Yields each match as it is found, and `SearchEnd` at the end."""
+        """Searches as `search` does.
+
+        Yields each match as it is found, and `SearchEnd` at the end.
+        """
         body = _search_body(
             path, glob, content, type, hidden, respect_gitignore, max_depth, max_results, timeout_secs
         )

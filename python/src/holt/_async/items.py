@@ -56,7 +56,10 @@ class AsyncItems(Generic[_T]):
 
 
 async def read_events(response: httpx.Response) -> AsyncGenerator[Any, None]:
-    """Yields the JSON of Server-Sent Events (HTML Standard, 9.2). Incomplete items are not yielded."""
+    """Yields the JSON of Server-Sent Events (HTML Standard, 9.2).
+
+    Incomplete items are not yielded.
+    """
     rest = b""
     data: list[bytes] = []
     try:

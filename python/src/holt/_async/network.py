@@ -27,7 +27,8 @@ class AsyncNetwork:
     async def set(self, policy: WantedPolicy) -> RuntimeNetwork:
         """Replaces the policy: a stored one by name or id, one written out, or None for no network.
 
-        When this returns, the policy is in force, and connections that it does not allow are closed.
+        When this returns, the policy is in force, and connections that it does not allow are
+        closed.
         """
         body = {"network_policy": to_wire(policy)}
         return decode(RuntimeNetwork, await self._transport.call("setNetwork", params=self._params, json=body))

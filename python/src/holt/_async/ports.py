@@ -150,13 +150,17 @@ class AsyncPorts:
         base = f"{self._place(port)}/proxy/"
         address = str(httpx.URL(f"{base}{path.removeprefix('/')}"))
         parts = urlsplit(address).path.replace("%2e", ".").replace("%2E", ".").split("/")
-        # Both are in the normal form: the host in small letters, and no port that its scheme implies.
+        # Both are in the normal form: the host in small letters, and no port that its scheme
+        # implies.
         if "." in parts or ".." in parts or not address.startswith(str(httpx.URL(base))):
             raise InvalidRequest(f"{path} leads out of the port", hint="Give a path without `.` and `..`.")
         return address
 
     def _reached_from_here(self, answer: Any) -> Port:
-        """Returns the port with a `path_url` that this client reaches. The service names its own."""
+        """Returns the port with a `path_url` that this client reaches.
+
+        The service names its own.
+        """
         port = decode(Port, answer)
         port.path_url = self._address(port.port, "/")
         return port

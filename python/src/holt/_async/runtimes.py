@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _most_builds = 3
-"""The most builds that one create waits for. Only a template that is rebuilt all the time needs more."""
+"""The most builds that one create waits for.
+
+Only a template that is rebuilt all the time needs more.
+"""
 
 _passing_states = ("starting", "terminating", "failed")
 """The states that a runtime leaves by itself, or in which its name is free."""

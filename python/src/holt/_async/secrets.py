@@ -116,7 +116,10 @@ class AsyncSecrets:
         return decode(Secret, await self._transport.call("replaceSecret", params={"secret_id": secret}, json=body))
 
     async def delete(self, secret: str) -> None:
-        """Deletes a secret, even while runtimes use it. Requests with its placeholder are refused."""
+        """Deletes a secret, even while runtimes use it.
+
+        Requests with its placeholder are refused.
+        """
         await self._transport.run("deleteSecret", params={"secret_id": secret})
 
     async def rotate_key(self) -> int:

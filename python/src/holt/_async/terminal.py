@@ -321,7 +321,10 @@ class AsyncTerminal:
             self._refusal = error_class(event.code, 400)(event.message)
 
     async def _skip_to(self, cursor: int) -> None:
-        """Counts lost output as taken, with the bytes before it. The window does not open otherwise."""
+        """Counts lost output as taken, with the bytes before it.
+
+        The window does not open otherwise.
+        """
         self._cursor = cursor
         if self._output:
             self._output[-1].cursor = cursor

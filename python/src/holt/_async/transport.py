@@ -22,7 +22,10 @@ from .._version import __version__
 from ..errors import AlreadyExists, ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
 
 AsyncContent = Union[bytes, AsyncIterable[bytes], Callable[[], AsyncIterable[bytes]]]
-"""The bytes to send. A function is called again for each try, so that its bytes can be sent again."""
+"""The bytes to send.
+
+A function is called again for each try, so that its bytes can be sent again.
+"""
 
 event_stream = "text/event-stream"
 """The media type of a stream of items. The service keeps it alive while it is silent."""
@@ -57,7 +60,10 @@ class AsyncTransport:
         self._client, self._direct = _make_client(self.url)
 
     def keep_no_connections(self) -> None:
-        """Makes each request close its connection. Then a client that nobody closes holds nothing."""
+        """Makes each request close its connection.
+
+        Then a client that nobody closes holds nothing.
+        """
         self._client, self._direct = _make_client(self.url, kept=0)
 
     async def aclose(self) -> None:
@@ -164,7 +170,8 @@ class AsyncTransport:
             return response
         try:
             if limit_secs != float("inf"):
-                # The time limit of a connection is one of each read. This one is of the whole answer.
+                # The time limit of a connection is one of each read. This one is of the whole
+                # answer.
                 request.extensions["timeout"]["read"] = max(_shortest_read_secs, deadline - time.monotonic())
                 response.stream = _AsyncLimited(cast("httpx.AsyncByteStream", response.stream), deadline)
             await response.aread()

@@ -39,7 +39,8 @@ async def wait_for_build(
 ) -> BuildData:
     """Waits until a build is ready, also over restarts of the service.
 
-    A build that failed or was cancelled is a `BuildFailed`. After `timeout_secs` the wait fails with
+    A build that failed or was cancelled is a `BuildFailed`. After `timeout_secs` the wait fails
+    with
     a `Timeout`, and the build continues.
     """
     waiting = _Waiting(transport, build_id, timeout_secs, on_log)

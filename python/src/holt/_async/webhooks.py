@@ -17,7 +17,10 @@ _test_timeout_secs = 30.0
 
 
 class AsyncWebhooks:
-    """The webhooks. Their messages are signed as in Standard Webhooks; see `holt.WebhookVerifier`."""
+    """The webhooks.
+
+    Their messages are signed as in Standard Webhooks; see `holt.WebhookVerifier`.
+    """
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -57,7 +60,10 @@ class AsyncWebhooks:
         description: str | None = None,
         state: Literal["active", "disabled"] | None = None,
     ) -> Webhook:
-        """Changes a webhook. A disabled one continues with `active` at the point where it stopped."""
+        """Changes a webhook.
+
+        A disabled one continues with `active` at the point where it stopped.
+        """
         body = given(url=url, types=types, description=description, state=state)
         return decode(Webhook, await self._transport.call("updateWebhook", params=_params(webhook_id), json=body))
 
@@ -66,7 +72,10 @@ class AsyncWebhooks:
         await self._transport.run("deleteWebhook", params=_params(webhook_id))
 
     async def rotate_secret(self, webhook_id: str, *, overlap_secs: Seconds | None = None) -> NewWebhook:
-        """Gives a webhook a new secret. Messages are signed with both for `overlap_secs`, default a day."""
+        """Gives a webhook a new secret.
+
+        Messages are signed with both for `overlap_secs`, default a day.
+        """
         answer = await self._transport.call(
             "rotateWebhookSecret",
             params=_params(webhook_id),

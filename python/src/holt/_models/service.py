@@ -17,7 +17,7 @@ class Health(Model):
 
 @dataclass(kw_only=True, repr=False)
 class IsolationState(Model):
-    """Whether a class of isolation is available."""
+    """The state of a class of isolation: whether it is available, and why not."""
 
     available: bool
     reason: str | None
@@ -45,7 +45,7 @@ class CheckpointRetakes(Model):
 
 @dataclass(kw_only=True, repr=False)
 class Readiness(Model):
-    """Whether runtimes can be made, or why not."""
+    """The readiness of the service: whether runtimes can be made, or why not."""
 
     status: Literal["ready", "not_ready"]
     version: str

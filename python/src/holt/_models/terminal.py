@@ -41,7 +41,7 @@ class TerminalDropped(Model):
 
 @dataclass(kw_only=True, repr=False)
 class TerminalWriter(Model):
-    """Whether this attachment may write."""
+    """The right to write: whether this attachment may write."""
 
     type: Literal["writer"]
     writing: bool

@@ -19,7 +19,10 @@ class WantedContext:
     dockerfile: Path | None = None
     """The path of the Dockerfile, for rules of its own; None if it has none."""
     only: Sequence[str] | None = None
-    """Patterns as in COPY. A path stays out unless it matches one or is below or above such a path."""
+    """Patterns as in COPY.
+
+    A path stays out unless it matches one or is below or above such a path.
+    """
 
 
 def read_context_tree(wanted: WantedContext) -> LocalTree:
@@ -44,7 +47,9 @@ class _Reading:
         self._skipped: list[Skipped] = []
         self._names: dict[tuple[int, int], str] = {}
         self._pending: list[LocalEntry] = []
-        """The directories that are included only together with an entry in them, outermost first."""
+        """The directories that are included only together with an entry in them, outermost
+        first.
+        """
 
     def read(self, top: LocalEntry) -> LocalTree:
         self._entries.append(top)

@@ -63,7 +63,9 @@ class TemplateDescription:
 
     @classmethod
     def from_snapshot(cls, reference: str) -> Self:
-        """Begins with a filesystem snapshot, by name or id: its files and its template's settings."""
+        """Begins with a filesystem snapshot, by name or id: its files and its template's
+        settings.
+        """
         return cls(Spec("from_snapshot", reference))
 
     @classmethod
@@ -137,7 +139,10 @@ class TemplateDescription:
         return self._step(env={**(variables or {}), **more})
 
     def runtime_env(self, variables: Mapping[str, str] | None = None, /, **more: str) -> Self:
-        """Sets variables of runtimes, over the image's. Values are literal, and no step sees them."""
+        """Sets variables of runtimes, over the image's.
+
+        Values are literal, and no step sees them.
+        """
         return self._merge("env", {**(variables or {}), **more})
 
     def workdir(self, path: str) -> Self:
@@ -281,7 +286,10 @@ def _source_text(source: LocalPath) -> str:
 
 
 def _default_name(body: Mapping[str, Any]) -> str:
-    """Returns a name that equal descriptions share. It does not depend on the files of the context."""
+    """Returns a name that equal descriptions share.
+
+    It does not depend on the files of the context.
+    """
     described = {name: value for name, value in body.items() if name not in _not_in_name}
     text = json.dumps(described, sort_keys=True, separators=(",", ":"))
     return f"template-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

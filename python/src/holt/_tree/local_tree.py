@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 EntryFilter = Callable[[str, bool], bool]
-"""Returns false for an entry to leave out, with everything below: by relative path, is directory."""
+"""Returns false for an entry to leave out, with everything below: by relative path, is
+directory.
+"""
 
 EntryType = Literal["file", "directory", "symlink", "hardlink"]
 

@@ -4,9 +4,11 @@
     from holt.compat import subprocess
 
     with Holt() as holt, holt.runtimes.create() as runtime:
-        done = subprocess.run(["ls", "-l"], runtime=runtime, capture_output=True, text=True, check=True)
+        done = subprocess.run(["ls", "-l"], runtime=runtime, capture_output=True, text=True,
+        check=True)
 
-Results and exceptions are those of Python's own module: `CompletedProcess`, `CalledProcessError` and
+Results and exceptions are those of Python's own module: `CompletedProcess`, `CalledProcessError`
+and
 `TimeoutExpired`. An option that cannot have its meaning is an `UnsupportedOption`, never ignored.
 
 The differences that remain:
