@@ -13,7 +13,10 @@ REFUSED = 5  # RFC 1035, 4.1.1
 
 
 def ask(connection: socket.socket) -> None:
-    """Asks a DNS server for a name. With a network policy the gateway answers for every server, and refuses names."""
+    """Asks a DNS server for a name. Raises an error if it refuses the name.
+
+    With a network policy the gateway answers for every server.
+    """
     name = b"".join(struct.pack("B", len(label)) + label for label in (b"example", b"com")) + b"\0"
     query = struct.pack("!6H", 1, 0x0100, 1, 0, 0, 0) + name + struct.pack("!2H", 1, 1)
     connection.sendall(struct.pack("!H", len(query)) + query)

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def tell(callback: Callable[..., object], *values: Any) -> None:
-    """Calls a callback. A coroutine is a `TypeError`: nothing would run it, and the values would be lost."""
+    """Calls a callback. Raises a `TypeError` for a coroutine, which nothing would run."""
     answer = callback(*values)
     if iscoroutine(answer):
         answer.close()

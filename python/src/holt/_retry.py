@@ -23,8 +23,8 @@ class Retry:
     error: HoltError
     delay_secs: float
     retries_left: int | None
-    """The number of times that it is sent again at most, this time included. None for a request that
-    still runs: its answer is requested until the time limit."""
+    """The largest number of further tries, this one included. None for a request that still runs:
+    its answer is requested until the time limit."""
 
 
 @dataclass(frozen=True)

@@ -259,8 +259,8 @@ class AsyncFiles:
         Args:
             pattern: The text, or with `regex` the regular expression (RE2), to replace.
             replacement: The new text. With `regex`, `$1` and `$name` are the groups, and `$$` is a
-                dollar. Before a letter, a digit or `_` it is `${1}`: `$1x` is a group named `1x`, and
-                a group that does not exist is empty.
+                dollar. Before a letter, a digit or `_` it is `${1}`: `$1x` is a group named `1x`.
+                A group that does not exist is empty.
             path: A text file, or a directory whose text files are changed.
             paths: Text files, in place of `path`.
             glob: Patterns of names, as in .gitignore.

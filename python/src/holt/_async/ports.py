@@ -34,7 +34,7 @@ class AsyncPorts:
 
     @property
     def public(self) -> Sequence[int]:
-        """The ports that were public when the runtime was read last; `runtime.refresh()` reads it."""
+        """The ports that were public when the runtime was last read (`runtime.refresh()`)."""
         return [one.port for one in self._known()]
 
     async def list(self) -> Sequence[PortState]:
