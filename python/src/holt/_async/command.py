@@ -127,7 +127,7 @@ class AsyncCommand(CommandData):
         self._take(await self._transport.call("resizeTerminal", params=self._params, json=size_body(size)))
 
     async def send_signal(self, signal: Signal) -> None:
-        """Sends a signal to the command's process group: `"SIGTERM"`, or Python's `signal.SIGTERM`."""
+        """Sends a signal to the command's process group, as `"SIGTERM"` or `signal.SIGTERM`."""
         body = {"signal": signal_name(signal)}
         self._take(await self._transport.call("sendSignal", params=self._params, json=body))
 
