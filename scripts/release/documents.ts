@@ -18,6 +18,7 @@ export const linkedDocuments: readonly string[] = [
   'packages/sdk/README.md',
   'packages/server/README.md',
   'packages/testkit/README.md',
+  'scripts/faults/faults.ts',
   'site/README.md',
   'templates/agents',
 ]

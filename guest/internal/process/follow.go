@@ -149,16 +149,19 @@ func (f *follower) finish() error {
 	f.p.mu.Lock()
 	code, signal := f.p.outcome()
 	timedOut, kept, oomKilled := f.p.timedOut, f.p.kept, f.p.oomKilled
+	started, ended := f.p.started.UnixMilli(), f.p.ended.UnixMilli()
 	f.p.mu.Unlock()
 	exit, err := json.Marshal(struct {
-		Type     string  `json:"type"`
-		Cursor   int64   `json:"cursor"`
-		ExitCode *int    `json:"exit_code"`
-		Signal   *string `json:"signal"`
-		TimedOut bool    `json:"timed_out"`
-		Kept     *bool   `json:"session_kept,omitempty"`
-		Oom      bool    `json:"oom_killed,omitempty"`
-	}{"exit", f.cursor, code, signal, timedOut, kept, oomKilled})
+		Type        string  `json:"type"`
+		Cursor      int64   `json:"cursor"`
+		ExitCode    *int    `json:"exit_code"`
+		Signal      *string `json:"signal"`
+		TimedOut    bool    `json:"timed_out"`
+		StartedAtMs int64   `json:"started_at_ms"`
+		EndedAtMs   int64   `json:"ended_at_ms"`
+		Kept        *bool   `json:"session_kept,omitempty"`
+		Oom         bool    `json:"oom_killed,omitempty"`
+	}{"exit", f.cursor, code, signal, timedOut, started, ended, kept, oomKilled})
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ test.skipIf(reason !== null).each(both)(
     await expect(images.remove(second)).rejects.toMatchObject({ kind: 'in_use' })
     await images.remove(base)
     await images.remove(first)
-    const look = 'cat /first /second; dd if=/base of=/copy bs=1048576 2>/dev/null; echo $?; cat /etc/group'
+    const look = 'cat /first /second; dd if=/base of=/copy bs=1048576 2>/dev/null; echo $?; cat /etc/group 2>&1'
     const restarted = await start(engine, isolation, second)
     for (const { guest } of [running, restarted]) {
       const { output } = await runCommand(guest, '/bin/sh', '-c', look)

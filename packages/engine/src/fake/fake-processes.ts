@@ -345,10 +345,12 @@ export class FakeProcesses {
     running.deadline = null
     const { session } = running.info
     const kept = session === null ? {} : { session_kept: how.signal === null }
-    running.info = { ...running.info, ...how, ...kept, state: 'exited', ended_at_ms: Date.now() }
+    const ended_at_ms = Date.now()
+    running.info = { ...running.info, ...how, ...kept, state: 'exited', ended_at_ms }
+    const { started_at_ms } = running.info
     const left = this.#sessions.get(session ?? '')
     if (left !== undefined) left.info.current = null
-    this.#add(running, { type: 'exit', cursor: running.info.cursor, ...how, ...kept })
+    this.#add(running, { type: 'exit', cursor: running.info.cursor, ...how, started_at_ms, ended_at_ms, ...kept })
     if (running.transient) this.#processes.delete(running.info.id)
   }
 

@@ -132,6 +132,9 @@ export const GuestItem = z.discriminatedUnion('type', [
     exit_code: word.exitCode.nullable(),
     signal: word.signal.nullable(),
     timed_out: z.boolean(),
+    // The guest of an adopted runtime may omit these two.
+    started_at_ms: momentMs.optional(),
+    ended_at_ms: momentMs.optional(),
     session_kept: z.boolean().optional(),
     oom_killed: z.boolean().optional(),
   }),

@@ -180,7 +180,7 @@ describe('documentation', () => {
       const hovers = await service.hovers(project, 'main.ts', program)
       expect(hovers).toHaveLength(14)
       for (const hover of hovers) expect(hover.replace(/```[\s\S]*?```/g, '').trim(), hover).toMatch(/\w.*\.$/m)
-      expect(hovers[0]).toContain('so many seconds')
+      expect(hovers[0]).toContain('The idle time in seconds')
       expect(hovers[5]).toContain('*@default* — 60')
     },
     compileMs,

@@ -33,7 +33,8 @@ export async function* decodeOutput(
       if (item.type === 'start') yield { ...item, command_id: commandId }
       else if (item.type === 'exit') {
         const command = await finalState(item)
-        yield command === undefined ? item : { ...item, command }
+        const { started_at_ms: _started, ended_at_ms: _ended, ...exit } = item
+        yield command === undefined ? exit : { ...exit, command }
       } else yield item
       continue
     }

@@ -37,12 +37,14 @@ export interface EndedCommand {
   readonly request: StartProcess
   readonly seen: Omit<SeenCommand, 'note'>
   readonly exit: Omit<GuestExit, 'type' | 'cursor'>
+  /** The times that this service saw, for a guest that does not send its own. */
   readonly startedAt: number
   readonly endedAt: number
 }
 
 /** Returns the final state of a command as the API shows it, without a request to the guest. */
-export function endedCommand({ runtime, request, seen, exit, startedAt, endedAt }: EndedCommand): Command {
+export function endedCommand({ runtime, request, seen, exit, ...times }: EndedCommand): Command {
+  const { started_at_ms: startedAt = times.startedAt, ended_at_ms: endedAt = times.endedAt } = exit
   return {
     command_id: request.id as Id<'command'>,
     pid: seen.pid,
