@@ -9,8 +9,6 @@ export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH
 readonly ENVIRONMENT=$PWD/.holt/python/examples
 
 prepare_python "$ENVIRONMENT" 600 examples/python/requirements.txt pytest
-# The kernel of the notebook, and its files, belong to this environment.
-export JUPYTER_PATH=$ENVIRONMENT/share/jupyter JUPYTER_RUNTIME_DIR=$PWD/.holt/python/jupyter IPYTHONDIR=$PWD/.holt/python/ipython
 export PYTHONDONTWRITEBYTECODE=1
 exec node e2e/support/run-with-service.ts "$ENVIRONMENT/bin/python" -m pytest -q --rootdir examples/python \
 	-o cache_dir="$PWD/.holt/python/pytest-examples" "${@:-examples/python}"

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import agents
 import langgraph_tools
-import nbclient
-import nbformat
 import openai_agents_tool
 import pydantic_ai_tool
 import pytest
@@ -141,17 +138,3 @@ async def test_an_agent_of_pydantic_ai_uses_a_runtime(async_runtime: AsyncRuntim
 
     answer = await pydantic_ai_tool.ask(FunctionModel(respond), QUESTION, async_runtime)
     assert answer == "It said 42\n(exit code 3)"
-
-
-def test_the_notebook_runs_from_its_first_cell_to_its_last() -> None:
-    path = Path(__file__).parent / "notebook.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    texts = [output.get("text") or output["data"]["text/plain"] for output in shown]
-    assert "(0, '42\\n')" in texts
-    assert "(15, 47)" in texts
-    assert any("child 1 sees /workspace/primes.json" in text for text in texts)
-    assert any(text.startswith("path_not_found - ") for text in texts)
-    # The objects have a table of their own for notebooks.
-    assert any("text/html" in output.get("data", {}) for output in shown)

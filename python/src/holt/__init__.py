@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         PolicyRules,
         PtySize,
         Rlimit,
+        Signal,
         Size,
         WantedPolicy,
     )
@@ -192,6 +193,7 @@ __all__ = [
     "Seconds",
     "Secrets",
     "ShellSession",
+    "Signal",
     "Size",
     "Skipped",
     "Snapshots",
@@ -309,6 +311,7 @@ _homes = {
     "Seconds": "_options",
     "Secrets": "_sync.secrets",
     "ShellSession": "_sync.session",
+    "Signal": "_bodies",
     "Size": "_bodies",
     "Skipped": "_tree.local_tree",
     "Snapshots": "_sync.snapshots",
