@@ -219,15 +219,19 @@ describe.skipIf(withoutGvisor)('the files of a memory snapshot', () => {
   })
 
   it('are not those of another checkpoint', async () => {
-    const foreign = checkpoints().find((name) => name !== directory)
+    await using source = await createRuntime()
+    const before = checkpoints()
+    const other = await source.snapshot()
+    const foreign = checkpoints().find((name) => !before.includes(name))
     const [theirs] = checkpointFiles(`${foreign}`)
     const [ours] = checkpointFiles(directory)
     const kept = readFileSync(`${ours?.path}`)
     writeFileSync(`${ours?.path}`, readFileSync(`${theirs?.path}`))
     failure(await restore(), 'snapshot_damaged')
     writeFileSync(`${ours?.path}`, kept)
+    await deleteSnapshots(other.snapshot_id)
     await restores()
-  })
+  }, 60_000)
 
   it('can have other files beside them, which are ignored', async () => {
     const stranger = join(checkpointsDir, directory, 'stranger')

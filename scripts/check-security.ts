@@ -41,6 +41,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'api/metrics/row-gauges.ts': [3, 'counts for operators'],
   'builds/build-log.ts': [2, 'the service writes the log of a build that it runs'],
   'builds/collect.ts': [5, 'images and checkpoints belong to nobody'],
+  'builds/drop-checkpoints.ts': [1, 'checkpoints of every project, which a start removes'],
   'builds/evict-cache.ts': [3, 'the cache has one limit for all'],
   'builds/recover-builds.ts': [3, 'a start ends and clears what any project left'],
   'builds/remove-contexts.ts': [1, 'age, in every project'],

@@ -1,5 +1,5 @@
 import type { CreateRuntimeInput } from '@holt/protocol'
-import type { Runtime } from '@holt/sdk'
+import { type Runtime, Template } from '@holt/sdk'
 import { reasons } from '../support/floors/subjects.ts'
 import type { RawRunner } from '../support/raw-runner.ts'
 import {
@@ -18,6 +18,8 @@ import { type Row, withoutPool } from './row.ts'
 
 const fromCheckpoint = 'create from the checkpoint'
 const coldBoot = 'create by a cold boot'
+/** A template with an application, and so with a checkpoint. */
+const appTemplate = 'bench-restored'
 const baseline = 'runsc create + start'
 const bareBoot = 'bare boot'
 /** Each operation takes longer than 100 ms. */
@@ -41,12 +43,10 @@ export const b3: Row = {
   measure: async (stage, options) => {
     await using raw = await stage.openRawRunner('gvisor')
     await using bare = await stage.openBareRunner()
-    const template = await stage.holt.templates.get('base-small', { signal: stage.signal })
-    // No checkpoint has this size, so the runtime boots.
-    const memory = `${template.memory_mib + 1}MiB`
+    await using template = await buildApplication(stage)
     const subjects = [
-      createSubject(stage, fromCheckpoint, { isolation: 'gvisor' }),
-      createSubject(stage, coldBoot, { isolation: 'gvisor', memory }),
+      createSubject(stage, fromCheckpoint, { isolation: 'gvisor', template: appTemplate }),
+      createSubject(stage, coldBoot, { isolation: 'gvisor' }),
       await rawSubject(stage, raw, baseline),
       { ...(await rawSubject(stage, bare, bareBoot)), isFloor: true },
       await runSubject(stage, raw, runCpu),
@@ -56,15 +56,27 @@ export const b3: Row = {
     const series = seriesReports(await stage.batch('cold create', subjects, length))
     return {
       series,
-      verdicts: verdictsOf(series, template.has_checkpoint),
-      absent: template.has_checkpoint ? [] : ['the checkpoint: base-small has none, both creates boot'],
+      verdicts: verdictsOf(series, template.hasCheckpoint),
+      absent: template.hasCheckpoint ? [] : ['the checkpoint: none could be taken, both creates boot'],
       notes: [
+        'The template with a checkpoint is base-small with `sleep` as its application; base-small boots.',
         'A create answers when the guest is bound and would run a command; `start` answers when the first process is started.',
         'Deleting is not timed, but its CPU time counts, of both.',
         'A series named "CPU time" has CPU milliseconds in place of durations: those of the sandbox with its gofer until the create answers, and those of `runsc run` of `true` from its start to its end.',
       ],
     }
   },
+}
+
+/** Builds a template of base-small in which an idle application runs. Its disposal deletes it. */
+async function buildApplication({
+  holt,
+  signal,
+}: Stage): Promise<AsyncDisposable & { readonly hasCheckpoint: boolean }> {
+  const template = Template(appTemplate).fromTemplate('base-small').startCmd('sleep infinity').readyCmd('true')
+  await template.buildAndWait({ holt, signal })
+  const { has_checkpoint: hasCheckpoint } = await holt.templates.get(appTemplate, { signal })
+  return { hasCheckpoint, [Symbol.asyncDispose]: () => holt.templates.delete(appTemplate) }
 }
 
 function verdictsOf(series: readonly SeriesReport[], hasCheckpoint: boolean): Findings['verdicts'] {

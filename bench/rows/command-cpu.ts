@@ -27,8 +27,8 @@ export async function commandCpu(
   { rounds }: RowOptions,
   { raw, id }: { readonly raw: RawRunner; readonly id: string },
 ): Promise<{ readonly series: readonly SeriesReport[]; readonly verdicts: readonly Verdict[] }> {
-  await using booted = await bootedRuntime(stage)
-  await using restored = await bootedRuntime(stage)
+  await using booted = await idleRuntime(stage)
+  await using restored = await idleRuntime(stage)
   await restored.pause({ signal: stage.signal })
   await restored.resume({ signal: stage.signal })
   const subjects = [
@@ -48,10 +48,9 @@ export async function commandCpu(
 /** The note about these series. */
 export const commandCpuNote = `A series named "CPU time" has CPU milliseconds of the sandbox in place of durations: those of each of ${commandsOfRound} commands, and of ${spawnsOfRound} spawns by one shell without the shell's own start. The restored runtime was paused and resumed.`
 
-/** Makes a runtime that boots: no checkpoint has its memory size. */
-async function bootedRuntime({ holt, signal }: Stage): Promise<Runtime> {
-  const { memory_mib } = await holt.templates.get('base-small', { signal })
-  return holt.runtimes.create({ isolation: 'gvisor', memory: `${memory_mib + 1}MiB` }, { signal })
+/** Makes a runtime of the default template, which boots. */
+async function idleRuntime({ holt, signal }: Stage): Promise<Runtime> {
+  return holt.runtimes.create({ isolation: 'gvisor' }, { signal })
 }
 
 function commandSubject(stage: Stage, runtime: Runtime, kind: Kind): Subject {

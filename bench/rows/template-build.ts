@@ -111,7 +111,7 @@ function findingsOf(series: readonly SeriesReport[], hasBuildah: boolean): Findi
     ],
     absent: hasBuildah ? [] : ['buildah: it is not installed'],
     notes: [
-      'Both build the same Dockerfile, of three steps that run and one that copies, on the tree of base-small. Holt sends the context each time, runs steps in gVisor, and ends with an image and a checkpoint; buildah runs them in a chroot on the host and ends with layers.',
+      'Both build the same Dockerfile, of three steps that run and one that copies, on the tree of base-small. Holt sends the context each time, runs steps in gVisor, and ends with an image; buildah runs them in a chroot on the host and ends with layers.',
       'A round of Holt fails where another number of steps ran than have to: 0 where all is cached, 1 where one has changed.',
       'The first answer is that of a server in Python, by the port, without a retry.',
     ],

@@ -85,7 +85,11 @@ export const Template = z
     ports: z.array(z.string()).describe('The ports of EXPOSE, such as `8080/tcp`. Other ports can be reached too.'),
     labels: z.record(z.string(), z.string()).describe('The labels of the image.'),
     build_id: idSchema('build').nullable().describe('The newest build of the template; null if there is none.'),
-    has_checkpoint: z.boolean().describe('True if runtimes are restored from a checkpoint; false if they boot.'),
+    has_checkpoint: z
+      .boolean()
+      .describe(
+        'True if runtimes are restored from a checkpoint; false if they boot. Always false without `start_cmd`.',
+      ),
     created_at: Timestamp.describe('When the template was created (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When the template last changed (RFC 3339 UTC with milliseconds).'),
   })

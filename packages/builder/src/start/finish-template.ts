@@ -9,7 +9,9 @@ import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
  * that is ready, and takes a checkpoint. Runtimes of the template resume from the checkpoint with
  * the application running.
  *
- * Without the ability of checkpoints the application is only tried, and the checkpoint is null.
+ * Without a `start_cmd` nothing is done, and the checkpoint is null: a boot takes less CPU time and
+ * memory than a restore (docs/decisions/017-restored-with-an-application.md). Without the ability
+ * of checkpoints the application is only tried, and the checkpoint is null.
  *
  * While the application starts, the build's network policy applies. A runtime has a policy of its
  * own. If a checkpoint cannot hold the application's network connections, the application is
@@ -21,12 +23,12 @@ export async function finishTemplate(
   host: StartHost,
   signal: AbortSignal,
 ): Promise<{ readonly checkpoint: CheckpointInfo | null }> {
-  const checkpoints = host.isolation === 'gvisor' ? host.engine.ability('checkpoints') : null
   const { startCmd } = finishing.request
-  if (startCmd === null && checkpoints === null) return { checkpoint: null }
+  if (startCmd === null) return { checkpoint: null }
+  const checkpoints = host.isolation === 'gvisor' ? host.engine.ability('checkpoints') : null
   host.report.status('snapshotting')
   const warn = (message: string) => host.report.log({ level: 'warn', step: finishing.step ?? null, message })
-  const attempt = { finishing, host, checkpoints, signal }
+  const attempt = { finishing, startCmd, host, checkpoints, signal }
   const first = await startAndKeep(attempt, { withNetwork: true })
   if (first.type === 'done') return { checkpoint: first.checkpoint }
   if (first.hadNetwork) {
@@ -42,6 +44,7 @@ export async function finishTemplate(
 
 interface Attempt {
   readonly finishing: Finishing
+  readonly startCmd: string
   readonly host: StartHost
   readonly checkpoints: Checkpoints | null
   readonly signal: AbortSignal
@@ -52,15 +55,14 @@ type Outcome =
   | { readonly type: 'not kept'; readonly hadNetwork: boolean }
 
 async function startAndKeep(
-  { finishing, host, checkpoints, signal }: Attempt,
+  { finishing, startCmd, host, checkpoints, signal }: Attempt,
   { withNetwork }: { readonly withNetwork: boolean },
 ): Promise<Outcome> {
   await using runtime = await host.newRuntime()
   const seed = { finishing, host, id: runtime.id, signal }
   const guest = await bootSeed(seed, null)
-  const { startCmd } = finishing.request
-  const network = startCmd !== null && withNetwork ? await runtime.openNetwork(signal) : null
-  if (startCmd !== null) await startSeed(guest, seed, { startCmd, network })
+  const network = withNetwork ? await runtime.openNetwork(signal) : null
+  await startSeed(guest, seed, { startCmd, network })
   if (checkpoints === null) return { type: 'done', checkpoint: null }
   const checkpoint = await keepSeed(guest, seed, checkpoints)
   return checkpoint === null ? { type: 'not kept', hadNetwork: network !== null } : { type: 'done', checkpoint }

@@ -75,7 +75,7 @@ export interface BuildResult {
   readonly imageDigest: ImageDigest
   readonly sizeBytes: number
   /**
-   * A checkpoint of a runtime in which the start command, if there is one, runs. Null if the
+   * A checkpoint of a runtime in which the start command runs. Null without a start command, if the
    * isolation class has no checkpoints, or if a checkpoint cannot hold the state of the start
    * command.
    */

@@ -59,6 +59,8 @@ export async function findFinished(
   const { user, imageBytes, checkpoint } = facts.data
   const { imageDigest } = cached
   if ((checkpoint !== null) !== (cached.type === 'checkpoint')) return null
+  // Earlier versions of Holt took a checkpoint of every template. The entry is replaced.
+  if (checkpoint !== null && request.startCmd === null) return null
   return {
     imageDigest,
     sizeBytes: imageBytes,
@@ -89,10 +91,7 @@ export async function startFinished(
     readonly cache: StateCache
     readonly steps: StepList
     readonly key: string
-    /**
-     * The number of the step that finishes the template, from 1; null if there is nothing to start
-     * and no checkpoint to take.
-     */
+    /** The number of the step that starts the application, from 1; null if there is none. */
     readonly step: number | null
     readonly signal: AbortSignal
   },

@@ -78,19 +78,15 @@ async function carryOut(build: Build): Promise<BuildResult> {
 interface LastSteps {
   readonly export: number
   /**
-   * The number of the step that finishes the template, from 1; null if there is nothing to start
-   * and no checkpoint to take.
+   * The number of the step that starts the application, from 1; null if there is none.
    */
   readonly start: number | null
 }
 
-function addLastSteps({ request, host, steps }: Build): LastSteps {
+function addLastSteps({ request: { startCmd }, steps }: Build): LastSteps {
   const add = (text: string) => steps.add({ text, stage: null, line: null, isCounted: false })
   const number = add('Export the image')
-  if (request.startCmd !== null)
-    return { export: number, start: add(`Start ${request.startCmd.split('\n')[0]?.slice(0, 200)}`) }
-  const hasCheckpoints = host.isolation === 'gvisor' && host.engine.ability('checkpoints') !== null
-  return { export: number, start: hasCheckpoints ? add('Take the checkpoint') : null }
+  return { export: number, start: startCmd === null ? null : add(`Start ${startCmd.split('\n')[0]?.slice(0, 200)}`) }
 }
 
 interface Resolved {

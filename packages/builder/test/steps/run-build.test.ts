@@ -65,7 +65,9 @@ EXPOSE 80`
         labels: { a: 'b' },
         ports: ['80/tcp'],
       })
-      expect(result.checkpoint === null).toBe(isolation === 'container')
+      expect(result.checkpoint).toBeNull()
+      expect(host.statuses).not.toContain('snapshotting')
+      expect(host.steps.at(-1)?.text).toBe('Export the image')
       expect(host.statuses.slice(0, 3)).toEqual(['pulling', 'building', 'exporting'])
       expect(new Set(statesOf(host))).toEqual(new Set(['cached', 'done']))
     })
@@ -388,5 +390,22 @@ EOF`
       )
       expect(imageDigest).toBe(base.imageDigest)
     })
+  })
+
+  test('replaces a cached checkpoint of an earlier version without a start command', async () => {
+    const host = rig.host('gvisor')
+    const text = 'FROM base\nRUN echo first > /one'
+    const started = await build(host, requestOf(text, { startCmd: 'true' }))
+    expect(started.checkpoint).not.toBeNull()
+    const [key = '', result] = [...host.entries].at(-1) ?? []
+    expect(result?.type).toBe('checkpoint')
+    const plain = await build(host, requestOf(text))
+    const [plainKey = ''] = [...host.entries].at(-1) ?? []
+    expect(plainKey).not.toBe(key)
+    if (result !== undefined) host.entries.set(plainKey, result)
+    const again = await build(host, requestOf(text))
+    expect(again).toEqual(plain)
+    expect(host.entries.get(plainKey)?.type).toBe('image')
+    expect(new Set(statesOf(host))).toEqual(new Set(['cached']))
   })
 })

@@ -14,12 +14,6 @@ const CheckpointRecipe = z.object({
 /** A stored recipe. */
 export type CheckpointRecipe = z.output<typeof CheckpointRecipe>
 
-/**
- * The recipe of a checkpoint without a start command, which needs neither a network nor a time
- * limit.
- */
-const ofNothing: CheckpointRecipe = { policy: null, ready_timeout_ms: 0 }
-
 /** Returns the recipe of a build, as its template stores it. */
 export function recipeOf({ policy, request }: PreparedBuild): string {
   return JSON.stringify({ policy, ready_timeout_ms: request.ready_timeout_secs * 1000 } satisfies CheckpointRecipe)
@@ -27,13 +21,11 @@ export function recipeOf({ policy, request }: PreparedBuild): string {
 
 /**
  * Returns the recipe of a template's checkpoint. Null if it is not known: an earlier version of
- * Holt built the template, and it has a `start_cmd`.
+ * Holt built the template.
  */
 export function storedRecipe({
-  start_cmd,
   checkpoint_recipe_json,
-}: Pick<TemplateRow, 'start_cmd' | 'checkpoint_recipe_json'>): CheckpointRecipe | null {
-  if (start_cmd === null) return ofNothing
+}: Pick<TemplateRow, 'checkpoint_recipe_json'>): CheckpointRecipe | null {
   if (checkpoint_recipe_json === null) return null
   return CheckpointRecipe.safeParse(storedJson(checkpoint_recipe_json)).data ?? null
 }

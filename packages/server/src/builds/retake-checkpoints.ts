@@ -45,18 +45,15 @@ export async function retakeCheckpoints(service: Builds): Promise<void> {
   }
 }
 
-/**
- * Returns the ready templates whose checkpoint does not fit this host. Base templates have a verb
- * of their own (`makeBaseTemplates`).
- */
+/** Returns the ready templates whose checkpoint does not fit this host. */
 async function findUnusable({ store }: Builds, checkpoints: Checkpoints): Promise<readonly TemplateRow[]> {
   const rows = await store.db
     .selectFrom('templates')
     .selectAll()
-    .where('kind', '!=', 'system')
     .where('state', '=', 'ready')
     .where('image_digest', 'is not', null)
     .where('checkpoint_id', 'is not', null)
+    .where('start_cmd', 'is not', null)
     .orderBy('memory_mib')
     .orderBy('seq')
     .execute()

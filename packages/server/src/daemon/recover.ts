@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts'
+import { dropCheckpoints } from '../builds/drop-checkpoints.ts'
 import { failInterrupted } from '../builds/recover-builds.ts'
 import { finishRotation } from '../resources/secrets/rotate-master-key.ts'
 import { markMissing } from '../runtimes/reconcile/mark-missing.ts'
@@ -17,6 +18,8 @@ export async function recover(service: Api): Promise<void> {
   await tryTo(service, () => failUnwritten(service), 'the snapshots that an earlier process left could not be ended')
   // The rows keep their state if this fails. A client that uses a missing thing gets an error.
   await tryTo(service, () => markMissing(service), 'what is missing in the state directory could not be looked for')
+  // Runtimes are restored from the checkpoints if this fails.
+  await tryTo(service, () => dropCheckpoints(service), 'checkpoints without an application could not be removed')
 }
 
 async function tryTo({ log }: Api, correct: () => Promise<unknown>, failure: string): Promise<void> {

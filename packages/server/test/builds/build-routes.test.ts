@@ -137,6 +137,7 @@ test('the builder receives every requested option', async () => {
 test('the template has the checkpoint of the build, and its field starts says how it is used', async () => {
   const server = await setUp()
   const { engine } = server
+  const serve = { start_cmd: 'sleep', ready_cmd: 'true' }
   let checkpointBytes = 0
   let checkpointId = ''
   server.builder.script = async ({ host }) => {
@@ -151,8 +152,12 @@ test('the template has the checkpoint of the build, and its field starts says ho
     return { imageDigest, checkpoint: checkpoint ?? null }
   }
   const template = async () => (await server.ask('GET', `${templates}/app`)).json
-  await ended(server, (await build(server, { memory: '4GiB', cpu: 1 })).json.build_id)
-  expect(await template()).toMatchObject({ has_checkpoint: true, starts: null, size_bytes: 123 + checkpointBytes })
+  await ended(server, (await build(server, { memory: '4GiB', cpu: 1, ...serve })).json.build_id)
+  expect(await template()).toMatchObject({
+    has_checkpoint: true,
+    starts: 'restored',
+    size_bytes: 123 + checkpointBytes,
+  })
   expect(checkpointBytes).toBeGreaterThan(0)
   const { use } = (await server.ask('GET', '/v1/agents/project/default')).json
   expect(use.template_bytes).toBe(123 + checkpointBytes)
@@ -167,11 +172,11 @@ test('the template has the checkpoint of the build, and its field starts says ho
   ])
   await engine.ability('checkpoints')?.remove(checkpointId)
   expect(await restored({})).toBe(false) // Its image is enough.
-  await ended(server, (await build(server, { start_cmd: 'serve', memory: '4GiB' })).json.build_id)
-  expect(await template()).toMatchObject({ has_checkpoint: true, starts: 'restored', start_cmd: 'serve' })
   server.builder.script = async () => undefined
-  await ended(server, (await build(server, { start_cmd: 'serve' })).json.build_id)
-  expect(await template()).toMatchObject({ has_checkpoint: false, starts: 'boot' })
+  await ended(server, (await build(server, serve)).json.build_id)
+  expect(await template()).toMatchObject({ has_checkpoint: false, starts: 'boot', start_cmd: 'sleep' })
+  await ended(server, (await build(server)).json.build_id)
+  expect(await template()).toMatchObject({ has_checkpoint: false, starts: null })
 })
 
 test('a failed build and its template have the reason', async () => {

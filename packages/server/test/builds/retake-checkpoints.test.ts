@@ -1,36 +1,19 @@
-import type { CheckpointInfo, RuntimeId } from '@holt/engine'
+import type { RuntimeId } from '@holt/engine'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
 import { expect, test } from 'vitest'
-import { ended, FakeBuilder, importImage, startStep } from '../support/fake-builder.ts'
+import {
+  application,
+  buildTemplate,
+  checkpointing,
+  checkpointsOf,
+  isRestored,
+} from '../support/checkpointing-builder.ts'
 import { catchKills, startMortalServer } from '../support/mortal-server.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
 import { storedRows, tamper } from '../support/test-store.ts'
 
 const templates = '/v1/agents/template'
-const size = { cpu: 1, memory: '256MiB', disk: '1GiB' }
 const patience = { timeout: 25_000, interval: 20 }
-
-/** A builder whose builds end with a checkpoint of a runtime in which nothing runs. */
-function checkpointing(): FakeBuilder {
-  const builder = new FakeBuilder()
-  builder.script = async ({ host, request }) => {
-    const imageDigest = await importImage(host, JSON.stringify(request.source))
-    const { cpu, memoryMiB, diskMiB } = request
-    const { runtime } = await startStep(host, imageDigest, { cpu, memoryMiB, diskMiB })
-    const checkpoints = host.engine.ability('checkpoints')
-    if (checkpoints === null) throw new Error('no checkpoints')
-    const checkpoint = await checkpoints.take(runtime.id, await host.newCheckpointId(), AbortSignal.timeout(5000))
-    await host.cache.put(`end of ${JSON.stringify(request.source)}`, {
-      type: 'checkpoint',
-      checkpointId: checkpoint.checkpointId,
-      imageDigest,
-      sizeBytes: 1,
-      facts: {},
-    })
-    return { imageDigest, checkpoint }
-  }
-  return builder
-}
 
 /** An engine whose verbs a test may watch, delay and fail. */
 function watched() {
@@ -45,24 +28,9 @@ async function setUp() {
   return { server, engine, watch }
 }
 
-async function buildTemplate(
-  server: TestServer,
-  name: string,
-  more: object = { start_cmd: 'sleep', ready_cmd: 'true' },
-) {
-  const json = { name, dockerfile: `FROM ${name}`, ...size, ...more }
-  const { status, text, json: started } = await server.ask('POST', `${templates}/build`, { json })
-  expect(status, text).toBe(202)
-  expect(await ended(server, started.build_id)).toMatchObject({ status: 'ready' })
-}
-
-async function listed(engine: FakeEngine): Promise<readonly CheckpointInfo[]> {
-  return (await engine.ability('checkpoints')?.list()) ?? []
-}
-
 /** Makes every checkpoint one of an older gVisor. */
 async function upgrade(engine: FakeEngine): Promise<void> {
-  for (const { checkpointId } of await listed(engine)) engine.spoil(checkpointId, 'incompatible')
+  for (const { checkpointId } of await checkpointsOf(engine)) engine.spoil(checkpointId, 'incompatible')
 }
 
 const retakes = async ({ ask }: TestServer) => (await ask('GET', '/readyz')).json.retakes
@@ -70,22 +38,15 @@ const counts = { waiting: 0, taken: 0, failed: 0, unknown: 0 }
 const rowOf = async ({ stateDir }: TestServer, name: string) =>
   (await storedRows(stateDir, `SELECT * FROM templates WHERE name = '${name}'`))[0]
 
-/** Makes a runtime, and returns true if it was restored. */
-async function isRestored(server: TestServer, engine: FakeEngine, template: string): Promise<boolean> {
-  const id = await server.makeRuntime({ template, ...size })
-  return (await engine.inspect(id))?.restored === true
-}
-
 test('a start after an upgrade takes the checkpoints of built templates again, and creates are restored', async () => {
   const { server, engine, watch } = await setUp()
   await buildTemplate(server, 'app', {
-    start_cmd: 'sleep',
-    ready_cmd: 'true',
+    ...application,
     ready_timeout_secs: 7,
     network_policy: { allow: [{ host: 'api.example.com' }] },
   })
-  await buildTemplate(server, 'plain', {})
-  expect(await isRestored(server, engine, 'app')).toBe(true)
+  await buildTemplate(server, 'other')
+  expect(await isRestored(server, 'app')).toBe(true)
   const before = await rowOf(server, 'app')
   expect(await retakes(server)).toEqual(counts)
   await upgrade(engine)
@@ -96,7 +57,7 @@ test('a start after an upgrade takes the checkpoints of built templates again, a
   const next = await server.restart()
   await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 2 })
   expect((await next.ask('GET', '/metrics')).text).toContain('holt_checkpoint_retakes{state="taken"} 2')
-  for (const name of ['app', 'plain']) expect(await isRestored(next, engine, name)).toBe(true)
+  for (const name of ['app', 'other']) expect(await isRestored(next, name)).toBe(true)
   // The application starts with the network of its build.
   const seedOfApp = next.gateway.attached.find(({ options }) => seeds.includes(options.id))
   expect([seedOfApp?.hosts, seedOfApp?.closed]).toEqual([['api.example.com'], true])
@@ -104,7 +65,7 @@ test('a start after an upgrade takes the checkpoints of built templates again, a
   expect(after.checkpoint_id).not.toBe(before.checkpoint_id)
   expect(after).toMatchObject({ image_digest: before.image_digest, state: 'ready', build_id: before.build_id })
   // The old checkpoints, the entries of the cache that name them and the seeds are gone.
-  await expect.poll(async () => (await listed(engine)).length, patience).toBe(5)
+  await expect.poll(async () => (await checkpointsOf(engine)).length, patience).toBe(2)
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_cache')).toEqual([])
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
   for (const seed of seeds) expect(await engine.inspect(seed)).toBeNull()
@@ -114,8 +75,8 @@ test('a start after an upgrade takes the checkpoints of built templates again, a
 
 test('checkpoints are taken one at a time, the smallest first', async () => {
   const { server, engine, watch } = await setUp()
-  await buildTemplate(server, 'large', { memory: '512MiB', start_cmd: 'sleep', ready_cmd: 'true' })
-  await buildTemplate(server, 'small', { memory: '128MiB', start_cmd: 'sleep', ready_cmd: 'true' })
+  await buildTemplate(server, 'large', { ...application, memory: '512MiB' })
+  await buildTemplate(server, 'small', { ...application, memory: '128MiB' })
   await upgrade(engine)
   const taken: (number | undefined)[] = []
   let atOnce = 0
@@ -150,13 +111,13 @@ test('a template whose checkpoint cannot be taken again boots cold, and the next
       facts: expect.objectContaining({ template: 'app' }),
     }),
   )
-  expect(await isRestored(next, engine, 'app')).toBe(false)
+  expect(await isRestored(next, 'app')).toBe(false)
   expect((await rowOf(next, 'app')).checkpoint_id).toBe(before.checkpoint_id)
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
   watch.before = () => {}
   const last = await next.restart()
   await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
-  expect(await isRestored(last, engine, 'app')).toBe(true)
+  expect(await isRestored(last, 'app')).toBe(true)
 })
 
 test('the log does not contain the output of an application', async () => {
@@ -170,16 +131,14 @@ test('the log does not contain the output of an application', async () => {
   expect(JSON.stringify(next.logged)).not.toContain('a-secret')
 })
 
-test('a template of an earlier version of Holt is retaken only without a start command', async () => {
+test('a template of an earlier version of Holt, which stored no recipe, is not retaken', async () => {
   const { server, engine } = await setUp()
   await buildTemplate(server, 'app')
-  await buildTemplate(server, 'plain', {})
   await tamper(server.stateDir, 'UPDATE templates SET checkpoint_recipe_json = NULL')
   await upgrade(engine)
   const next = await server.restart()
-  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 1, unknown: 1 })
-  expect(await isRestored(next, engine, 'plain')).toBe(true)
-  expect(await isRestored(next, engine, 'app')).toBe(false)
+  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, unknown: 1 })
+  expect(await isRestored(next, 'app')).toBe(false)
 })
 
 test.each(['deleted', 'built'] as const)('a template that is %s meanwhile keeps its new checkpoint', async (how) => {
@@ -198,20 +157,20 @@ test.each(['deleted', 'built'] as const)('a template that is %s meanwhile keeps 
   const seed = await reached
   expect(await retakes(next)).toEqual({ ...counts, waiting: 1 })
   if (how === 'deleted') expect((await next.ask('DELETE', `${templates}/app`)).status).toBe(204)
-  else await buildTemplate(next, 'app', { start_cmd: 'sleep', ready_cmd: 'true', dockerfile: 'FROM other' })
+  else await buildTemplate(next, 'app', { ...application, dockerfile: 'FROM other' })
   const after = await rowOf(next, 'app')
   release()
   await expect.poll(() => retakes(next), patience).toEqual(counts)
   expect(await engine.inspect(seed)).toBeNull()
   expect(await rowOf(next, 'app')).toEqual(after)
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
-  await expect.poll(async () => (await listed(engine)).length, patience).toBe(how === 'deleted' ? 4 : 5)
+  await expect.poll(async () => (await checkpointsOf(engine)).length, patience).toBe(how === 'deleted' ? 1 : 2)
 })
 
 test('deleted templates are skipped', async () => {
   const { server, engine, watch } = await setUp()
-  await buildTemplate(server, 'first', { memory: '128MiB' })
-  await buildTemplate(server, 'second', { memory: '512MiB' })
+  await buildTemplate(server, 'first', { ...application, memory: '128MiB' })
+  await buildTemplate(server, 'second', { ...application, memory: '512MiB' })
   await upgrade(engine)
   const booted: (number | undefined)[] = []
   let next: TestServer | null = null
@@ -250,7 +209,7 @@ test('an interrupted retake leaves nothing, and the next start takes the checkpo
   watch.before = () => {}
   const last = await next.restart()
   await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
-  expect(await isRestored(last, engine, 'app')).toBe(true)
+  expect(await isRestored(last, 'app')).toBe(true)
 })
 
 test('a killed retake is cleaned up, and the next start takes the checkpoint', async () => {
@@ -277,6 +236,6 @@ test('a killed retake is cleaned up, and the next start takes the checkpoint', a
   const last = await startMortalServer(engine, { builder }, server.stateDir)
   await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
   expect(await engine.inspect(seed)).toBeNull()
-  expect(await isRestored(last, engine, 'app')).toBe(true)
+  expect(await isRestored(last, 'app')).toBe(true)
   expect(await storedRows(last.stateDir, 'SELECT * FROM build_resources')).toEqual([])
 })

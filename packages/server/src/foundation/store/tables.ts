@@ -56,8 +56,8 @@ interface KeysTable {
 }
 
 /**
- * Templates. `seed_id` is the runtime that a build boots to take a checkpoint. It is written before
- * the runtime exists.
+ * Templates. `seed_id` is the runtime from which an earlier version of Holt took the checkpoint of
+ * a base template. New rows have none.
  */
 export interface TemplatesTable {
   readonly seq: Generated<number>

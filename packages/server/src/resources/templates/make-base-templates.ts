@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto'
 import { BuilderError } from '@holt/builder'
-import type { Checkpoints, ImageDigest, ImageStore } from '@holt/engine'
+import type { ImageDigest, ImageStore } from '@holt/engine'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
 import type { BaseSource } from './base-source.ts'
-import { checkpointsHere } from './checkpoints-here.ts'
-import { removeUnfinished, takeTemplateCheckpoint } from './take-checkpoint.ts'
+import { removeSeed } from './remove-seed.ts'
 import { ensureSystemTemplates, readSystemTemplates, updateTemplate } from './template-rows.ts'
 
-/**
- * The shares of the work: the tree, its image, the checkpoints. They were measured with a tree from
- * packages.
- */
-const shares = { tree: 780, image: 170, checkpoints: 50, total: 1000 }
+/** The shares of the work: the tree and its image. They were measured with a tree from packages. */
+const shares = { tree: 820, image: 180, total: 1000 }
 
 /** The approximate bytes of a base tree, for the progress of its image. */
 const usualTreeBytes = 900e6
@@ -28,11 +24,10 @@ export interface BaseWork {
 }
 
 /**
- * Makes the system templates if necessary: one image from the source, and one checkpoint of it per
- * size. The image is only made again if the source or the image format has changed. Runtimes use
- * the old one until the new one is ready. After a crash, this begins again from the rows. Returns
- * true if the templates are made. If not, the log and the rows of the other templates have the
- * reason.
+ * Makes the system templates if necessary: one image from the source for all sizes. The image is
+ * only made again if the source or the image format has changed. Runtimes use the old one until the
+ * new one is ready. After a crash, this begins again from the rows. Returns true if the templates
+ * are made. If not, the log and the rows of the other templates have the reason.
  */
 export async function makeBaseTemplates(service: Resources, { projectId, source }: BaseWork): Promise<boolean> {
   const { log, engine } = service
@@ -43,11 +38,7 @@ export async function makeBaseTemplates(service: Resources, { projectId, source 
     rows = await Promise.all(rows.map((row) => beginAnew(service, row, images)))
     const recipeDigest = await digestOf(source, images)
     const made = await ensureImage(service, { rows, source, recipeDigest, images })
-    for (const [index, row] of rows.entries()) {
-      const done = shares.tree + shares.image + (shares.checkpoints * index) / rows.length
-      const onBegin = () => tell(service, rows.slice(index), { phase: 'taking the checkpoint', done })
-      await makeReady(service, { row, made, onBegin })
-    }
+    for (const row of rows) await makeReady(service, { row, made })
     return true
   } catch (error) {
     if (service.closing.aborted) return false
@@ -66,7 +57,7 @@ export async function makeBaseTemplates(service: Resources, { projectId, source 
  * whose image is missing, for example after an import of rows alone, is not ready.
  */
 async function beginAnew(service: Resources, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
-  const cleared = await removeUnfinished(service, row)
+  const cleared = await removeSeed(service, row)
   const isLost = cleared.image_digest !== null && !(await images.has(cleared.image_digest as ImageDigest))
   return cleared.state === 'failed' || isLost
     ? updateTemplate(service, cleared, { state: 'building', state_reason_json: null })
@@ -154,57 +145,17 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, tell: (bytes: number)
   }
 }
 
-/** Gives one size its image and, if runtimes can be restored, its checkpoint. */
+/** Gives one size its image. */
 async function makeReady(
   service: Resources,
-  { row, made, onBegin }: { row: TemplateRow; made: SharedImage; onBegin: () => void },
+  { row, made }: { readonly row: TemplateRow; readonly made: SharedImage },
 ): Promise<void> {
-  const sameImage = row.image_digest === made.image_digest
-  const checkpoints = await checkpointsHere(service)
-  const hasCheckpoint =
-    sameImage &&
-    row.checkpoint_id !== null &&
-    (checkpoints === null || (await checkpoints.usable(row.checkpoint_id)).usable)
-  const sameRecipe = row.recipe_digest === made.recipe_digest
-  if (row.state === 'ready' && sameImage && sameRecipe && (hasCheckpoint || checkpoints === null)) return
-  onBegin()
   const { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json } = made
+  if (row.state === 'ready' && row.image_digest === image_digest && row.recipe_digest === recipe_digest) return
   const shared = { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json }
-  let current = await updateTemplate(service, row, { ...shared, ...(hasCheckpoint ? {} : { checkpoint_id: null }) })
-  if (!hasCheckpoint && checkpoints !== null) {
-    current = await withCheckpoint(service, current, checkpoints)
-  }
-  await updateTemplate(service, current, { state: 'ready', state_reason_json: null })
+  await updateTemplate(service, row, { ...shared, state: 'ready', state_reason_json: null })
   service.templateProgress.clear(row.template_id)
-  service.log.info({ template: row.name, checkpoint: current.checkpoint_id !== null }, 'a template is ready')
-}
-
-/**
- * Takes the checkpoint of a template. If that fails, the template has none: its runtimes boot cold,
- * which is slower, and `has_checkpoint` is false.
- */
-async function withCheckpoint(service: Resources, row: TemplateRow, checkpoints: Checkpoints): Promise<TemplateRow> {
-  try {
-    return await takeTemplateCheckpoint(service, row, checkpoints)
-  } catch (error) {
-    if (service.closing.aborted || !isWorthGoingOn(error)) throw error
-    service.log.warn(
-      { err: error, template: row.name },
-      'no checkpoint could be taken; runtimes of this template boot cold',
-    )
-    const [latest] = (await readSystemTemplates(service, row.project_id)).filter(
-      ({ template_id }) => template_id === row.template_id,
-    )
-    return removeUnfinished(service, latest ?? row)
-  }
-}
-
-/**
- * Returns true if a template may be ready without a checkpoint. A full disk or a refused runtime is
- * a problem that a ready template would hide.
- */
-function isWorthGoingOn(error: unknown): boolean {
-  return !isEngineError(error) || (error.kind !== 'no_space' && error.kind !== 'not_found')
+  service.log.info({ template: row.name }, 'a template is ready')
 }
 
 /** Marks the templates that are not ready as failed, with the reason. Ready ones stay unchanged. */

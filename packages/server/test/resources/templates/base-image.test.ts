@@ -67,7 +67,7 @@ describe.skipIf(missing !== '')(`base templates from a container image${missing}
       workdir: '/srv/work',
       env: { GREETING: 'hello you', PATH: expect.stringMatching(/^\/workspace\/\.venv\/bin:.*:\/usr\/bin:/) },
       facts: { image: reference },
-      has_checkpoint: true,
+      has_checkpoint: false,
     })
     expect(Object.keys(template.env).sort()).toEqual(['GREETING', 'PATH'])
 

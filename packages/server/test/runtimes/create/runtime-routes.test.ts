@@ -1,6 +1,7 @@
 import { EngineError, type EngineFacts } from '@holt/engine'
 import { FakeEngine } from '@holt/engine/fake'
 import { describe, expect, test } from 'vitest'
+import { buildTemplate, checkpointing, isRestored } from '../../support/checkpointing-builder.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
@@ -59,11 +60,20 @@ describe('create', () => {
   })
 
   test('restores the checkpoint for the size of the template, and boots cold for others', async () => {
-    const { makeRuntime, engine } = await startTestServer()
-    expect((await engine.inspect(await makeRuntime()))?.restored).toBe(true)
-    expect((await engine.inspect(await makeRuntime({ memory: 2 })))?.restored).toBe(false)
-    expect((await engine.inspect(await makeRuntime({ isolation: 'container' })))?.restored).toBe(false)
-    expect((await engine.inspect(await makeRuntime({ disk: 8 })))?.restored).toBe(true)
+    const server = await startTestServer({ builder: checkpointing() })
+    await buildTemplate(server, 'app')
+    expect(await isRestored(server, 'app')).toBe(true)
+    expect(await isRestored(server, 'app', { memory: 2 })).toBe(false)
+    expect(await isRestored(server, 'app', { isolation: 'container' })).toBe(false)
+    expect(await isRestored(server, 'app', { disk: 8 })).toBe(true)
+  })
+
+  test('boots a runtime of a template without an application', async () => {
+    const server = await startTestServer({ builder: checkpointing() })
+    await buildTemplate(server, 'plain', { on_restore: 'true' })
+    expect(await isRestored(server, 'plain')).toBe(false)
+    expect((await server.engine.inspect(await server.makeRuntime()))?.restored).toBe(false)
+    expect((await server.ask('GET', '/readyz')).json.fallbacks).toEqual([])
   })
 
   test('refuses a second live runtime of a name, and accepts it after the first has ended', async () => {

@@ -22,7 +22,7 @@ describe('a pool', () => {
   test('fills to its minimum with frozen runtimes that belong to no project', async () => {
     const { filled, engine, ask } = await startPooledServer({ floor: 3 })
     for (const id of await filled(3)) {
-      expect(await engine.inspect(id)).toMatchObject({ state: 'running', frozen: true, restored: true })
+      expect(await engine.inspect(id)).toMatchObject({ state: 'running', frozen: true, restored: false })
       expect(engine.guest(id)?.identity).toBeNull()
       expect((await ask('GET', `${path}/${id}`)).status).toBe(404)
     }
