@@ -26,7 +26,7 @@ export const faults: readonly Fault[] = [
     to: 'from := way{root: u.way.root, follow: true}',
     step: 'guest',
     tests: ['./internal/archive'],
-    caughtBy: 'TestRefusesWhatLeadsOutOrCannotBe',
+    caughtBy: 'TestRefusesInvalidAndEscapingEntries',
     reason: 'a_hard_link_through_a_symlink',
   },
   {
@@ -48,7 +48,7 @@ export const faults: readonly Fault[] = [
     to: 'mentions(text, each)',
     step: 'unit',
     tests: ['packages/egress/test/terminate/http1.test.ts'],
-    caughtBy: 'a secret is not put into another header',
+    caughtBy: 'is not inserted into',
     reason: 'not to contain',
   },
   {
@@ -60,7 +60,7 @@ export const faults: readonly Fault[] = [
     to: `    .where((of) => of.or([of('project_id', '=', projectId as string), of('project_id', 'is not', null)]))\n`,
     step: 'unit',
     tests: ['packages/server/test/tenancy/auth/tenancy.test.ts'],
-    caughtBy: 'what belongs to another project is the same 404 as what is not there, on every route',
+    caughtBy: 'a resource of another project is the same 404 as a missing one, on every route',
     reason: 'AssertionError',
   },
   {
@@ -82,7 +82,7 @@ export const faults: readonly Fault[] = [
     to: 'used < limit - leeway',
     step: 'postgres',
     tests: ['packages/server/test/tenancy/projects/quotas.test.ts'],
-    caughtBy: 'a quota that has less left than is asked for says how much that is',
+    caughtBy: 'a refusal says how much of the quota is left',
     reason: 'AssertionError',
   },
   {
@@ -93,7 +93,7 @@ export const faults: readonly Fault[] = [
     to: '',
     step: 'unit',
     tests: ['packages/server/test/runtimes/lifecycle/recovery.test.ts'],
-    caughtBy: 'while the runtime was frozen for its pause it goes on',
+    caughtBy: 'during a pause, a frozen runtime continues',
     reason: 'AssertionError',
   },
   {
@@ -115,7 +115,7 @@ export const faults: readonly Fault[] = [
     to: 'delta(TAIL_OFFSET,',
     step: 'unit',
     tests: ['packages/erofs/test/delta.test.ts'],
-    caughtBy: 'reads as the same image in a file alone',
+    caughtBy: 'equals the image in a single file',
     reason: 'AssertionError',
   },
   {
@@ -126,7 +126,7 @@ export const faults: readonly Fault[] = [
     to: `await failpoint('host.checkpoint-named')\n        void syncPath(this.#layout.checkpoints)\n`,
     step: 'unit',
     tests: ['packages/engine-host/test/checkpoints/host-checkpoints.test.ts'],
-    caughtBy: 'has its name when all of it is durable, and is answered when the name is',
+    caughtBy: 'names a checkpoint when it is durable, and answers when the name is',
     reason: 'AssertionError',
   },
   {
@@ -148,7 +148,7 @@ export const faults: readonly Fault[] = [
     to: `['GET', 'PUT', 'PATCH', 'DELETE']`,
     step: 'unit',
     tests: ['packages/sdk/test/retry.test.ts'],
-    caughtBy: 'PATCH after a lost answer',
+    caughtBy: 'after a lost answer',
     reason: 'expected true to be false',
   },
   {
@@ -159,7 +159,7 @@ export const faults: readonly Fault[] = [
     to: 'maxArgumentBytes = 131_072',
     step: 'unit',
     tests: ['packages/protocol/test/argument-bytes.test.ts'],
-    caughtBy: 'what a program is started with is bounded in bytes',
+    caughtBy: 'the arguments of a program have a size limit',
     reason: 'AssertionError',
   },
   {

@@ -15,7 +15,6 @@ const built = [
   'runsc/runsc',
   '.holt/tools',
   '.holt/test-programs',
-  '.holt/python/environment',
 ]
 
 /** The state of the first service under test, which has the base template. */

@@ -105,8 +105,6 @@ function environmentOf(copy: string): NodeJS.ProcessEnv {
     PATH: [...own, env.PATH, '/usr/local/go/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(':'),
     GOTOOLCHAIN: env.GOTOOLCHAIN ?? 'auto',
     HOLT_TEST_LENGTH: 'short',
-    // The environment of Python has a link to the client of the checkout, which comes later.
-    PYTHONPATH: join(copy, 'python/src'),
   }
 }
 
