@@ -45,6 +45,7 @@ type Pool struct {
 	join    func(pid int) error
 	binary  string
 	spare   time.Duration // spareAfter or spareAtOnce
+	starts  bool          // Prepare starts a supervisor
 }
 
 // NewPool returns a pool and begins to reap. Supervisors are re-executions of binary. kernelKills
@@ -82,12 +83,17 @@ func (p *Pool) OnSpawn(join func(pid int) error) error {
 // Prepare ensures that one supervisor is idle. An error is reported when a command needs one.
 func (p *Pool) Prepare() {
 	p.mu.Lock()
-	ready := len(p.idle) > 0
-	p.mu.Unlock()
-	if ready {
+	if len(p.idle) > 0 || p.starts {
+		p.mu.Unlock()
 		return
 	}
-	if s, err := p.spawn(); err == nil {
+	p.starts = true
+	p.mu.Unlock()
+	s, err := p.spawn()
+	p.mu.Lock()
+	p.starts = false
+	p.mu.Unlock()
+	if err == nil {
 		p.release(s)
 	}
 }

@@ -1,6 +1,7 @@
 import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
 import type { AttachServerFrame } from '@holt/protocol'
 import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
+import { withoutTimes } from '../commands/decode-output.ts'
 
 /**
  * The least interval between two hold settings of a command, in milliseconds. The first is sent at
@@ -102,7 +103,7 @@ export class OutputPump {
     this.#exited ||= item.type === 'exit'
     if (!('data' in item)) {
       this.#cursor = item.cursor
-      await send(item)
+      await send(item.type === 'exit' ? withoutTimes(item) : item)
       return
     }
     const bytes = Buffer.from(item.data, 'base64')

@@ -7,6 +7,15 @@ type Stream = 'stdout' | 'stderr'
 /** The item that ends the output of a command. */
 export type GuestExit = Extract<GuestItem, { type: 'exit' }>
 
+/** Returns the item that clients get. The times are in the command that it carries. */
+export function withoutTimes({
+  started_at_ms: _started,
+  ended_at_ms: _ended,
+  ...exit
+}: GuestExit): Omit<GuestExit, 'started_at_ms' | 'ended_at_ms'> {
+  return exit
+}
+
 /** The bytes at the end of a chunk that begin an incomplete character. */
 interface Held {
   readonly stream: Stream
@@ -33,7 +42,7 @@ export async function* decodeOutput(
       if (item.type === 'start') yield { ...item, command_id: commandId }
       else if (item.type === 'exit') {
         const command = await finalState(item)
-        const { started_at_ms: _started, ended_at_ms: _ended, ...exit } = item
+        const exit = withoutTimes(item)
         yield command === undefined ? exit : { ...exit, command }
       } else yield item
       continue

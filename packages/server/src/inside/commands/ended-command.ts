@@ -75,12 +75,12 @@ export function endedCommand({ runtime, request, seen, exit, ...times }: EndedCo
  * knows how much it still keeps.
  */
 const alwaysKeptBytes = 64 * 1024
-const guestTimeoutMs = 30_000
+const guestTimeoutMs = 5_000
 
 /**
  * Returns the final state of a command whose items were streamed. It asks the guest only for what
- * the items do not tell: the bytes that are no longer kept, the directory and user of a session's
- * command, and the start of a command that an earlier request has started.
+ * the items do not tell: the bytes that are no longer kept, the start of a command that an earlier
+ * request has started, and the directory and user of a command that has its own or a session.
  */
 export async function finalState(
   ended: EndedCommand,
@@ -88,7 +88,8 @@ export async function finalState(
 ): Promise<Command | undefined> {
   const { seen, request, runtime } = ended
   const keepsAll = seen.droppedBytes === 0 && seen.stdoutBytes + seen.stderrBytes <= alwaysKeptBytes
-  if (keepsAll && request.session === undefined && !isRepeated) return endedCommand(ended)
+  const isPlain = request.session === undefined && request.user === undefined && request.cwd === undefined
+  if (keepsAll && isPlain && !isRepeated) return endedCommand(ended)
   return askedState(runtime, request.id, log)
 }
 

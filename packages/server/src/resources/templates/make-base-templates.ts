@@ -153,7 +153,8 @@ async function makeReady(
   const { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json } = made
   if (row.state === 'ready' && row.image_digest === image_digest && row.recipe_digest === recipe_digest) return
   const shared = { source, recipe_digest, image_digest, size_bytes, env_json, user, workdir, facts_json }
-  await updateTemplate(service, row, { ...shared, state: 'ready', state_reason_json: null })
+  // A checkpoint of an earlier version of Holt does not fit the new image.
+  await updateTemplate(service, row, { ...shared, checkpoint_id: null, state: 'ready', state_reason_json: null })
   service.templateProgress.clear(row.template_id)
   service.log.info({ template: row.name }, 'a template is ready')
 }

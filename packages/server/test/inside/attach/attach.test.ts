@@ -26,7 +26,7 @@ describe('an attachment', () => {
       'end',
     ])
     expect(one.frames[0]).toMatchObject({ command_id: id, cursor: 0, replay_end: 0, pty: size })
-    expect(one.last('exit')).toMatchObject({ exit_code: 0, signal: null, timed_out: false, cursor: 11 })
+    expect(one.last('exit')).toEqual({ type: 'exit', exit_code: 0, signal: null, timed_out: false, cursor: 11 })
     expect(one.last('input')?.taken_bytes).toBe(11)
   })
 

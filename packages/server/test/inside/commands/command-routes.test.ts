@@ -162,7 +162,11 @@ describe('a stream', () => {
   test('ends with the facts that only the guest knows: dropped bytes, and the state of a session', async () => {
     const { ask, commands } = await start()
     const headers = { accept: 'application/x-ndjson' }
-    for (const json of [{ command: 'fill 1500000' }, { command: 'echo hi', session: 'main' }]) {
+    for (const json of [
+      { command: 'fill 1500000' },
+      { command: 'echo hi', session: 'main' },
+      { command: 'echo hi', user: 'root', cwd: '/tmp' },
+    ]) {
       const { command } = items((await ask('POST', commands, { json, headers })).text).at(-2)
       expect(command).toEqual((await ask('GET', `${commands}/${command.command_id}`)).json)
     }
