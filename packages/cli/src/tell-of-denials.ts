@@ -7,6 +7,9 @@ import { printable } from './output/visible.ts'
  */
 const logTimeoutMs = 5_000
 
+/** The largest difference between the clocks of a runtime and the service. */
+const clockMarginMs = 100
+
 /** The most names in the suggestion. */
 const maxNames = 3
 
@@ -88,7 +91,7 @@ function noNetworkLine(label: string | null): string {
 }
 
 function sinceOf(startedAt: string | null): { since?: string } {
-  return startedAt === null ? {} : { since: startedAt }
+  return startedAt === null ? {} : { since: new Date(Date.parse(startedAt) - clockMarginMs).toISOString() }
 }
 
 /** Returns the line about denied destinations; null if there were none. */

@@ -107,7 +107,7 @@ describe('after a command that failed', () => {
   test('allowed, ended and earlier connections are not told', async () => {
     const others = [decision({ allowed: true }), decision({ type: 'close' }), { type: 'end', cursor: 3 } as const]
     expect(await told(others)).toBe('')
-    expect(await told([decision({})], '2026-01-01T00:00:10.001Z')).toBe('')
+    expect(await told([decision({})], '2026-01-01T00:00:10.200Z')).toBe('')
     expect(await told([decision({})], at)).toMatch(/: holt net suggest mine\n$/)
   })
 

@@ -10,6 +10,9 @@ import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
 import { printInspection, privateNote, summaryOf } from './policy.ts'
 
+/** The most networks of a new policy that are tested. Each costs a request. */
+const maxTestedNetworks = 5
+
 const examples = `
 Examples:
   holt net log mine -f --denied       denied connections, as they happen
@@ -81,9 +84,9 @@ async function setNetwork(
   if (options.json === true) printJson(network)
   else {
     say(network.policy === null ? 'Nothing can be reached.' : `It may reach ${summaryOf(network.policy)}`)
-    for (const { host, ports } of network.policy?.allow ?? []) {
-      if (host.includes('/') && (await isDeniedAsPrivate(runtime, host, ports[0]))) say(privateNote(host))
-    }
+    const networks = (network.policy?.allow ?? []).filter(({ host }) => host.includes('/'))
+    for (const { host, ports } of networks.slice(0, maxTestedNetworks))
+      if (await isDeniedAsPrivate(runtime, host, ports[0])) say(privateNote(host))
   }
   return 0
 }

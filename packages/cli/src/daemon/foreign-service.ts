@@ -26,12 +26,13 @@ export async function explainForeign(error: unknown): Promise<unknown> {
 
 /** Says that the service at an address is not the one of this state directory. */
 export function foreignFact(url: string): string {
-  return `The service that answers at ${url} belongs to another state directory, and none runs over ${stateDir()}`
+  return `The service that answers at ${url} seems to belong to another state directory, and none runs over ${stateDir()}`
 }
 
 /** Says how to start a service beside the one at an address, and how to use that one. */
 export function foreignHint(url: string): string {
-  const taken = Number(new URL(url).port || 80)
+  const { port, protocol } = new URL(url)
+  const taken = Number(port || (protocol === 'https:' ? 443 : 80))
   const other = taken < lastPort ? taken + 1 : taken - 1
   const place = stateDir() === defaultStateDir ? '' : ` --state-dir ${shellWord(stateDir())}`
   const unit = `with systemd: HOLT_PORT=${other} in /etc/holt/holtd.env`

@@ -28,7 +28,8 @@ export interface WaitOptions {
 
 /**
  * Waits until runtimes can be made, and shows the progress of the base template meanwhile. Throws
- * as soon as no isolation class is available, because a wait does not change that.
+ * as soon as no isolation class is available. The service tries the classes again, but rarely finds
+ * another result without a repair.
  */
 export async function waitReady(options: WaitOptions): Promise<Readiness> {
   const { signal } = options

@@ -227,7 +227,7 @@ describe('a service of another state directory on the port of this one', () => {
     expect(stdout).toMatch(/^service {4}does not answer$/m)
     expect(stdout).not.toContain('version')
     expect(stderr).toContain(
-      `holt: The service that answers at http://127.0.0.1:${port} belongs to another state directory, and none runs over ${stateDir}/other.\n`,
+      `holt: The service that answers at http://127.0.0.1:${port} seems to belong to another state directory, and none runs over ${stateDir}/other.\n`,
     )
     expect(stderr).toMatch(new RegExp(`up --state-dir ${stateDir}/other --port ${Number(port) + 1} `))
     expect(JSON.parse((await holt(['status', '--json'], other())).stdout)).toMatchObject({
@@ -246,7 +246,7 @@ describe('a service of another state directory on the port of this one', () => {
     const ended = await holt([...args], other())
     expect(ended.code).toBe(code)
     expect(ended.stderr).toContain(
-      `error: The service that answers at http://127.0.0.1:${port} belongs to another state directory, and none runs over`,
+      `error: The service that answers at http://127.0.0.1:${port} seems to belong to another state directory, and none runs over`,
     )
     expect(ended.stderr).toMatch(/hint: Start one here on another port: \S+ up --state-dir /)
   })
