@@ -56,6 +56,7 @@ async function trace({
   await subject.over?.()
   const reached = hits()
   expect(answer.status, answer.text).toBeLessThan(300)
+  await subject.succeeded?.()
   await subject.check(answer)
   return { answered, reached }
 }

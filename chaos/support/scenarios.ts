@@ -21,6 +21,8 @@ export interface Subject {
   act(key: string): Promise<Answer>
   /** Waits for work that continues after the answer. */
   over?(): Promise<unknown>
+  /** Checks that the work had its effect, if nothing failed. */
+  succeeded?(): Promise<void>
   /** Checks the state after the repeated request against its answer, and removes it. */
   check(again: Answer): Promise<void>
 }
@@ -205,7 +207,7 @@ const build: Scenario = {
   name: 'build',
   prepare: async () => {
     const name = `t-${crypto.randomUUID()}`
-    const json = { name, from_template: 'base-small', steps: [{ run: `echo ${name} > /srv/built` }] }
+    const json = { name, from_template: 'base-small', steps: [{ run: `echo ${name} > /workspace/built` }] }
     const mine = async () => {
       const { data } = JSON.parse((await call('GET', buildsPath, { query: { limit: 100 } })).text) as {
         data: { name: string; build_id: string; status: string }[]
@@ -217,10 +219,11 @@ const build: Scenario = {
       over: async () => {
         for (const { build_id } of await mine()) await endOf(build_id)
       },
+      succeeded: async () => expect((await mine()).map(({ status }) => status)).toEqual(['ready']),
       check: async () => {
         if ((await mine()).some(({ status }) => status === 'ready')) {
           await using runtime = await createRuntime({ template: name })
-          expect(await runtime.sh('cat /srv/built')).toBe(name)
+          expect(await runtime.sh('cat /workspace/built')).toBe(name)
         }
         await until('the template is gone', async () =>
           [204, 404].includes((await call('DELETE', `${templatesPath}/${name}`)).status),

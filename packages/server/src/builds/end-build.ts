@@ -62,11 +62,6 @@ export async function finishBuild(service: Builds, build: BuildUnderWay, result:
  */
 export async function endBuild(service: Builds, build: BuildUnderWay, end: OtherEnd): Promise<void> {
   const { reporter, templateId, buildId, prepared } = build
-  if (end.reason !== null) {
-    // The lines after the first quote what the log has already.
-    const { step, message } = end.reason
-    reporter.log({ level: 'error', step, message: message.split('\n', 1)[0] ?? '' })
-  }
   await reporter.flush()
   await service.builds.logs.flush()
   const reason = end.reason === null ? null : (redactAll(end.reason, reporter.redact) as FailureReason)

@@ -2,6 +2,7 @@ import type { BuildRequest, BuildResult } from '@holt/builder'
 import { BuildError } from '@holt/builder'
 import { failpoint } from '@holt/engine'
 import type { BuildStatus } from '@holt/protocol'
+import { pause } from '../foundation/async/pause.ts'
 import { makeBuildHost } from './build-host.ts'
 import { releaseResources } from './build-resources.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
@@ -15,6 +16,10 @@ import { findContext } from './find-context.ts'
  * afterwards.
  */
 const graceMs = 1_000
+
+/** The first pause before the end of a build is written again, and the longest, in milliseconds. */
+const firstRetryMs = 1_000
+const maxRetryMs = 30_000
 
 /**
  * Runs a build and records its result. Never rejects. Afterwards, only resources with a row and
@@ -132,19 +137,31 @@ function sourceOf({ prepared: { request } }: BuildUnderWay): BuildRequest['sourc
   return { type: 'template', reference: from_template ?? '', steps }
 }
 
-/** Records the end of a build that is not ready, and returns it. */
+/**
+ * Records the end of a build that is not ready, and returns it. Tries again until the store takes
+ * it, because clients wait for the end.
+ */
 async function endOtherwise(service: Builds, build: BuildUnderWay, error: unknown): Promise<BuildStatus> {
-  const { log } = service
+  const { log, closing } = service
   const { buildId, stop } = build
   const stopped = stop.signal.reason instanceof BuildStop ? stop.signal.reason.why : null
   if (stopped === null && !(error instanceof BuildError)) log.error({ err: error, build_id: buildId }, 'a build failed')
   const status = stopped === 'cancelled' ? 'cancelled' : 'failed'
-  try {
-    if (status === 'cancelled') await endBuild(service, build, { status, reason: null })
-    else await endBuild(service, build, { status, reason: reasonOf(stopped === null ? error : stopped) })
-  } catch (failure) {
-    // The next start of the service finds the row, and ends it.
-    log.error({ err: failure, build_id: buildId }, 'the end of a build could not be written')
+  const reason = status === 'cancelled' ? null : reasonOf(stopped === null ? error : stopped)
+  if (reason !== null) {
+    // The lines after the first quote output that the log already has.
+    const { step, message } = reason
+    build.reporter.log({ level: 'error', step, message: message.split('\n', 1)[0] ?? '' })
   }
-  return status
+  for (let pauseMs = firstRetryMs; ; pauseMs = Math.min(2 * pauseMs, maxRetryMs)) {
+    try {
+      await endBuild(service, build, { status, reason })
+      return status
+    } catch (failure) {
+      log.error({ err: failure, build_id: buildId }, 'the end of a build could not be written')
+    }
+    // The next start of the service finds the row, and ends it.
+    if (closing.aborted) return status
+    await pause(pauseMs, closing)
+  }
 }
