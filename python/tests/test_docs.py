@@ -1,6 +1,4 @@
-"""The Python code of the pages, as it is written: the blocks of a page run in order, in one
-session.
-"""
+"""The Python code of the pages. The blocks of a page run in order, in one session."""
 
 from __future__ import annotations
 

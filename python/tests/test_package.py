@@ -322,9 +322,7 @@ def pip(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def measured(script: str) -> tuple[int, int, int]:
-    """Returns the number of modules of a program, the memory it took, and the modules of the
-    package.
-    """
+    """Returns the modules of a program, the memory it took, and the modules of the package."""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     modules, memory, own = done.stdout.split()
     return int(modules), int(memory), int(own)

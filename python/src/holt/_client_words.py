@@ -90,9 +90,7 @@ def _issues_of(details: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _option_of(pointer: str) -> str:
-    """Returns the option of a field: `network_policy.allow[0].host` for
-    `/network_policy/allow/0/host`.
-    """
+    """Returns the option of a field: `policy.allow[0].host` for `/policy/allow/0/host`."""
     parts = _parts_of(pointer)
     if len(parts) > 1 and parts[0] in ("query", "path"):
         parts = parts[1:]

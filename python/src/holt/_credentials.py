@@ -30,12 +30,11 @@ def credentials_path(env: Mapping[str, str] = os.environ) -> Path:
 
 
 def find_credentials(url: str | None, api_key: str | None, env: Mapping[str, str] = os.environ) -> Credentials:
-    """Returns the address and the key: the given ones, then HOLT_URL and HOLT_API_KEY, then the
-    file.
+    """Returns the address and the key: as given, else of the environment, else of the file.
 
-    The file's key is used for the file's own address only, so that no other server ever receives
-    it.
-    Space around them is dropped, such as the line break of a key that was read from a file.
+    The environment has HOLT_URL and HOLT_API_KEY. The file's key is used for the file's own address
+    only, so that no other server ever receives it. Space around them is dropped, such as the line
+    break of a key that was read from a file.
     """
     url = (url or env.get("HOLT_URL") or "").strip() or None
     api_key = _key_of(api_key or env.get("HOLT_API_KEY") or "")

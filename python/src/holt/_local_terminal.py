@@ -78,9 +78,7 @@ class LocalTerminal:
             os.write(self._wake, b"x")
 
     def new_size(self) -> tuple[int, int] | None:
-        """Returns columns and rows once after each change, and at first; None where none is
-        known.
-        """
+        """Returns columns and rows at first and once after each change, else None."""
         has, self._has_new_size = self._has_new_size, False
         if not has or not os.isatty(self._output):
             return None

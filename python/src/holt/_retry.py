@@ -23,8 +23,10 @@ class Retry:
     error: HoltError
     delay_secs: float
     retries_left: int | None
-    """The largest number of further tries, this one included. None for a request that still runs:
-    its answer is requested until the time limit."""
+    """The largest number of further tries, this one included.
+
+    None for a request that still runs: its answer is requested until the time limit.
+    """
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,7 @@ def backoff_secs(tries: int) -> float:
 
 
 def build_to_wait_for(error: HoltError) -> str | None:
-    """Returns the build that a refused request must wait for, because its template is being
-    built.
-    """
+    """Returns the build of the template that a refused request needs, or None."""
     if error.code != "unavailable" or error.details.get("template_state") != "building":
         return None
     build_id: object = error.details.get("build_id")

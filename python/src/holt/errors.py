@@ -45,9 +45,7 @@ class HoltError(Exception):
         """The id of the request, which the operator can look up; None for a local check."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns the parts for `pickle`, so that an error passes from a worker process to its
-        pool.
-        """
+        """Returns the parts for `pickle`: a worker process passes its errors to its pool."""
         return _made_again, (type(self), self.args), self.__dict__
 
     def __str__(self) -> str:

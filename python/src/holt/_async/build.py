@@ -25,7 +25,7 @@ class AsyncBuild(BuildData):
 
         Args:
             cursor: The cursor after which the log begins. Default: all kept lines.
-            follow: Whether to continue until the build has ended. After a broken connection it
+            follow: True to continue until the build has ended. After a broken connection it
                 reconnects then, and continues after the last item.
         """
         if not follow:

@@ -36,7 +36,7 @@ class AsyncCommand(CommandData):
 
         Args:
             cursor: The cursor after which the output begins. Default: all kept output.
-            follow: Whether to continue until the command has ended.
+            follow: True to continue until the command has ended.
         """
 
         async def open_after(after: int) -> Any:
@@ -106,8 +106,8 @@ class AsyncCommand(CommandData):
 
         Args:
             cursor: The cursor after which the output begins. Default: all kept output.
-            write: Whether this attachment may type, resize and send signals.
-            takeover: Whether it takes over from another writer, who then only watches.
+            write: True to let this attachment type, resize and send signals.
+            takeover: True to take over from another writer, who then only watches.
             on_event: Called for events besides output.
         """
         from .terminal import AsyncTerminal

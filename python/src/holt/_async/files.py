@@ -317,9 +317,9 @@ class AsyncFiles:
                 that returns one for each try.
             format: The format. Default: detected from the first bytes.
             user: The owner of the created files. Default: the template's user.
-            keep_owners: Whether owners, set-id bits and system attributes are kept. Default: false.
-            overwrite: Whether the destination is replaced. Default: false.
-            merge: Whether files are added to an existing directory. Default: false.
+            keep_owners: True to keep owners, set-id bits and system attributes. Default: false.
+            overwrite: True to replace the destination. Default: false.
+            merge: True to add files to an existing directory. Default: false.
             max_entries: The most entries of the archive. Default: 200,000.
             max_bytes: The most bytes of the unpacked content. Default: the disk.
         """
@@ -354,7 +354,7 @@ class AsyncFiles:
 
         Args:
             path: The directory.
-            recursive: Whether everything below is watched as well.
+            recursive: True to watch everything below as well.
             cursor: The cursor after which the items begin. Default: only new changes.
         """
 
@@ -383,7 +383,7 @@ class AsyncFiles:
         Args:
             local: A directory of this machine.
             remote: The destination in the runtime.
-            overwrite: Whether the destination is replaced, never merged.
+            overwrite: True to replace the destination. It is never merged.
             user: The owner of the created entries. Default: the template's user.
             on_progress: Called for each file.
         """
@@ -410,7 +410,7 @@ class AsyncFiles:
         Args:
             remote: A directory of the runtime.
             local: The destination on this machine.
-            overwrite: Whether the destination is replaced, never merged.
+            overwrite: True to replace the destination. It is never merged.
             on_progress: Called for each file.
         """
         from .trees import download_tree
@@ -437,11 +437,11 @@ class AsyncFiles:
         Args:
             local: A directory of this machine.
             remote: The directory in the runtime.
-            delete: Whether remote entries that do not exist here are removed.
+            delete: True to remove remote entries that do not exist here.
             keeps: Returns false for an entry to leave out, by relative path and whether it is a
                 directory. An excluded directory excludes its content.
-            checksum: Whether files of the same size are compared by SHA-256 in place of times.
-            dry_run: Whether the changes are only computed.
+            checksum: True to compare files of the same size by SHA-256 in place of times.
+            dry_run: True to compute the changes and make none.
             user: The owner of the created entries. Default: the template's user.
             on_progress: Called for each file.
         """

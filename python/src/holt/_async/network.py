@@ -61,8 +61,8 @@ class AsyncNetwork:
 
         Args:
             cursor: The cursor after which the items begin. Default: all kept items.
-            follow: Whether to continue until the runtime has ended.
-            denied: Whether only denied attempts are returned.
+            follow: True to continue until the runtime has ended.
+            denied: True to return only denied attempts.
             since: The time of the oldest decision.
         """
 

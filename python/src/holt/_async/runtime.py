@@ -194,7 +194,7 @@ class AsyncRuntime(RuntimeFields):
 
         Args:
             cursor: The cursor after which the events begin. Default: all kept events.
-            follow: Whether to wait for later events.
+            follow: True to wait for later events.
             types: One or more types, or patterns such as `runtime.*`. Default: every type.
         """
 

@@ -26,11 +26,10 @@ class AsyncTemplate(TemplateDescription):
     """Describes a template step by step, and builds it.
 
     Begin with `from_image`, `from_dockerfile`, `from_template` or `from_snapshot`. Each call
-    returns
-    a new description, so that one can be the base of several.
+    returns a new description, so that one can be the base of several.
 
-        build = await AsyncTemplate.from_image("python:3.12-slim").run("pip install
-        flask").build_and_wait()
+        template = AsyncTemplate.from_image("python:3.12-slim").run("pip install flask")
+        build = await template.build_and_wait()
     """
 
     async def build(

@@ -40,8 +40,7 @@ async def wait_for_build(
     """Waits until a build is ready, also over restarts of the service.
 
     A build that failed or was cancelled is a `BuildFailed`. After `timeout_secs` the wait fails
-    with
-    a `Timeout`, and the build continues.
+    with a `Timeout`, and the build continues.
     """
     waiting = _Waiting(transport, build_id, timeout_secs, on_log)
     poll_secs = _first_poll_secs
@@ -142,7 +141,7 @@ class _Waiting:
         follow = f'holt.builds.get("{self._build_id}")'
         raise Timeout(
             f"The build {self._build_id} has not ended after {self._limit} s",
-            hint=f"It goes on: wait again with {follow}.wait(), or stop it with {follow}.cancel().",
+            hint=f"The build continues: wait again with {follow}.wait(), or stop it with {follow}.cancel().",
             details={"build_id": self._build_id},
         )
 

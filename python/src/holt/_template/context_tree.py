@@ -47,9 +47,7 @@ class _Reading:
         self._skipped: list[Skipped] = []
         self._names: dict[tuple[int, int], str] = {}
         self._pending: list[LocalEntry] = []
-        """The directories that are included only together with an entry in them, outermost
-        first.
-        """
+        """The directories that are included only with an entry in them, outermost first."""
 
     def read(self, top: LocalEntry) -> LocalTree:
         self._entries.append(top)

@@ -63,9 +63,7 @@ class TemplateDescription:
 
     @classmethod
     def from_snapshot(cls, reference: str) -> Self:
-        """Begins with a filesystem snapshot, by name or id: its files and its template's
-        settings.
-        """
+        """Begins with the files and template settings of a filesystem snapshot, by name or id."""
         return cls(Spec("from_snapshot", reference))
 
     @classmethod

@@ -117,9 +117,7 @@ def _any_directories(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _class_at(pattern: str, start: int) -> tuple[str, int] | None:
-    """Returns the expression for `[a-z]` or `[^a-z]`, with backslashes before special
-    characters.
-    """
+    """Returns the expression for `[a-z]` or `[^a-z]`, with special characters escaped."""
     match = _class.match(pattern, start)
     if match is None:
         return None

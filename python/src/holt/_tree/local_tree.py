@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 EntryFilter = Callable[[str, bool], bool]
-"""Returns false for an entry to leave out, with everything below: by relative path, is
-directory.
+"""A filter by relative path and whether it is a directory. False leaves the entry out.
+
+An excluded directory excludes its content.
 """
 
 EntryType = Literal["file", "directory", "symlink", "hardlink"]

@@ -4,12 +4,11 @@
     from holt.compat import subprocess
 
     with Holt() as holt, holt.runtimes.create() as runtime:
-        done = subprocess.run(["ls", "-l"], runtime=runtime, capture_output=True, text=True,
-        check=True)
+        done = subprocess.run(["ls", "-l"], runtime=runtime, capture_output=True, text=True)
 
 Results and exceptions are those of Python's own module: `CompletedProcess`, `CalledProcessError`
-and
-`TimeoutExpired`. An option that cannot have its meaning is an `UnsupportedOption`, never ignored.
+and `TimeoutExpired`. An option that cannot have its meaning is an `UnsupportedOption`, never
+ignored.
 
 The differences that remain:
 
@@ -113,13 +112,13 @@ def run(
         stdout: PIPE, DEVNULL, or None to print it here as it arrives.
         stderr: PIPE, DEVNULL, STDOUT, or None to print it here as it arrives.
         capture_output: PIPE for both.
-        shell: Whether `args` is a command line.
+        shell: True if `args` is a command line.
         cwd: The directory inside the runtime.
         timeout: The time limit. After it the command is killed, and `TimeoutExpired` is raised.
-        check: Whether a return code other than 0 is a `CalledProcessError`.
+        check: True to raise `CalledProcessError` for a return code other than 0.
         encoding: The encoding of the output, which makes it text.
         errors: The handling of wrong bytes, which makes the output text.
-        text: Whether the output is text.
+        text: True to return the output as text.
         universal_newlines: The old name of `text`.
         user: The user inside the runtime.
         extra_env: Variables that are added to the environment.
