@@ -61,7 +61,10 @@ class AsyncHolt:
             max_retries: The most retries of a request that is safe to repeat.
             timeout_secs: The time limit of each try of a request, from its first byte to the end of
                 its answer. Streams, transfers, waiting for a command, and file operations on whole
-                trees have none: they fail when the service is silent or gone for a minute or two.
+                trees have none: they fail when the service is silent or its host is gone for a
+                minute or two. An upload to a host that is gone fails when the system gives up, on
+                Linux after about 15 minutes. Connections through a proxy of the environment have
+                no TCP keepalive, so file operations on whole trees can wait there without end.
             resume_timeout_secs: The time for which a broken stream or transfer is retried.
             on_retry: Called for each failed request that is sent again, before the wait.
         """

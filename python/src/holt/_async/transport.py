@@ -348,11 +348,12 @@ def _make_client(url: str, kept: int = 100) -> tuple[httpx.AsyncClient, httpx.As
 
 
 def keepalive_options() -> list[tuple[int, int, int]]:
-    """Returns the socket options that end a connection whose other side is gone.
+    """Returns the socket options that end an idle connection whose other side is gone.
 
-    A copy or an upload may take hours, and the service sends nothing meanwhile. The system asks the
-    other side after 30 seconds of silence, and gives up after 30 more (tcp(7)). Systems without an
-    option have their own times.
+    A copy may take hours, and the service sends nothing meanwhile. The system asks the other side
+    after 30 seconds of silence, and gives up after 30 more (tcp(7)). Systems without an option have
+    their own times. Data that is under way is sent again instead, on Linux for about 15 minutes
+    (`tcp_retries2`), unless the time limit of the request ends it before.
     """
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in _keepalive.items():
@@ -362,8 +363,11 @@ def keepalive_options() -> list[tuple[int, int, int]]:
     return options
 
 
-_keepalive = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
-"""Seconds and counts; the last one is in milliseconds, and ends a connection that takes no data."""
+_keepalive = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""Seconds, and a count.
+
+TCP_USER_TIMEOUT is not set: it also ends a connection whose live peer takes no data (tcp(7)).
+"""
 
 
 def _finite(secs: float) -> float | None:
