@@ -118,8 +118,10 @@ class AsyncPorts:
         """Sends an HTTP request to a port, and returns the answer of the program.
 
         The service answers 502 if nothing listens. Redirects are returned and not followed, so
-        that a program inside cannot send this client elsewhere.
+        that a program inside cannot send this client elsewhere. The answer is read as a whole,
+        within `timeout_secs`; a later one is a `HoltConnectionError` with the reason `timeout`.
         """
+        limit_secs = seconds(timeout_secs)
         sent = {name.lower(): value for name, value in (headers or {}).items()}
         if "authorization" in sent:
             sent[_token_header] = (await self.get(port)).token
@@ -131,9 +133,9 @@ class AsyncPorts:
             headers=sent,
             content=content,
             json=json,
-            timeout=seconds(timeout_secs),
+            timeout=limit_secs,
         )
-        return await self._transport.send_raw(request, is_stream=False)
+        return await self._transport.send_raw(request, is_stream=False, limit_secs=limit_secs)
 
     async def connect(self, port: int) -> AsyncPortConnection:
         """Opens a raw connection to a port, for a protocol other than HTTP."""

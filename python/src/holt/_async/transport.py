@@ -98,10 +98,15 @@ class AsyncTransport:
         """Returns the address of a request of a route."""
         return httpx.URL(self._address(routes[name], params), params=query_text(query))
 
-    async def send_raw(self, request: httpx.Request, *, is_stream: bool = True) -> httpx.Response:
-        """Sends a request to an address below the service, and returns any answer."""
+    async def send_raw(
+        self, request: httpx.Request, *, is_stream: bool = True, limit_secs: float = float("inf")
+    ) -> httpx.Response:
+        """Sends a request to an address below the service, and returns any answer.
+
+        `limit_secs` is the time limit of the whole answer, unless it is a stream.
+        """
         try:
-            return await self._send_built(request, is_stream)
+            return await self._send_built(request, is_stream, limit_secs)
         except httpx.TransportError as error:
             raise self._connection_error(error) from error
 
