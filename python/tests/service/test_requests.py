@@ -324,6 +324,24 @@ async def test_a_wrong_address_is_refused_at_once() -> None:
         AsyncHolt("ftp://example.com", "k")
 
 
+async def test_a_closed_client_refuses_every_call() -> None:
+    with scripted(lambda request, number: Answer(201, POLICY)) as service:
+        holt = AsyncHolt(service.url, "k")
+        await holt.policies.create("x")
+        await holt.aclose()
+        await holt.aclose()
+        runtime = given_runtime(holt)
+        with pytest.raises(Conflict, match="client is closed"):
+            await holt.policies.create("x")
+        with pytest.raises(Conflict, match="client is closed"):
+            await runtime.files.read("/a")
+        with pytest.raises(Conflict, match="client is closed"):
+            await runtime.ports.request(8080)
+        with pytest.raises(Conflict, match="client is closed"):
+            await runtime.ports.connect(8080)
+    assert len(service.requests) == 1
+
+
 def given_runtime(holt: AsyncHolt) -> AsyncRuntime:
     """Returns the handle of a runtime of which the scripted service was not asked."""
     wire: dict[str, Any] = {"runtime_id": RUNTIME_ID, "state": "running", "ports": []}

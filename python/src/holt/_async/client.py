@@ -183,7 +183,10 @@ class AsyncHolt:
         return await self._transport.text("metrics")
 
     async def aclose(self) -> None:
-        """Closes the connections. Runtimes and commands continue."""
+        """Closes the connections. Runtimes and commands continue.
+
+        A later call is a `Conflict`.
+        """
         await self._transport.aclose()
 
     async def __aenter__(self) -> AsyncHolt:

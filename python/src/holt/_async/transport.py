@@ -19,7 +19,7 @@ from .._options import UNSET, Unset, query_text, text_of
 from .._retry import FailedTry, Retry, is_under_way, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
-from ..errors import AlreadyExists, ApiError, HoltConnectionError, HoltError, InvalidRequest, error_class
+from ..errors import AlreadyExists, ApiError, Conflict, HoltConnectionError, HoltError, InvalidRequest, error_class
 
 AsyncContent = Union[bytes, AsyncIterable[bytes], Callable[[], AsyncIterable[bytes]]]
 """The bytes to send.
@@ -163,6 +163,9 @@ class AsyncTransport:
     async def _send_built(
         self, request: httpx.Request, is_stream: bool, limit_secs: float = float("inf")
     ) -> httpx.Response:
+        if self._client.is_closed:
+            # The connections below the client would open again, and nobody would close them.
+            raise Conflict("The client is closed.", hint="Make a new client, or close it later.")
         deadline = time.monotonic() + limit_secs
         if self._direct is None:
             response = await self._client.send(request, stream=True)
