@@ -268,7 +268,7 @@ describe('plain HTTP', () => {
       it.stream.write(offer(it.server.port))
       const { text, reset } = await drain(it.stream)
       expect(reset).toBe(true)
-      // What came is passed on, though a reset may overtake it.
+      // The received part is passed on, unless the reset overtakes it.
       expect(answer.startsWith(text)).toBe(true)
     })
 

@@ -2,7 +2,7 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import { mount } from '../mounts/mount.ts'
-import { findByArgument, type ProcessId, waitGone } from '../tools/process-table.ts'
+import { findByArguments, type ProcessId, waitGone } from '../tools/process-table.ts'
 import { mustRun, runTool } from '../tools/run-tool.ts'
 
 const LOSETUP_TIMEOUT_MS = 30_000
@@ -82,8 +82,7 @@ export async function detachLeftDevices(dir: string): Promise<void> {
 }
 
 /** Returns the processes of `losetup` for files below a directory. Other programs may name them. */
-async function findLosetups(below: string): Promise<ProcessId[]> {
-  const named = await findByArgument((argument) => argument.startsWith(below))
-  const losetups = await findByArgument((argument) => basename(argument) === 'losetup')
-  return losetups.filter(({ pid }) => named.some((process) => process.pid === pid))
+function findLosetups(below: string): Promise<ProcessId[]> {
+  const isBelow = (argument: string) => argument.startsWith(below)
+  return findByArguments((argv) => argv.some(isBelow) && argv.some((argument) => basename(argument) === 'losetup'))
 }

@@ -70,11 +70,16 @@ export async function waitGone(processes: readonly ProcessId[], timeoutMs: numbe
 
 /** Returns the processes with an argument for which `isSuch` holds, except this one. */
 export async function findByArgument(isSuch: (argument: string) => boolean): Promise<ProcessId[]> {
+  return findByArguments((argv) => argv.some(isSuch))
+}
+
+/** Returns the processes whose arguments satisfy `isSuch`, except this one. */
+export async function findByArguments(isSuch: (argv: readonly string[]) => boolean): Promise<ProcessId[]> {
   const found: ProcessId[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
     const argv = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '') // It ended meanwhile.
-    if (!argv.split('\0').some(isSuch)) continue
+    if (!isSuch(argv.split('\0'))) continue
     const identity = await identifyProcess(Number(name))
     if (identity !== null) found.push(identity)
   }
