@@ -1,6 +1,8 @@
 export { GatheredBytes } from './gathered-bytes.ts'
+export { oddShapeOf } from './json-shape.ts'
 export { KeyedLock } from './keyed-lock.ts'
 export { mergePieces } from './merge-pieces.ts'
 export { ownText } from './own-text.ts'
 export { Semaphore } from './semaphore.ts'
+export { Waiters } from './waiters.ts'
 export { WholeBytes } from './whole-bytes.ts'

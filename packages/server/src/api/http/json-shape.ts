@@ -1,4 +1,4 @@
-import { oddShapeOf } from '@holt/engine'
+import { oddShapeOf } from '@holt/async'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { Waiters } from '@holt/engine'
+import { Waiters } from '@holt/async'
 import { HoltError } from '@holt/protocol'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { KeyedLock } from '@holt/async'
-import { type Engine, type GuestLink, type GuestRequest, type GuestResponse, Waiters } from '@holt/engine'
+import { KeyedLock, Waiters } from '@holt/async'
+import type { Engine, GuestLink, GuestRequest, GuestResponse } from '@holt/engine'
 import { isBreak } from '../../foundation/errors/engine-errors.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { oddShapeOf } from '@holt/engine'
+import { oddShapeOf } from '@holt/async'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { refuseOddShape } from '../../../src/api/http/json-shape.ts'

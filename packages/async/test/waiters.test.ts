@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { keptOfThoseWhoLeave } from '../../async/test/support/pieces.ts'
 import { Waiters } from '../src/index.ts'
+import { keptOfThoseWhoLeave } from './support/pieces.ts'
 
 const signal = () => new AbortController().signal
 
