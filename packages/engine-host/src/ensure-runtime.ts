@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { arch } from 'node:os'
-import { EngineError, type Fallback, failpoint, type RuntimeSpec } from '@holt/engine'
+import { EngineError, type Fallback, type RuntimeSpec } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { BundleInput } from './bundles/bundle-input.ts'
 import { containerConfig } from './bundles/container-config.ts'
 import { gvisorConfig } from './bundles/gvisor-config.ts'

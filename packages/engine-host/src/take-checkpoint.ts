@@ -1,4 +1,5 @@
-import { type CheckpointInfo, EngineError, failpoint, type RuntimeId, type TakeOptions } from '@holt/engine'
+import { type CheckpointInfo, EngineError, type RuntimeId, type TakeOptions } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { Draft } from './checkpoints/host-checkpoints.ts'
 import { usedBytesOf } from './disks/host-disks.ts'
 import type { CheckpointDriver } from './drivers/driver.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { failpointNames } from '@holt/engine'
+import { failpointNames } from '@holt/failpoints'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   type EngineUnderTest,

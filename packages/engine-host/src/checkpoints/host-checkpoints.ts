@@ -2,14 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyedLock } from '@holt/async'
-import {
-  type CheckpointInfo,
-  EngineError,
-  failpoint,
-  type ImageDigest,
-  type RuntimeSpec,
-  type Usability,
-} from '@holt/engine'
+import { type CheckpointInfo, EngineError, type ImageDigest, type RuntimeSpec, type Usability } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { imageFlag } from '../drivers/gvisor-driver.ts'
 import { isCheckpointId, type Layout } from '../layout.ts'
 import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../tools/durable-files.ts'

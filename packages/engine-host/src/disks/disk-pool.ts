@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { Log } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { mustRun } from '../tools/run-tool.ts'

@@ -2,14 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyedLock } from '@holt/async'
-import {
-  EngineError,
-  failpoint,
-  type ImageDigest,
-  type ImageInfo,
-  type ImageStore,
-  type ImportOptions,
-} from '@holt/engine'
+import { EngineError, type ImageDigest, type ImageInfo, type ImageStore, type ImportOptions } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import {
   ErofsInputError,
   fillFromBase,

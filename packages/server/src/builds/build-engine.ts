@@ -1,4 +1,5 @@
-import { type Checkpoints, type Engine, failpoint, type ImageDigest, type ImageStore } from '@holt/engine'
+import type { Checkpoints, Engine, ImageDigest, ImageStore } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
 

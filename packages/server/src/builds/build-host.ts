@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { BuildError, type BuildHost, type BuildRuntime, type TemplateBase } from '@holt/builder'
-import { type EngineFacts, failpoint, type ImageDigest } from '@holt/engine'
+import type { EngineFacts, ImageDigest } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { findTemplate, requireReady } from '../resources/templates/find-template.ts'

@@ -1,5 +1,5 @@
 import type { BuildReport } from '@holt/builder'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
 import { moment } from '../foundation/store/moment.ts'
 import { redactAll } from '../resources/secrets/redact.ts'

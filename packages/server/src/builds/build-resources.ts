@@ -1,4 +1,4 @@
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError, makeId } from '@holt/protocol'
 import { pause } from '../foundation/async/pause.ts'
 import { makeCheckpointId } from '../foundation/rows/checkpoint-id.ts'

@@ -1,4 +1,5 @@
-import { type CheckpointInfo, failpoint, type ImageInfo } from '@holt/engine'
+import type { CheckpointInfo, ImageInfo } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { isEngineError } from '../foundation/errors/engine-errors.ts'
 import type { Collection } from '../foundation/images/holds.ts'
 import { checkpointOf } from '../foundation/rows/checkpoint-id.ts'

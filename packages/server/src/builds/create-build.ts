@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/protocol'
 import { limitReached } from '../foundation/errors/limit-reached.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'

@@ -1,5 +1,6 @@
 import type { BuildSettings, PulledImageStore } from '@holt/builder'
-import { failpoint, type ImageDigest } from '@holt/engine'
+import type { ImageDigest } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { storedJson } from '../foundation/store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'

@@ -1,6 +1,6 @@
 import type { BuildRequest, BuildResult } from '@holt/builder'
 import { BuildError } from '@holt/builder'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { BuildStatus } from '@holt/protocol'
 import { pause } from '../foundation/async/pause.ts'
 import { makeBuildHost } from './build-host.ts'

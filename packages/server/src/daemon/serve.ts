@@ -1,5 +1,5 @@
 import { sweepScratch } from '@holt/builder'
-import { failpointsAreArmed } from '@holt/engine'
+import { failpointsAreArmed } from '@holt/failpoints'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { fullDisk, releaseLock, takeLock } from '../foundation/config/daemon-lock.ts'
 import { openInstallation } from '../foundation/config/installation.ts'

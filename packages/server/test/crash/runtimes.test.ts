@@ -1,4 +1,4 @@
-import { failpointNames } from '@holt/engine'
+import { failpointNames } from '@holt/failpoints'
 import { afterAll, expect, test, vi } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
 import { removeFailpoints } from '../support/failpoints.ts'

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type FailpointName, type Observed, failpoints as parts } from '@holt/engine'
+import type { Observed } from '@holt/engine'
+import { type FailpointName, failpoints as parts } from '@holt/failpoints'
 import { FakeEngine } from '@holt/engine/fake'
 import { shareOf } from '@holt/testkit'
 import { expect } from 'vitest'

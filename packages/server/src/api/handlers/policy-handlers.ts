@@ -1,5 +1,5 @@
 import { presets } from '@holt/egress'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError, presetNames } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { endedStates } from '../../foundation/rows/states.ts'

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { Kysely, SqliteDialect } from 'kysely'
 import { type Changes, inTransaction } from './changes.ts'
 import { isDiskFull } from './disk-full.ts'

@@ -1,4 +1,4 @@
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import { throwRefusal } from '../../foundation/errors/refuse.ts'
 import { isAlive } from '../../foundation/rows/states.ts'

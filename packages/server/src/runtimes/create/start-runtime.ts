@@ -1,4 +1,5 @@
-import { type EngineErrorKind, failpoint, type ImageDigest, type RuntimeSpec } from '@holt/engine'
+import type { EngineErrorKind, ImageDigest, RuntimeSpec } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'

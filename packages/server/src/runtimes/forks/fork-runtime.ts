@@ -1,5 +1,5 @@
 import type { CheckpointInfo } from '@holt/engine'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { type Fork, type ForkResult, type ForkRuntime, HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'

@@ -1,5 +1,5 @@
 import type { CheckpointInfo } from '@holt/engine'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'

@@ -1,4 +1,4 @@
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'

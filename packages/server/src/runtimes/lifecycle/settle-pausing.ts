@@ -1,4 +1,5 @@
-import { failpoint, GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'

@@ -1,4 +1,5 @@
-import { type CheckpointInfo, failpoint, GuestClient } from '@holt/engine'
+import { type CheckpointInfo, GuestClient } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import type { Runtimes } from '../runtimes.ts'
 

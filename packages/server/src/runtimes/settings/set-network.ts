@@ -1,5 +1,5 @@
 import { makeRuntimeCa } from '@holt/egress'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import type { WantedPolicy } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { within } from '../../foundation/wire/call.ts'

@@ -1,4 +1,4 @@
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { type CreateSnapshot, type ErrorCode, errorCatalogue, HoltError, type SnapshotKind } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { checkpointOf } from '../../foundation/rows/checkpoint-id.ts'

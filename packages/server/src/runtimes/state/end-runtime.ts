@@ -1,4 +1,4 @@
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'

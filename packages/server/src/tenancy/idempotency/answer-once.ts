@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { HoltError, type IdKind, idPrefixes, randomText } from '@holt/protocol'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { Caller } from '../../foundation/request/caller.ts'

@@ -1,4 +1,4 @@
-import { failpoint } from '@holt/engine'
+import { failpoint } from '@holt/failpoints'
 import { Kysely } from 'kysely'
 import { inTransaction } from '../changes.ts'
 import { refuseNewer } from '../migrations/refuse-newer.ts'

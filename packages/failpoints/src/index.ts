@@ -1,0 +1,1 @@
+export { type FailpointName, failpoint, failpointNames, failpoints, failpointsAreArmed } from './failpoints.ts'
