@@ -19,6 +19,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   sdk: ['protocol'],
   cli: ['protocol', 'sdk'],
   testkit: [],
+  'engine-testkit': ['engine', 'protocol'],
 }
 
 /** The external packages that a contract package may use. It has to run anywhere. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { runConformance } from '@holt/engine/conformance'
+import { runConformance } from '@holt/engine-testkit/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
 import { prepareEngine, VERB_TIMEOUT_MS } from './support/engine-under-test.ts'
 import { missing, tarOf } from './support/test-machine.ts'

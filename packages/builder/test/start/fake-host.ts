@@ -1,5 +1,5 @@
 import type { Engine, GuestNetwork, ImageDigest } from '@holt/engine'
-import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import type { Finishing } from '../../src/start/seed-runtime.ts'
 import type { BuildHost } from '../../src/steps/contract.ts'

@@ -1,5 +1,5 @@
 import { type Engine, EngineError, type GuestNetwork } from '@holt/engine'
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { finishTemplate, startCommandId } from '../../src/index.ts'
 import { fakeHost } from './fake-host.ts'

@@ -1,5 +1,5 @@
 import type { ImageDigest, ImageStore } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { readTar } from '@holt/erofs'
 import type { PulledFacts, PulledImageStore } from '../../src/index.ts'
 import { type Listing, listEntries } from './tree-listing.ts'

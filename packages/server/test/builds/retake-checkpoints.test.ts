@@ -1,5 +1,5 @@
 import type { RuntimeId } from '@holt/engine'
-import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import {
   application,

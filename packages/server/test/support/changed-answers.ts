@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
-import type { FakeGuest } from '@holt/engine/fake'
+import type { FakeGuest } from '@holt/engine-testkit/fake'
 
 type Fields = Readonly<Record<string, unknown>>
 

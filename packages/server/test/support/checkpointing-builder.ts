@@ -1,5 +1,5 @@
 import type { CheckpointInfo } from '@holt/engine'
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect } from 'vitest'
 import { ended, FakeBuilder, importImage, startStep } from './fake-builder.ts'
 import type { TestServer } from './start-test-server.ts'

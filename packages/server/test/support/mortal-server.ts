@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { onTestFinished, vi } from 'vitest'
 import type { ServerConfig, ServerOptions } from '../../src/index.ts'
 import { type PostgresProxy, startProxy } from './postgres-proxy.ts'

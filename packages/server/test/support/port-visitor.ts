@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { startTestServer, type TestServer } from './start-test-server.ts'
 
 /** A request to a port, as it goes over the wire. */

@@ -1,4 +1,4 @@
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { type Route, type RouteName, routes } from '@holt/protocol'
 import { onTestFinished } from 'vitest'
 import {

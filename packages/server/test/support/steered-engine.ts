@@ -1,4 +1,4 @@
-import { FakeEngine, type FakeVerb } from '@holt/engine/fake'
+import { FakeEngine, type FakeVerb } from '@holt/engine-testkit/fake'
 
 /** An engine that counts its verbs, and fails or holds up the next one of a kind. */
 export function steeredEngine() {

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { bytesInUse } from '../../../../async/test/support/pieces.ts'

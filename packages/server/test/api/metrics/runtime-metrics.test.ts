@@ -1,4 +1,4 @@
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test, vi } from 'vitest'
 import { skippingClock } from '../../support/skipping-clock.ts'
 import { startTestServer } from '../../support/start-test-server.ts'

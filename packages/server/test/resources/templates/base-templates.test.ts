@@ -1,6 +1,6 @@
 import { BuilderError } from '@holt/builder'
 import type { ImageDigest } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test, vi } from 'vitest'
 import type { BaseSource } from '../../../src/index.ts'
 import { checkpointsOf } from '../../support/checkpointing-builder.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { onRestoreId, startCommandId } from '@holt/builder'
 import { GuestClient } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { HoltError, makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { isStartFailure, startCommands, type TemplateCommands } from '../../../src/resources/templates/start-command.ts'

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import type { EngineFacts } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AgentTemplate } from '../../../src/index.ts'

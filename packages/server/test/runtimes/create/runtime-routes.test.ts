@@ -1,5 +1,5 @@
 import { EngineError, type EngineFacts } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { describe, expect, test } from 'vitest'
 import { buildTemplate, checkpointing, isRestored } from '../../support/checkpointing-builder.ts'
 import { startTestServer } from '../../support/start-test-server.ts'

@@ -1,5 +1,5 @@
 import type { EngineFacts } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { makeProject } from '../../support/own-project.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'

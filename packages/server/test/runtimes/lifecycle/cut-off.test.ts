@@ -1,5 +1,5 @@
 import { EngineError } from '@holt/engine'
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
 import { steeredEngine } from '../../support/steered-engine.ts'

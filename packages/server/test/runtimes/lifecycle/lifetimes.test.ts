@@ -1,5 +1,5 @@
 import { EngineError } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { decideDeadline } from '../../../src/runtimes/state/deadline.ts'
 import { skippingClock } from '../../support/skipping-clock.ts'

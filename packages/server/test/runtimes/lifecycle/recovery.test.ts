@@ -1,4 +1,4 @@
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
 import { steeredEngine } from '../../support/steered-engine.ts'

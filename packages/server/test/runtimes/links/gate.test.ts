@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { keptOfThoseWhoLeave } from '../../../../async/test/support/pieces.ts'
 import { Gate } from '../../../src/runtimes/links/gate.ts'

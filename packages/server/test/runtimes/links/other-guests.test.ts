@@ -1,4 +1,4 @@
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { changeAnswers } from '../../support/changed-answers.ts'
 import { startTestServer } from '../../support/start-test-server.ts'

@@ -1,5 +1,5 @@
 import { EngineError } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
 import { StreamRetry } from '../../../src/runtimes/links/stream-retry.ts'

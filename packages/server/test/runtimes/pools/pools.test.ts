@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Abilities, EngineError, GuestClient } from '@holt/engine'
-import { FakeEngine, type FakeEngineOptions } from '@holt/engine/fake'
+import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { describe, expect, test } from 'vitest'
 import { startPooledServer } from '../../support/pooled-server.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, onTestFinished, test } from 'vitest'
 import { startPooledServer } from '../../support/pooled-server.ts'
 

@@ -1,5 +1,5 @@
 import type { Engine } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { ended, FakeBuilder } from '../../support/fake-builder.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'

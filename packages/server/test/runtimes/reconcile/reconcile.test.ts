@@ -1,5 +1,5 @@
 import { EngineError } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { describe, expect, test, vi } from 'vitest'
 import { startTestServer } from '../../support/start-test-server.ts'
 import { storedRows, tamper } from '../../support/test-store.ts'

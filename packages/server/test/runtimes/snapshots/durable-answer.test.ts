@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, onTestFinished, test } from 'vitest'
 import { startTestServer } from '../../support/start-test-server.ts'
 import { onPostgres } from '../../support/test-store.ts'

@@ -1,5 +1,5 @@
 import { EngineError } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { inside } from '../../support/inside.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import type { AgentTemplate } from '../../../src/resources/agents/agent-template.ts'

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@holt/engine'
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectionLimits } from '../../../src/foundation/config/connection-limits.ts'

@@ -1,4 +1,4 @@
-import { FakeEngine } from '@holt/engine/fake'
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { checkpointOf } from '../../../src/foundation/rows/checkpoint-id.ts'
 import { ended, FakeBuilder, until } from '../../support/fake-builder.ts'

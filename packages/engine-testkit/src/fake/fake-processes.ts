@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
-import type { StartProcess } from '../guest/guest-client.ts'
-import type { GuestItem, GuestProcess, GuestSession, GuestTerminal } from '../guest/schemas.ts'
+import type { GuestItem, GuestProcess, GuestSession, GuestTerminal, StartProcess } from '@holt/engine'
 import type { FakeAnswer } from './fake-guest.ts'
 
 interface Running {

@@ -1,9 +1,14 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { HoltError } from '@holt/protocol'
-import { EngineError } from '../contract.ts'
-import type { GuestNetwork, SeedRequest } from '../guest/guest-client.ts'
-import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
+import {
+  EngineError,
+  type GuestLink,
+  type GuestNetwork,
+  type GuestRequest,
+  type GuestResponse,
+  type SeedRequest,
+} from '@holt/engine'
 import { FakeChanges } from './fake-changes.ts'
 import { FakeFiles } from './fake-files.ts'
 import { FakeOperations } from './fake-operations.ts'

@@ -2,8 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine, ImageDigest, Isolation, RuntimeId, RuntimeSpec } from '../contract.ts'
-import { GuestClient } from '../guest/guest-client.ts'
+import {
+  type Engine,
+  GuestClient,
+  type ImageDigest,
+  type Isolation,
+  type RuntimeId,
+  type RuntimeSpec,
+} from '@holt/engine'
 import { egressTests } from './egress-tests.ts'
 import { imageTests } from './image-tests.ts'
 import { lifecycleTests } from './lifecycle-tests.ts'

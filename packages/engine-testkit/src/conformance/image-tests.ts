@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'vitest'
-import type { Engine, ImageDigest, ImageStore, RuntimeSpec } from '../contract.ts'
-import type { GuestClient } from '../guest/guest-client.ts'
+import type { Engine, GuestClient, ImageDigest, ImageStore, RuntimeSpec } from '@holt/engine'
 import { bindRequest, connect, kindOf, type Steps } from './steps.ts'
 
 /**

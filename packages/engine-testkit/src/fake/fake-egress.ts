@@ -1,5 +1,5 @@
 import { type Duplex, duplexPair } from 'node:stream'
-import { type Egress, EngineError, type Observed, type RuntimeId } from '../contract.ts'
+import { type Egress, EngineError, type Observed, type RuntimeId } from '@holt/engine'
 
 interface Opening {
   accept: (connection: Duplex) => void

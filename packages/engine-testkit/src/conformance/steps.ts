@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { makeId } from '@holt/protocol'
-import type { Engine, Observation, RuntimeSpec } from '../contract.ts'
-import { EngineError } from '../contract.ts'
-import { type BindRequest, GuestClient } from '../guest/guest-client.ts'
-import type { GuestItem } from '../guest/schemas.ts'
+import {
+  type BindRequest,
+  type Engine,
+  EngineError,
+  GuestClient,
+  type GuestItem,
+  type Observation,
+  type RuntimeSpec,
+} from '@holt/engine'
 import type { ConformanceSubject } from './run-conformance.ts'
 
 /** The engine and the tools of a conformance test. */

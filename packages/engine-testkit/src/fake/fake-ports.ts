@@ -1,7 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
-import { PortStream } from '../guest/port-stream.ts'
-import type { GuestRequest } from '../guest-link.ts'
+import { type GuestRequest, PortStream } from '@holt/engine'
 import type { FakeAnswer } from './fake-guest.ts'
 
 /** The handler of a program for a connection to its port. */

@@ -11,6 +11,7 @@ import {
   type EngineFacts,
   type Fallback,
   type Freezer,
+  type GuestLink,
   type ImageDigest,
   type ImageInfo,
   type ImageStore,
@@ -20,8 +21,7 @@ import {
   type RuntimeSpec,
   type RuntimeUsage,
   type Usage,
-} from '../contract.ts'
-import type { GuestLink } from '../guest-link.ts'
+} from '@holt/engine'
 import { FakeEgress } from './fake-egress.ts'
 import { FakeGuest } from './fake-guest.ts'
 

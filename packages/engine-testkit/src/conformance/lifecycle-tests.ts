@@ -1,7 +1,6 @@
 import { makeId } from '@holt/protocol'
 import { expect } from 'vitest'
-import type { Checkpoints, Disks, Freezer } from '../contract.ts'
-import type { GuestClient } from '../guest/guest-client.ts'
+import type { Checkpoints, Disks, Freezer, GuestClient } from '@holt/engine'
 import { bound, connect, kindOf, process, type Steps } from './steps.ts'
 
 /** The time for which a frozen runtime is asked without an answer, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { GuestRequest } from '../guest-link.ts'
+import type { GuestRequest } from '@holt/engine'
 import type { FakeAnswer } from './fake-guest.ts'
 
 /** The number of operations that the real guest remembers. */

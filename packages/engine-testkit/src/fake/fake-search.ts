@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
-import type { GuestMatch, ReplaceRequest, SearchRequest } from '../guest/file-requests.ts'
-import type { GuestSearchItem } from '../guest/file-schemas.ts'
+import type { GuestMatch, GuestSearchItem, ReplaceRequest, SearchRequest } from '@holt/engine'
 import type { FakeAnswer } from './fake-guest.ts'
 
 /** A file of a fake guest. */
