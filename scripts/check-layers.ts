@@ -11,15 +11,16 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   async: [],
   erofs: [],
   failpoints: [],
-  engine: ['async', 'protocol'],
-  'engine-host': ['async', 'engine', 'erofs', 'failpoints', 'protocol'],
-  builder: ['async', 'engine', 'erofs', 'protocol'],
+  engine: [],
+  'guest-client': ['async', 'engine', 'protocol'],
+  'engine-host': ['async', 'engine', 'erofs', 'failpoints', 'guest-client', 'protocol'],
+  builder: ['async', 'engine', 'erofs', 'guest-client', 'protocol'],
   egress: ['async', 'protocol'],
-  server: ['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'protocol'],
+  server: ['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client', 'protocol'],
   sdk: ['protocol'],
   cli: ['protocol', 'sdk'],
   testkit: [],
-  'engine-testkit': ['engine', 'protocol'],
+  'engine-testkit': ['engine', 'guest-client', 'protocol'],
 }
 
 /** The external packages that a contract package may use. It has to run anywhere. */

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Checkpoints, type Engine, GuestClient, type RuntimeId, type RuntimeSpec } from '@holt/engine'
+import type { Checkpoints, Engine, RuntimeId, RuntimeSpec } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import {

@@ -1,7 +1,7 @@
 import { watch } from 'node:fs'
 import { readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import {
   importImage,

@@ -1,6 +1,6 @@
 import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { imageFlag } from '../src/drivers/gvisor-driver.ts'
 import { findProgram } from '../src/tools/find-program.ts'

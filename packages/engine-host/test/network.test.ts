@@ -1,11 +1,5 @@
-import {
-  type Egress,
-  type Engine,
-  GuestClient,
-  type GuestNetwork,
-  type Isolation,
-  type RuntimeSpec,
-} from '@holt/engine'
+import type { Egress, Engine, Isolation, RuntimeSpec } from '@holt/engine'
+import { GuestClient, type GuestNetwork } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {

@@ -2,16 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { chmod, copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Checkpoints,
-  type Engine,
-  EngineError,
-  GuestClient,
-  type GuestItem,
-  type RuntimeId,
-  type RuntimeSpec,
-  type StartProcess,
-} from '@holt/engine'
+import { type Checkpoints, type Engine, EngineError, type RuntimeId, type RuntimeSpec } from '@holt/engine'
+import { GuestClient, type GuestItem, type StartProcess } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { oneIn } from '@holt/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

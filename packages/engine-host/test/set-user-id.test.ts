@@ -1,6 +1,6 @@
 import { chmod, copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { copyPrograms } from './support/copy-programs.ts'
 import { processOf, textOf, timeout, VERB_TIMEOUT_MS, withRuntime } from './support/engine-under-test.ts'

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Engine, EngineError, GuestClient, type ImageDigest } from '@holt/engine'
+import { type Engine, EngineError, type ImageDigest } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { shareOf } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { createHostEngine, type HostEngineOptions } from '../src/index.ts'

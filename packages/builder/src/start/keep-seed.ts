@@ -1,4 +1,5 @@
-import { type CheckpointInfo, type Checkpoints, EngineError, type GuestClient } from '@holt/engine'
+import { type CheckpointInfo, type Checkpoints, EngineError } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { bootSeed, type Seed } from './seed-runtime.ts'
 
 /**

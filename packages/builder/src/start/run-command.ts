@@ -1,4 +1,4 @@
-import type { GuestClient, GuestProcess, StartProcess } from '@holt/engine'
+import type { GuestClient, GuestProcess, StartProcess } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { LastOutput } from './last-output.ts'
 

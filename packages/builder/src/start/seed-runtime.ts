@@ -1,4 +1,5 @@
-import { GuestClient, type GuestNetwork, type ImageDigest } from '@holt/engine'
+import type { ImageDigest } from '@holt/engine'
+import { GuestClient, type GuestNetwork } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
 import type { BuildRequest, FinalSettings, StartHost } from '../steps/contract.ts'

@@ -1,4 +1,4 @@
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
 import { StartedCommand } from './started-command.ts'

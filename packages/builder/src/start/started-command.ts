@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GuestClient, GuestProcess } from '@holt/engine'
+import type { GuestClient, GuestProcess } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
 import { LastOutput } from './last-output.ts'

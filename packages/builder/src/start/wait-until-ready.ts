@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
 import { type CommandEnd, runCommand, templateCommand, wayOfEnding } from './run-command.ts'

@@ -1,4 +1,5 @@
-import type { CheckpointInfo, Engine, GuestNetwork, ImageDigest } from '@holt/engine'
+import type { CheckpointInfo, Engine, ImageDigest } from '@holt/engine'
+import type { GuestNetwork } from '@holt/guest-client'
 import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
 import type { BuildPlan } from '../dockerfile/plan.ts'
 import type { ReadingOptions } from '../dockerfile/reading-job.ts'

@@ -1,4 +1,4 @@
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 
 /** The maximum number of bytes read, enough for /etc/passwd of a large system. */

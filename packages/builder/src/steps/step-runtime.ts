@@ -4,12 +4,12 @@ import {
   type CheckpointInfo,
   type Ending,
   EngineError,
-  GuestClient,
   type ImageDigest,
   type ImageInfo,
   type ImageStore,
   type RuntimeSpec,
 } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import type { BuildHost, BuildRuntime } from './contract.ts'
 import { redialledLink } from './redialled-link.ts'
 

@@ -1,4 +1,5 @@
-import type { Engine, GuestNetwork, ImageDigest } from '@holt/engine'
+import type { Engine, ImageDigest } from '@holt/engine'
+import type { GuestNetwork } from '@holt/guest-client'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import type { Finishing } from '../../src/start/seed-runtime.ts'

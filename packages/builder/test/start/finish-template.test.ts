@@ -1,4 +1,5 @@
-import { type Engine, EngineError, type GuestNetwork } from '@holt/engine'
+import { type Engine, EngineError } from '@holt/engine'
+import type { GuestNetwork } from '@holt/guest-client'
 import type { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { finishTemplate, startCommandId } from '../../src/index.ts'

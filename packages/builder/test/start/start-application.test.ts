@@ -1,4 +1,4 @@
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { BuildError, startApplication, startCommandId } from '../../src/index.ts'
 import { fakeHost } from './fake-host.ts'

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Engine, GuestClient, type Isolation, type RuntimeId } from '@holt/engine'
+import type { Engine, Isolation, RuntimeId } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { layoutOf } from '../layout.ts'
 import type { HostEngineOptions } from '../options.ts'
 import { removeRunDir } from '../runtimes/run-dir-owner.ts'

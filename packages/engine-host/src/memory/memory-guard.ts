@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EngineError, GuestClient, type RuntimeId } from '@holt/engine'
+import { EngineError, type RuntimeId } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { cgroupOf, type Host } from '../host/host.ts'
 import type { RuntimePaths } from '../layout.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EngineError, GuestClient, type GuestLink, type GuestRelief } from '@holt/engine'
+import { EngineError, type GuestLink } from '@holt/engine'
+import { GuestClient, type GuestRelief } from '@holt/guest-client'
 import type { MemoryLimit } from './memory-limit.ts'
 
 /** The time in which a runtime has to come below its limit, in milliseconds. */

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
-import { type Checkpoints, type Engine, GuestClient, type RuntimeId, type RuntimeSpec } from '@holt/engine'
+import type { Checkpoints, Engine, RuntimeId, RuntimeSpec } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { layoutOf } from '../../src/layout.ts'

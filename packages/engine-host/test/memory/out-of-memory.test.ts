@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Engine, GuestClient, type ImageDigest } from '@holt/engine'
+import type { Engine, ImageDigest } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { detectCgroups } from '../../src/cgroups/detect-cgroups.ts'
 import { cgroupParentOf } from '../../src/cgroups/runtime-cgroup.ts'

@@ -1,14 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type Engine,
-  GuestClient,
-  type GuestItem,
-  type ImageDigest,
-  type Isolation,
-  type RuntimeSpec,
-  type StartProcess,
-} from '@holt/engine'
+import type { Engine, ImageDigest, Isolation, RuntimeSpec } from '@holt/engine'
+import { GuestClient, type GuestItem, type StartProcess } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { expect } from 'vitest'
 import { createHostEngine, type HostEngineOptions, type Log } from '../../src/index.ts'

@@ -1,5 +1,5 @@
 import { setInterval } from 'node:timers'
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { createHostEngine } from '../../src/index.ts'
 
 // A daemon that writes down a runtime which exists and stays, for tests that kill it.

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'vitest'
-import type { Engine, GuestClient, ImageDigest, ImageStore, RuntimeSpec } from '@holt/engine'
+import type { Engine, ImageDigest, ImageStore, RuntimeSpec } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { bindRequest, connect, kindOf, type Steps } from './steps.ts'
 
 /**

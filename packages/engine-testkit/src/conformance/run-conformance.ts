@@ -2,14 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  type Engine,
-  GuestClient,
-  type ImageDigest,
-  type Isolation,
-  type RuntimeId,
-  type RuntimeSpec,
-} from '@holt/engine'
+import type { Engine, ImageDigest, Isolation, RuntimeId, RuntimeSpec } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { egressTests } from './egress-tests.ts'
 import { imageTests } from './image-tests.ts'
 import { lifecycleTests } from './lifecycle-tests.ts'

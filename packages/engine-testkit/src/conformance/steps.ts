@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { makeId } from '@holt/protocol'
-import {
-  type BindRequest,
-  type Engine,
-  EngineError,
-  GuestClient,
-  type GuestItem,
-  type Observation,
-  type RuntimeSpec,
-} from '@holt/engine'
+import { type Engine, EngineError, type Observation, type RuntimeSpec } from '@holt/engine'
+import { type BindRequest, GuestClient, type GuestItem } from '@holt/guest-client'
 import type { ConformanceSubject } from './run-conformance.ts'
 
 /** The engine and the tools of a conformance test. */

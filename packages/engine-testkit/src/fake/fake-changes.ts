@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { GuestChange } from '@holt/engine'
+import type { GuestChange } from '@holt/guest-client'
 import type { FakeAnswer } from './fake-guest.ts'
 
 type Change = Extract<GuestChange, { path: string }>

@@ -1,14 +1,8 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { HoltError } from '@holt/protocol'
-import {
-  EngineError,
-  type GuestLink,
-  type GuestNetwork,
-  type GuestRequest,
-  type GuestResponse,
-  type SeedRequest,
-} from '@holt/engine'
+import { EngineError, type GuestLink, type GuestRequest, type GuestResponse } from '@holt/engine'
+import type { GuestNetwork, SeedRequest } from '@holt/guest-client'
 import { FakeChanges } from './fake-changes.ts'
 import { FakeFiles } from './fake-files.ts'
 import { FakeOperations } from './fake-operations.ts'

@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
-import { type GuestRequest, PortStream } from '@holt/engine'
+import type { GuestRequest } from '@holt/engine'
+import { PortStream } from '@holt/guest-client'
 import type { FakeAnswer } from './fake-guest.ts'
 
 /** The handler of a program for a connection to its port. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
-import type { GuestItem, GuestProcess, GuestSession, GuestTerminal, StartProcess } from '@holt/engine'
+import type { GuestItem, GuestProcess, GuestSession, GuestTerminal, StartProcess } from '@holt/guest-client'
 import type { FakeAnswer } from './fake-guest.ts'
 
 interface Running {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
-import type { GuestMatch, GuestSearchItem, ReplaceRequest, SearchRequest } from '@holt/engine'
+import type { GuestMatch, GuestSearchItem, ReplaceRequest, SearchRequest } from '@holt/guest-client'
 import type { FakeAnswer } from './fake-guest.ts'
 
 /** A file of a fake guest. */

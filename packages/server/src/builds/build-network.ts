@@ -6,7 +6,7 @@ import {
   makeRuntimeCa,
   type RuntimeEgress,
 } from '@holt/egress'
-import type { GuestNetwork } from '@holt/engine'
+import type { GuestNetwork } from '@holt/guest-client'
 import { HoltError, type PolicyBody } from '@holt/protocol'
 import { guestSide } from '../resources/network/runtime-networks.ts'
 import type { BuildReporter } from './build-reporter.ts'

@@ -1,5 +1,5 @@
 import type { BuildHost, BuildRequest, BuildResult, BuildSettings } from '@holt/builder'
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import type { Builder, SourceParts } from '../../src/builds/builder.ts'
 import type { TestServer } from './start-test-server.ts'
 

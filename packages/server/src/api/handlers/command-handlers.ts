@@ -1,4 +1,4 @@
-import type { GuestItem, GuestProcess } from '@holt/engine'
+import type { GuestItem, GuestProcess } from '@holt/guest-client'
 import { HoltError, type Id, isIdParam, isSet } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'

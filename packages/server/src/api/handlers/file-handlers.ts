@@ -1,4 +1,4 @@
-import type { GuestFile } from '@holt/engine'
+import type { GuestFile } from '@holt/guest-client'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { changeMode, changeOwner, makeSymlink } from '../../inside/files/change-attributes.ts'

@@ -1,4 +1,4 @@
-import type { GuestSession } from '@holt/engine'
+import type { GuestSession } from '@holt/guest-client'
 import { type Id, isIdParam, type Session, SessionName } from '@holt/protocol'
 import { sessionNotFound } from '../../foundation/errors/not-found.ts'
 import { moment } from '../../foundation/store/moment.ts'

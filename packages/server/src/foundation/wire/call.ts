@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import type { IdKind, Page, RouteName, routes } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Caller } from '../request/caller.ts'

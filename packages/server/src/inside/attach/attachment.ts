@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { GuestClient, GuestProcess } from '@holt/engine'
+import type { GuestClient, GuestProcess } from '@holt/guest-client'
 import {
   AttachClientFrame,
   type AttachQuery,

@@ -1,4 +1,4 @@
-import type { GuestClient, GuestProcess } from '@holt/engine'
+import type { GuestClient, GuestProcess } from '@holt/guest-client'
 import { type AttachQuery, HoltError, isIdParam, isSet } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import type { Caller } from '../../foundation/request/caller.ts'

@@ -1,4 +1,5 @@
-import { EngineError, type GuestClient, type GuestItem } from '@holt/engine'
+import { EngineError } from '@holt/engine'
+import type { GuestClient, GuestItem } from '@holt/guest-client'
 import type { AttachServerFrame } from '@holt/protocol'
 import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import { withoutTimes } from '../commands/decode-output.ts'

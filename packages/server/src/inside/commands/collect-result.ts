@@ -1,4 +1,4 @@
-import type { GuestItem } from '@holt/engine'
+import type { GuestItem } from '@holt/guest-client'
 import { freeBytes } from '../../tenancy/limits/kept-memory.ts'
 import { type GuestExit, incompleteTail } from './decode-output.ts'
 

@@ -1,4 +1,4 @@
-import type { GuestItem } from '@holt/engine'
+import type { GuestItem } from '@holt/guest-client'
 import type { Command, Id, OutputItem } from '@holt/protocol'
 import { moment } from '../../foundation/store/moment.ts'
 

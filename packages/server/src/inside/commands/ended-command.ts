@@ -1,4 +1,4 @@
-import type { GuestItem, StartProcess } from '@holt/engine'
+import type { GuestItem, StartProcess } from '@holt/guest-client'
 import type { Command, Id } from '@holt/protocol'
 import type { Log } from '../../foundation/log.ts'
 import { moment } from '../../foundation/store/moment.ts'

@@ -1,4 +1,4 @@
-import type { GuestClient, GuestItem } from '@holt/engine'
+import type { GuestClient, GuestItem } from '@holt/guest-client'
 import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 
 /** The command to follow, and the start position. */

@@ -1,4 +1,4 @@
-import type { GuestProcess } from '@holt/engine'
+import type { GuestProcess } from '@holt/guest-client'
 import type { Command } from '@holt/protocol'
 import { moment, momentOrNull } from '../../foundation/store/moment.ts'
 

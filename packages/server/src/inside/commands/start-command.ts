@@ -1,5 +1,5 @@
-import type { GuestItem, GuestProcess, StartProcess } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
+import type { GuestItem, GuestProcess, StartProcess } from '@holt/guest-client'
 import { type CommandResult, HoltError, type Id, type OutputItem, type StartCommand } from '@holt/protocol'
 import { refOf } from '../../foundation/rows/find-runtime.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'

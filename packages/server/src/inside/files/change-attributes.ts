@@ -1,4 +1,4 @@
-import type { GuestChanged } from '@holt/engine'
+import type { GuestChanged } from '@holt/guest-client'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import type { Inside } from '../inside.ts'

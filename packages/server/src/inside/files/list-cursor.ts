@@ -1,4 +1,5 @@
-import { EngineError, type GuestFile } from '@holt/engine'
+import { EngineError } from '@holt/engine'
+import type { GuestFile } from '@holt/guest-client'
 import { wrongCursor } from '../../foundation/store/page-cursor.ts'
 
 // Names are bytes, so a list's cursor has the bytes of the last path, relative to the list's own.

@@ -1,4 +1,4 @@
-import type { GuestFile } from '@holt/engine'
+import type { GuestFile } from '@holt/guest-client'
 import type { FileInfo } from '@holt/protocol'
 import { moment } from '../../foundation/store/moment.ts'
 

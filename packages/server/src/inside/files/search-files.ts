@@ -1,4 +1,4 @@
-import type { GuestMatch, GuestSearchItem, SearchFindings } from '@holt/engine'
+import type { GuestMatch, GuestSearchItem, SearchFindings } from '@holt/guest-client'
 import type { SearchItem, SearchMatch, SearchResult } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'

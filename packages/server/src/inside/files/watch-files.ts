@@ -1,4 +1,4 @@
-import type { GuestChange, GuestClient } from '@holt/engine'
+import type { GuestChange, GuestClient } from '@holt/guest-client'
 import { isSet } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { StreamRetry } from '../../runtimes/links/stream-retry.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { GuestClient, GuestUpload, WritePart } from '@holt/engine'
+import type { GuestClient, GuestUpload, WritePart } from '@holt/guest-client'
 import { isSet } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { PortStream } from '@holt/engine'
+import type { PortStream } from '@holt/guest-client'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'

@@ -1,6 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { mergePieces } from '@holt/async'
-import type { PortStream } from '@holt/engine'
+import type { PortStream } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'

@@ -1,4 +1,4 @@
-import type { PortStream } from '@holt/engine'
+import type { PortStream } from '@holt/guest-client'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { BuildError, onRestoreId, runCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { type ErrorCode, HoltError, makeId } from '@holt/protocol'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'

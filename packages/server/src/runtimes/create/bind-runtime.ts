@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type GuestBound, GuestClient } from '@holt/engine'
+import { type GuestBound, GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'

@@ -1,5 +1,5 @@
-import { GuestClient } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
+import { GuestClient } from '@holt/guest-client'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
 import type { PoolMember } from '../pools/pool-member.ts'

@@ -1,4 +1,4 @@
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import type { Runtimes } from '../runtimes.ts'
 import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
 

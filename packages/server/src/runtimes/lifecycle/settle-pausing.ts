@@ -1,5 +1,5 @@
-import { GuestClient } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
+import { GuestClient } from '@holt/guest-client'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'

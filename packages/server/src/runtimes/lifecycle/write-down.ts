@@ -1,5 +1,6 @@
-import { type CheckpointInfo, GuestClient } from '@holt/engine'
+import type { CheckpointInfo } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
+import { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import type { Runtimes } from '../runtimes.ts'
 

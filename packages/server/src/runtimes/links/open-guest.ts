@@ -1,4 +1,4 @@
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'

@@ -1,4 +1,5 @@
-import { type GuestClient as Client, GuestClient, type GuestLink } from '@holt/engine'
+import type { GuestLink } from '@holt/engine'
+import { GuestClient, type GuestClient as Client } from '@holt/guest-client'
 import { wakeById } from '../lifecycle/wake.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { Gate } from './gate.ts'

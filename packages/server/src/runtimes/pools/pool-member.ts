@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { runCommand, templateCommand } from '@holt/builder'
-import { GuestClient } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
+import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
 import type { Runtimes } from '../runtimes.ts'

@@ -1,4 +1,5 @@
-import { GuestClient, type ImageDigest } from '@holt/engine'
+import type { ImageDigest } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { findRunning } from '../../foundation/rows/find-runtime.ts'

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GuestClient, type RuntimeUsage } from '@holt/engine'
+import type { RuntimeUsage } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { metricsKeptSecs, metricsStepSecs } from '@holt/protocol'
 import { pause } from '../../foundation/async/pause.ts'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'

@@ -1,4 +1,4 @@
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { OutputPump } from '../../../src/inside/attach/output-pump.ts'
 

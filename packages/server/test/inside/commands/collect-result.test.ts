@@ -1,4 +1,4 @@
-import type { GuestItem } from '@holt/engine'
+import type { GuestItem } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { collectResult } from '../../../src/inside/commands/collect-result.ts'
 import { freeBytes } from '../../../src/tenancy/limits/kept-memory.ts'

@@ -1,4 +1,4 @@
-import type { GuestItem } from '@holt/engine'
+import type { GuestItem } from '@holt/guest-client'
 import type { Id } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

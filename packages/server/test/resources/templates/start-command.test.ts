@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { onRestoreId, startCommandId } from '@holt/builder'
-import { GuestClient } from '@holt/engine'
+import { GuestClient } from '@holt/guest-client'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { HoltError, makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'

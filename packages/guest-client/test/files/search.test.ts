@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { GuestClient, type GuestLink, type SearchRequest } from '../../src/index.ts'
+import type { GuestLink } from '@holt/engine'
+import { GuestClient, type SearchRequest } from '../../src/index.ts'
 
 const request: SearchRequest = {
   path: '/',

@@ -1,8 +1,8 @@
 import { Duplex, type Readable, type Writable } from 'node:stream'
 import { GatheredBytes } from '@holt/async'
-import { EngineError } from '../contract.ts'
-import { answeredWrongly } from './answered-wrongly.ts'
-import { letEnd } from './let-end.ts'
+import { EngineError } from '@holt/engine'
+import { answeredWrongly } from '../answers/answered-wrongly.ts'
+import { letEnd } from '../answers/let-end.ts'
 import {
   dataFrame,
   endFrame,

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@holt/protocol'
 import { z } from 'zod'
-import * as word from './words.ts'
+import * as word from './answers/words.ts'
 
 // Schemas of the guest's answers (guest/PROTOCOL.md). The guest is hostile: `words.ts` bounds every
 // number and every text, this file every list.

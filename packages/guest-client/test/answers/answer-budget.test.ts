@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { GuestClient, type GuestLink } from '../../src/index.ts'
+import type { GuestLink } from '@holt/engine'
+import { GuestClient } from '../../src/index.ts'
 
 const signal = new AbortController().signal
 

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import { EngineError } from '../contract.ts'
+import { EngineError } from '@holt/engine'
 import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'
-import { GuestItem } from './schemas.ts'
+import { GuestItem } from '../schemas.ts'
 
 /** The most bytes of one line: 32 KiB of output as base64, and the frame around it. */
 const maxLineBytes = 64 * 1024

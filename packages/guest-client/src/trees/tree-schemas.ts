@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { GuestFile } from './schemas.ts'
-import * as word from './words.ts'
+import { GuestFile } from '../schemas.ts'
+import * as word from '../answers/words.ts'
 
 // Schemas of the guest's answers about whole trees (guest/PROTOCOL.md), made of the words in
 // `words.ts`.

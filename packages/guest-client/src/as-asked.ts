@@ -1,9 +1,9 @@
-import { answeredWrongly } from './answered-wrongly.ts'
-import type { ReplaceRequest } from './file-requests.ts'
-import type { GuestReplaced, GuestSearchItem, GuestUpload } from './file-schemas.ts'
+import { answeredWrongly } from './answers/answered-wrongly.ts'
+import type { ReplaceRequest } from './files/file-requests.ts'
+import type { GuestReplaced, GuestSearchItem, GuestUpload } from './files/file-schemas.ts'
 import type { GuestFile, GuestFiles, GuestProcess } from './schemas.ts'
-import type { GuestChange } from './tree-schemas.ts'
-import { isWithin } from './words.ts'
+import type { GuestChange } from './trees/tree-schemas.ts'
+import { isWithin } from './answers/words.ts'
 
 // An answer can be well formed and yet not match the request. Each function here throws
 // `EngineError` `wrong_answer` in that case.

@@ -1,9 +1,8 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { z } from 'zod'
-import { EngineError } from '../contract.ts'
-import type { GuestLink, GuestRequest, GuestResponse } from '../guest-link.ts'
-import { type AnswerBudget, budgetOf } from './answer-budget.ts'
-import { answeredWrongly, refusedBy } from './answered-wrongly.ts'
+import { EngineError, type GuestLink, type GuestRequest, type GuestResponse } from '@holt/engine'
+import { type AnswerBudget, budgetOf } from './answers/answer-budget.ts'
+import { answeredWrongly, refusedBy } from './answers/answered-wrongly.ts'
 import { entriesAsked, fileAsked, itemsWithin, processAsked, replacedAsked, uploadAsked } from './as-asked.ts'
 import {
   boundedMatches,
@@ -15,11 +14,11 @@ import {
   type WriteContent,
   type WritePart,
   type Written,
-} from './file-requests.ts'
-import { GuestChanged, GuestReplaced, GuestSearchItem, GuestUpload } from './file-schemas.ts'
-import { PortStream } from './port-stream.ts'
-import { readAnswer, readFailure } from './read-answer.ts'
-import { readItems, readItemsOf } from './read-items.ts'
+} from './files/file-requests.ts'
+import { GuestChanged, GuestReplaced, GuestSearchItem, GuestUpload } from './files/file-schemas.ts'
+import { PortStream } from './ports/port-stream.ts'
+import { readAnswer, readFailure } from './answers/read-answer.ts'
+import { readItems, readItemsOf } from './answers/read-items.ts'
 import {
   GuestBound,
   GuestContentHeaders,
@@ -40,8 +39,8 @@ import {
   type GuestTerminal,
   GuestUsage,
 } from './schemas.ts'
-import type { ApplyTree, ExportedTree, ExportTree, SelectedPaths, SelectPaths, TreeMount } from './tree-requests.ts'
-import { GuestApplied, GuestChange, GuestTree } from './tree-schemas.ts'
+import type { ApplyTree, ExportedTree, ExportTree, SelectedPaths, SelectPaths, TreeMount } from './trees/tree-requests.ts'
+import { GuestApplied, GuestChange, GuestTree } from './trees/tree-schemas.ts'
 
 /** The network that a guest sets up inside. All its traffic goes through the egress socket. */
 export interface GuestNetwork {

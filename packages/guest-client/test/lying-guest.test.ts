@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { GuestClient, type GuestLink } from '../../src/index.ts'
-import { questions } from '../support/honest-answers.ts'
-import { liesAt, placesOf, valueAt, withLie } from '../support/lies.ts'
+import type { GuestLink } from '@holt/engine'
+import { GuestClient } from '../src/index.ts'
+import { questions } from './support/honest-answers.ts'
+import { liesAt, placesOf, valueAt, withLie } from './support/lies.ts'
 
 const signal = AbortSignal.timeout(120_000)
 const wrong = { name: 'EngineError', kind: 'wrong_answer', message: expect.stringContaining('answered wrongly') }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { answeredWrongly } from './answered-wrongly.ts'
+import { answeredWrongly } from '../answers/answered-wrongly.ts'
 import type { GuestSearchItem, GuestUpload } from './file-schemas.ts'
-import type { GuestFile } from './schemas.ts'
+import type { GuestFile } from '../schemas.ts'
 
 /** The most characters in all names and lines of one search. The guest stops at 8 MiB. */
 const maxSearchLength = 10 * 1024 * 1024

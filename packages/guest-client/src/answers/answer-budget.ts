@@ -1,5 +1,4 @@
-import { EngineError } from '../contract.ts'
-import type { GuestLink } from '../guest-link.ts'
+import { EngineError, type GuestLink } from '@holt/engine'
 
 /**
  * The most memory of the service for all unfinished answers of one guest, in bytes. It suffices for
