@@ -68,7 +68,7 @@ describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
   }, async () => {
     const { spec, guest } = await start()
     const running = processOf(['/bin/straddling'])
-    await guest.startProcess(running, timeout())
+    await guest.processes.start(running, timeout())
     await expectMore(guest, running.id)
     const checkpointId = await write(guest, spec.id)
     await expectMore(await connected(spec.id), running.id)
@@ -85,9 +85,9 @@ describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
 
 /** Expects that a process writes on. */
 async function expectMore(guest: GuestClient, id: string): Promise<void> {
-  const { stdout_bytes: before } = await guest.getProcess(id, timeout())
+  const { stdout_bytes: before } = await guest.processes.get(id, timeout())
   const written = async () => {
-    const { state, signal, stdout_bytes } = await guest.getProcess(id, timeout())
+    const { state, signal, stdout_bytes } = await guest.processes.get(id, timeout())
     expect({ state, signal }).toEqual({ state: 'running', signal: null })
     return stdout_bytes - before
   }

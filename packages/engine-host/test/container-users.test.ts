@@ -66,7 +66,7 @@ async function userOf(id: string): Promise<number> {
 
 /** Returns the number of inotify instances that root could take, and keeps them. */
 async function takeInotify(guest: GuestClient): Promise<number> {
-  for await (const item of await guest.runProcess(processOf(['/bin/probe', 'inotify']), timeout()))
+  for await (const item of await guest.processes.run(processOf(['/bin/probe', 'inotify']), timeout()))
     if (item.type === 'stdout') return Number(Buffer.from(item.data, 'base64').toString())
   throw new Error('it said nothing')
 }

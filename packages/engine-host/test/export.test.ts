@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Engine, ImageDigest, ImageStore, RuntimeSpec } from '@holt/engine'
-import { GuestClient } from '@holt/guest-client'
+import { GuestClient, type StartProcess } from '@holt/guest-client'
 import { readTar } from '@holt/erofs'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -87,7 +87,7 @@ for (const [isolation, runner] of [
     }, VERB_TIMEOUT_MS)
 
     async function exported(onlyChanged: boolean) {
-      const { onlyChanged: left, body } = await guest.exportTree({ onlyChanged }, timeout())
+      const { onlyChanged: left, body } = await guest.trees.export({ onlyChanged }, timeout())
       let bytes = 0
       async function* counted() {
         for await (const chunk of body) {
@@ -110,7 +110,7 @@ for (const [isolation, runner] of [
       await run('chroot', [oracle, '/bin/sh', '-c', CHANGE_TREE])
       // What the guest writes goes by way of a directory that is no part of the image.
       const content = { body: Buffer.from('more'), createOnly: false, path: '/a/append' }
-      await guest.writeContent(content, timeout())
+      await guest.content.write(content, timeout())
       await run('sh', ['-c', `printf more > ${oracle}/a/append`])
       for (const append of ['/a/append', '/a']) {
         expect(await runCommand(guest, '/bin/touch', '-d', '@99.25', append)).toMatchObject({ exitCode: 0 })
@@ -133,7 +133,7 @@ for (const [isolation, runner] of [
     })
 
     test('leaves out named paths', async () => {
-      const { body } = await guest.exportTree({ onlyChanged: false, exclude: ['/a', '/bin'] }, timeout())
+      const { body } = await guest.trees.export({ onlyChanged: false, exclude: ['/a', '/bin'] }, timeout())
       const { digest } = await images.import(body, timeout(), { base: spec.imageDigest })
       await using mounted = await mountImage(under, digest)
       const { stdout } = await run('ls', ['-A', mounted.path])
@@ -142,7 +142,7 @@ for (const [isolation, runner] of [
     })
 
     test('copies the whole tree without its mounts', async () => {
-      const { body } = await guest.selectPaths({ sources: ['/'], exclude: ['bin', 'lib*'] }, timeout())
+      const { body } = await guest.trees.select({ sources: ['/'], exclude: ['bin', 'lib*'] }, timeout())
       const names = new Map<string, string>()
       for await (const entry of readTar(body)) names.set(Buffer.from(entry.path).toString(), entry.type)
       const system = [...names.keys()].filter((name) => /^(proc|sys|dev|run)\//.test(name))
@@ -153,7 +153,7 @@ for (const [isolation, runner] of [
     })
 
     test('does not match another image', async () => {
-      const { body, onlyChanged } = await guest.exportTree({ onlyChanged: true }, timeout())
+      const { body, onlyChanged } = await guest.trees.export({ onlyChanged: true }, timeout())
       const empty = await images.import(emptyTar(), timeout())
       const importing = images.import(body, timeout(), { base: empty.digest })
       if (onlyChanged) await expect(importing).rejects.toMatchObject({ kind: 'invalid' })
@@ -229,8 +229,8 @@ async function openNetwork(engine: Engine, { id }: RuntimeSpec, guest: GuestClie
   expect(await guest.setNetwork(network, timeout())).toMatchObject({ network: true, problems: [] })
 }
 
-async function runProcess(guest: GuestClient, request: Parameters<GuestClient['runProcess']>[0]): Promise<string> {
-  const items = await Array.fromAsync(await guest.runProcess(request, timeout()))
+async function runProcess(guest: GuestClient, request: StartProcess): Promise<string> {
+  const items = await Array.fromAsync(await guest.processes.run(request, timeout()))
   return items.map((item) => (item.type === 'stdout' ? Buffer.from(item.data, 'base64').toString() : '')).join('')
 }
 

@@ -17,9 +17,9 @@ test.skipIf(reason !== null).each(['gvisor', 'container'] as const)(
         const shell = (script: string) => runCommand(guest, '/bin/sh', '-c', script)
         expect(await shell('rm /one /two; echo new > /new; echo other > /other')).toMatchObject({ exitCode: 0 })
         const move = { source: '/new', destination: '/one', overwrite: false }
-        await guest.move(move, timeout())
+        await guest.files.move(move, timeout())
         expect(await runCommand(guest, 'cat', '/one')).toMatchObject({ output: 'new\n' })
-        const again = guest.move({ ...move, source: '/other' }, timeout())
+        const again = guest.files.move({ ...move, source: '/other' }, timeout())
         await expect(again).rejects.toMatchObject({ code: 'already_exists' })
         await shell('mv -n /other /two')
         expect(await runCommand(guest, 'cat', '/two')).toMatchObject({ output: 'other\n' })

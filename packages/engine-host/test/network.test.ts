@@ -228,7 +228,7 @@ async function startTraffic(
   ...step: readonly string[]
 ): Promise<{ readonly end: Promise<string> }> {
   const request = processOf(['/bin/probe', 'traffic', ...step])
-  const items = await guest.runProcess(request, timeout())
+  const items = await guest.processes.run(request, timeout())
   const connected = Promise.withResolvers<void>()
   const read = async () => {
     let said = ''

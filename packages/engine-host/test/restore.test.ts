@@ -110,15 +110,15 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
   }, async () => {
     const { spec, guest } = await start()
     const drawing = { ...processOf(['/bin/probe', 'draw']), stdin: 'pipe' } as const
-    await guest.startProcess(drawing, timeout())
+    await guest.processes.start(drawing, timeout())
     await runCommandIn(guest, 'work', 'cd /tmp; export mine=kept')
     const checkpointId = await write(guest, spec.id, { goOn: true })
     const children = await Promise.all(Array.from({ length: FORKS }, () => restore(spec, checkpointId)))
     children.push({ spec, guest: await connected(spec.id) })
     const seen = await Promise.all(
       children.map(async (child) => {
-        await child.guest.writeStdin(drawing.id, { data: Buffer.from('draw\n'), eof: false, offset: 0 }, timeout())
-        await expect.poll(async () => (await child.guest.getProcess(drawing.id, timeout())).stdout_bytes).toBe(33)
+        await child.guest.processes.writeStdin(drawing.id, { data: Buffer.from('draw\n'), eof: false, offset: 0 }, timeout())
+        await expect.poll(async () => (await child.guest.processes.get(drawing.id, timeout())).stdout_bytes).toBe(33)
         expect(await runCommandIn(child.guest, 'work', 'echo $PWD $mine')).toBe('/tmp kept\n')
         return {
           drawn: await outputOf(child.guest, drawing.id),
@@ -145,12 +145,12 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
   }, async () => {
     const { spec, guest } = await start()
     const holding = { ...processOf(['/bin/probe', 'zeros']), stdin: 'pipe' } as const
-    await guest.startProcess(holding, timeout())
+    await guest.processes.start(holding, timeout())
     const says = async (of: GuestClient, text: string): Promise<void> => {
       await expect.poll(() => outputOf(of, holding.id), { timeout: VERB_TIMEOUT_MS / 4 }).toBe(text)
     }
     const ask = (of: GuestClient, offset: number) =>
-      of.writeStdin(holding.id, { data: Buffer.from('check\n'), eof: false, offset }, timeout())
+      of.processes.writeStdin(holding.id, { data: Buffer.from('check\n'), eof: false, offset }, timeout())
     await says(guest, 'full\n')
     // By default gVisor does not look for zeros in pages that an earlier checkpoint wrote.
     const full = await write(guest, spec.id, { goOn: true })
@@ -195,15 +195,15 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
       const ownMs = 4_000
       const pausedMs = 6_000
       const bounded = { ...processOf(['/bin/sleep', '600']), timeout_ms: ownMs }
-      const { started_at_ms: startedAt } = await guest.startProcess(bounded, timeout())
+      const { started_at_ms: startedAt } = await guest.processes.start(bounded, timeout())
       const checkpointId = await write(guest, spec.id, { goOn: false })
       await sleep(pausedMs)
       const { guest: restored } = await restore(spec, checkpointId, spec.id)
-      expect(await restored.getProcess(bounded.id, timeout())).toMatchObject({ state: 'running', timed_out: false })
+      expect(await restored.processes.get(bounded.id, timeout())).toMatchObject({ state: 'running', timed_out: false })
       await expect
-        .poll(() => restored.getProcess(bounded.id, timeout()), { timeout: VERB_TIMEOUT_MS / 2 })
+        .poll(() => restored.processes.get(bounded.id, timeout()), { timeout: VERB_TIMEOUT_MS / 2 })
         .toMatchObject({ state: 'exited', timed_out: true })
-      const { ended_at_ms: endedAt } = await restored.getProcess(bounded.id, timeout())
+      const { ended_at_ms: endedAt } = await restored.processes.get(bounded.id, timeout())
       // The clock on the wall is the host's, and has gone on.
       expect((endedAt ?? 0) - startedAt).toBeGreaterThan(ownMs + pausedMs - 1_000)
     },
@@ -215,13 +215,13 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     async () => {
       const { spec, guest } = await start()
       const programs = [processOf(['/bin/sleep', '2']), processOf(['/bin/sleep', '12'])]
-      for (const program of programs) await guest.startProcess(program, timeout())
+      for (const program of programs) await guest.processes.start(program, timeout())
       const checkpointId = await write(guest, spec.id, { goOn: false })
       await sleep(3_000)
       const { guest: restored } = await restore(spec, checkpointId, spec.id)
       for (const { id } of programs) {
         await expect
-          .poll(() => restored.getProcess(id, timeout()), { timeout: VERB_TIMEOUT_MS / 2 })
+          .poll(() => restored.processes.get(id, timeout()), { timeout: VERB_TIMEOUT_MS / 2 })
           .toMatchObject({ state: 'exited', exit_code: 0 })
       }
     },
@@ -238,38 +238,38 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
       user: 'nobody',
       stdin: 'pipe',
     } as const
-    await guest.startProcess(running, timeout())
+    await guest.processes.start(running, timeout())
     const { guest: restored } = await restore(spec, await write(guest, spec.id, { goOn: false }), spec.id)
     expect(await asNobody(restored, '/bin/root-sh -pc "id -u"')).toBe('0\n')
-    await restored.writeStdin(running.id, { data: Buffer.from('go on\n'), eof: true, offset: 0 }, timeout())
+    await restored.processes.writeStdin(running.id, { data: Buffer.from('go on\n'), eof: true, offset: 0 }, timeout())
     await expect.poll(() => outputOf(restored, running.id), { timeout: VERB_TIMEOUT_MS / 2 }).toBe('0\n0\n')
   })
 
   test('watches, uploads in parts and terminals continue', { timeout: VERB_TIMEOUT_MS }, async () => {
     const { spec, guest } = await start()
     const watched = { path: '/tmp', recursive: true, cursor: null }
-    const changes = await guest.watch(watched, timeout())
+    const changes = await guest.files.watch(watched, timeout())
     const { cursor } = (await changes.next()).value ?? { cursor: -1 }
     const upload = { path: '/tmp/whole', uploadId: 'upload-in-parts', createOnly: true } as const
-    await guest.writePart({ ...upload, offset: 0, partial: true, body: Buffer.from('one ') }, timeout())
+    await guest.content.writePart({ ...upload, offset: 0, partial: true, body: Buffer.from('one ') }, timeout())
     const terminal = { ...processOf(['/bin/sh']), pty: { cols: 80, rows: 24 } }
-    await guest.startProcess(terminal, timeout())
+    await guest.processes.start(terminal, timeout())
     const checkpointId = await write(guest, spec.id, { goOn: false })
     const { guest: restored } = await restore(spec, checkpointId, spec.id)
     await runCommand(restored, '/bin/touch', '/tmp/seen')
-    const later = await restored.watch({ ...watched, cursor }, timeout())
+    const later = await restored.files.watch({ ...watched, cursor }, timeout())
     const seen: string[] = []
     for await (const change of later) {
       if ('path' in change) seen.push(change.path)
       if (seen.includes('/tmp/seen')) break
     }
-    const offset = (await restored.uploadStatus({ path: upload.path, upload_id: upload.uploadId }, timeout()))
+    const offset = (await restored.content.uploadStatus({ path: upload.path, upload_id: upload.uploadId }, timeout()))
       .offset_bytes
     expect(offset).toBe(4)
-    await restored.writePart({ ...upload, offset, partial: false, body: Buffer.from('two') }, timeout())
+    await restored.content.writePart({ ...upload, offset, partial: false, body: Buffer.from('two') }, timeout())
     expect(await show(restored, upload.path)).toBe('one two')
     const line = Buffer.from('echo still $((20 + 22))\nexit\n')
-    await restored.writeStdin(terminal.id, { data: line, eof: false, offset: 0 }, timeout())
+    await restored.processes.writeStdin(terminal.id, { data: line, eof: false, offset: 0 }, timeout())
     await expect.poll(() => outputOf(restored, terminal.id)).toContain('still 42')
   })
 
@@ -312,7 +312,7 @@ class SlowReader {
 
   constructor(guest: GuestClient, request: StartProcess) {
     this.#id = request.id
-    this.#first = guest.runProcess(request, timeout())
+    this.#first = guest.processes.run(request, timeout())
   }
 
   get text(): string {
@@ -321,7 +321,7 @@ class SlowReader {
 
   async comeBack(guest: GuestClient): Promise<void> {
     const from = { cursor: this.#cursor, follow: true, hold: true }
-    this.#items = await guest.readOutput(this.#id, from, timeout())
+    this.#items = await guest.processes.readOutput(this.#id, from, timeout())
   }
 
   async readSome(bytes: number): Promise<void> {
@@ -356,17 +356,17 @@ class SlowReader {
 
 async function runCommandIn(guest: GuestClient, session: string, command: string): Promise<string> {
   const request = { ...processOf([]), argv: null, command, cwd: null, session }
-  const items = await Array.fromAsync(await guest.runProcess(request, timeout()))
+  const items = await Array.fromAsync(await guest.processes.run(request, timeout()))
   return textOf(items)
 }
 
 async function asNobody(guest: GuestClient, command: string): Promise<string> {
   const request = { ...processOf([]), argv: null, command, user: 'nobody' }
-  return textOf(await Array.fromAsync(await guest.runProcess(request, timeout())))
+  return textOf(await Array.fromAsync(await guest.processes.run(request, timeout())))
 }
 
 async function outputOf(guest: GuestClient, id: string): Promise<string> {
-  return textOf(await Array.fromAsync(await guest.readOutput(id, { cursor: 0, follow: false }, timeout())))
+  return textOf(await Array.fromAsync(await guest.processes.readOutput(id, { cursor: 0, follow: false }, timeout())))
 }
 
 async function show(guest: GuestClient, path: string): Promise<string> {

@@ -38,7 +38,7 @@ chown 1234 other-id; chown :27 group-id; chmod 4755 other-id; chmod 2755 group-i
 
 async function run(guest: GuestClient, command: string, user = nobody): Promise<string> {
   const request = { ...processOf([]), argv: null, command: `exec 2>&1; ${command}`, user }
-  return textOf(await Array.fromAsync(await guest.runProcess(request, timeout()))).trim()
+  return textOf(await Array.fromAsync(await guest.processes.run(request, timeout()))).trim()
 }
 
 test.skipIf(reason !== null)(
@@ -64,17 +64,17 @@ test.skipIf(reason !== null)(
         expect(await run(guest, '/tmp/own -u', '1234')).toBe(nobody)
         // Neither another owner nor another content has the bit, though the file is held open.
         const holding = { ...processOf(['/bin/sh', '-c', 'exec 3< /tmp/own; echo held; read x']), user: nobody }
-        await guest.startProcess({ ...holding, stdin: 'pipe' }, timeout())
-        await expect.poll(async () => (await guest.getProcess(holding.id, timeout())).stdout_bytes, patience).toBe(5)
+        await guest.processes.start({ ...holding, stdin: 'pipe' }, timeout())
+        await expect.poll(async () => (await guest.processes.get(holding.id, timeout())).stdout_bytes, patience).toBe(5)
         await run(guest, 'chown 0 /tmp/own', 'root')
         expect(await run(guest, '/tmp/own -u')).toBe(nobody)
-        await guest.writeStdin(holding.id, { data: Buffer.alloc(0), eof: true, offset: 0 }, timeout())
+        await guest.processes.writeStdin(holding.id, { data: Buffer.alloc(0), eof: true, offset: 0 }, timeout())
         await run(guest, 'cp /bin/id /tmp/open && chmod 4777 /tmp/open', 'root')
         expect(await run(guest, '/tmp/open -u; echo >> /tmp/open; /tmp/open -u')).toBe(`0\n${nobody}`)
         // A change of the owner by a client takes the bits away, on the disk and of the image.
         await run(guest, 'cp /bin/id /tmp/given && chmod 6755 /tmp/given', 'root')
         for (const path of ['/tmp/given', '/bin/of-root-alone']) {
-          const { entry } = await guest.changeOwner({ path, user: '1234', recursive: false }, timeout())
+          const { entry } = await guest.files.changeOwner({ path, user: '1234', recursive: false }, timeout())
           expect([path, Number.parseInt(entry.mode, 8) & 0o6000]).toEqual([path, 0])
         }
         // Nowhere but on the image and the disk.
@@ -104,7 +104,7 @@ test.skipIf(reason !== null)(
 /** True if a program is told that it has more rights than its caller. */
 async function isSecure(guest: GuestClient, program: string): Promise<boolean> {
   const request = { ...processOf([]), argv: null, command: `${program} /proc/self/auxv`, user: nobody }
-  const items = await Array.fromAsync(await guest.runProcess(request, timeout()))
+  const items = await Array.fromAsync(await guest.processes.run(request, timeout()))
   const bytes = Buffer.concat(
     items.flatMap((item) => (item.type === 'stdout' ? [Buffer.from(item.data, 'base64')] : [])),
   )

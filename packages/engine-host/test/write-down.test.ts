@@ -56,10 +56,10 @@ async function startWaiting(engine: Engine, image: ImageDigest, heldBytes = 0) {
   const spec = smallSpec('gvisor', image)
   const guest = await startGuest(engine, spec)
   const waiting = { ...processOf(['cat']), stdin: 'pipe' as const }
-  await guest.startProcess(waiting, timeout())
+  await guest.processes.start(waiting, timeout())
   if (heldBytes > 0) {
     const body = Buffer.alloc(heldBytes, 1)
-    await guest.writeContent({ path: '/dev/shm/much', body, createOnly: true }, timeout())
+    await guest.content.write({ path: '/dev/shm/much', body, createOnly: true }, timeout())
   }
   return { spec, guest, waiting }
 }
@@ -79,7 +79,7 @@ async function expectWaiting(engine: Engine, id: string, commandId: string): Pro
   for (let tries = 1; ; tries++) {
     try {
       const guest = new GuestClient(await engine.dial(id, timeout()))
-      expect((await guest.getProcess(commandId, timeout())).state).toBe('running')
+      expect((await guest.processes.get(commandId, timeout())).state).toBe('running')
       expect((await runCommand(guest, 'echo', 'here')).output).toBe('here\n')
       return
     } catch (error) {

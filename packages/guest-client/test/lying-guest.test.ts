@@ -62,14 +62,14 @@ const paths = { sources: ['/d'] }
 const content = { path: '/d/f', range: null }
 
 test.each([
-  ['x-holt-only-changed', '$(id)', (guest: GuestClient) => guest.exportTree(tree, signal)],
-  ['x-holt-matches', '-1', (guest: GuestClient) => guest.selectPaths(paths, signal)],
-  ['x-holt-single-file', 'yes', (guest: GuestClient) => guest.selectPaths(paths, signal)],
-  ['content-length', '1e9', (guest: GuestClient) => guest.readContent(content, signal)],
-  ['content-range', 'lines 1-2', (guest: GuestClient) => guest.readContent(content, signal)],
-  ['etag', '"a"\r\nset-cookie: a', (guest: GuestClient) => guest.readContent(content, signal)],
-  ['last-modified', '\u001b[2J', (guest: GuestClient) => guest.readContent(content, signal)],
-  ['x-holt-mode', '04755', (guest: GuestClient) => guest.readContent(content, signal)],
+  ['x-holt-only-changed', '$(id)', (guest: GuestClient) => guest.trees.export(tree, signal)],
+  ['x-holt-matches', '-1', (guest: GuestClient) => guest.trees.select(paths, signal)],
+  ['x-holt-single-file', 'yes', (guest: GuestClient) => guest.trees.select(paths, signal)],
+  ['content-length', '1e9', (guest: GuestClient) => guest.content.read(content, signal)],
+  ['content-range', 'lines 1-2', (guest: GuestClient) => guest.content.read(content, signal)],
+  ['etag', '"a"\r\nset-cookie: a', (guest: GuestClient) => guest.content.read(content, signal)],
+  ['last-modified', '\u001b[2J', (guest: GuestClient) => guest.content.read(content, signal)],
+  ['x-holt-mode', '04755', (guest: GuestClient) => guest.content.read(content, signal)],
 ])('a header %s that is %j is a wrong answer', async (name, lie, ask) => {
   const headers = { 'x-holt-only-changed': '0', 'x-holt-matches': '1', 'x-holt-single-file': '0' }
   await expect(ask(clientOf({}, { headers }))).resolves.toBeDefined()

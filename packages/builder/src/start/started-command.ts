@@ -37,7 +37,7 @@ export class StartedCommand implements Disposable {
     { signal, onLine }: { readonly signal: AbortSignal; readonly onLine: (line: string) => void },
   ): Promise<StartedCommand> {
     try {
-      await guest.startProcess(templateCommand(command, { id, background: true }), signal)
+      await guest.processes.start(templateCommand(command, { id, background: true }), signal)
     } catch (error) {
       if (!(error instanceof HoltError) || error.code !== 'already_exists') throw error
     }
@@ -45,7 +45,7 @@ export class StartedCommand implements Disposable {
   }
 
   now(signal: AbortSignal): Promise<GuestProcess> {
-    return this.#guest.getProcess(this.#id, signal)
+    return this.#guest.processes.get(this.#id, signal)
   }
 
   /** Throws `start_cmd_failed` if the command has ended with anything but 0. */
@@ -66,7 +66,7 @@ export class StartedCommand implements Disposable {
     const lines = new Lines(onLine)
     try {
       const from = { cursor: 0, follow: true }
-      for await (const item of await this.#guest.readOutput(this.#id, from, this.#stopped.signal)) {
+      for await (const item of await this.#guest.processes.readOutput(this.#id, from, this.#stopped.signal)) {
         if (this.#stopped.signal.aborted) return
         if (item.type === 'stdout' || item.type === 'stderr') {
           const bytes = Buffer.from(item.data, 'base64')

@@ -80,7 +80,7 @@ export async function waitUntilListening(guest: GuestClient, wait: Wait): Promis
   for (;;) {
     const { state, descendants } = await wait.started.requireAlive(wait.signal)
     if (state === 'exited' && !descendants) return
-    if ((await guest.listPorts(wait.signal)).length > 0) return
+    if ((await guest.ports.list(wait.signal)).length > 0) return
     if (performance.now() >= settledAt) return
     await pause(listeningPauseMs, wait)
   }

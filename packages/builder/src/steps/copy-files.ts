@@ -33,7 +33,7 @@ export async function copyFiles(runtime: StepRuntime, work: CopyWork, context: F
   const destination = several ? `${work.destination}/` : work.destination
   for (const files of parts) {
     const open = await openFiles(files, { ...context, parents: work.parents })
-    await runtime.guest.applyTree({ ...open, destination, chown, mode: chmod }, context.signal)
+    await runtime.guest.trees.apply({ ...open, destination, chown, mode: chmod }, context.signal)
   }
 }
 
@@ -49,7 +49,7 @@ export async function openFiles(
   }
   if (files.type === 'runtime') {
     const { guest } = await sources.runtimeOf(files.from)
-    const { singleFile, body } = await guest.selectPaths(
+    const { singleFile, body } = await guest.trees.select(
       { sources: files.patterns, exclude: files.exclude, parents },
       signal,
     )

@@ -7,7 +7,7 @@ const MAX_BYTES = 2 ** 20
 /** Returns the beginning of a file as text, or null if the file is missing or empty. */
 export async function readSmallFile(guest: GuestClient, path: string, signal: AbortSignal): Promise<string | null> {
   try {
-    const { body } = await guest.readContent({ path, range: `bytes=0-${MAX_BYTES - 1}` }, signal)
+    const { body } = await guest.content.read({ path, range: `bytes=0-${MAX_BYTES - 1}` }, signal)
     const chunks: Buffer[] = []
     let bytes = 0
     for await (const chunk of body as AsyncIterable<Buffer>) {

@@ -31,7 +31,7 @@ export async function runCommand(runtime: StepRuntime, work: RunWork, context: C
   const id = makeId('command')
   const { signal } = context
   using lines = new OutputLines(context.redactor, context.log)
-  const items = await runtime.guest.runProcess(
+  const items = await runtime.guest.processes.run(
     {
       id,
       command: null,
@@ -56,7 +56,7 @@ export async function runCommand(runtime: StepRuntime, work: RunWork, context: C
     else if (item.type === 'exit') exit = item
   }
   if (exit === null) throw new EngineError('unavailable', 'the guest interrupted a command')
-  await runtime.guest.killProcess(id, signal)
+  await runtime.guest.processes.kill(id, signal)
   if (exit.exit_code === 0) return
   lines[Symbol.dispose]()
   throw await failureOf(exit, { runtime, user: work.user, tail: lines.tail, context })

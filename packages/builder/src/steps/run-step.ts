@@ -38,5 +38,5 @@ export async function runStep(
 /** Creates the working directory of a command if the image has none, as container engines do. */
 async function haveDirectory(runtime: StepRuntime, { workdir }: RunWork, signal: AbortSignal): Promise<void> {
   if (workdir === '/') return
-  await runtime.guest.makeDirectory({ path: workdir, parents: true, mode: '0755', user: '0' }, signal)
+  await runtime.guest.files.makeDirectory({ path: workdir, parents: true, mode: '0755', user: '0' }, signal)
 }

@@ -161,7 +161,7 @@ export class StageRunner implements AsyncDisposable {
       await this.#keep(this.#pendingKey, { atEnd: false })
       runtime = await this.runtime()
     }
-    await runtime.guest.makeDirectory({ path, parents: true, mode: '0755', user: user === '' ? '0' : user }, signal)
+    await runtime.guest.files.makeDirectory({ path, parents: true, mode: '0755', user: user === '' ? '0' : user }, signal)
     this.#changed = true
   }
 
@@ -213,7 +213,7 @@ export class StageRunner implements AsyncDisposable {
 
 async function isThere(runtime: StepRuntime, path: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const { type } = await runtime.guest.stat(path, signal)
+    const { type } = await runtime.guest.files.stat(path, signal)
     if (type === 'directory' || type === 'symlink') return true
   } catch (error) {
     if (!(error instanceof HoltError && error.code === 'path_not_found')) throw error

@@ -186,7 +186,7 @@ export class StepRuntime implements AsyncDisposable {
     await this.closeNetwork(signal)
     const onlyChanged = this.spec.isolation === 'gvisor'
     const maxBytes = await this.#mostExported(images)
-    const tar = await this.guest.exportTree({ onlyChanged }, signal)
+    const tar = await this.guest.trees.export({ onlyChanged }, signal)
     return images.import(tar.body, signal, { base: this.spec.imageDigest, maxBytes })
   }
 

@@ -37,11 +37,11 @@ export async function useMounts(runtime: StepRuntime, work: RunWork, context: Mo
   const any = work.mounts.length > 0 || work.script !== null
   for (const [index, mount] of work.mounts.entries()) {
     const at = { id: `m${index}`, target: mount.target }
-    if (mount.type === 'tmpfs') await guest.addMounts([{ ...at, kind: 'directory', mode: '1777' }], signal)
+    if (mount.type === 'tmpfs') await guest.mounts.add([{ ...at, kind: 'directory', mode: '1777' }], signal)
     else if (mount.type === 'secret') {
       const { uid, gid } = mount
       const content = Buffer.from(context.secrets[mount.id] ?? '')
-      await guest.addMounts([{ ...at, kind: 'file', mode: octal(mount.mode), uid, gid, content }], signal)
+      await guest.mounts.add([{ ...at, kind: 'file', mode: octal(mount.mode), uid, gid, content }], signal)
     } else if (mount.type === 'bind')
       await fill(runtime, mount.target, { at, open: await openFiles(mount.files, context) }, signal)
     else {
@@ -53,7 +53,7 @@ export async function useMounts(runtime: StepRuntime, work: RunWork, context: Mo
   if (work.script !== null) {
     const { path, text } = work.script
     const content = Buffer.from(text)
-    await guest.addMounts([{ id: 'script', target: path, kind: 'file', mode: '0755', content }], signal)
+    await guest.mounts.add([{ id: 'script', target: path, kind: 'file', mode: '0755', content }], signal)
   }
   const kept = owned.move()
   return {
@@ -61,12 +61,12 @@ export async function useMounts(runtime: StepRuntime, work: RunWork, context: Mo
     keep: async () => {
       for (const { cache, target } of caches) {
         const exclude = mountedBelow(target, work)
-        const { body } = await guest.selectPaths({ sources: [escaped(target)], exclude }, signal)
+        const { body } = await guest.trees.select({ sources: [escaped(target)], exclude }, signal)
         await cache.write(body)
       }
     },
     clear: async () => {
-      if (any) await guest.clearMounts(signal)
+      if (any) await guest.mounts.clear(signal)
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
@@ -94,8 +94,8 @@ async function fill(
   { at, open }: { readonly at: Place; readonly open: OpenFiles },
   signal: AbortSignal,
 ): Promise<void> {
-  await guest.addMounts([{ ...at, kind: open.singleFile ? 'file' : 'directory', mode: '0755' }], signal)
-  await guest.applyTree({ ...open, destination: target, chown: null, mode: null }, signal)
+  await guest.mounts.add([{ ...at, kind: open.singleFile ? 'file' : 'directory', mode: '0755' }], signal)
+  await guest.trees.apply({ ...open, destination: target, chown: null, mode: null }, signal)
 }
 
 type CacheMountOf = Extract<ResolvedMount, { type: 'cache' }>
@@ -110,7 +110,7 @@ async function fillCache(
   { at, cache, context }: { readonly at: Place; readonly cache: CacheMount; readonly context: MountsContext },
 ): Promise<void> {
   const { signal } = context
-  await guest.addMounts([{ ...at, kind: 'directory', mode: octal(mode ?? 0o755), uid, gid }], signal)
+  await guest.mounts.add([{ ...at, kind: 'directory', mode: octal(mode ?? 0o755), uid, gid }], signal)
   const held = cache.read()
   const open: OpenFiles | null =
     held !== null
@@ -119,7 +119,7 @@ async function fillCache(
         ? null
         : await openFiles(files, context)
   if (open === null) return
-  await guest.applyTree({ ...open, destination: `${target}/`, chown: null, mode: null }, signal)
+  await guest.trees.apply({ ...open, destination: `${target}/`, chown: null, mode: null }, signal)
 }
 
 function octal(mode: number): string {

@@ -21,7 +21,7 @@ async function seed() {
 async function start(startCmd: string, readyCmd: string | null, readyTimeoutMs = 5000) {
   const { guest } = await seed()
   await startApplication(guest, { startCmd, readyCmd, readyTimeoutMs }, { signal: signal() })
-  return guest.listProcesses(signal())
+  return guest.processes.list(signal())
 }
 
 test('is ready when the ready command exits with 0; only the start command is listed afterwards', async () => {
@@ -50,9 +50,9 @@ test('does not start again in a runtime that already runs it', async () => {
   const { guest } = await seed()
   const commands = { startCmd: 'sleep', readyCmd: 'true', readyTimeoutMs: 5000 }
   await startApplication(guest, commands, { signal: signal() })
-  const [before] = await guest.listProcesses(signal())
+  const [before] = await guest.processes.list(signal())
   await startApplication(guest, commands, { signal: signal() })
-  expect(await guest.listProcesses(signal())).toEqual([before])
+  expect(await guest.processes.list(signal())).toEqual([before])
 })
 
 test.each([
@@ -104,8 +104,8 @@ test('ends on a cancel, and does not stop the command', async () => {
     { signal: cancel.signal },
   )
   const ended = expect(started).rejects.toThrow('enough')
-  await expect.poll(async () => (await guest.listProcesses(signal())).length).toBeGreaterThan(0)
+  await expect.poll(async () => (await guest.processes.list(signal())).length).toBeGreaterThan(0)
   cancel.abort(new Error('enough'))
   await ended
-  expect(await guest.getProcess(startCommandId, signal())).toMatchObject({ state: 'running' })
+  expect(await guest.processes.get(startCommandId, signal())).toMatchObject({ state: 'running' })
 })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError, type GuestLink } from '@holt/engine'
-import { GuestClient, type GuestRelief } from '@holt/guest-client'
+import { GuestClient, type GuestRelief, type RelieveMemory } from '@holt/guest-client'
 import type { MemoryLimit } from './memory-limit.ts'
 
 /** The time in which a runtime has to come below its limit, in milliseconds. */
@@ -100,7 +100,7 @@ function sizeOf(ended: readonly EndedProcess[]): number {
 /** Has the guest kill processes. Returns null if it cannot do that. */
 async function endLargest(
   { link, signal }: Shortage,
-  request: Parameters<GuestClient['relieveMemory']>[0],
+  request: RelieveMemory,
 ): Promise<GuestRelief | null> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(RELIEF_MS)])
   for (;;) {

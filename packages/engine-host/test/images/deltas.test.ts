@@ -60,7 +60,7 @@ async function build(
   const spec = smallSpec(isolation, base)
   const guest = await startGuest(engine, spec)
   expect(await runCommand(guest, '/bin/sh', '-c', command)).toMatchObject({ exitCode: 0 })
-  const { body } = await guest.exportTree({ onlyChanged: isolation === 'gvisor' }, timeout())
+  const { body } = await guest.trees.export({ onlyChanged: isolation === 'gvisor' }, timeout())
   const { digest } = await imagesOf(engine).import(body, timeout(), { base })
   await engine.remove(spec.id, timeout())
   return digest
@@ -217,8 +217,8 @@ test.skipIf(reason !== null)(
     ]) {
       const { spec, guest } = await start(engine, 'gvisor', image)
       expect(await runCommand(guest, '/bin/sh', '-ec', change)).toMatchObject({ exitCode: 0 })
-      const parts = await buffer((await guest.exportTree({ onlyChanged: true }, timeout())).body)
-      const whole = await buffer((await guest.exportTree({ onlyChanged: false }, timeout())).body)
+      const parts = await buffer((await guest.trees.export({ onlyChanged: true }, timeout())).body)
+      const whole = await buffer((await guest.trees.export({ onlyChanged: false }, timeout())).body)
       expect(whole.length).toBeGreaterThan(BASE_BYTES)
       expect(parts.length).toBeLessThan(BASE_BYTES / 8)
       const made = await images.import(streamOf(parts), timeout(), { base: image })

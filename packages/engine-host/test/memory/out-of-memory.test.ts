@@ -54,13 +54,13 @@ for (const [isolation, runner] of [
         const spec = smallSpec(isolation, image, { diskMiB })
         const guest = await startGuest(engine, spec)
         const waiting = { ...processOf(['cat']), stdin: 'pipe' as const }
-        await guest.startProcess(waiting, timeout())
-        await guest.writeContent({ path: '/kept', body: Buffer.from('kept'), createOnly: true }, timeout())
+        await guest.processes.start(waiting, timeout())
+        await guest.content.write({ path: '/kept', body: Buffer.from('kept'), createOnly: true }, timeout())
         const other = await startGuest(engine, smallSpec(isolation, image))
         const limit = await limitOf(spec.id)
         const expectUnharmed = async () => {
           expect((await runCommand(other, 'echo', 'here')).output).toBe('here\n')
-          expect(await guest.getProcess(waiting.id, timeout())).toMatchObject({ state: 'running', oom_killed: false })
+          expect(await guest.processes.get(waiting.id, timeout())).toMatchObject({ state: 'running', oom_killed: false })
           expect((await runCommand(guest, 'cat', '/kept')).output).toBe('kept')
           expect(await limitOf(spec.id)).toBe(limit)
           expect(await engine.inspect(spec.id)).toMatchObject({ state: 'running', ending: null })
@@ -112,8 +112,8 @@ for (const [isolation, runner] of [
       /** Runs a program that ends by being killed for memory, and expects that this is said. */
       async function expectKilled(guest: GuestClient, ...argv: readonly string[]): Promise<void> {
         const command = processOf(argv)
-        await Array.fromAsync(await guest.runProcess(command, timeout()))
-        const { exit_code, oom_killed } = await guest.getProcess(command.id, timeout())
+        await Array.fromAsync(await guest.processes.run(command, timeout()))
+        const { exit_code, oom_killed } = await guest.processes.get(command.id, timeout())
         expect({ exit_code, oom_killed }).toEqual({ exit_code: 137, oom_killed: true })
       }
 
@@ -190,8 +190,8 @@ for (const [isolation, runner] of [
         await expectKilled(guest, '/bin/probe', 'fill-tmpfs', '/tmp/memory')
         await expectUnharmed()
         // The written file is there, and causes no further kill.
-        expect((await guest.stat('/tmp/memory/big', timeout())).size_bytes).toBeGreaterThan(200 * 2 ** 20)
-        await guest.remove({ path: '/tmp/memory/big', recursive: false }, timeout())
+        expect((await guest.files.stat('/tmp/memory/big', timeout())).size_bytes).toBeGreaterThan(200 * 2 ** 20)
+        await guest.files.remove({ path: '/tmp/memory/big', recursive: false }, timeout())
         await expectKilled(guest, '/bin/probe', 'hog')
         await expectUnharmed()
       })

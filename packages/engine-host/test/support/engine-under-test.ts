@@ -158,7 +158,7 @@ export function processOf(argv: readonly string[]): StartProcess {
 
 /** Runs a command to its end. */
 export async function runCommand(guest: GuestClient, ...argv: readonly string[]): Promise<Outcome> {
-  const items: GuestItem[] = await Array.fromAsync(await guest.runProcess(processOf(argv), timeout()))
+  const items: GuestItem[] = await Array.fromAsync(await guest.processes.run(processOf(argv), timeout()))
   const parts = items.flatMap((item) =>
     item.type === 'stdout' || item.type === 'stderr' ? [Buffer.from(item.data, 'base64')] : [],
   )

@@ -15,7 +15,7 @@ export const lifecycleTests = {
     const wanted = spec()
     const guest = await bound(engine, wanted, signal)
     const started = process(['cat'])
-    await guest.startProcess({ ...started, stdin: 'pipe' }, signal())
+    await guest.processes.start({ ...started, stdin: 'pipe' }, signal())
     await freezer.freeze(wanted.id)
     await freezer.freeze(wanted.id)
     expect(await engine.inspect(wanted.id)).toMatchObject({ state: 'running', frozen: true })
@@ -25,7 +25,7 @@ export const lifecycleTests = {
     await freezer.thaw(wanted.id)
     expect((await waiting).runtime_id).toBe(wanted.id)
     expect(await engine.inspect(wanted.id)).toMatchObject({ state: 'running', frozen: false })
-    expect((await guest.getProcess(started.id, signal())).state).toBe('running')
+    expect((await guest.processes.get(started.id, signal())).state).toBe('running')
     expect(await kindOf(freezer.freeze(makeId('runtime')))).toBe('not_found')
     expect(await kindOf(freezer.thaw(makeId('runtime')))).toBe('not_found')
   },
@@ -108,7 +108,7 @@ export const lifecycleTests = {
     const wanted = spec()
     const guest = await bound(engine, wanted, signal)
     const started = process(['cat'])
-    await guest.startProcess({ ...started, stdin: 'pipe' }, signal())
+    await guest.processes.start({ ...started, stdin: 'pipe' }, signal())
     await write(guest, 'before', signal)
     await guest.quiesce(signal(), { force: true })
     const { checkpointId } = await checkpoints.take(wanted.id, `cp${wanted.id}`, signal())
@@ -118,9 +118,9 @@ export const lifecycleTests = {
     expect(await engine.inspect(wanted.id)).toMatchObject({ state: 'running', restored: true, frozen: false })
     const restored = await connect(engine, wanted.id, signal())
     expect(await read(restored, signal)).toBe('before')
-    await restored.writeStdin(started.id, { data: Buffer.from('on\n'), offset: 0, eof: true }, signal())
-    await expect.poll(async () => (await restored.getProcess(started.id, signal())).exit_code).toBe(0)
-    expect((await restored.getProcess(started.id, signal())).stdout_bytes).toBe(3)
+    await restored.processes.writeStdin(started.id, { data: Buffer.from('on\n'), offset: 0, eof: true }, signal())
+    await expect.poll(async () => (await restored.processes.get(started.id, signal())).exit_code).toBe(0)
+    expect((await restored.processes.get(started.id, signal())).stdout_bytes).toBe(3)
     await checkpoints.remove(checkpointId)
   },
   'does not boot what is only to be restored': async (steps) => {
@@ -164,10 +164,10 @@ async function checkpointsOf({ engine, subject }: Pick<Steps, 'engine' | 'subjec
 }
 
 async function write(guest: GuestClient, text: string, signal: () => AbortSignal): Promise<void> {
-  await guest.writeContent({ path: '/tmp/data', body: Buffer.from(text), createOnly: false }, signal())
+  await guest.content.write({ path: '/tmp/data', body: Buffer.from(text), createOnly: false }, signal())
 }
 
 async function read(guest: GuestClient, signal: () => AbortSignal): Promise<string> {
-  const { body } = await guest.readContent({ path: '/tmp/data', range: null }, signal())
+  const { body } = await guest.content.read({ path: '/tmp/data', range: null }, signal())
   return String(Buffer.concat(await Array.fromAsync(body)))
 }

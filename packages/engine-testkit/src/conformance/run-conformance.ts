@@ -75,14 +75,14 @@ const tests = {
     const wanted = spec()
     const guest = await bound(engine, wanted, signal)
     const started = process(['cat'])
-    await guest.startProcess({ ...started, stdin: 'pipe' }, signal())
+    await guest.processes.start({ ...started, stdin: 'pipe' }, signal())
     for (const id of [wanted.id, makeId('runtime')]) {
       await guest.bind({ ...bindRequest(id), renew: true }, signal())
       await guest.bind({ ...bindRequest(id), renew: true }, signal())
       expect(await guest.info(signal())).toMatchObject({ runtime_id: id, processes: 1 })
     }
     await expect(guest.bind(bindRequest(wanted.id), signal())).rejects.toMatchObject({ code: 'conflict' })
-    expect((await guest.getProcess(started.id, signal())).state).toBe('running')
+    expect((await guest.processes.get(started.id, signal())).state).toBe('running')
   },
   'does what changes something once for each operation, and again in another runtime': async ({
     engine,
@@ -95,37 +95,37 @@ const tests = {
     const as = (name: string) => new GuestClient(link, { operation: () => name })
     const [one, other] = [as('operation-1'), as('operation-2')]
     const started = process(['cat'])
-    await one.startProcess({ ...started, stdin: 'pipe' }, signal())
+    await one.processes.start({ ...started, stdin: 'pipe' }, signal())
     const typed = { data: Buffer.from('once'), eof: false, offset: null }
     for (let time = 0; time < 2; time += 1) {
-      expect((await one.writeStdin(started.id, typed, signal())).written_bytes).toBe(4)
+      expect((await one.processes.writeStdin(started.id, typed, signal())).written_bytes).toBe(4)
       const made = { path: '/tmp/made', parents: false, mode: null, user: null }
-      expect((await one.makeDirectory(made, signal())).created).toBe(true)
+      expect((await one.files.makeDirectory(made, signal())).created).toBe(true)
       const moved = { source: '/tmp/made', destination: '/tmp/moved', overwrite: false }
-      expect((await one.move(moved, signal())).path).toBe('/tmp/moved')
+      expect((await one.files.move(moved, signal())).path).toBe('/tmp/moved')
     }
     const copied = { source: '/tmp/made', destination: '/tmp/other', recursive: true, overwrite: false }
-    await expect(other.copy(copied, signal())).rejects.toMatchObject({ code: 'path_not_found' })
-    expect((await other.copy({ ...copied, source: '/tmp/moved' }, signal())).path).toBe('/tmp/other')
-    await expect.poll(async () => (await one.getProcess(started.id, signal())).stdout_bytes).toBe(4)
-    await other.remove({ path: '/tmp/other', recursive: false }, signal())
-    await other.remove({ path: '/tmp/other', recursive: false }, signal())
+    await expect(other.files.copy(copied, signal())).rejects.toMatchObject({ code: 'path_not_found' })
+    expect((await other.files.copy({ ...copied, source: '/tmp/moved' }, signal())).path).toBe('/tmp/other')
+    await expect.poll(async () => (await one.processes.get(started.id, signal())).stdout_bytes).toBe(4)
+    await other.files.remove({ path: '/tmp/other', recursive: false }, signal())
+    await other.files.remove({ path: '/tmp/other', recursive: false }, signal())
     await other.bind({ ...bindRequest(wanted.id), renew: true }, signal())
-    await other.remove({ path: '/tmp/other', recursive: false }, signal())
+    await other.files.remove({ path: '/tmp/other', recursive: false }, signal())
     await other.bind({ ...bindRequest(makeId('runtime')), renew: true }, signal())
-    const again = other.remove({ path: '/tmp/other', recursive: false }, signal())
+    const again = other.files.remove({ path: '/tmp/other', recursive: false }, signal())
     await expect(again).rejects.toMatchObject({ code: 'path_not_found' })
   },
   'counts processes in the background apart from the others': async ({ engine, spec, signal }) => {
     const guest = await bound(engine, spec(), signal)
-    await guest.startProcess({ ...process(['cat']), stdin: 'pipe', background: true }, signal())
+    await guest.processes.start({ ...process(['cat']), stdin: 'pipe', background: true }, signal())
     expect(await guest.info(signal())).toMatchObject({ processes: 1, foreground: 0 })
-    await guest.startProcess({ ...process(['cat']), stdin: 'pipe' }, signal())
+    await guest.processes.start({ ...process(['cat']), stdin: 'pipe' }, signal())
     expect(await guest.info(signal())).toMatchObject({ processes: 2, foreground: 1 })
   },
   'runs a process and tells its output and exit code': async ({ engine, spec, signal }) => {
     const guest = await bound(engine, spec(), signal)
-    const items = await collect(await guest.runProcess(process(['echo', 'hello']), signal()))
+    const items = await collect(await guest.processes.run(process(['echo', 'hello']), signal()))
     expect(items.find((item) => item.type === 'stdout')).toMatchObject({
       data: Buffer.from('hello\n').toString('base64'),
     })
@@ -135,14 +135,14 @@ const tests = {
   'writes a file and reads it back': async ({ engine, spec, signal }) => {
     const guest = await bound(engine, spec(), signal)
     const body = Buffer.from('one\0two')
-    expect((await guest.writeContent({ path: '/tmp/file', createOnly: false, body }, signal())).created).toBe(true)
-    const content = await guest.readContent({ path: '/tmp/file', range: 'bytes=4-' }, signal())
+    expect((await guest.content.write({ path: '/tmp/file', createOnly: false, body }, signal())).created).toBe(true)
+    const content = await guest.content.read({ path: '/tmp/file', range: 'bytes=4-' }, signal())
     expect(Buffer.concat(await content.body.toArray()).toString()).toBe('two')
   },
   'keeps runtimes apart': async ({ engine, spec, signal }) => {
     const [one, two] = await Promise.all([bound(engine, spec(), signal), bound(engine, spec(), signal)])
-    await one.writeContent({ path: '/tmp/mine', createOnly: true, body: Buffer.from('1') }, signal())
-    await expect(two.stat('/tmp/mine', signal())).rejects.toMatchObject({ code: 'path_not_found' })
+    await one.content.write({ path: '/tmp/mine', createOnly: true, body: Buffer.from('1') }, signal())
+    await expect(two.files.stat('/tmp/mine', signal())).rejects.toMatchObject({ code: 'path_not_found' })
   },
   'removes a runtime; again, and one that never was, is success': async ({ engine, spec, signal }) => {
     const wanted = spec()
@@ -175,12 +175,12 @@ const tests = {
     const wanted = spec()
     const guest = await bound(engine, wanted, signal)
     const started = process(['cat'])
-    await guest.startProcess({ ...started, stdin: 'pipe' }, signal())
+    await guest.processes.start({ ...started, stdin: 'pipe' }, signal())
     await engine.close()
     const next = await reopen()
     expect(await next.inspect(wanted.id)).toMatchObject({ state: 'running', spec: { isolation: subject.isolation } })
     const again = await connect(next, wanted.id, signal())
-    expect((await again.getProcess(started.id, signal())).state).toBe('running')
+    expect((await again.processes.get(started.id, signal())).state).toBe('running')
   },
   'tells how much a disk holds': async ({ engine, spec, signal }) => {
     const disks = engine.ability('disks')
@@ -189,7 +189,7 @@ const tests = {
     const guest = await bound(engine, wanted, signal)
     const before = await disks.usedBytes(wanted.id)
     const size = 4 * 2 ** 20
-    await guest.writeContent({ path: '/tmp/data', body: randomBytes(size), createOnly: false }, signal())
+    await guest.content.write({ path: '/tmp/data', body: randomBytes(size), createOnly: false }, signal())
     const grown = (await disks.usedBytes(wanted.id)) - before
     expect(grown).toBeGreaterThanOrEqual(size)
     expect(grown).toBeLessThan(2 * size)
@@ -202,8 +202,8 @@ const tests = {
     const wanted = spec()
     const guest = await bound(engine, wanted, signal)
     const before = await usage.read(wanted.id)
-    await guest.writeContent({ path: '/tmp/data', body: randomBytes(4 * 2 ** 20), createOnly: false }, signal())
-    await guest.startProcess({ ...process(['cat']), stdin: 'pipe' }, signal())
+    await guest.content.write({ path: '/tmp/data', body: randomBytes(4 * 2 ** 20), createOnly: false }, signal())
+    await guest.processes.start({ ...process(['cat']), stdin: 'pipe' }, signal())
     await freezer.freeze(wanted.id)
     const after = await usage.read(wanted.id)
     expect((await engine.inspect(wanted.id))?.frozen).toBe(true)

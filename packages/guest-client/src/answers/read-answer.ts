@@ -4,7 +4,7 @@ import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import type { AnswerBudget } from './answer-budget.ts'
 import { answeredWrongly, refusedBy } from './answered-wrongly.ts'
-import { GuestFailure, type GuestReason, type guestCodes } from '../schemas.ts'
+import { GuestFailure, type GuestReason, type guestCodes } from './failure-schema.ts'
 
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024

@@ -3,22 +3,16 @@ import type { z } from 'zod'
 import { EngineError } from '@holt/engine'
 import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'
-import { GuestItem } from '../schemas.ts'
 
 /** The most bytes of one line: 32 KiB of output as base64, and the frame around it. */
 const maxLineBytes = 64 * 1024
-
-/** Reads a stream of NDJSON items of a process. */
-export function readItems(body: Readable): AsyncGenerator<GuestItem> {
-  return readItemsOf(body, GuestItem)
-}
 
 /**
  * Reads a stream of NDJSON items of a schema, up to and including the one of type `end`. Throws
  * `EngineError` `unavailable` if the stream ends without `end`, and `wrong_answer` if a line
  * violates the protocol.
  */
-export async function* readItemsOf<Item extends { readonly type: string }>(
+export async function* readItems<Item extends { readonly type: string }>(
   body: Readable,
   schema: z.ZodType<Item>,
 ): AsyncGenerator<Item> {

@@ -1,10 +1,5 @@
 import type { Readable } from 'node:stream'
-import { answeredWrongly } from '../answers/answered-wrongly.ts'
-import type { GuestSearchItem, GuestUpload } from './file-schemas.ts'
-import type { GuestFile } from '../schemas.ts'
-
-/** The most characters in all names and lines of one search. The guest stops at 8 MiB. */
-const maxSearchLength = 10 * 1024 * 1024
+import type { GuestContentHeaders, GuestFile, GuestUpload } from './file-schemas.ts'
 
 /** A file to write. */
 export interface WriteContent {
@@ -26,64 +21,21 @@ export interface WritePart extends WriteContent {
   readonly partial: boolean
 }
 
+/** A file that a request has written or made. */
+export interface MadeFile {
+  /** True if it did not exist before. */
+  readonly created: boolean
+  readonly file: GuestFile
+}
+
 /** The result of a part: the file or, if more parts follow, the progress of the upload. */
 export type Written =
-  | { readonly type: 'file'; readonly created: boolean; readonly file: GuestFile }
+  | ({ readonly type: 'file' } & MadeFile)
   | { readonly type: 'part'; readonly upload: GuestUpload }
 
-/** A search: the pattern, and the place to search. */
-export interface SearchRequest {
-  readonly path: string
-  readonly globs: readonly string[]
-  readonly type: string | null
-  readonly content: { readonly pattern: string; readonly regex: boolean; readonly case_sensitive: boolean } | null
-  readonly hidden: boolean
-  readonly respect_gitignore: boolean
-  readonly max_depth: number
-  readonly max_results: number
-  readonly timeout_ms: number
-}
-
-/** A line or a name that a search has found. */
-export type GuestMatch = Extract<GuestSearchItem, { type: 'match' }>
-
-/** All matches of a search, and how it ended. */
-export interface SearchFindings {
-  readonly matches: readonly GuestMatch[]
-  readonly end: Extract<GuestSearchItem, { type: 'end' }>
-}
-
-/** A replacement: the pattern, and the place. Exactly one of `paths` and `path` is not null. */
-export interface ReplaceRequest extends Pick<SearchRequest, 'globs' | 'hidden' | 'respect_gitignore'> {
-  readonly paths: readonly string[] | null
-  readonly path: string | null
-  readonly pattern: string
-  readonly replacement: string
-  readonly regex: boolean
-  readonly case_sensitive: boolean
-  readonly expected_count: number | null
-  readonly dry_run: boolean
-}
-
-/** Ends a search whose guest sends more than was requested. */
-export async function* boundedMatches(
-  items: AsyncGenerator<GuestSearchItem>,
-  maxResults: number,
-): AsyncGenerator<GuestSearchItem> {
-  let matches = 0
-  let length = 0
-  for await (const item of items) {
-    if (item.type === 'match') {
-      matches += 1
-      length += lengthOf(item)
-    }
-    if (matches > maxResults || length > maxSearchLength)
-      throw answeredWrongly('it found more than the requested number')
-    yield item
-  }
-}
-
-/** Returns the number of characters in a match. */
-export function lengthOf({ path, path_base64 = '', text }: GuestMatch): number {
-  return path.length + path_base64.length + (text?.length ?? 0)
+/** The bytes of a file with the guest's facts about it. */
+export interface GuestContent {
+  readonly status: 200 | 206
+  readonly headers: GuestContentHeaders
+  readonly body: Readable
 }

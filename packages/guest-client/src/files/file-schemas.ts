@@ -1,67 +1,66 @@
 import { z } from 'zod'
-import { GuestFile, guestCodes } from '../schemas.ts'
 import * as word from '../answers/words.ts'
 
 // Schemas of the guest's answers about files (guest/PROTOCOL.md), made of the words in `words.ts`.
 
-const { count, path } = word
-const raw = word.rawPath.optional()
-const isWritten = (named: { path: string; path_base64?: string | undefined }) =>
-  word.isTextOf(named.path, named.path_base64)
-const position = count.nullable()
+const { count } = word
+
+/** The guest's facts about a file. */
+export const GuestFile = z
+  .object({
+    path: word.path,
+    name: z.string(),
+    type: word.fileType,
+    size_bytes: count,
+    mode: word.mode,
+    permissions: word.permissions,
+    uid: word.ownerId,
+    gid: word.ownerId,
+    user: word.owner,
+    group: word.owner,
+    modified_at_ms: word.fileTimeMs,
+    symlink_target: word.linkTarget.nullable(),
+    path_base64: word.rawPath.optional(),
+  })
+  .refine(({ name, path }) => name === word.lastPartOf(path), { path: ['name'] })
+  .refine(({ path, path_base64 }) => word.isTextOf(path, path_base64), { path: ['path_base64'] })
+export type GuestFile = z.infer<typeof GuestFile>
+
+/** `GET /v1/files/list`. */
+export const GuestFiles = z.object({ entries: z.array(GuestFile).max(10_000), more: z.boolean() })
+export type GuestFiles = z.infer<typeof GuestFiles>
+
+/** The headers of a file's content. */
+export const GuestContentHeaders = z.object({
+  'content-length': z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .optional(),
+  'content-range': z
+    .string()
+    .regex(/^bytes (?:\d{1,16}-\d{1,16}|\*)\/\d{1,16}$/)
+    .optional(),
+  etag: z
+    .string()
+    .regex(/^"[\x21\x23-\x7e]{1,128}"$/)
+    .optional(),
+  // Programs inside may set a time in any year.
+  'last-modified': z
+    .string()
+    .regex(/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} -?\d{4,12} \d{2}:\d{2}:\d{2} GMT$/)
+    .optional(),
+  'x-holt-mode': word.mode.optional(),
+})
+export type GuestContentHeaders = z.infer<typeof GuestContentHeaders>
 
 /** `POST /v1/files/chmod` and `/chown`. */
 export const GuestChanged = z.object({ entry: GuestFile, changed: count })
 export type GuestChanged = z.infer<typeof GuestChanged>
 
-/** A line of a search's stream. */
-export const GuestSearchItem = z.discriminatedUnion('type', [
-  z
-    .object({
-      type: z.literal('match'),
-      cursor: count,
-      path,
-      path_base64: raw,
-      kind: word.fileType,
-      line: position,
-      column: position,
-      length: position,
-      text: word.sentence.max(4096).nullable(),
-      text_truncated: z.boolean(),
-    })
-    .refine(isWritten, { path: ['path_base64'] }),
-  z.object({
-    type: z.literal('end'),
-    cursor: count,
-    truncated: z.enum(['max_results', 'max_bytes', 'timeout']).nullable(),
-    files_searched: count,
-    files_skipped: count,
-  }),
-])
-export type GuestSearchItem = z.infer<typeof GuestSearchItem>
-
-/** `POST /v1/files/replace`. */
-export const GuestReplaced = z.object({
-  files: z
-    .array(
-      z
-        .object({
-          path,
-          path_base64: raw,
-          count,
-          error: z.object({ code: z.enum(guestCodes), message: word.sentence }).nullable(),
-        })
-        .refine(isWritten, { path: ['path_base64'] }),
-    )
-    .max(1000),
-  total_count: count,
-})
-export type GuestReplaced = z.infer<typeof GuestReplaced>
-
 /** The progress of an upload in parts. */
 export const GuestUpload = z.object({
   upload_id: word.uploadId,
-  path,
+  path: word.path,
   offset_bytes: count,
   completed: z.boolean(),
 })

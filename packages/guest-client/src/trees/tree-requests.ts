@@ -80,3 +80,16 @@ export interface TreeMount {
   /** Of a file. */
   readonly content?: Uint8Array
 }
+
+/** An archive that becomes a tree. Null leaves the choice to the guest. */
+export interface WriteArchive {
+  readonly path: string
+  readonly format: 'tar' | 'tar.gz' | null
+  readonly user: string | null
+  readonly keepOwners: boolean
+  readonly overwrite: boolean
+  readonly merge: boolean
+  readonly maxEntries: number
+  readonly maxBytes: number | null
+  readonly body: Readable | Uint8Array
+}

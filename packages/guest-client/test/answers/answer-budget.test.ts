@@ -39,7 +39,7 @@ test('limits the bytes of all unfinished answers of a guest, and releases them',
   for (const body of bodies) body.end()
   expect((await ends).every((end) => end.status === 'rejected' && end.reason.kind === 'failed')).toBe(true)
 
-  const listing = new GuestClient(link).listProcesses(signal)
+  const listing = new GuestClient(link).processes.list(signal)
   await expect.poll(() => bodies.length).toBe(9)
   await feed(bodies[8] as PassThrough, 30)
   bodies[8]?.end('{"processes":[]}')

@@ -6,7 +6,7 @@ import { GuestClient } from '../../src/index.ts'
 function ask(answer: string, status = 200) {
   const body = Readable.from([Buffer.from(answer)], { objectMode: false })
   const link = { connected: true, request: async () => ({ status, headers: {}, body }) }
-  return new GuestClient(link).listProcesses(new AbortController().signal)
+  return new GuestClient(link).processes.list(new AbortController().signal)
 }
 
 test.each([

@@ -1,11 +1,16 @@
 import { PassThrough, Readable } from 'node:stream'
 import { expect, test, vi } from 'vitest'
-import { readItems } from '../../src/index.ts'
+import { readItems } from '../../src/answers/read-items.ts'
+import { GuestItem } from '../../src/processes/process-schemas.ts'
 
 const line = (item: object) => `${JSON.stringify(item)}\n`
 const start = { type: 'start', cursor: 0, pid: 7 }
 const out = { type: 'stdout', cursor: 2, data: Buffer.from('hi').toString('base64') }
 const end = { type: 'end', cursor: 2 }
+
+function itemsOf(body: Readable) {
+  return readItems(body, GuestItem)
+}
 
 function bodyOf(...parts: readonly string[]): PassThrough {
   const body = new PassThrough()
@@ -16,7 +21,7 @@ function bodyOf(...parts: readonly string[]): PassThrough {
 test('parses items, however they are split', async () => {
   const text = [start, out, end].map(line).join('')
   for (let cut = 1; cut < text.length; cut += 1) {
-    const items = await Array.fromAsync(readItems(bodyOf(text.slice(0, cut), text.slice(cut))))
+    const items = await Array.fromAsync(itemsOf(bodyOf(text.slice(0, cut), text.slice(cut))))
     expect(items).toEqual([start, out, end])
   }
 })
@@ -26,7 +31,7 @@ test('a line in pieces of one byte is scanned once', async () => {
   const pieces = Array.from([item, end].map(line).join(''), (byte) => Buffer.from(byte))
   const split = vi.spyOn(String.prototype, 'split')
   try {
-    expect(await Array.fromAsync(readItems(Readable.from(pieces, { objectMode: false })))).toEqual([item, end])
+    expect(await Array.fromAsync(itemsOf(Readable.from(pieces, { objectMode: false })))).toEqual([item, end])
     const looked = split.mock.contexts.filter((_, n) => String(split.mock.calls[n]?.[0]) === '\n').map(String)
     expect(looked.join('').length).toBeLessThan(2 * pieces.length)
   } finally {
@@ -36,7 +41,7 @@ test('a line in pieces of one byte is scanned once', async () => {
 
 test('lets a stream end after its last item, without a reset', async () => {
   const body = bodyOf(line(start), line(end))
-  await Array.fromAsync(readItems(body))
+  await Array.fromAsync(itemsOf(body))
   expect(body.destroyed).toBe(false)
   const closed = new Promise((resolve) => body.once('close', resolve))
   body.end()
@@ -46,13 +51,13 @@ test('lets a stream end after its last item, without a reset', async () => {
 
 test('ends a stream that continues after its last item', async () => {
   const body = bodyOf(line(end))
-  await Array.fromAsync(readItems(body))
+  await Array.fromAsync(itemsOf(body))
   await expect.poll(() => body.destroyed, { timeout: 10_000 }).toBe(true)
 })
 
 test('cancels a stream when its reader stops', async () => {
   const body = bodyOf(line(start), line(out))
-  for await (const item of readItems(body)) if (item.type === 'start') break
+  for await (const item of itemsOf(body)) if (item.type === 'start') break
   expect(body.destroyed).toBe(true)
 })
 
@@ -64,5 +69,5 @@ test.each([
 ])('a guest that %s is an error', async (_what, parts, kind) => {
   const body = bodyOf(...parts)
   body.end()
-  await expect(Array.fromAsync(readItems(body))).rejects.toMatchObject({ kind })
+  await expect(Array.fromAsync(itemsOf(body))).rejects.toMatchObject({ kind })
 })

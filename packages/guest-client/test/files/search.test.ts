@@ -30,7 +30,7 @@ function clientOf(...items: object[]): GuestClient {
 const signal = AbortSignal.timeout(60_000)
 
 test('collects the results of a guest', async () => {
-  const found = await clientOf(match(1), match(2), end).searchAll(request, signal)
+  const found = await clientOf(match(1), match(2), end).search.all(request, signal)
   expect([found.matches.length, found.end]).toEqual([2, end])
 })
 
@@ -41,15 +41,15 @@ test.each([
   ['no end', [match(1)]],
   ['something else', [{ type: 'surprise' }]],
 ])('refuses %s', async (_, items) => {
-  await expect(clientOf(...items).searchAll(request, signal)).rejects.toThrow(/guest/)
+  await expect(clientOf(...items).search.all(request, signal)).rejects.toThrow(/guest/)
 })
 
 test('limits the bytes of one guest', async () => {
   const many = { ...request, max_results: 10_000 }
   const items = Array.from({ length: 2000 }, (_, index) => match(index + 1, { path: '/'.padEnd(8000, 'x') }))
-  await expect(clientOf(...items, end).searchAll(many, signal)).rejects.toThrow('more than the requested number')
+  await expect(clientOf(...items, end).search.all(many, signal)).rejects.toThrow('more than the requested number')
   const client = clientOf(...items.slice(0, 1000), end)
-  const answers = await Promise.allSettled(Array.from({ length: 8 }, () => client.searchAll(many, signal)))
+  const answers = await Promise.allSettled(Array.from({ length: 8 }, () => client.search.all(many, signal)))
   expect(answers.some(({ status }) => status === 'rejected')).toBe(true)
-  expect((await client.searchAll(many, signal)).matches.length).toBe(1000)
+  expect((await client.search.all(many, signal)).matches.length).toBe(1000)
 })

@@ -3,7 +3,8 @@ import { buffer, text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Pieces } from '../../../async/test/support/pieces.ts'
-import { dataFrame, endFrame, PortFrameReader, PortStream, portWindowBytes, windowFrame } from '../../src/index.ts'
+import { dataFrame, endFrame, PortFrameReader, portWindowBytes, windowFrame } from '../../src/ports/port-frames.ts'
+import { PortStream } from '../../src/ports/port-stream.ts'
 
 /** Two ends of one connection. */
 function pair(): [PortStream, PortStream] {

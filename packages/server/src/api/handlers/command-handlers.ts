@@ -22,10 +22,10 @@ const answerTimeoutMs = 30_000
 export const commandHandlers = {
   startCommand,
   listCommands,
-  getCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.getProcess(id, signal)),
-  killCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.killProcess(id, signal)),
+  getCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.processes.get(id, signal)),
+  killCommand: (call) => aboutCommand(call, ({ guest }, id, signal) => guest.processes.kill(id, signal)),
   sendSignal: (call) =>
-    aboutCommand(call, ({ guest }, id, signal) => guest.signalProcess(id, call.body.signal, signal)),
+    aboutCommand(call, ({ guest }, id, signal) => guest.processes.signal(id, call.body.signal, signal)),
   resizeTerminal,
   attachCommand,
   readOutput,
@@ -50,7 +50,7 @@ async function aboutCommand(
 }
 
 async function resizeTerminal(call: Call<'resizeTerminal', Api>): Promise<Answer> {
-  const answer = await aboutCommand(call, ({ guest }, id, signal) => guest.resizeProcess(id, call.body, signal))
+  const answer = await aboutCommand(call, ({ guest }, id, signal) => guest.processes.resize(id, call.body, signal))
   call.service.rooms.tell(call.params, { type: 'resize', ...call.body })
   return answer
 }
@@ -73,7 +73,7 @@ async function openCommand(call: CommandCall): Promise<{ runtime: OpenRuntime; i
 
 async function listCommands({ service, query, gone, ref }: Call<'listCommands', Api>): Promise<Answer> {
   const { guest } = await openGuest(service, ref, { gone })
-  const all = await guest.listProcesses(within({ gone }, answerTimeoutMs))
+  const all = await guest.processes.list(within({ gone }, answerTimeoutMs))
   const wanted = all.filter(
     ({ id, state }) => isIdParam('command_id', id) && (query.state === undefined || state === query.state),
   )
@@ -86,7 +86,7 @@ async function readOutput(call: Call<'readOutput', Api>): Promise<Answer> {
   const follow = isSet(call.query.follow)
   const { cursor } = call.query
   const signal = follow ? call.gone : within(call, answerTimeoutMs)
-  const begun = await runtime.guest.readOutput(id, { cursor, follow }, signal)
+  const begun = await runtime.guest.processes.readOutput(id, { cursor, follow }, signal)
   const items = follow ? followAnswer(call, runtime, { begun, commandId: id, cursor }) : begun
   const stateOf = () => askedState(runtime, id, call.service.log)
   return { status: 200, items: decodeOutput(items, id as Id<'command'>, stateOf) }
@@ -105,7 +105,7 @@ async function writeStdin(call: Call<'writeStdin', Api>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const { data, encoding, eof, offset = null } = call.body
   const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
-  const written = await runtime.guest.writeStdin(id, { data: bytes, eof, offset }, within(call, answerTimeoutMs))
+  const written = await runtime.guest.processes.writeStdin(id, { data: bytes, eof, offset }, within(call, answerTimeoutMs))
   return {
     status: 200,
     json: { written_bytes: Math.min(written.written_bytes, bytes.length), offset: written.offset },

@@ -31,12 +31,12 @@ export const fileHandlers = {
 
 async function copyFile(call: Call<'copyFile', Api>): Promise<Answer> {
   keepRoot(call.body)
-  return transferred(call.body, await (await call.guest()).copy(call.body, within(call, treeTimeoutMs)))
+  return transferred(call.body, await (await call.guest()).files.copy(call.body, within(call, treeTimeoutMs)))
 }
 
 async function moveFile(call: Call<'moveFile', Api>): Promise<Answer> {
   keepRoot(call.body)
-  return transferred(call.body, await (await call.guest()).move(call.body, within(call, treeTimeoutMs)))
+  return transferred(call.body, await (await call.guest()).files.move(call.body, within(call, treeTimeoutMs)))
 }
 
 /** Refuses the root directory as a destination. Nothing can replace it, in any guest. */
@@ -50,14 +50,14 @@ function transferred({ source, destination }: { source: string; destination: str
 }
 
 async function statFile(call: Call<'statFile', Api>): Promise<Answer> {
-  const file = await (await call.guest()).stat(call.query.path, within(call, answerTimeoutMs))
+  const file = await (await call.guest()).files.stat(call.query.path, within(call, answerTimeoutMs))
   return { status: 200, json: presentFile(file) }
 }
 
 async function listFiles(call: Call<'listFiles', Api>): Promise<Answer> {
   const { path, depth, limit, cursor } = call.query
   const after = cursor === undefined ? null : pathInCursor(cursor)
-  const { entries, more } = await (await call.guest()).list(
+  const { entries, more } = await (await call.guest()).files.list(
     { path, depth, limit, after },
     within(call, answerTimeoutMs),
   )
@@ -70,12 +70,12 @@ async function listFiles(call: Call<'listFiles', Api>): Promise<Answer> {
 async function makeDirectory(call: Call<'makeDirectory', Api>): Promise<Answer> {
   const { path, parents, mode, user } = call.body
   const request = { path, parents, mode: mode?.padStart(4, '0') ?? null, user: user ?? null }
-  const { created, file } = await (await call.guest()).makeDirectory(request, within(call, answerTimeoutMs))
+  const { created, file } = await (await call.guest()).files.makeDirectory(request, within(call, answerTimeoutMs))
   return { status: created ? 201 : 200, json: presentFile(file) }
 }
 
 async function removeFile(call: Call<'removeFile', Api>): Promise<Answer> {
-  await (await call.guest()).remove(call.body, within(call, treeTimeoutMs))
+  await (await call.guest()).files.remove(call.body, within(call, treeTimeoutMs))
   return { status: 200, json: { success: true, path: call.body.path } }
 }
 
@@ -88,7 +88,7 @@ async function replaceInFiles(call: Call<'replaceInFiles', Api>): Promise<Answer
     paths: paths ?? null,
     expected_count: expected_count ?? null,
   }
-  const { files, total_count } = await (await call.guest()).replace(request, within(call, treeTimeoutMs))
+  const { files, total_count } = await (await call.guest()).search.replace(request, within(call, treeTimeoutMs))
   return { status: 200, json: { files, total_count, dry_run: rest.dry_run } }
 }
 
@@ -106,7 +106,7 @@ async function readFile(call: Call<'readFile', Api>): Promise<Answer> {
   // A condition that cannot be one of our etags never matches (RFC 9110, 13.1.5), so the whole file
   // is sent.
   const ifRange = condition === undefined ? null : etagForm.test(condition) ? condition : '""'
-  const content = await guest.readContent({ path: call.query.path, range: asked, ifRange }, call.gone)
+  const content = await guest.content.read({ path: call.query.path, range: asked, ifRange }, call.gone)
   const headers: Record<string, string> = { 'content-type': 'application/octet-stream', 'accept-ranges': 'bytes' }
   for (const [name, value] of Object.entries(content.headers))
     if (value !== undefined && (name !== 'last-modified' || dateForm.test(value))) headers[name] = value

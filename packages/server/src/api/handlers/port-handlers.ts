@@ -20,7 +20,7 @@ export const portHandlers = { listPorts, getPort, updatePort, rotatePort } satis
 async function listPorts(call: Call<'listPorts', Api>): Promise<Answer> {
   const { service, ref } = call
   const { row, guest } = await openGuest(service, ref, { gone: call.gone })
-  const listening = new Set(await guest.listPorts(within(call, answerTimeoutMs)))
+  const listening = new Set(await guest.ports.list(within(call, answerTimeoutMs)))
   const open = new Set(publicPorts(row))
   const ports = [...new Set([...listening, ...open])].sort((a, b) => a - b)
   const data = ports.map((port) => ({ port, public: open.has(port), listening: listening.has(port) }))
@@ -58,7 +58,7 @@ async function present(
   const { service, caller, params, ref } = call
   const { port } = params
   const opened = await openGuest(service, ref, { gone: call.gone })
-  const listening = await opened.guest.waitForPort(port, waitMs, within(call, waitMs + answerTimeoutMs))
+  const listening = await opened.guest.ports.wait(port, waitMs, within(call, waitMs + answerTimeoutMs))
   // It may have been rotated while it was waited for: the token is of the generation that is.
   const { row } = waitMs === 0 ? opened : await openGuest(service, ref, { gone: call.gone })
   const { generation, public: isPublic } = settingOf(row, port)

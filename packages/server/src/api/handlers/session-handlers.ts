@@ -18,14 +18,14 @@ export const sessionHandlers = { listSessions, endSession } satisfies Partial<Ha
 
 async function listSessions({ service, query, gone, ref }: Call<'listSessions', Api>): Promise<Answer> {
   const { guest } = await openGuest(service, ref, { gone })
-  const sessions = await guest.listSessions(within({ gone }, answerTimeoutMs))
+  const sessions = await guest.sessions.list(within({ gone }, answerTimeoutMs))
   return { status: 200, json: pageOfGuest(sessions, { query, nameOf: ({ name }) => name, show: presentSession }) }
 }
 
 async function endSession({ service, params, gone, ref }: Call<'endSession', Api>): Promise<Answer> {
   const { guest } = await openGuest(service, ref, { gone })
   if (!SessionName.safeParse(params.name).success) throw sessionNotFound(params.name)
-  await guest.endSession(params.name, within({ gone }, answerTimeoutMs))
+  await guest.sessions.end(params.name, within({ gone }, answerTimeoutMs))
   return { status: 204 }
 }
 

@@ -14,14 +14,14 @@ export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies 
 
 async function readArchive(call: Call<'readArchive', Api>): Promise<Answer> {
   const { format } = call.query
-  const bytes = await (await call.guest()).readArchive(call.query, call.gone)
+  const bytes = await (await call.guest()).trees.readArchive(call.query, call.gone)
   const type = format === 'tar' ? 'application/x-tar' : 'application/gzip'
   return { status: 200, bytes, headers: { 'content-type': type } }
 }
 
 async function writeArchive(call: Call<'writeArchive', Api>): Promise<Answer> {
   const { path, format = null, user = null, max_entries, max_bytes = null, ...how } = call.query
-  const { created, tree } = await (await call.guest()).writeArchive(
+  const { created, tree } = await (await call.guest()).trees.writeArchive(
     {
       path,
       format,

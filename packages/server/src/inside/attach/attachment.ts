@@ -223,7 +223,7 @@ export class Attachment implements Member {
   async #writeAll(data: Buffer, { eof, signal }: { eof: boolean; signal: AbortSignal }): Promise<void> {
     const { guest, commandId } = this.#parts
     for (let rest = data; ; ) {
-      const { written_bytes } = await guest.writeStdin(commandId, { data: rest, eof, offset: null }, signal)
+      const { written_bytes } = await guest.processes.writeStdin(commandId, { data: rest, eof, offset: null }, signal)
       if (written_bytes >= rest.length) return
       if (written_bytes === 0) await pause(refusedInputPauseMs, undefined, { signal })
       rest = rest.subarray(written_bytes)
@@ -233,12 +233,12 @@ export class Attachment implements Member {
   async #obey(order: Order): Promise<void> {
     const { guest, commandId, room } = this.#parts
     if (order.type === 'signal') {
-      await this.#asWriter('signal', (signal) => guest.signalProcess(commandId, order.signal, signal))
+      await this.#asWriter('signal', (signal) => guest.processes.signal(commandId, order.signal, signal))
       return
     }
     if (this.#tenure !== null && !this.#gate.isOpen) return this.#obeyLater(order, this.#tenure.signal)
     const { cols, rows } = order
-    if (await this.#asWriter('resize', (signal) => guest.resizeProcess(commandId, { cols, rows }, signal)))
+    if (await this.#asWriter('resize', (signal) => guest.processes.resize(commandId, { cols, rows }, signal)))
       room.tell({ type: 'resize', cols, rows })
   }
 

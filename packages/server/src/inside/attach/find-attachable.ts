@@ -36,7 +36,7 @@ export async function findAttachable(
   if (wantsToWrite(query)) requireScope(caller, 'runtime:write')
   const { guest } = await openGuest(service, { projectId: caller.projectId, runtimeId: params.runtime_id }, { gone })
   if (!isIdParam('command_id', params.command_id)) throw idNotFound('command_not_found', params.command_id)
-  const process = await guest.getProcess(params.command_id, within({ gone }, answerTimeoutMs))
+  const process = await guest.processes.get(params.command_id, within({ gone }, answerTimeoutMs))
   if (query.cursor > process.cursor)
     throw new HoltError('invalid_request', `The cursor is after the end of the output, ${process.cursor}.`)
   return { guest, commandId: params.command_id, process }

@@ -84,7 +84,7 @@ export class OutputPump {
       this.#told = this.#hold
       try {
         const how = { cursor: this.#cursor, follow: true, hold: this.#told }
-        const items = await guest.readOutput(commandId, how, AbortSignal.any([gone, turn.signal]))
+        const items = await guest.processes.readOutput(commandId, how, AbortSignal.any([gone, turn.signal]))
         for await (const item of items) {
           this.#parts.streamRetry.progress()
           await this.#pass(item)

@@ -99,7 +99,7 @@ export async function finalState(
  */
 export async function askedState({ guest }: OpenRuntime, commandId: string, log: Log): Promise<Command | undefined> {
   try {
-    return presentCommand(await guest.getProcess(commandId, AbortSignal.timeout(guestTimeoutMs)), commandId)
+    return presentCommand(await guest.processes.get(commandId, AbortSignal.timeout(guestTimeoutMs)), commandId)
   } catch (err) {
     log.warn({ err, command_id: commandId }, 'the guest does not send the final state of a command')
     return undefined

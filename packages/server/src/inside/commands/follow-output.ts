@@ -29,9 +29,9 @@ export async function* followOutput(
     try {
       if (items === undefined && hasStart && !told.has('start')) {
         told.add('start')
-        yield { type: 'start', cursor: 0, pid: (await guest.getProcess(commandId, signal)).pid }
+        yield { type: 'start', cursor: 0, pid: (await guest.processes.get(commandId, signal)).pid }
       }
-      items ??= await guest.readOutput(commandId, { cursor: at, follow: true, hold }, signal)
+      items ??= await guest.processes.readOutput(commandId, { cursor: at, follow: true, hold }, signal)
       for await (const item of items) {
         streamRetry.progress()
         at = item.cursor

@@ -92,9 +92,9 @@ async function stream(
 
 async function startOrFind({ guest }: OpenRuntime, request: StartProcess, signal: AbortSignal): Promise<GuestProcess> {
   try {
-    return await guest.startProcess(request, signal)
+    return await guest.processes.start(request, signal)
   } catch (error) {
-    if (isKnown(error)) return guest.getProcess(request.id, signal)
+    if (isKnown(error)) return guest.processes.get(request.id, signal)
     throw error
   }
 }
@@ -110,12 +110,12 @@ async function runOrFollow(
 ): Promise<{ readonly items: AsyncIterable<GuestItem>; readonly isRepeated: boolean }> {
   const followed = { guest, commandId: request.id, cursor: 0 }
   try {
-    const begun = await guest.runProcess(request, signal)
+    const begun = await guest.processes.run(request, signal)
     const items = followOutput({ ...followed, hold: true, hasStart: true, begun }, streamRetry, signal)
     return { items, isRepeated: false }
   } catch (error) {
     if (!isKnown(error)) throw error
-    const begun = await guest.readOutput(request.id, { cursor: 0, follow: true }, signal)
+    const begun = await guest.processes.readOutput(request.id, { cursor: 0, follow: true }, signal)
     const items = followOutput({ ...followed, hold: false, hasStart: false, begun }, streamRetry, signal)
     return { items, isRepeated: true }
   }
@@ -174,7 +174,7 @@ async function waitFor(
   }
   if (seen.droppedBytes === 0 && request.session === undefined) return result
   try {
-    return withGuestsWord(result, await runtime.guest.getProcess(request.id, AbortSignal.timeout(graceMs)))
+    return withGuestsWord(result, await runtime.guest.processes.get(request.id, AbortSignal.timeout(graceMs)))
   } catch (err) {
     // The command has ended, and only details of its result are missing. An error would make the
     // client run it again.

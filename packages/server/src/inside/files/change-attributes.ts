@@ -8,19 +8,19 @@ import { presentFile } from './present-file.ts'
 /** Creates a symlink. */
 export async function makeSymlink(call: Call<'makeSymlink', Inside>): Promise<Answer> {
   if (call.body.path === '/') throw invalidField('/path', 'must not be the root directory, which cannot be replaced')
-  const { created, file } = await (await call.guest()).makeSymlink(call.body, within(call, treeTimeoutMs))
+  const { created, file } = await (await call.guest()).files.makeSymlink(call.body, within(call, treeTimeoutMs))
   return { status: created ? 201 : 200, json: presentFile(file) }
 }
 
 /** Changes the mode of a file or a tree. */
 export async function changeMode(call: Call<'changeMode', Inside>): Promise<Answer> {
   const request = { ...call.body, mode: call.body.mode.padStart(4, '0') }
-  return changed(request, await (await call.guest()).changeMode(request, within(call, treeTimeoutMs)))
+  return changed(request, await (await call.guest()).files.changeMode(request, within(call, treeTimeoutMs)))
 }
 
 /** Changes the owner of a file or a tree. */
 export async function changeOwner(call: Call<'changeOwner', Inside>): Promise<Answer> {
-  return changed(call.body, await (await call.guest()).changeOwner(call.body, within(call, treeTimeoutMs)))
+  return changed(call.body, await (await call.guest()).files.changeOwner(call.body, within(call, treeTimeoutMs)))
 }
 
 function changed({ path }: { path: string }, { entry, changed: count }: GuestChanged): Answer {

@@ -18,8 +18,8 @@ export async function searchFiles(call: Call<'searchFiles', Inside>): Promise<An
   const request = { ...rest, globs: glob, type: type ?? null, content: content ?? null, timeout_ms }
   const signal = within(call, timeout_ms + graceMs)
   if (acceptedFormat(call.headers.accept) !== null)
-    return { status: 200, items: present(await guest.search(request, signal)) }
-  const { matches, end } = await guest.searchAll(request, signal)
+    return { status: 200, items: present(await guest.search.stream(request, signal)) }
+  const { matches, end } = await guest.search.all(request, signal)
   return { status: 200, json: resultOf(matches, end) }
 }
 

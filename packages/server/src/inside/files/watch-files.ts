@@ -16,7 +16,7 @@ export async function watchFiles(call: Call<'watchFiles', Inside>): Promise<Answ
   const { service, query, gone: signal, ref } = call
   const watched: Watched = { path: query.path, recursive: isSet(query.recursive), cursor: query.cursor ?? null }
   const guest = await call.guest()
-  const begun = await guest.watch(watched, signal)
+  const begun = await guest.files.watch(watched, signal)
   const streamRetry = new StreamRetry(service, { ref, signal })
   return { status: 200, items: followChanges({ guest, watched, begun }, streamRetry, signal) }
 }
@@ -33,7 +33,7 @@ async function* followChanges(
   let { cursor } = watched
   for (let items: AsyncIterable<GuestChange> | null = begun; ; items = null) {
     try {
-      for await (const item of items ?? (await guest.watch({ ...watched, cursor }, signal))) {
+      for await (const item of items ?? (await guest.files.watch({ ...watched, cursor }, signal))) {
         streamRetry.progress()
         cursor = item.cursor
         yield item

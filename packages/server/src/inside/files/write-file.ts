@@ -25,7 +25,7 @@ export async function writeFile(call: Call<'writeFile', Inside>): Promise<Answer
     body: uploadBody(call.body as IncomingMessage, call.service.limits.quietBodyMs),
   }
   if (upload_id !== undefined) return writePart(call, guest, { ...request, uploadId: upload_id, offset })
-  const { created, file } = await guest.writeContent(request, call.gone)
+  const { created, file } = await guest.content.write(request, call.gone)
   return { status: created ? 201 : 200, json: presentFile(file) }
 }
 
@@ -34,7 +34,7 @@ async function writePart(
   guest: GuestClient,
   part: Omit<WritePart, 'partial'>,
 ): Promise<Answer> {
-  const written = await guest.writePart({ ...part, partial: isSet(query.partial) }, gone)
+  const written = await guest.content.writePart({ ...part, partial: isSet(query.partial) }, gone)
   if (written.type === 'part') return { status: 202, json: uploadOf(query.path, part.uploadId, written.upload) }
   return { status: written.created ? 201 : 200, json: presentFile(written.file) }
 }
@@ -51,12 +51,12 @@ function uploadOf(
 /** Returns the progress of an upload in parts. */
 export async function getUpload(call: Call<'getUpload', Inside>): Promise<Answer> {
   const { path, upload_id } = call.query
-  const upload = await (await call.guest()).uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
+  const upload = await (await call.guest()).content.uploadStatus({ path, upload_id }, within(call, answerTimeoutMs))
   return { status: 200, json: uploadOf(path, upload_id, upload) }
 }
 
 /** Removes the received bytes of an upload in parts. */
 export async function abortUpload(call: Call<'abortUpload', Inside>): Promise<Answer> {
-  await (await call.guest()).abortUpload(call.query, within(call, answerTimeoutMs))
+  await (await call.guest()).content.abortUpload(call.query, within(call, answerTimeoutMs))
   return { status: 204 }
 }

@@ -71,7 +71,7 @@ export async function enterPort(
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(timeoutError()), connectTimeoutMs)
     try {
-      const stream = await guest.connectPort(target.port, AbortSignal.any([over.signal, late.signal]))
+      const stream = await guest.ports.connect(target.port, AbortSignal.any([over.signal, late.signal]))
       stream.on('error', () => {
         // Whoever carries it hears of it; nobody may be carrying it yet.
       })

@@ -77,7 +77,7 @@ async function importFiles(
   const watch = new StallWatch(stallTimeoutMs, stalled)
   const either = AbortSignal.any([signal, watch.signal])
   const guest = new GuestClient(await links.dial(runtime.runtime_id, either))
-  const tree = await guest.exportTree({ onlyChanged: runtime.isolation === 'gvisor', live: true }, either)
+  const tree = await guest.trees.export({ onlyChanged: runtime.isolation === 'gvisor', live: true }, either)
   const { digest, sizeBytes } = await images.import(watch.watched(tree.body), either, { base, maxBytes, beforePublish })
   return { imageDigest: digest, sizeBytes }
 }

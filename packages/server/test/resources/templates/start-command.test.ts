@@ -37,7 +37,7 @@ async function bound({ restored = false } = {}) {
   const secretValues = async () => ['hunter2']
   const start = async (commands: Partial<TemplateCommands>) => {
     await startCommands({ engine }, { ...nothing, ...commands }, { runtimeId, guest, signal: signal(), secretValues })
-    return (await guest.listProcesses(signal())).map(({ id, state, user }) => ({ id, state, user }))
+    return (await guest.processes.list(signal())).map(({ id, state, user }) => ({ id, state, user }))
   }
   return { start, guest }
 }
@@ -74,7 +74,7 @@ test('on_restore runs at every restore', async () => {
 test('on_restore has the environment of the runtime', async () => {
   const { start, guest } = await bound()
   await start({ onRestore: 'printenv OF' })
-  const items = await Array.fromAsync(await guest.readOutput(onRestoreId, { cursor: 0, follow: false }, signal()))
+  const items = await Array.fromAsync(await guest.processes.readOutput(onRestoreId, { cursor: 0, follow: false }, signal()))
   expect(items.find(({ type }) => type === 'stdout')).toMatchObject({
     data: Buffer.from('runtime\n').toString('base64'),
   })
@@ -101,10 +101,10 @@ test.each([
 test('a start command that is killed while the ready command hangs ends the wait', async () => {
   const { start, guest } = await bound()
   const failed = start({ startCmd: 'sleep', readyCmd: 'sleep' }).catch((error: unknown) => error)
-  await expect.poll(async () => (await guest.listProcesses(signal())).length).toBe(2)
-  const [, started] = await guest.listProcesses(signal())
+  await expect.poll(async () => (await guest.processes.list(signal())).length).toBe(2)
+  const [, started] = await guest.processes.list(signal())
   expect(started?.id).toBe(startCommandId)
-  await guest.signalProcess(startCommandId, 'SIGTERM', signal())
+  await guest.processes.signal(startCommandId, 'SIGTERM', signal())
   expect(await failed).toMatchObject({ code: 'start_cmd_failed', message: expect.stringMatching(/SIGTERM/) })
 })
 

@@ -1,18 +1,12 @@
-import { answeredWrongly } from './answers/answered-wrongly.ts'
-import type { ReplaceRequest } from './files/file-requests.ts'
-import type { GuestReplaced, GuestSearchItem, GuestUpload } from './files/file-schemas.ts'
-import type { GuestFile, GuestFiles, GuestProcess } from './schemas.ts'
-import type { GuestChange } from './trees/tree-schemas.ts'
-import { isWithin } from './answers/words.ts'
+import { answeredWrongly } from '../answers/answered-wrongly.ts'
+import { isWithin } from '../answers/words.ts'
+import type { GuestChange } from './change-schema.ts'
+import type { GuestFile, GuestFiles, GuestUpload } from './file-schemas.ts'
+import type { ReplaceRequest } from './search-requests.ts'
+import type { GuestReplaced, GuestSearchItem } from './search-schemas.ts'
 
 // An answer can be well formed and yet not match the request. Each function here throws
 // `EngineError` `wrong_answer` in that case.
-
-/** Returns a process. Its id must be the requested one. */
-export function processAsked(id: string, process: GuestProcess): GuestProcess {
-  if (process.id !== id) throw answeredWrongly('another process than the requested one')
-  return process
-}
 
 /** Returns a file. Its path must be the requested one. */
 export function fileAsked(path: string, file: GuestFile): GuestFile {
