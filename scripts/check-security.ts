@@ -15,7 +15,7 @@ const ruleCount = 22
  * itself.
  */
 const starters: readonly string[] = [
-  'packages/builder/src/process/run-command.ts',
+  'packages/builder/src/process/run-program.ts',
   'packages/builder/src/base/bootstrap.ts',
   'packages/cli/src/terminal/local-terminal.ts',
   'packages/cli/src/daemon/start-daemon.ts',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { BuilderError } from '../errors.ts'
-import { endGroup, lastLines } from '../process/run-command.ts'
+import { endGroup, lastLines } from '../process/run-program.ts'
 import type { Recipe } from './recipe.ts'
 import type { Toolchain } from './toolchain.ts'
 

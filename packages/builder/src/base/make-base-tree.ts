@@ -2,7 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Entry, readTar } from '@holt/erofs'
 import { BuilderError } from '../errors.ts'
-import { runCommand } from '../process/run-command.ts'
+import { runProgram } from '../process/run-program.ts'
 import { defaultWorkDir, makeScratch } from '../scratch/make-scratch.ts'
 import { startBootstrap } from './bootstrap.ts'
 import { hostMirrors, sourceLines } from './mirror.ts'
@@ -88,7 +88,7 @@ async function* withMountPoints(entries: AsyncIterable<Entry>): AsyncGenerator<E
 async function hostAptOptions(signal: AbortSignal): Promise<readonly string[]> {
   const names = ['Acquire::Check-Valid-Until', 'Acquire::Check-Date']
   const pairs = names.flatMap((name, index) => [`V${index}`, name])
-  const { code, stdout } = await runCommand(['apt-config', 'shell', ...pairs], {
+  const { code, stdout } = await runProgram(['apt-config', 'shell', ...pairs], {
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
     signal,
     timeoutMs: 30_000,

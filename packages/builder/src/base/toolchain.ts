@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuilderError } from '../errors.ts'
-import { mustRun, runCommand } from '../process/run-command.ts'
+import { mustRun, runProgram } from '../process/run-program.ts'
 import type { Recipe } from './recipe.ts'
 
 /**
@@ -133,7 +133,7 @@ async function fetchPython({ recipe, dir, env, signal }: FetchOptions): Promise<
     UV_HTTP_TIMEOUT: '20',
     UV_HTTP_RETRIES: '1',
   }
-  const result = await runCommand(argv as [string, ...string[]], { env: uvEnv, signal, timeoutMs: PYTHON_TIMEOUT_MS })
+  const result = await runProgram(argv as [string, ...string[]], { env: uvEnv, signal, timeoutMs: PYTHON_TIMEOUT_MS })
   await rm(join(dir, 'uv-cache'), { recursive: true, force: true })
   const name = result.code === 0 ? await realInstallation(target) : undefined
   if (name !== undefined) return { pythonSource: 'uv', pythonPath: join(installDir, name, 'bin/python3') }

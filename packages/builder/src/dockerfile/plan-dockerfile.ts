@@ -3,7 +3,7 @@ import { BuildError } from '../errors.ts'
 import { shown } from './line-error.ts'
 import { findTarget, neededStages, sourcesOf, stageName } from './needed-stages.ts'
 import type { BuildPlan, Stage } from './plan.ts'
-import { hostPlatform, type Platform } from './platform.ts'
+import { hostPlatform, type Platform } from '../image/platform.ts'
 import { type Reading, readDockerfile } from './read-dockerfile.ts'
 import type { WordAccount } from './word-account.ts'
 

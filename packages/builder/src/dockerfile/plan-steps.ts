@@ -1,9 +1,10 @@
 import { BuildError } from '../errors.ts'
-import type { SimpleStep } from '../steps/contract.ts'
+import type { SimpleStep } from '../steps/build-contract.ts'
 import { quoteWord } from './expand-word.ts'
 import { shown } from './line-error.ts'
 import type { BuildPlan, Instruction, StageBase } from './plan.ts'
-import { hostPlatform, platformArgs } from './platform.ts'
+import { hostPlatform } from '../image/platform.ts'
+import { platformArgs } from './platform-args.ts'
 
 /**
  * Returns the plan of a base with steps on top. Variables in the words are expanded as in a

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuilderError } from '../errors.ts'
-import { KEPT_BYTES, lastLines, runCommand } from '../process/run-command.ts'
+import { KEPT_BYTES, lastLines, runProgram } from '../process/run-program.ts'
 import { makeScratch } from '../scratch/make-scratch.ts'
 import { hostArchitecture } from './platform.ts'
 import { type LayoutImage, readLayout } from './read-layout.ts'
@@ -73,7 +73,7 @@ async function prepareSkopeo({ reference, auth, env, signal }: PullOptions, dir:
     const shared = ['--retry-times', '1']
     if (reference.loopback) shared.push(`${prefix}tls-verify=false`)
     if (authfile !== null) shared.push(verb === 'copy' ? '--src-authfile' : '--authfile', authfile)
-    const result = await runCommand(['skopeo', ...policy, verb, ...shared, ...flags, '--', ...places], {
+    const result = await runProgram(['skopeo', ...policy, verb, ...shared, ...flags, '--', ...places], {
       env: Object.fromEntries(visible),
       signal,
       timeoutMs: PULL_TIMEOUT_MS,

@@ -4,7 +4,7 @@ import { BuildError, BuilderError } from '../errors.ts'
 import type { ImageLimits } from '../image/image-limits.ts'
 import type { Descriptor } from '../image/oci-schemas.ts'
 import { type LayoutImage, readConfig, readLayout } from '../image/read-layout.ts'
-import { lastLines, runCommand } from '../process/run-command.ts'
+import { lastLines, runProgram } from '../process/run-program.ts'
 import { makeScratch } from '../scratch/make-scratch.ts'
 import { bytesOf } from './answers.ts'
 import type { ImageSource } from './image-source.ts'
@@ -126,7 +126,7 @@ async function runSkopeo(relay: Relay, { dir, layout, signal }: { dir: string; l
   // skopeo requires this flag if the operator has written no signature policy.
   const insecure = (await stat(policy).catch(() => null)) === null ? ['--insecure-policy'] : []
   const flags = ['--quiet', '--src-tls-verify=false', '--src-authfile', authfile]
-  return runCommand(
+  return runProgram(
     ['skopeo', ...insecure, '--tmpdir', dir, 'copy', ...flags, '--', `docker://${relay.reference}`, `oci:${layout}`],
     { env: { PATH: process.env.PATH ?? '/usr/bin', HOME: dir }, signal, timeoutMs: copyTimeoutMs },
   )

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { NetworkError, type NetworkFailure, type RegistryNetwork } from './contract.ts'
+import { NetworkError, type NetworkFailure, type RegistryNetwork } from './registry-contract.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { TransferError } from './transfer-error.ts'
 

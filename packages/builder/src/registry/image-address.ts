@@ -1,5 +1,5 @@
 import { parseReference } from '../image/reference.ts'
-import type { RegistrySettings } from './contract.ts'
+import type { RegistrySettings } from './registry-contract.ts'
 
 /** The address of an image, with the canonical name of its registry. */
 export interface ImageAddress {

@@ -1,5 +1,5 @@
 import type { Descriptor } from '../image/oci-schemas.ts'
-import type { RegistrySettings } from './contract.ts'
+import type { RegistrySettings } from './registry-contract.ts'
 import type { Login } from './credentials.ts'
 import type { Wire } from './exchange.ts'
 import { endpointsOf, type ImageAddress } from './image-address.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Descriptor } from '../image/oci-schemas.ts'
 import { bytesOf, refuseFailure } from './answers.ts'
-import type { RegistrySettings } from './contract.ts'
+import type { RegistrySettings } from './registry-contract.ts'
 import { authorize, type Login } from './credentials.ts'
 import type { Answer, Wire } from './exchange.ts'
 import { type Endpoint, isListed } from './image-address.ts'

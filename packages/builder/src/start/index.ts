@@ -1,5 +1,5 @@
 export * from './finish-template.ts'
-export * from './run-command.ts'
+export * from './template-command.ts'
 export type { Finishing } from './seed-runtime.ts'
 export {
   type ApplicationCommands,

@@ -2,7 +2,7 @@ import type { ImageDigest } from '@holt/engine'
 import { GuestClient, type GuestNetwork } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
-import type { BuildRequest, FinalSettings, StartHost } from '../steps/contract.ts'
+import type { BuildRequest, FinalSettings, StartHost } from '../steps/build-contract.ts'
 import { notStarted, startApplication } from './start-application.ts'
 
 /** The time for a boot, in milliseconds. A cold boot takes a second on a slow host. */

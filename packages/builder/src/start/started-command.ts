@@ -4,7 +4,7 @@ import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
 import { LastOutput } from './last-output.ts'
 import { Lines } from './lines.ts'
-import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './run-command.ts'
+import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './template-command.ts'
 
 /** The time that the end of a command waits for its last output, in milliseconds. */
 const lastWordsMs = 2000

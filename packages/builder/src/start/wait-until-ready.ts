@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
-import { type CommandEnd, runCommand, templateCommand, wayOfEnding } from './run-command.ts'
+import { type CommandEnd, runTemplateCommand, templateCommand, wayOfEnding } from './template-command.ts'
 import type { StartedCommand } from './started-command.ts'
 
 /**
@@ -63,7 +63,7 @@ async function tryOnce(
 ): Promise<CommandEnd> {
   const request = templateCommand(readyCmd, { timeout_ms: timeoutMs, transient: true })
   try {
-    return await runCommand(guest, request, AbortSignal.any([wait.signal, wait.started.failed]))
+    return await runTemplateCommand(guest, request, AbortSignal.any([wait.signal, wait.started.failed]))
   } catch (error) {
     wait.started.failed.throwIfAborted()
     if (error instanceof HoltError && error.code === 'invalid_request') throw cannotRun('cannot be run', error.message)

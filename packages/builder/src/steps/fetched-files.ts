@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { BuildError } from '../errors.ts'
-import type { BuildHost, FetchedFile } from './contract.ts'
+import type { BuildHost, FetchedFile } from './build-contract.ts'
 import { filledDisk, stepDiskMiB } from './disk-check.ts'
 
 interface Stored extends Omit<FetchedFile, 'body'> {

@@ -1,6 +1,6 @@
 import { BuildError } from '../errors.ts'
 import { findUser } from '../image/find-user.ts'
-import type { BuildRequest, BuildSettings, FinalSettings } from './contract.ts'
+import type { BuildRequest, BuildSettings, FinalSettings } from './build-contract.ts'
 import { splitEnv } from './platform-keys.ts'
 
 /**

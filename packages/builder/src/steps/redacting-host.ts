@@ -1,5 +1,5 @@
 import { BuildError } from '../errors.ts'
-import type { BuildHost } from './contract.ts'
+import type { BuildHost } from './build-contract.ts'
 import type { Redactor } from './redact.ts'
 
 /** Returns the same host with a log that removes secret values from every message. */

@@ -1,6 +1,6 @@
 import { BuildError } from '../errors.ts'
 import type { ResolvedStep, RunWork } from './resolved-step.ts'
-import { runCommand } from './run-command.ts'
+import { runStepCommand } from './run-step-command.ts'
 import type { StageContext } from './stage-runner.ts'
 import type { StepRuntime } from './step-runtime.ts'
 import { useMounts } from './use-mounts.ts'
@@ -24,7 +24,7 @@ export async function runStep(
   const variables = Object.fromEntries(work.variables.map(({ id, name }) => [name, secrets[id] ?? '']))
   await using mounts = await useMounts(runtime, work, context)
   try {
-    await runCommand(runtime, work, { number, text, variables, redactor, disk, log, signal })
+    await runStepCommand(runtime, work, { number, text, variables, redactor, disk, log, signal })
   } catch (error) {
     // Files that a failed command has fetched need not be fetched again.
     if (error instanceof BuildError && error.code === 'step_failed') await mounts.keep()

@@ -1,6 +1,6 @@
 import type { ImageInfo } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
-import type { BuildHost } from './contract.ts'
+import type { BuildHost } from './build-contract.ts'
 import { copyFiles } from './copy-files.ts'
 import { checkInstalled, stepDiskMiB } from './disk-check.ts'
 import type { FileSources } from './file-sources.ts'

@@ -3,7 +3,7 @@ import { expandWord } from '../dockerfile/expand-word.ts'
 import type { BuildPlan, Instruction, Pair } from '../dockerfile/plan.ts'
 import { WordAccount } from '../dockerfile/word-account.ts'
 import { BuildError } from '../errors.ts'
-import type { BuildSettings } from './contract.ts'
+import type { BuildSettings } from './build-contract.ts'
 import { expandPorts } from './expand-ports.ts'
 import { Variables } from './variables.ts'
 

@@ -10,7 +10,7 @@ import {
   type RuntimeSpec,
 } from '@holt/engine'
 import { GuestClient } from '@holt/guest-client'
-import type { BuildHost, BuildRuntime } from './contract.ts'
+import type { BuildHost, BuildRuntime } from './build-contract.ts'
 import { redialledLink } from './redialled-link.ts'
 
 /**

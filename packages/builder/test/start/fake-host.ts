@@ -3,7 +3,7 @@ import type { GuestNetwork } from '@holt/guest-client'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import type { Finishing } from '../../src/start/seed-runtime.ts'
-import type { BuildHost } from '../../src/steps/contract.ts'
+import type { BuildHost } from '../../src/steps/build-contract.ts'
 
 /** A host of builds over a fake engine, which notes what a build does with it. */
 export interface FakeHost {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { wordLimits } from '../../src/dockerfile/word-account.ts'
-import type { BuildSettings } from '../../src/steps/contract.ts'
+import type { BuildSettings } from '../../src/steps/build-contract.ts'
 import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
 import { Variables } from '../../src/steps/variables.ts'
 

@@ -1,4 +1,4 @@
-import { BuildError, onRestoreId, runCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
+import { BuildError, onRestoreId, runTemplateCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
 import type { GuestClient } from '@holt/guest-client'
 import { type ErrorCode, HoltError, makeId } from '@holt/protocol'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
@@ -71,7 +71,7 @@ function without(values: Iterable<string>, { code, message, hint, details }: Hol
 async function runOnRestore(guest: GuestClient, command: string, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(onRestoreTimeoutMs + graceMs)])
   const run = (id: string) =>
-    runCommand(guest, templateCommand(command, { id, timeout_ms: onRestoreTimeoutMs }), bounded)
+    runTemplateCommand(guest, templateCommand(command, { id, timeout_ms: onRestoreTimeoutMs }), bounded)
   const end = await run(onRestoreId)
     .catch((error) => {
       // A runtime that is restored a second time knows the first command, whose output stays.

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { runCommand, templateCommand } from '@holt/builder'
+import { runTemplateCommand, templateCommand } from '@holt/builder'
 import { failpoint } from '@holt/failpoints'
 import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
@@ -78,7 +78,7 @@ async function prepare(
     signal,
   )
   const first = templateCommand('true', { transient: true, timeout_ms: firstCommandTimeoutMs })
-  await runCommand(guest, first, signal).catch((error) => {
+  await runTemplateCommand(guest, first, signal).catch((error) => {
     if (!(error instanceof HoltError) || error.status >= 500) throw error // An image without a shell.
   })
 }

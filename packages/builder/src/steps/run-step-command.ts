@@ -27,7 +27,7 @@ export interface CommandContext {
  * Runs a command to its end, and kills all processes that it has started. Throws `step_failed`
  * unless it exits with 0.
  */
-export async function runCommand(runtime: StepRuntime, work: RunWork, context: CommandContext): Promise<void> {
+export async function runStepCommand(runtime: StepRuntime, work: RunWork, context: CommandContext): Promise<void> {
   const id = makeId('command')
   const { signal } = context
   using lines = new OutputLines(context.redactor, context.log)

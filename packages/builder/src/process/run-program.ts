@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { BuilderError } from '../errors.ts'
 
 /** Options for running a command. `env` is its whole environment. */
-export interface CommandOptions {
+export interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   /** The timeout in milliseconds, after which the command's process group is ended. */
@@ -11,7 +11,7 @@ export interface CommandOptions {
 }
 
 /** The result of a finished command. Each stream has its last `KEPT_BYTES`. */
-export interface CommandResult {
+export interface ProgramResult {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
@@ -58,10 +58,10 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
  * Runs argv to its end in its own process group. Returns a non-zero code as a value. Throws
  * `tool_missing` for a missing program and `tool_failed` for a timeout.
  */
-export async function runCommand(
+export async function runProgram(
   argv: readonly [string, ...string[]],
-  options: CommandOptions,
-): Promise<CommandResult> {
+  options: ProgramOptions,
+): Promise<ProgramResult> {
   options.signal.throwIfAborted()
   const [file, ...args] = argv
   const child = spawn(file, args, {
@@ -96,12 +96,12 @@ export async function runCommand(
  */
 export async function mustRun(
   argv: readonly [string, ...string[]],
-  options: CommandOptions & {
+  options: ProgramOptions & {
     readonly code: ConstructorParameters<typeof BuilderError>[0]
     readonly message: (output: string) => string
   },
 ): Promise<string> {
-  const result = await runCommand(argv, options)
+  const result = await runProgram(argv, options)
   if (result.code !== 0) {
     const output = result.stderr || result.stdout
     throw new BuilderError(options.code, options.message(output), { detail: lastLines(output) })
