@@ -23,7 +23,7 @@ import {
   type Usage,
 } from '@holt/engine'
 import { FakeEgress } from './fake-egress.ts'
-import { FakeGuest } from './fake-guest.ts'
+import { FakeGuest } from './guest/fake-guest.ts'
 
 interface Entry {
   observed: Observed

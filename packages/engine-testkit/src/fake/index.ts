@@ -1,2 +1,2 @@
 export * from './fake-engine.ts'
-export type { FakeGuest } from './fake-guest.ts'
+export type { FakeGuest } from './guest/fake-guest.ts'
