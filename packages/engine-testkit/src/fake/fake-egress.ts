@@ -1,5 +1,6 @@
 import { type Duplex, duplexPair } from 'node:stream'
-import { type Egress, EngineError, type Observed, type RuntimeId } from '@holt/engine'
+import type { Egress, RuntimeId } from '@holt/engine'
+import type { FakeRuntimes } from './fake-runtimes.ts'
 
 interface Opening {
   accept: (connection: Duplex) => void
@@ -9,14 +10,14 @@ interface Opening {
 /** Egress sockets in memory: each connection is a pair of pipes. */
 export class FakeEgress implements Egress {
   readonly #openings = new Map<RuntimeId, Opening>()
-  readonly #find: (id: RuntimeId) => Observed | null
+  readonly #runtimes: FakeRuntimes
 
-  constructor(find: (id: RuntimeId) => Observed | null) {
-    this.#find = find
+  constructor(runtimes: FakeRuntimes) {
+    this.#runtimes = runtimes
   }
 
   async open(id: RuntimeId, accept: (connection: Duplex) => void): Promise<void> {
-    this.#running(id)
+    this.#runtimes.find(id)
     const opening = this.#openings.get(id)
     if (opening === undefined) this.#openings.set(id, { accept, connections: new Set() })
     else opening.accept = accept
@@ -30,7 +31,7 @@ export class FakeEgress implements Egress {
 
   async prepareTun(id: RuntimeId, signal: AbortSignal): Promise<'create' | 'socket'> {
     signal.throwIfAborted()
-    return this.#running(id).spec.isolation === 'gvisor' ? 'create' : 'socket'
+    return this.#runtimes.find(id).observed.spec.isolation === 'gvisor' ? 'create' : 'socket'
   }
 
   /** Closes all sockets, as the end of the process does. */
@@ -58,12 +59,5 @@ export class FakeEgress implements Egress {
     }
     opening.accept(host)
     return guest
-  }
-
-  #running(id: RuntimeId): Observed {
-    const observed = this.#find(id)
-    if (observed === null) throw new EngineError('not_found', `there is no runtime ${id}`)
-    if (observed.state === 'ended') throw new EngineError('gone', `${id} has ended`)
-    return observed
   }
 }

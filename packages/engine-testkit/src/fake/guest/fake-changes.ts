@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { GuestChange } from '@holt/guest-client'
-import type { FakeAnswer } from './fake-guest.ts'
+import type { FakeAnswer } from './fake-answer.ts'
+import { line } from './fake-lines.ts'
 
 type Change = Extract<GuestChange, { path: string }>
 type WithoutCursor<Item> = Item extends unknown ? Omit<Item, 'cursor'> : never
@@ -76,8 +77,4 @@ export class FakeChanges {
     for (const wake of this.#waiting) wake()
     this.#waiting.clear()
   }
-}
-
-function line(change: GuestChange): Buffer {
-  return Buffer.from(`${JSON.stringify(change)}\n`)
 }

@@ -1,5 +1,5 @@
 import type { GuestRequest } from '@holt/engine'
-import type { FakeAnswer } from './fake-guest.ts'
+import type { FakeAnswer } from './fake-answer.ts'
 
 /** The number of operations that the real guest remembers. */
 const maxRemembered = 1024

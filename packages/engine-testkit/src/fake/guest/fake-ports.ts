@@ -2,7 +2,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
 import type { GuestRequest } from '@holt/engine'
 import { PortStream } from '@holt/guest-client'
-import type { FakeAnswer } from './fake-guest.ts'
+import type { FakeAnswer } from './fake-answer.ts'
 
 /** The handler of a program for a connection to its port. */
 export type FakeProgram = (connection: PortStream) => void

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
 import type { GuestMatch, GuestSearchItem, ReplaceRequest, SearchRequest } from '@holt/guest-client'
-import type { FakeAnswer } from './fake-guest.ts'
+import type { FakeAnswer } from './fake-answer.ts'
+import { line } from './fake-lines.ts'
 
 /** A file of a fake guest. */
 export interface FakeFile {
@@ -31,7 +32,7 @@ export function fakeSearch(files: readonly FakeFile[], request: SearchRequest): 
       files_skipped: 0,
     },
   ]
-  return { stream: Readable.from([Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(''))]) }
+  return { stream: Readable.from([Buffer.concat(items.map(line))]) }
 }
 
 /** Replaces a pattern in files, and passes each changed file to `write`. */

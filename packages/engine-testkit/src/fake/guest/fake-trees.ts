@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
 import { type FakeEntry, packEntries, unpackEntries } from './fake-archive.ts'
-import { type FakeFiles, type FakeNode, isBelow, parentOf, relative } from './fake-files.ts'
-import type { FakeAnswer } from './fake-guest.ts'
+import type { FakeFiles } from './fake-files.ts'
+import { type FakeNode, isBelow, parentOf, relative } from './fake-nodes.ts'
+import type { FakeAnswer } from './fake-answer.ts'
 
 interface FakeMount {
   readonly target: string
@@ -89,7 +90,7 @@ export class FakeTrees {
       const before = new Map([...nodes].filter(([path]) => path === target || isBelow(target, path)))
       for (const path of before.keys()) nodes.delete(path)
       const known = new Set(nodes.keys())
-      this.#files.makeParents(target)
+      this.#files.nodes.makeParents(target)
       this.#mounts.push({ target, before, made: [...nodes.keys()].filter((path) => !known.has(path)) })
       if (kind === 'directory') nodes.set(target, { type: 'directory', mode: mode || '0755' })
       else nodes.set(target, { type: 'file', mode: mode || '0400', data: Buffer.from(content ?? '', 'base64') })
@@ -134,13 +135,13 @@ export class FakeTrees {
     if (type !== undefined && type !== 'directory')
       throw new HoltError('not_a_directory', `${path}: what is there is not a directory`)
     if (type === 'directory') return
-    this.#files.makeParents(path)
+    this.#files.nodes.makeParents(path)
     this.#files.nodes.set(path, { type: 'directory', mode })
   }
 
   #putFile(path: string, node: FakeNode): void {
     if (this.#typeOf(path) === 'directory') throw new HoltError('is_directory', `${path}: a directory is there`)
-    if (this.#typeOf(parentOf(path)) !== 'directory') this.#files.makeParents(path)
+    if (this.#typeOf(parentOf(path)) !== 'directory') this.#files.nodes.makeParents(path)
     this.#files.nodes.set(path, node)
   }
 }

@@ -1,0 +1,91 @@
+import type { GuestFile } from '@holt/guest-client'
+import { HoltError } from '@holt/protocol'
+
+/** A node of a fake tree. */
+export type FakeNode = { mode: string; uid?: number } & (
+  | { readonly type: 'directory' }
+  | { readonly type: 'file'; readonly data: Buffer }
+  | { readonly type: 'symlink'; readonly target: string }
+)
+
+/** The tree of a fake guest: a map from path to file, directory or symlink. */
+export class FakeNodes extends Map<string, FakeNode> {
+  /** Returns a copy of the tree. */
+  copy(): FakeNodes {
+    return new FakeNodes([...this].map(([path, node]) => [path, { ...node }]))
+  }
+
+  /** The bytes of all files. */
+  get sizeBytes(): number {
+    return [...this.values()].reduce((sum, node) => sum + ('data' in node ? node.data.length : 0), 0)
+  }
+
+  /** Returns the node at a path. Throws `path_not_found` if there is none. */
+  find(path: string): FakeNode {
+    const node = this.get(path)
+    if (node === undefined) throw new HoltError('path_not_found', `there is nothing at ${path}`)
+    return node
+  }
+
+  /** Throws `not_a_directory` if a path names anything else. */
+  findDirectory(path: string): void {
+    if (this.find(path).type !== 'directory') throw new HoltError('not_a_directory', `${path} is not a directory`)
+  }
+
+  /** Returns the sorted paths below one that exists. */
+  below(path: string): string[] {
+    this.find(path)
+    return [...this.keys()].filter((other) => isBelow(path, other)).sort()
+  }
+
+  /** Removes what is below a path. */
+  clearBelow(path: string): void {
+    for (const other of [...this.keys()]) if (isBelow(path, other)) this.delete(other)
+  }
+
+  /** Makes the missing parent directories of a path. */
+  makeParents(path: string): void {
+    if (path === '/') return
+    const parent = parentOf(path)
+    const existing = this.get(parent)
+    if (existing !== undefined && existing.type !== 'directory')
+      throw new HoltError('not_a_directory', `${parent} is not a directory`)
+    if (existing !== undefined) return
+    this.makeParents(parent)
+    this.set(parent, { type: 'directory', mode: '0755' })
+  }
+
+  /** Returns the guest's facts about a file. */
+  facts(path: string): GuestFile {
+    const node = this.find(path)
+    return {
+      path,
+      name: path.slice(path.lastIndexOf('/') + 1),
+      type: node.type,
+      size_bytes: node.type === 'file' ? node.data.length : 4096,
+      mode: node.mode,
+      permissions: node.type === 'file' ? 'rw-r--r--' : 'rwxr-xr-x',
+      uid: node.uid ?? 1000,
+      gid: 1000,
+      user: 'user',
+      group: 'user',
+      modified_at_ms: 0,
+      symlink_target: node.type === 'symlink' ? node.target : null,
+    }
+  }
+}
+
+/** Returns the parent directory of a path. */
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/'
+}
+
+/** Returns true if a path is below another one. */
+export function isBelow(path: string, other: string): boolean {
+  return other.startsWith(path === '/' ? '/' : `${path}/`) && other !== path
+}
+
+/** Returns a path relative to one above it. */
+export function relative(path: string, other: string): string {
+  return other.slice(path === '/' ? 1 : path.length + 1)
+}
