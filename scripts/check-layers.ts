@@ -61,8 +61,17 @@ const bothWays: Readonly<Record<string, string>> = {
 /** The most entries of `bothWays`. */
 const mostBothWays = 5
 
+/**
+ * The file names that a package may have twice. Elsewhere a name says which file is meant, so only
+ * `index.ts` repeats.
+ */
+const sameNames: Readonly<Record<string, readonly string[]>> = {
+  egress: ['connection.ts'],
+  server: ['credentials.ts', 'start-command.ts', 'states.ts', 'transfer.ts'],
+}
+
 const root = new URL('..', import.meta.url).pathname
-const problems = [...packageProblems(), ...districtProblems()]
+const problems = [...packageProblems(), ...nameProblems(), ...districtProblems()]
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
 
@@ -79,6 +88,19 @@ function packageProblems(): readonly string[] {
         return legal.includes(dependency.slice('@holt/'.length)) ? [] : [`${file}: ${name} may not see ${dependency}`]
       return outside[name]?.includes(dependency) === false ? [`${file}: ${name} may not use ${dependency}`] : []
     })
+  })
+}
+
+/** Returns a problem for each second source file of a name in its package. */
+function nameProblems(): readonly string[] {
+  const known = new Map<string, string>()
+  return globSync('packages/*/src/**/*.ts', { cwd: root }).flatMap((file) => {
+    const [, name = ''] = file.split('/')
+    const last = basename(file)
+    if (last === 'index.ts' || sameNames[name]?.includes(last)) return []
+    const first = known.get(`${name}/${last}`)
+    known.set(`${name}/${last}`, file)
+    return first === undefined ? [] : [`${file}: ${first} has the same name`]
   })
 }
 
