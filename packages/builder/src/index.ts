@@ -1,4 +1,3 @@
-export { writeTar } from '@holt/erofs'
 export { type BaseTree, type BaseTreeOptions, makeBaseTree } from './base/make-base-tree.ts'
 export type { BuildProgress } from './base/progress.ts'
 export { loadRecipe, type Recipe, recipeSchema } from './base/recipe.ts'

@@ -12,9 +12,9 @@ import {
   writeImage,
 } from '@holt/erofs'
 import { buildOnce } from '@holt/testkit'
+import { requires } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
-import { requires } from './support/abilities.ts'
-import { consume, type ReadEntry } from './support/consume.ts'
+import { consume, type ReadEntry } from '../../tar/test/support/consume.ts'
 import { describeTree } from './support/describe-tree.ts'
 import { directory, file, hardlink, pattern, streamOf, symlink } from './support/entries.ts'
 import { mounted } from './support/mounted.ts'

@@ -1,6 +1,6 @@
 import { type ExportEntry, fillFromBase, ImageReader, type KeptNames, readExport, writeImage } from '@holt/erofs'
 import { describe, expect, test } from 'vitest'
-import { consume } from './support/consume.ts'
+import { consume } from '../../tar/test/support/consume.ts'
 import { device, directory, file, hardlink, pattern, streamOf, symlink } from './support/entries.ts'
 import { scratch } from './support/scratch.ts'
 

@@ -1,7 +1,7 @@
 import { writeImage } from '@holt/erofs'
 import fc from 'fast-check'
+import { requires } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
-import { requires } from './support/abilities.ts'
 import { describeTree } from './support/describe-tree.ts'
 import { streamOf } from './support/entries.ts'
 import { fsck } from './support/fsck.ts'

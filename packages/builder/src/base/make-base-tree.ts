@@ -1,6 +1,6 @@
 import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Entry, readTar } from '@holt/erofs'
+import { type Entry, readTar } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { runProgram } from '../process/run-program.ts'
 import { defaultWorkDir, makeScratch } from '../scratch/make-scratch.ts'

@@ -1,4 +1,4 @@
-import type { Entry } from '@holt/erofs'
+import type { Entry } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { readName, readTarget } from './context-name.ts'
 

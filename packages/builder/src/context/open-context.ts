@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import type { Entry } from '@holt/erofs'
+import type { Entry } from '@holt/tar'
 import { Pace } from '../pace.ts'
 import type { ContextArchive } from '../steps/build-contract.ts'
 import { ContextTree } from './context-tree.ts'

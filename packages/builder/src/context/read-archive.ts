@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { type Entry, ErofsInputError, readTar } from '@holt/erofs'
+import { type Entry, TarError, readTar } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { contextLimits } from './context-tree.ts'
 
@@ -16,7 +16,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>): AsyncGene
   try {
     yield* readTar(limited(await unzipped(source)))
   } catch (error) {
-    if (error instanceof ErofsInputError) throw unreadable(error.message, error)
+    if (error instanceof TarError) throw unreadable(error.message, error)
     if (isZlibError(error)) throw unreadable('its compression is damaged', error)
     throw error
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Entry, type FileEntry, writeTar } from '@holt/erofs'
+import { type Entry, type FileEntry, writeTar } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import type { ContextNode, FileNode } from './context-tree.ts'
 import type { SearchAccount } from './search-account.ts'

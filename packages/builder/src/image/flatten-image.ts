@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Entry, ErofsInputError, readTar } from '@holt/erofs'
+import { type Entry, TarError, readTar } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { defaultWorkDir } from '../scratch/make-scratch.ts'
 import { type ByteBudget, layerBytes } from './blob.ts'
@@ -155,7 +155,7 @@ async function* layerEntries(
       yield entry
     }
   } catch (error) {
-    if (error instanceof ErofsInputError) {
+    if (error instanceof TarError) {
       throw new BuilderError('image_invalid', `A layer cannot be read: ${error.message}`, { cause: error })
     }
     throw error

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { DirectoryEntry, Entry } from '@holt/erofs'
+import type { DirectoryEntry, Entry } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { type LayerPath, layerNames, readLayerPath, refused } from './layer-path.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ImageStore } from '@holt/engine'
-import { writeTar } from '@holt/erofs'
+import { writeTar } from '@holt/tar'
 import { layLayers } from '../image/flatten-image.ts'
 import { defaultLimits, type ImageLimits } from '../image/image-limits.ts'
 import { defaultWorkDir } from '../scratch/make-scratch.ts'

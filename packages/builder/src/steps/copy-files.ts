@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { writeTar } from '@holt/erofs'
+import { writeTar } from '@holt/tar'
 import type { FileSources } from './file-sources.ts'
 import type { CopyWork, Files } from './resolved-step.ts'
 import type { StepRuntime } from './step-runtime.ts'

@@ -1,5 +1,5 @@
 import type { ImageDigest } from '@holt/engine'
-import { writeTar } from '@holt/erofs'
+import { writeTar } from '@holt/tar'
 import type { BuildHost } from './build-contract.ts'
 
 /** Returns the image of `FROM scratch`: an empty root directory. */

@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Entry, writeImage } from '@holt/erofs'
+import { writeImage } from '@holt/erofs'
+import type { Entry } from '@holt/tar'
 import { expect, test } from 'vitest'
 import { type BuildProgress, makeBaseTree } from '../../src/index.ts'
 import { lacks, run } from '../support/machine.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { type Entry, writeTar } from '@holt/erofs'
+import { type Entry, writeTar } from '@holt/tar'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contextLimits } from '../../src/context/context-tree.ts'

@@ -1,4 +1,4 @@
-import type { Entry } from '@holt/erofs'
+import type { Entry } from '@holt/tar'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BuilderError } from '../../src/errors.ts'

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { readTar } from '@holt/erofs'
+import { readTar } from '@holt/tar'
 import { type Described, describeTree } from './describe-tree.ts'
 import { run as runTool } from './machine.ts'
 

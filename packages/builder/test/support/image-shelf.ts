@@ -1,6 +1,6 @@
 import type { ImageDigest, ImageStore } from '@holt/engine'
 import { FakeEngine } from '@holt/engine-testkit/fake'
-import { readTar } from '@holt/erofs'
+import { readTar } from '@holt/tar'
 import type { PulledFacts, PulledImageStore } from '../../src/index.ts'
 import { type Listing, listEntries } from './tree-listing.ts'
 

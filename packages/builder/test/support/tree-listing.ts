@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Entry } from '@holt/erofs'
+import type { Entry } from '@holt/tar'
 import { run } from './machine.ts'
 
 /**

@@ -10,11 +10,11 @@ import {
   ImageReader,
   type ImageSummary,
   readExport,
-  readTar,
   WRITER_VERSION,
   type WriteImageOptions,
   writeImage,
 } from '@holt/erofs'
+import { EntryError, readTar } from '@holt/tar'
 import { hexOf, type Layout } from '../layout.ts'
 import { unmountTree } from '../mounts/mount.ts'
 import type { Log } from '../options.ts'
@@ -257,6 +257,6 @@ async function fileBytes(path: string): Promise<number | null> {
 function importFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (hasCode(error, 'ENOSPC', 'EDQUOT')) return new EngineError('no_space', 'no space for the image', { cause: error })
-  if (error instanceof ErofsInputError) return new EngineError('invalid', error.message, { cause: error })
+  if (error instanceof EntryError) return new EngineError('invalid', error.message, { cause: error })
   return error
 }

@@ -1,4 +1,5 @@
-import type { DeviceNumber, Entry } from '../entry.ts'
+import type { DeviceNumber } from '@holt/tar'
+import type { Entry } from '../entry.ts'
 import { ErofsInputError } from '../errors.ts'
 import { encodeXattrs } from '../layout/encode-xattrs.ts'
 import { toBytes } from './split-path.ts'

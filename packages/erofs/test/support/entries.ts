@@ -1,4 +1,5 @@
-import type { Entry, EntryAttributes } from '@holt/erofs'
+import type { Entry } from '@holt/erofs'
+import type { EntryAttributes } from '@holt/tar'
 
 /** Attributes that a test does not care about. */
 const PLAIN = { mode: 0o644, uid: 0, gid: 0, mtimeSecs: 1_700_000_000, mtimeNanos: 5 } as const

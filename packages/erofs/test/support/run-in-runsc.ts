@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { runscBinary } from './abilities.ts'
+import { runscBinary } from '@holt/testkit'
 import { run } from './run.ts'
 
 /** A cold boot takes a fraction of a second; a busy machine many times that. */

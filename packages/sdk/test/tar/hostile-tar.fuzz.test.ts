@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto'
+import { type Listed, listWithPython, requires } from '@holt/testkit'
+import { hostileTar } from '@holt/testkit/hostile-tar'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { requires } from '../../../erofs/test/support/abilities.ts'
-import { hostileTar } from '../../../erofs/test/support/hostile-tar.ts'
-import { type Listed, listWithPython } from '../../../erofs/test/support/python-tar.ts'
 import { HoltError } from '../../src/errors.ts'
 import { readTar, type TarComment, type TarMember } from '../../src/tar/read-tar.ts'
 

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers'
-import { writeTar } from '@holt/builder'
+import { writeTar } from '@holt/tar'
 
 /** A tar of some files. */
 export async function tarOf(files: Readonly<Record<string, string>>): Promise<Buffer> {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type BaseFacts, type BuildProgress, flattenImage, loadRecipe, makeBaseTree, writeTar } from '@holt/builder'
+import { type BaseFacts, type BuildProgress, flattenImage, loadRecipe, makeBaseTree } from '@holt/builder'
+import { writeTar } from '@holt/tar'
 import type { BaseSource } from './base-source.ts'
 
 const distribution = 'distribution packages'

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { type Entry, writeTar } from '@holt/erofs'
+import { type Entry, writeTar } from '@holt/tar'
 import { expect, onTestFinished, test } from 'vitest'
 
 const common = { mode: 0o644, uid: 70_000, gid: 3_000_000, mtimeSecs: 1_700_000_000, mtimeNanos: 123_456_789 }

@@ -1,4 +1,4 @@
-import { ErofsInputError } from '../errors.ts'
+import { TarError } from './errors.ts'
 
 /** The size of a header, in bytes. Content is padded to a multiple of it. */
 export const TAR_BLOCK = 512
@@ -28,7 +28,7 @@ const SPACE = 0x20
  */
 export function decodeHeader(block: Buffer): TarHeader {
   const path = cString(block, 0, 100)
-  if (!checksumMatches(block)) throw new ErofsInputError('tar_malformed', '', 'the checksum of a header is wrong')
+  if (!checksumMatches(block)) throw new TarError('tar_malformed', '', 'the checksum of a header is wrong')
   const magic = block.toString('latin1', 257, 263)
   const prefix = magic === 'ustar\0' ? cString(block, 345, 155) : Buffer.alloc(0)
   const fullPath = prefix.length === 0 ? path : Buffer.concat([prefix, Buffer.from('/'), path])
@@ -64,7 +64,7 @@ export function decodeNumber(field: Buffer, path: Uint8Array): number {
   const first = field[0] ?? 0
   const value = first & 0x80 ? decodeBase256(field) : decodeOctal(field)
   if (value === null || !Number.isSafeInteger(value)) {
-    throw new ErofsInputError('tar_malformed', path, 'a header has an invalid number')
+    throw new TarError('tar_malformed', path, 'a header has an invalid number')
   }
   return value
 }

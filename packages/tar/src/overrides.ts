@@ -1,4 +1,4 @@
-import { ErofsInputError } from '../errors.ts'
+import { TarError } from './errors.ts'
 import type { TarHeader } from './decode-header.ts'
 import { decodeDecimal, decodePax, decodeTime, type PaxRecord } from './decode-pax.ts'
 
@@ -92,7 +92,7 @@ export interface Member {
 export function toMember(header: TarHeader, own: Overrides, global: Overrides): Member {
   const path = own.path ?? header.path
   const storedSize = own.size ?? header.size
-  if (storedSize < 0) throw new ErofsInputError('tar_malformed', path, 'the size of an entry is negative')
+  if (storedSize < 0) throw new TarError('tar_malformed', path, 'the size of an entry is negative')
   const mtime = own.mtime ?? global.mtime ?? { mtimeSecs: header.mtimeSecs, mtimeNanos: 0 }
   return {
     header,

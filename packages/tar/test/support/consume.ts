@@ -1,15 +1,18 @@
-import type { Entry } from '@holt/erofs'
+import type { Entry } from '@holt/tar'
+
+/** An entry, perhaps of an image, which also names the place of its content. */
+type Given = Entry & { readonly stored?: unknown; readonly perhapsStored?: unknown }
 
 /** An entry with its content read, and its names as text with one character per byte. */
-export type ReadEntry = Omit<Entry, 'body' | 'stored' | 'perhapsStored' | 'path' | 'linkTarget' | 'size'> & {
+export type ReadEntry = Omit<Entry, 'body' | 'path' | 'linkTarget' | 'size'> & {
   readonly path: string
   readonly linkTarget?: string
   readonly size?: number
   readonly content?: string
 }
 
-/** Reads all entries with their content. */
-export async function consume(entries: AsyncIterable<Entry>): Promise<ReadEntry[]> {
+/** Reads all entries with their content, and leaves out the places of content. */
+export async function consume(entries: AsyncIterable<Given>): Promise<ReadEntry[]> {
   const found: ReadEntry[] = []
   for await (const entry of entries) {
     const path = latin1(entry.path)

@@ -1,4 +1,4 @@
-import { ErofsInputError } from '../errors.ts'
+import { TarError } from './errors.ts'
 
 const EMPTY = new Uint8Array(0)
 
@@ -39,7 +39,7 @@ export class ByteReader {
     while (filled < length) {
       const part = await this.some(length - filled)
       if (part === null && filled === 0) return null
-      if (part === null) throw new ErofsInputError('tar_truncated', '', 'the archive ends within a header')
+      if (part === null) throw new TarError('tar_truncated', '', 'the archive ends within a header')
       bytes.set(part, filled)
       filled += part.length
     }
@@ -50,7 +50,7 @@ export class ByteReader {
   async skip(length: number): Promise<void> {
     for (let left = length; left > 0; ) {
       const part = await this.some(left)
-      if (part === null) throw new ErofsInputError('tar_truncated', '', 'the archive ends within an entry')
+      if (part === null) throw new TarError('tar_truncated', '', 'the archive ends within an entry')
       left -= part.length
     }
   }

@@ -1,4 +1,4 @@
-import type { Entry } from '../entry.ts'
+import type { Entry } from './entry.ts'
 import { TAR_BLOCK } from './decode-header.ts'
 
 const typeflags: Readonly<Record<Entry['type'], string>> = {

@@ -1,4 +1,4 @@
-import { ErofsInputError } from '../errors.ts'
+import { TarError } from './errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { decodeNumber, TAR_BLOCK } from './decode-header.ts'
 import { decodeDecimal, type PaxRecord } from './decode-pax.ts'
@@ -81,7 +81,7 @@ async function readOldGnuSegments({ header, path }: Member, reader: ByteReader):
   let more = header.block[482] !== 0
   while (more) {
     const block = await reader.exactly(TAR_BLOCK)
-    if (block === null) throw new ErofsInputError('tar_truncated', path, 'the archive ends within a sparse map')
+    if (block === null) throw new TarError('tar_truncated', path, 'the archive ends within a sparse map')
     collectOldGnu(block.subarray(0, 21 * 24), path, segments)
     if (segments.length > MAX_SEGMENTS) throw malformed(path, 'a sparse map is too long')
     more = block[504] !== 0
@@ -172,6 +172,6 @@ function checkMap(map: SparseMap, storedSize: number): SparseMap {
   return map
 }
 
-function malformed(path: Uint8Array, detail: string): ErofsInputError {
-  return new ErofsInputError('tar_malformed', path, detail)
+function malformed(path: Uint8Array, detail: string): TarError {
+  return new TarError('tar_malformed', path, detail)
 }

@@ -1,5 +1,5 @@
+import { TarError } from '@holt/tar'
 import type { KeptNames } from '../entry.ts'
-import { ErofsInputError } from '../errors.ts'
 
 const SLASH = 0x2f
 /**
@@ -41,6 +41,6 @@ export function* decodeKeptNames(list: Buffer): Generator<KeptNames> {
   if (directory !== null && names.length > 0) yield { directory, names }
 }
 
-function malformed(detail: string): ErofsInputError {
-  return new ErofsInputError('tar_malformed', '', detail)
+function malformed(detail: string): TarError {
+  return new TarError('tar_malformed', '', detail)
 }

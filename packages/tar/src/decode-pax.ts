@@ -1,4 +1,4 @@
-import { ErofsInputError } from '../errors.ts'
+import { TarError } from './errors.ts'
 
 /**
  * A pax keyword and its value. The value is bytes, because paths and attribute values need not be
@@ -29,7 +29,7 @@ export function decodePax(bytes: Buffer): PaxRecord[] {
     if (bytes[at] === 0 && bytes.subarray(at).every((byte) => byte === 0)) break
     const record = decodeRecord(bytes, at)
     if (record === null) {
-      throw new ErofsInputError('tar_malformed', '', 'an extended header has an invalid record')
+      throw new TarError('tar_malformed', '', 'an extended header has an invalid record')
     }
     records.push(record)
     at = record.end
@@ -57,7 +57,7 @@ export function decodeDecimal(value: Buffer, key: string): number {
   const text = value.toString('latin1')
   const number = /^-?[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(number)) return number
-  throw new ErofsInputError('tar_malformed', '', `the extended header ${JSON.stringify(key)} is not a number`)
+  throw new TarError('tar_malformed', '', `the extended header ${JSON.stringify(key)} is not a number`)
 }
 
 /**
@@ -66,7 +66,7 @@ export function decodeDecimal(value: Buffer, key: string): number {
  */
 export function decodeTime(value: Buffer): { mtimeSecs: number; mtimeNanos: number } {
   const match = /^(-?)([0-9]{1,15})(?:\.([0-9]*))?$/.exec(value.toString('latin1'))
-  if (match === null) throw new ErofsInputError('tar_malformed', '', 'the extended header "mtime" is not a time')
+  if (match === null) throw new TarError('tar_malformed', '', 'the extended header "mtime" is not a time')
   const [, sign, whole = '', fraction = ''] = match
   const secs = Number(whole)
   const nanos = Number(fraction.slice(0, 9).padEnd(9, '0'))

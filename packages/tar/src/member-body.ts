@@ -1,4 +1,4 @@
-import { ErofsInputError } from '../errors.ts'
+import { TarError } from './errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { TAR_BLOCK } from './decode-header.ts'
 
@@ -27,7 +27,7 @@ export class MemberBody implements AsyncIterable<Uint8Array> {
     if (this.#closed) throw new Error('the content of an entry was read after the entry behind it')
     if (this.#left === 0) return null
     const part = await this.#reader.some(Math.min(max, this.#left))
-    if (part === null) throw new ErofsInputError('tar_truncated', this.#path, 'the archive ends within an entry')
+    if (part === null) throw new TarError('tar_truncated', this.#path, 'the archive ends within an entry')
     this.#left -= part.length
     return part
   }

@@ -1,7 +1,7 @@
-import { ErofsInputError } from '@holt/erofs'
+import { TarError } from '@holt/tar'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeKeptNames } from '../../src/tar/kept-names.ts'
+import { decodeKeptNames } from '../../src/export/kept-names.ts'
 
 /** Bytes of a name: anything but NUL and the slash. */
 const name = fc
@@ -51,7 +51,7 @@ test('any bytes are lists of plain names, or an input error', () => {
             expect([each.length > 0, each.includes(0), each.includes(0x2f)]).toEqual([true, false, false])
         }
       } catch (error) {
-        expect(error).toBeInstanceOf(ErofsInputError)
+        expect(error).toBeInstanceOf(TarError)
       }
     }),
   )

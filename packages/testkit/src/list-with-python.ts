@@ -1,6 +1,11 @@
-import { writeFile } from 'node:fs/promises'
-import { run } from './run.ts'
-import { scratch } from './scratch.ts'
+import { execFile } from 'node:child_process'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** Long enough for a busy machine. */
+const timeoutMs = 60_000
 
 /** A member as a reader sees it. Names have one character per byte, and no trailing slash. */
 export interface Listed {
@@ -29,7 +34,9 @@ print(json.dumps([members(f'{sys.argv[1]}/{n}') for n in range(int(sys.argv[2]))
  * ends an archive at a damaged later header.
  */
 export async function listWithPython(archives: readonly Uint8Array[]): Promise<readonly (readonly Listed[] | null)[]> {
-  await using dir = await scratch()
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'holt-tar-'))
   for (const [index, archive] of archives.entries()) await writeFile(`${dir.path}/${index}`, archive)
-  return JSON.parse(await run('python3', ['-c', program, dir.path, String(archives.length)]))
+  const args = ['-c', program, dir.path, String(archives.length)]
+  const { stdout } = await promisify(execFile)('python3', args, { timeout: timeoutMs, maxBuffer: 1 << 28 })
+  return JSON.parse(stdout)
 }
