@@ -1,6 +1,8 @@
 import { TarError } from './errors.ts'
 
 const EMPTY = new Uint8Array(0)
+/** The most bytes that are skipped at once: a whole chunk. */
+const DRAINED = Number.MAX_SAFE_INTEGER
 
 /** Reads a stream of chunks by position. Only headers are copied. */
 export class ByteReader {
@@ -55,11 +57,17 @@ export class ByteReader {
     }
   }
 
-  /** Reads to the end, so that the writer of the stream can write all of its padding. */
-  async drain(): Promise<void> {
-    while ((await this.some(Number.MAX_SAFE_INTEGER)) !== null) {
-      // Bytes behind the end of the archive are ignored.
+  /**
+   * Reads to the end, so that the writer of the stream can write all of its padding. Returns false
+   * as soon as more than `maxBytes` follow.
+   */
+  async drain(maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
+    let seen = 0
+    for (let part = await this.some(DRAINED); part !== null; part = await this.some(DRAINED)) {
+      seen += part.length
+      if (seen > maxBytes) return false
     }
+    return true
   }
 
   /** Closes the source. */

@@ -3,6 +3,11 @@ import { TarError } from './errors.ts'
 /** The size of a header, in bytes. Content is padded to a multiple of it. */
 export const TAR_BLOCK = 512
 
+/** Returns the number of bytes that fill the last block of content of this size. */
+export function paddingOf(size: number): number {
+  return (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK
+}
+
 /** A decoded header of 512 bytes, without the values of extended headers. Names are bytes. */
 export interface TarHeader {
   readonly typeflag: string
@@ -23,16 +28,17 @@ const CHECKSUM = { offset: 148, length: 8 }
 const SPACE = 0x20
 
 /**
- * Decodes a header in v7, ustar or GNU form.
+ * Decodes a header in v7, ustar or GNU form. With `isPlain`, numbers are octal.
  * Source: POSIX.1-2024, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format".
  */
-export function decodeHeader(block: Buffer): TarHeader {
+export function decodeHeader(block: Buffer, isPlain = false): TarHeader {
   const path = cString(block, 0, 100)
   if (!checksumMatches(block)) throw new TarError('tar_malformed', '', 'the checksum of a header is wrong')
   const magic = block.toString('latin1', 257, 263)
   const prefix = magic === 'ustar\0' ? cString(block, 345, 155) : Buffer.alloc(0)
   const fullPath = prefix.length === 0 ? path : Buffer.concat([prefix, Buffer.from('/'), path])
-  const number = (offset: number, length: number): number => decodeNumber(block.subarray(offset, offset + length), path)
+  const number = (offset: number, length: number): number =>
+    decodeNumber(block.subarray(offset, offset + length), path, isPlain)
   // Devices exist from ustar on. A v7 header may have any bytes in their place.
   const hasDevices = magic.startsWith('ustar')
   return {
@@ -58,11 +64,13 @@ export function isZeroBlock(block: Buffer): boolean {
 /**
  * Decodes a numeric field. It has octal digits that may follow spaces, and ends with a space or
  * NUL. If the top bit is set, it is a big-endian two's complement number (the base-256 extension of
- * GNU and star).
+ * GNU and star). With `isPlain`, only octal digits are a number, and only spaces and NULs follow
+ * them.
  */
-export function decodeNumber(field: Buffer, path: Uint8Array): number {
-  const first = field[0] ?? 0
-  const value = first & 0x80 ? decodeBase256(field) : decodeOctal(field)
+export function decodeNumber(field: Buffer, path: Uint8Array, isPlain = false): number {
+  const isBinary = ((field[0] ?? 0) & 0x80) !== 0
+  const isOther = isPlain && (isBinary || !/^ *[0-7]*[ \0]*$/.test(field.toString('latin1')))
+  const value = isOther ? null : isBinary ? decodeBase256(field) : decodeOctal(field)
   if (value === null || !Number.isSafeInteger(value)) {
     throw new TarError('tar_malformed', path, 'a header has an invalid number')
   }
@@ -95,6 +103,16 @@ function cString(block: Buffer, offset: number, length: number): Buffer {
  * accepted, as in every reader.
  */
 function checksumMatches(block: Buffer): boolean {
+  const stored = decodeOctal(block.subarray(CHECKSUM.offset, CHECKSUM.offset + CHECKSUM.length))
+  const { unsigned, signed } = checksums(block)
+  return stored === unsigned || stored === signed
+}
+
+/**
+ * Returns the sums of a header's bytes, as unsigned and as signed ones. Its own field counts as
+ * spaces.
+ */
+export function checksums(block: Buffer): { readonly unsigned: number; readonly signed: number } {
   let unsigned = 0
   let signed = 0
   for (let at = 0; at < TAR_BLOCK; at += 1) {
@@ -103,6 +121,5 @@ function checksumMatches(block: Buffer): boolean {
     unsigned += byte
     signed += byte < 128 ? byte : byte - 256
   }
-  const stored = decodeOctal(block.subarray(CHECKSUM.offset, CHECKSUM.offset + CHECKSUM.length))
-  return stored === unsigned || stored === signed
+  return { unsigned, signed }
 }

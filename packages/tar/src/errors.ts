@@ -9,6 +9,8 @@ export class EntryError<Code extends string = string> extends Error {
    * yet.
    */
   readonly path: string
+  /** The fault, without the code and the path. */
+  readonly detail: string
 
   constructor(code: Code, path: Uint8Array | string, detail: string) {
     const text = typeof path === 'string' ? path : Buffer.from(path).toString('utf8')
@@ -16,6 +18,7 @@ export class EntryError<Code extends string = string> extends Error {
     this.name = 'EntryError'
     this.code = code
     this.path = text
+    this.detail = detail
   }
 }
 

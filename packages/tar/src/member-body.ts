@@ -1,6 +1,6 @@
 import { TarError } from './errors.ts'
 import type { ByteReader } from './byte-reader.ts'
-import { TAR_BLOCK } from './decode-header.ts'
+import { paddingOf } from './decode-header.ts'
 
 /** The bytes of one entry in the archive. Unread bytes are skipped before the next header. */
 export class MemberBody implements AsyncIterable<Uint8Array> {
@@ -14,7 +14,7 @@ export class MemberBody implements AsyncIterable<Uint8Array> {
     this.#reader = reader
     this.#path = path
     this.#left = size
-    this.#padding = (TAR_BLOCK - (size % TAR_BLOCK)) % TAR_BLOCK
+    this.#padding = paddingOf(size)
   }
 
   /** The number of unread bytes. */

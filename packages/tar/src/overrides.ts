@@ -1,6 +1,6 @@
 import { TarError } from './errors.ts'
 import type { TarHeader } from './decode-header.ts'
-import { decodeDecimal, decodePax, decodeTime, type PaxRecord } from './decode-pax.ts'
+import { decodeDecimal, decodeTime, type PaxRecord } from './decode-pax.ts'
 
 /** The values that extended headers give for the next entry. */
 export interface Overrides {
@@ -25,16 +25,16 @@ const MARK_PREFIX = 'HOLT.'
  * Adds the records of an extended header for one entry. An empty value removes an earlier record.
  * Lists start anew with each header, so that a chain of headers cannot fill the memory.
  */
-export function applyPax(overrides: Overrides, bytes: Buffer): void {
+export function applyPax(overrides: Overrides, records: readonly PaxRecord[]): void {
   delete overrides.xattrs
   delete overrides.sparse
   delete overrides.marks
-  for (const record of decodePax(bytes)) applyRecord(overrides, record)
+  for (const record of records) applyRecord(overrides, record)
 }
 
 /** Adds the records of a global header that make sense for more than one entry. */
-export function applyGlobalPax(overrides: Overrides, bytes: Buffer): void {
-  for (const record of decodePax(bytes)) {
+export function applyGlobalPax(overrides: Overrides, records: readonly PaxRecord[]): void {
+  for (const record of records) {
     if (record.key === 'uid' || record.key === 'gid' || record.key === 'mtime') applyRecord(overrides, record)
   }
 }
@@ -62,6 +62,11 @@ function applyRecord(overrides: Overrides, { key, value }: PaxRecord): void {
 function removeRecord(overrides: Overrides, key: string): void {
   if (key === 'linkpath') delete overrides.linkPath
   else if (key === 'path' || key === 'size' || key === 'uid' || key === 'gid' || key === 'mtime') delete overrides[key]
+}
+
+/** Returns true for a record of a sparse file. */
+export function isSparseRecord({ key }: PaxRecord): boolean {
+  return key.startsWith(SPARSE_PREFIX)
 }
 
 /** Decodes the name of an attribute. GNU tar writes `=` as `%3D`, and `%` as `%25`. */

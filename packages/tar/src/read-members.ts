@@ -1,11 +1,17 @@
 import { ByteReader } from './byte-reader.ts'
-import { decodeHeader, isZeroBlock, TAR_BLOCK, type TarHeader } from './decode-header.ts'
+import { decodeHeader, isZeroBlock, paddingOf, TAR_BLOCK, type TarHeader } from './decode-header.ts'
+import { decodePax } from './decode-pax.ts'
 import { TarError } from './errors.ts'
 import type { MemberBody } from './member-body.ts'
-import { applyGlobalPax, applyPax, type Member, type Overrides, toMember } from './overrides.ts'
+import { applyGlobalPax, applyPax, isSparseRecord, type Member, type Overrides, toMember } from './overrides.ts'
 
 /** The maximum size of one extended header, in bytes. An attribute value has at most 64 KiB. */
 const MAX_EXTENDED_HEADER = 1 << 20
+/**
+ * The maximum number of bytes after the end of a plain archive: the rest of a record of 2,048
+ * blocks, the largest possible record.
+ */
+const MAX_TRAILER = 1 << 20
 
 /** A member as its reader understands it. */
 export interface Opened<Item> {
@@ -15,6 +21,19 @@ export interface Opened<Item> {
   readonly body: MemberBody | null
 }
 
+/** How members are read. */
+export interface ReadOptions<Item> {
+  readonly open: (member: Member, reader: ByteReader) => Promise<Opened<Item>>
+  /**
+   * True for the archives of Holt's guest, which are plain ustar and pax. GNU's long names, sparse
+   * files and binary numbers are refused, so readers cannot differ in names and sizes. An archive
+   * without its end mark is refused, and more than 1 MiB after it. Default: false.
+   */
+  readonly isPlain?: boolean
+  /** Called with each comment on the whole archive. */
+  readonly onComment?: (comment: string) => void
+}
+
 /**
  * Yields what `open` makes of the members of an uncompressed tar stream (v7, ustar, pax, GNU), in
  * their order. The content of a member must be read before the next one is requested. Unread content
@@ -22,21 +41,22 @@ export interface Opened<Item> {
  */
 export async function* readMembers<Item>(
   source: AsyncIterable<Uint8Array>,
-  open: (member: Member, reader: ByteReader) => Promise<Opened<Item>>,
-): AsyncGenerator<Item> {
+  options: ReadOptions<Item>,
+): AsyncGenerator<Item, void, undefined> {
+  const { open, isPlain = false, onComment } = options
   const reader = new ByteReader(source)
+  const extensions = new Extensions(reader, { isPlain, onComment })
   try {
-    const global: Overrides = {}
-    let own: Overrides = {}
-    for (let header = await nextHeader(reader); header !== null; header = await nextHeader(reader)) {
-      if (await readExtension(header, reader, own, global)) continue
-      const member = toMember(header, own, global)
-      own = {}
-      const { item, body } = await open(member, reader)
+    for (;;) {
+      const header = await nextHeader(reader, isPlain)
+      if (header === null) break
+      if (await extensions.read(header)) continue
+      const { item, body } = await open(extensions.complete(header), reader)
       if (item !== null) yield item
       await body?.close()
     }
-    await reader.drain()
+    if (!(await reader.drain(isPlain ? MAX_TRAILER : undefined)))
+      throw new TarError('tar_malformed', '', 'too many bytes follow the end of the archive')
   } finally {
     await reader.close()
   }
@@ -44,42 +64,61 @@ export async function* readMembers<Item>(
 
 /**
  * Returns the next header, or null at the end of the archive: two zero blocks, or the end of the
- * stream.
+ * stream. A plain archive has at least one zero block.
  */
-async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
+async function nextHeader(reader: ByteReader, isPlain: boolean): Promise<TarHeader | null> {
   const block = await reader.exactly(TAR_BLOCK)
+  if (block === null && isPlain) throw new TarError('tar_truncated', '', 'the archive ends without its end mark')
   if (block === null) return null
-  if (!isZeroBlock(block)) return decodeHeader(block)
+  if (!isZeroBlock(block)) return decodeHeader(block, isPlain)
   const second = await reader.exactly(TAR_BLOCK)
   if (second === null || isZeroBlock(second)) return null
   throw new TarError('tar_malformed', '', 'entries follow a zero block')
 }
 
-/**
- * Applies a header that only describes later headers. Returns false if the header is an entry
- * itself.
- */
-async function readExtension(
-  header: TarHeader,
-  reader: ByteReader,
-  own: Overrides,
-  global: Overrides,
-): Promise<boolean> {
-  switch (header.typeflag) {
-    case 'x':
-      applyPax(own, await readExtendedHeader(header, reader))
-      return true
-    case 'g':
-      applyGlobalPax(global, await readExtendedHeader(header, reader))
-      return true
-    case 'L':
-      own.path = untilNul(await readExtendedHeader(header, reader))
-      return true
-    case 'K':
-      own.linkPath = untilNul(await readExtendedHeader(header, reader))
-      return true
-    default:
-      return false
+/** Collects the headers that only describe later headers. */
+class Extensions {
+  readonly #reader: ByteReader
+  readonly #isPlain: boolean
+  readonly #onComment: ((comment: string) => void) | undefined
+  readonly #global: Overrides = {}
+  #own: Overrides = {}
+
+  constructor(
+    reader: ByteReader,
+    { isPlain, onComment }: { isPlain: boolean; onComment: ((comment: string) => void) | undefined },
+  ) {
+    this.#reader = reader
+    this.#isPlain = isPlain
+    this.#onComment = onComment
+  }
+
+  /** Reads such a header. Returns false if the header is an entry itself. */
+  async read(header: TarHeader): Promise<boolean> {
+    const { typeflag } = header
+    if (typeflag === 'x' || typeflag === 'g') this.#apply(header, await readExtendedHeader(header, this.#reader))
+    else if (typeflag === 'L' && !this.#isPlain)
+      this.#own.path = untilNul(await readExtendedHeader(header, this.#reader))
+    else if (typeflag === 'K' && !this.#isPlain)
+      this.#own.linkPath = untilNul(await readExtendedHeader(header, this.#reader))
+    else return false
+    return true
+  }
+
+  /** Returns the member of a header, with the values of the headers before it. */
+  complete(header: TarHeader): Member {
+    const own = this.#own
+    this.#own = {}
+    return toMember(header, own, this.#global)
+  }
+
+  #apply({ typeflag, path }: TarHeader, bytes: Buffer): void {
+    const records = decodePax(bytes)
+    if (this.#isPlain && records.some(isSparseRecord))
+      throw new TarError('tar_type_unsupported', path, 'it has a sparse file')
+    if (typeflag === 'x') return applyPax(this.#own, records)
+    applyGlobalPax(this.#global, records)
+    for (const { key, value } of records) if (key === 'comment') this.#onComment?.(value.toString('utf8'))
   }
 }
 
@@ -90,7 +129,7 @@ async function readExtendedHeader(header: TarHeader, reader: ByteReader): Promis
   }
   const bytes = header.size === 0 ? Buffer.alloc(0) : await reader.exactly(header.size)
   if (bytes === null) throw new TarError('tar_truncated', header.path, 'the archive ends within a header')
-  await reader.skip((TAR_BLOCK - (header.size % TAR_BLOCK)) % TAR_BLOCK)
+  await reader.skip(paddingOf(header.size))
   return bytes
 }
 

@@ -19,7 +19,7 @@ const mapTypes: ReadonlySet<string> = new Set(['0', '7'])
  * skipped. Damaged input throws `TarError`.
  */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Entry> {
-  yield* readMembers(source, openEntry)
+  yield* readMembers(source, { open: openEntry })
 }
 
 /** Returns the entry of a member, and the bytes that belong to it. */

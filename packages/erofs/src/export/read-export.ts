@@ -23,11 +23,12 @@ const MAX_KEPT_NAMES = 2 << 20
  * accepts the marks that only Holt's own streams have (`guest/PROTOCOL.md`, Images).
  */
 export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportEntry> {
-  yield* readMembers<ExportEntry>(source, async (member, reader) =>
-    member.marks?.get('unchanged') === 'names'
-      ? openKept(member, reader)
-      : (openMarked(member) ?? openEntry(member, reader)),
-  )
+  yield* readMembers<ExportEntry>(source, { open })
+}
+
+async function open(member: Member, reader: ByteReader): Promise<Opened<ExportEntry>> {
+  if (member.marks?.get('unchanged') === 'names') return openKept(member, reader)
+  return openMarked(member) ?? openEntry(member, reader)
 }
 
 /** Returns a list of names, which is the content of its member. */
