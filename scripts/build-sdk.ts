@@ -12,8 +12,8 @@ const ownDir = join(root, 'packages/sdk/dist')
 
 /**
  * Builds the package of the client into a directory: `node scripts/build-sdk.ts [DIRECTORY]`, by
- * default packages/sdk/dist. It needs no other package. It includes the parts of the contract that
- * it uses: types with their descriptions, and no schemas.
+ * default packages/sdk/dist. It needs no other package: it includes the code that it uses of the
+ * workspace. Of the contract, these are types with their descriptions, and no schemas.
  */
 async function main(outDir: string): Promise<void> {
   await emptyOwnDirectory(outDir, ownDir)

@@ -18,14 +18,14 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   builder: ['async', 'engine', 'guest-client', 'protocol', 'tar'],
   egress: ['async', 'protocol'],
   server: ['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client', 'protocol', 'tar'],
-  sdk: ['protocol'],
+  sdk: ['protocol', 'tar'],
   cli: ['protocol', 'sdk'],
   testkit: [],
   'engine-testkit': ['engine', 'guest-client', 'protocol'],
 }
 
-/** The external packages that a contract package may use. It has to run anywhere. */
-const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [] }
+/** The external packages that a contract package, or a package in one, may use. It has to run anywhere. */
+const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [], tar: [] }
 
 /**
  * The districts of the server, from top to bottom. Each imports only from itself and from those

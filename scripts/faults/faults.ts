@@ -152,6 +152,17 @@ export const faults: readonly Fault[] = [
     reason: 'expected true to be false',
   },
   {
+    name: 'archive-without-end',
+    harm: 'A download that lost its end is reported as whole.',
+    file: 'packages/tar/src/read-members.ts',
+    from: 'if (block === null && isPlain) throw',
+    to: 'if (block === undefined && isPlain) throw',
+    step: 'unit',
+    tests: ['packages/sdk/test/tree/received-archive.test.ts'],
+    caughtBy: 'is never complete when it is truncated',
+    reason: 'instead of rejecting',
+  },
+  {
     name: 'too-long-argument',
     harm: 'The service accepts a command that the kernel cannot start.',
     file: 'packages/protocol/src/text.ts',

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Entry, writeTar } from '@holt/tar'
 import { HoltError } from '../errors.ts'
-import { padding, type TarEntry, tarEnd, tarHeader } from '../tar/write-tar.ts'
+import type { LocalEntry } from './local-tree.ts'
 
 /** The bytes of one chunk. */
 const chunkBytes = 256 * 1024
@@ -10,6 +11,7 @@ const chunkBytes = 256 * 1024
 const smallBytes = 64 * 1024
 /** The number of files that are read ahead. */
 const ahead = 16
+const nsPerSecond = 1_000_000_000n
 
 /**
  * Yields entries of a local tree as a tar stream. The tree's own directory is `./`. `onEntry` is
@@ -17,18 +19,18 @@ const ahead = 16
  */
 export async function* archiveOf(
   root: string,
-  entries: readonly TarEntry[],
-  onEntry: (entry: TarEntry) => void,
+  entries: readonly LocalEntry[],
+  onEntry: (entry: LocalEntry) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-  yield* inChunks(partsOf(root, entries, onEntry))
+  yield* inChunks(writeTar(tarEntriesOf(root, entries, onEntry)))
 }
 
-async function* partsOf(
+async function* tarEntriesOf(
   root: string,
-  entries: readonly TarEntry[],
-  onEntry: (entry: TarEntry) => void,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const loading = new Map<TarEntry, Promise<Buffer>>()
+  entries: readonly LocalEntry[],
+  onEntry: (entry: LocalEntry) => void,
+): AsyncGenerator<Entry, void, undefined> {
+  const loading = new Map<LocalEntry, Promise<Buffer>>()
   let next = 0
   for (const entry of entries) {
     for (; next < entries.length && loading.size < ahead; next++) {
@@ -38,20 +40,29 @@ async function* partsOf(
       load.catch(() => undefined) // Whoever comes to this entry sees it.
       loading.set(other, load)
     }
-    yield tarHeader(entry.path === '' ? { ...entry, path: '.' } : entry)
-    if (entry.type === 'file') {
-      const loaded = loading.get(entry)
-      loading.delete(entry)
-      if (loaded !== undefined) yield await loaded
-      else yield* readLarge(join(root, entry.path), entry)
-      yield padding(entry.sizeBytes)
-    }
+    const loaded = loading.get(entry)
+    loading.delete(entry)
+    yield tarEntry(entry, loaded === undefined ? readLarge(join(root, entry.path), entry) : whole(loaded))
     onEntry(entry)
   }
-  yield tarEnd
 }
 
-async function readSmall(path: string, entry: TarEntry): Promise<Buffer> {
+/** Returns the entry of an archive. Its owner is whoever unpacks it. */
+function tarEntry(entry: LocalEntry, body: AsyncIterable<Uint8Array>): Entry {
+  const { type, mode, modifiedAtNs, sizeBytes: size, target: linkTarget } = entry
+  const path = entry.path === '' ? '.' : entry.path
+  const mtimeNanos = Number(((modifiedAtNs % nsPerSecond) + nsPerSecond) % nsPerSecond)
+  const mtimeSecs = Number((modifiedAtNs - BigInt(mtimeNanos)) / nsPerSecond)
+  const attributes = { path, mode, uid: 0, gid: 0, mtimeSecs, mtimeNanos }
+  if (type === 'file') return { ...attributes, type, size, body }
+  return type === 'directory' ? { ...attributes, type, path: `${path}/` } : { ...attributes, type, linkTarget }
+}
+
+async function* whole(content: Promise<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  yield await content
+}
+
+async function readSmall(path: string, entry: LocalEntry): Promise<Buffer> {
   const parts: Buffer[] = []
   for await (const part of readLarge(path, entry)) parts.push(part)
   return Buffer.concat(parts)
@@ -61,7 +72,7 @@ async function readSmall(path: string, entry: TarEntry): Promise<Buffer> {
  * Yields exactly the counted bytes. Appended data is left out; a file that became shorter ends the
  * archive with an error.
  */
-async function* readLarge(path: string, { sizeBytes }: TarEntry): AsyncGenerator<Buffer, void, undefined> {
+async function* readLarge(path: string, { sizeBytes }: LocalEntry): AsyncGenerator<Buffer, void, undefined> {
   const file = await openRegular(path)
   try {
     for (let left = sizeBytes; left > 0; ) {

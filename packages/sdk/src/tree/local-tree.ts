@@ -1,11 +1,19 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoltError } from '../errors.ts'
-import type { TarEntry } from '../tar/write-tar.ts'
 import { shownPath } from './shown-path.ts'
 
-/** An entry of a local tree. `path` is empty for the tree's own directory. */
-export interface LocalEntry extends TarEntry {
+/** An entry of a local tree. */
+export interface LocalEntry {
+  /** The path below the tree, without a slash at the end; empty for the tree's own directory. */
+  readonly path: string
+  readonly type: 'file' | 'directory' | 'symlink' | 'hardlink'
+  readonly mode: number
+  readonly modifiedAtNs: bigint
+  /** The size of a file; 0 for other types. */
+  readonly sizeBytes: number
+  /** The target of a link: a path of the tree for a hard link, any text for a symlink. */
+  readonly target: string
   /** Equal for names of the same file; null for a file with one name. */
   readonly identity: string | null
 }

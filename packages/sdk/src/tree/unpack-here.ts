@@ -1,10 +1,10 @@
 import { chmod, link, lutimes, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoltError } from '../errors.ts'
-import { readTar, type TarMember } from '../tar/read-tar.ts'
 import { leftOutIn } from './left-out.ts'
 import { staysInside } from './link-target.ts'
 import { isPlainName } from './plain-name.ts'
+import { type ReceivedEntry, readReceived } from './received-archive.ts'
 import { shownPath } from './shown-path.ts'
 import { FewAtOnce, type Progress, type TransferResult } from './transfer.ts'
 
@@ -35,10 +35,8 @@ export async function unpackHere(
 ): Promise<TransferResult> {
   const unpacking = new Unpacking(staging, progress)
   try {
-    for await (const member of readTar(archive)) {
-      if (member.type === 'comment') unpacking.skipped.push(...leftOutIn(member.text))
-      else await unpacking.take(member)
-    }
+    const entries = readReceived(archive, (comment) => unpacking.skipped.push(...leftOutIn(comment)))
+    for await (const entry of entries) await unpacking.take(entry)
   } finally {
     await unpacking.settle()
   }
@@ -60,23 +58,23 @@ class Unpacking {
     this.#progress = progress
   }
 
-  async take(member: TarMember): Promise<void> {
+  async take(entry: ReceivedEntry): Promise<void> {
     this.#entries += 1
     if (this.#entries > maxEntries) throw new HoltError('too_large', `The tree has more than ${maxEntries} entries`)
-    if (member.path === null) {
-      const shown = shownPath(member.pathBytes).replace(/^(?:\.\/+)+/, '')
+    if (entry.path === null) {
+      const shown = shownPath(entry.pathBytes).replace(/^(?:\.\/+)+/, '')
       this.skipped.push({ path: shown.slice(0, maxPathBytes), reason: 'its name is not UTF-8' })
       return
     }
-    const path = relativePath(member.path)
-    if (path === '' && member.type !== 'directory') throw outside()
-    const { modifiedAtSecs } = member
-    const made = { path, mode: member.mode & 0o777, modifiedAtSecs }
-    if (member.type === 'directory') await this.#directory(made)
-    else if (member.type === 'file') await this.#file(member, made)
-    else if (member.type === 'other') this.skipped.push({ path, reason: 'it is neither a file nor a link' })
-    else if (member.target === null) this.skipped.push({ path, reason: 'its link target is not UTF-8' })
-    else this.#links.push({ ...made, target: member.target, isHard: member.type === 'hardlink' })
+    const path = relativePath(entry.path)
+    if (path === '' && entry.type !== 'directory') throw outside()
+    const { modifiedAtSecs } = entry
+    const made = { path, mode: entry.mode & 0o777, modifiedAtSecs }
+    if (entry.type === 'directory') await this.#directory(made)
+    else if (entry.type === 'file') await this.#file(entry, made)
+    else if (entry.type === 'other') this.skipped.push({ path, reason: 'it is neither a file nor a link' })
+    else if (entry.target === null) this.skipped.push({ path, reason: 'its link target is not UTF-8' })
+    else this.#links.push({ ...made, target: entry.target, isHard: entry.type === 'hardlink' })
   }
 
   /** Waits for unfinished jobs. `finish` reports their failures. */
@@ -105,9 +103,9 @@ class Unpacking {
     this.#directories.push(made)
   }
 
-  async #file(member: TarMember, made: Made): Promise<void> {
+  async #file(entry: ReceivedEntry, made: Made): Promise<void> {
     this.#claim(made.path, 'file')
-    const write = async (content: AsyncIterable<Buffer> | readonly Buffer[]) => {
+    const write = async (content: AsyncIterable<Uint8Array> | readonly Uint8Array[]) => {
       const file = await open(join(this.#staging, made.path), 'wx', 0o600)
       try {
         for await (const part of content) await file.writeFile(part)
@@ -116,11 +114,11 @@ class Unpacking {
       } finally {
         await file.close()
       }
-      this.#progress.add(1, member.sizeBytes)
+      this.#progress.add(1, entry.sizeBytes)
     }
-    if (member.sizeBytes > smallBytes) return write(member.content())
+    if (entry.sizeBytes > smallBytes) return write(entry.content())
     const parts: Buffer[] = []
-    for await (const part of member.content()) parts.push(Buffer.from(part))
+    for await (const part of entry.content()) parts.push(Buffer.from(part))
     await this.#writes.add(() => write(parts))
   }
 

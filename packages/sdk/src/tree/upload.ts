@@ -1,9 +1,8 @@
 import { canonicalPath } from '@holt/protocol'
 import { HoltError } from '../errors.ts'
 import type { Files } from '../files.ts'
-import type { TarEntry } from '../tar/write-tar.ts'
 import { archiveOf } from './local-archive.ts'
-import { readLocalTree } from './local-tree.ts'
+import { type LocalEntry, readLocalTree } from './local-tree.ts'
 import { Progress, type TransferOptions, type TransferResult } from './transfer.ts'
 
 /** Copies a directory of this machine into a runtime as one archive; see `Files.upload`. */
@@ -28,13 +27,13 @@ export async function sendEntries(job: {
   readonly files: Files
   readonly localDir: string
   readonly remoteDir: string
-  readonly entries: readonly TarEntry[]
+  readonly entries: readonly LocalEntry[]
   readonly how: { readonly overwrite?: boolean; readonly merge?: boolean }
   readonly options: TransferOptions
 }): Promise<TransferResult> {
   const { files, localDir, remoteDir, entries, how, options } = job
   const { signal, user } = options
-  const isContent = ({ type }: TarEntry) => type === 'file' || type === 'hardlink'
+  const isContent = ({ type }: LocalEntry) => type === 'file' || type === 'hardlink'
   const totals = {
     totalFiles: entries.filter(isContent).length,
     totalBytes: entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),

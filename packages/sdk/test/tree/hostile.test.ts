@@ -1,9 +1,10 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { type Entry, writeTar } from '@holt/tar'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Holt, type Runtime } from '../../src/index.ts'
-import { padding, type TarEntry, tarEnd, tarHeader } from '../../src/tar/write-tar.ts'
 import { startTestService, type TestService } from '../support/test-service.ts'
 
 let service: TestService
@@ -22,21 +23,31 @@ afterEach(async () => {
   await rm(here, { recursive: true, force: true })
 })
 
-type Sketch = Partial<TarEntry> & { readonly path: string; readonly content?: string }
-
-function entry({ content = '', ...sketch }: Sketch): Buffer {
-  const whole: TarEntry = {
-    type: 'file',
-    mode: 0o644,
-    modifiedAtNs: 0n,
-    sizeBytes: Buffer.byteLength(content),
-    target: '',
-    ...sketch,
-  }
-  return Buffer.concat([tarHeader(whole), Buffer.from(content), padding(content.length)])
+interface Sketch {
+  readonly path: string
+  readonly type?: 'file' | 'directory' | 'symlink' | 'hardlink'
+  readonly mode?: number
+  readonly target?: string
+  readonly content?: string
 }
 
-const archiveOf = (...sketches: Sketch[]) => Buffer.concat([...sketches.map(entry), tarEnd])
+async function* entriesOf(sketches: readonly Sketch[]): AsyncGenerator<Entry> {
+  for (const { path, type = 'file', mode = 0o644, target = '', content = '' } of sketches) {
+    const attributes = { path, mode, uid: 0, gid: 0, mtimeSecs: 0, mtimeNanos: 0 }
+    if (type === 'directory') yield { ...attributes, type }
+    else if (type !== 'file') yield { ...attributes, type, linkTarget: target }
+    else yield { ...attributes, type, size: content.length, body: chunksOf(content) }
+  }
+}
+
+async function* chunksOf(content: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(content)
+}
+
+const archiveOf = (...sketches: Sketch[]) => buffer(writeTar(entriesOf(sketches)))
+const end = Buffer.alloc(1024)
+/** The bytes of one entry, without the end of the archive. */
+const entry = async (sketch: Sketch) => (await archiveOf(sketch)).subarray(0, -end.length)
 const root: Sketch = { path: '.', type: 'directory', mode: 0o755 }
 
 async function download(archive: Buffer) {
@@ -78,21 +89,21 @@ describe('an archive of a hostile runtime is refused and leaves nothing', () => 
     ['a part that is too long', [root, file('x'.repeat(256))], 'invalid_path'],
     ['a name that is too long', [root, file('x/'.repeat(2500))], 'invalid_path'],
   ])('%s', async (_, sketches, code) => {
-    await expect(download(archiveOf(...sketches))).rejects.toMatchObject({ code })
+    await expect(download(await archiveOf(...sketches))).rejects.toMatchObject({ code })
     await expectUntouched()
   })
 
-  test.each<[string, (good: Buffer) => Buffer]>([
+  test.each<[string, (good: Buffer) => Buffer | Promise<Buffer>]>([
     ['one that is cut in its content', (good) => good.subarray(0, good.length - 2000)],
     ['one that is cut before its end', (good) => good.subarray(0, good.length - 1024)],
     ['one of nothing', () => Buffer.alloc(0)],
     ['one with a wrong checksum', (good) => Buffer.concat([Buffer.from('y'), good.subarray(1)])],
     ['one that is none', () => Buffer.alloc(4096, 'no archive ')],
     ['one whose end never comes', (good) => Buffer.concat([good, Buffer.alloc(2 * 1024 * 1024)])],
-    ['one of another kind', (good) => Buffer.concat([retyped(entry({ path: 'f' }), 'V'), good])],
+    ['one of another kind', async (good) => Buffer.concat([retyped(await entry({ path: 'f' }), 'V'), good])],
   ])('%s', async (_, change) => {
-    const good = archiveOf(root, { path: 'f', content: 'x'.repeat(3000) })
-    await expect(download(change(good))).rejects.toMatchObject({ code: 'invalid_archive' })
+    const good = await archiveOf(root, { path: 'f', content: 'x'.repeat(3000) })
+    await expect(download(await change(good))).rejects.toMatchObject({ code: 'invalid_archive' })
     await expectUntouched()
   })
 })
@@ -100,13 +111,13 @@ describe('an archive of a hostile runtime is refused and leaves nothing', () => 
 test('symlinks that lead outside and special files are skipped and reported', async () => {
   const result = await download(
     Buffer.concat([
-      entry(root),
-      entry({ path: 'd', type: 'directory', mode: 0o755 }),
-      entry({ path: 'out', type: 'symlink', target: '../secret' }),
-      entry({ path: 'd/sly', type: 'symlink', target: '../in/../../secret' }),
-      entry({ path: 'in', type: 'symlink', target: 'd' }),
-      retyped(entry({ path: 'null' }), '3'),
-      tarEnd,
+      await entry(root),
+      await entry({ path: 'd', type: 'directory', mode: 0o755 }),
+      await entry({ path: 'out', type: 'symlink', target: '../secret' }),
+      await entry({ path: 'd/sly', type: 'symlink', target: '../in/../../secret' }),
+      await entry({ path: 'in', type: 'symlink', target: 'd' }),
+      retyped(await entry({ path: 'null' }), '3'),
+      end,
     ]),
   )
   expect(result).toMatchObject({ symlinks: 1, directories: 2, files: 0 })
@@ -116,7 +127,7 @@ test('symlinks that lead outside and special files are skipped and reported', as
 })
 
 test('set-id bits are not copied', async () => {
-  await download(archiveOf(root, { path: 'f', mode: 0o6755, content: 'x' }))
+  await download(await archiveOf(root, { path: 'f', mode: 0o6755, content: 'x' }))
   const { stat } = await import('node:fs/promises')
   expect((await stat(join(here, 'back/f'))).mode & 0o7777).toBe(0o755)
 })

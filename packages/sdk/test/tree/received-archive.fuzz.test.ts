@@ -4,7 +4,7 @@ import { hostileTar } from '@holt/testkit/hostile-tar'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HoltError } from '../../src/errors.ts'
-import { readTar, type TarComment, type TarMember } from '../../src/tar/read-tar.ts'
+import { type ReceivedEntry, readReceived } from '../../src/tree/received-archive.ts'
 
 /** The seed of the archives. `HOLT_FUZZ_SEED` repeats them. */
 const seed = Number(process.env.HOLT_FUZZ_SEED ?? randomInt(2 ** 31))
@@ -38,7 +38,7 @@ type Own = Omit<Listed, 'name' | 'target'> & { readonly name: string | null; rea
 async function list(archive: Buffer): Promise<readonly Own[] | null> {
   const listed: Own[] = []
   try {
-    for await (const member of readTar(streamOf(archive))) if (!isComment(member)) listed.push(await listedOf(member))
+    for await (const entry of readReceived(streamOf(archive), () => undefined)) listed.push(await listedOf(entry))
     return listed
   } catch (error) {
     expect(error).toBeInstanceOf(HoltError)
@@ -47,11 +47,7 @@ async function list(archive: Buffer): Promise<readonly Own[] | null> {
   }
 }
 
-function isComment(member: TarMember | TarComment): member is TarComment {
-  return member.type === 'comment'
-}
-
-async function listedOf({ path, type, target, sizeBytes, content }: TarMember): Promise<Own> {
+async function listedOf({ path, type, target, sizeBytes, content }: ReceivedEntry): Promise<Own> {
   let size = 0
   for await (const part of content()) size += part.length
   expect(size).toBe(sizeBytes)
