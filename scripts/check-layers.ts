@@ -10,22 +10,23 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   async: [],
   tar: [],
+  glob: [],
   erofs: ['tar'],
   failpoints: [],
   engine: [],
   'guest-client': ['async', 'engine', 'protocol'],
   'engine-host': ['async', 'engine', 'erofs', 'failpoints', 'guest-client', 'protocol', 'tar'],
-  builder: ['async', 'engine', 'guest-client', 'protocol', 'tar'],
+  builder: ['async', 'engine', 'glob', 'guest-client', 'protocol', 'tar'],
   egress: ['async', 'protocol'],
   server: ['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client', 'protocol', 'tar'],
-  sdk: ['protocol', 'tar'],
+  sdk: ['glob', 'protocol', 'tar'],
   cli: ['protocol', 'sdk'],
   testkit: [],
   'engine-testkit': ['engine', 'guest-client', 'protocol'],
 }
 
 /** The external packages that a contract package, or a package in one, may use. It has to run anywhere. */
-const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [], tar: [] }
+const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [], tar: [], glob: [] }
 
 /**
  * The districts of the server, from top to bottom. Each imports only from itself and from those

@@ -1,12 +1,5 @@
-import {
-  advance,
-  beginMatch,
-  isWhole,
-  type PathPattern,
-  type Progress,
-  readPathPattern,
-  requirePathLength,
-} from './match-path.ts'
+import { advance, beginMatch, isWhole, type PathPattern, type Progress } from '@holt/glob'
+import { readPattern, requirePathLength } from './read-pattern.ts'
 import type { SearchAccount } from './search-account.ts'
 
 interface Rule {
@@ -70,7 +63,7 @@ function readRule(text: string): Rule {
   requirePathLength(text)
   const keep = text.startsWith('!')
   const components = (keep ? text.slice(1) : text).split('/').filter((part) => part !== '' && part !== '.')
-  return { pattern: readPathPattern(components), keep }
+  return { pattern: readPattern(components), keep }
 }
 
 const read = new WeakMap<SearchAccount, { readonly patterns: readonly string[]; readonly excludes: Excludes }>()

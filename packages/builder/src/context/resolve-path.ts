@@ -1,6 +1,6 @@
+import type { Spend } from '@holt/glob'
 import { BuildError } from '../errors.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
-import type { Spend } from './match-path.ts'
 
 /** The maximum number of symlinks on one path, as in the kernel. */
 const MAX_LINKS = 40

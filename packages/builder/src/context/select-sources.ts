@@ -1,18 +1,9 @@
+import { advance, beginMatch, hasWildcard, isWhole, type PathPattern, type Progress, unescapeName } from '@holt/glob'
 import { BuildError } from '../errors.ts'
 import type { ContextNode, DirectoryNode } from './context-tree.ts'
 import { type ExcludeState, type Excludes, excludesOf } from './exclude-patterns.ts'
-import {
-  advance,
-  beginMatch,
-  hasWildcard,
-  isWhole,
-  type PathPattern,
-  type Progress,
-  readPathPattern,
-  requirePathLength,
-  unescapeName,
-} from './match-path.ts'
 import type { SelectOptions } from './open-context.ts'
+import { readPattern, requirePathLength } from './read-pattern.ts'
 import { resolvePath } from './resolve-path.ts'
 import type { SearchAccount } from './search-account.ts'
 import type { Chosen, Match } from './selection.ts'
@@ -143,7 +134,7 @@ class Search {
     const start = plain.slice(0, wild)
     const directory = resolvePath(root, start, spend)
     if (directory?.type !== 'directory') return []
-    const pattern = readPathPattern(components.slice(wild))
+    const pattern = readPattern(components.slice(wild))
     return yield* this.#findBelow(directory, start, pattern)
   }
 

@@ -1,5 +1,6 @@
+import type { Glob } from '@holt/glob'
 import { BuildError } from '../errors.ts'
-import { type Glob, readGlob, replaceByGlob, trimByGlob } from './match-glob.ts'
+import { readGlob, replaceByGlob, trimByGlob } from './match-glob.ts'
 import type { Escape } from './read-directives.ts'
 import { WordAccount } from './word-account.ts'
 

@@ -17,7 +17,11 @@ export interface IgnoreRules {
   readonly gitignore: boolean
 }
 
-/** Returns the filter of a tree. Files with rules are read at the moment of the call. */
+/**
+ * Returns the filter of a tree. Files with rules are read at the moment of the call. The library
+ * `ignore` matches, because gitignore(5) is another dialect than .dockerignore (`@holt/glob`): a
+ * name without a slash matches at any depth, and a slash at the end stands for a directory.
+ */
 export function ignoring(root: string, { patterns, gitignore }: IgnoreRules): EntryFilter {
   const top = ignore().add(readRules(join(root, ignoreFileName)))
   top.add([...patterns])

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { charsOf, Matcher, readIgnorePattern } from '@holt/glob'
 import { HoltError } from '../errors.ts'
 
 /**
@@ -19,7 +20,7 @@ export interface IgnoreFile {
 }
 
 interface Rule {
-  readonly pattern: RegExp
+  readonly matcher: Matcher
   /** True for a rule with `!`, which includes again. */
   readonly isException: boolean
 }
@@ -38,11 +39,12 @@ export function parseIgnoreFile(text: string, name: string): IgnoreFile {
   return {
     hasExceptions: rules.some(({ isException }) => isException),
     ignores: (path) => {
-      const names = path.split('/')
-      const upTo = names.map((_, index) => names.slice(0, index + 1).join('/'))
+      const chars = charsOf(path)
+      // A rule that matches a directory above the path decides as well.
+      const endsAt = (at: number) => at === chars.length || chars[at] === '/'
       let ignored = false
-      for (const { pattern, isException } of rules) {
-        if (isException === ignored && upTo.some((one) => pattern.test(one))) ignored = !isException
+      for (const { matcher, isException } of rules) {
+        if (isException === ignored && matcher.lengthIn(chars, { endsAt }) !== null) ignored = !isException
       }
       return ignored
     },
@@ -59,9 +61,9 @@ function ruleOf(line: string, where: string): Rule[] {
     throw badPattern(text, where)
   }
   const clean = posix.normalize(bare).replace(/(?<=.)\/+$/, '')
-  const source = translate(clean.length > 1 ? clean.replace(/^\//, '') : clean)
-  if (source === null) throw badPattern(text, where)
-  return [{ pattern: new RegExp(`^${source}$`, 'us'), isException }]
+  const glob = readIgnorePattern(clean.length > 1 ? clean.replace(/^\//, '') : clean)
+  if (glob === null) throw badPattern(text, where)
+  return [{ matcher: new Matcher(glob), isException }]
 }
 
 function badPattern(text: string, where: string): HoltError {
@@ -69,66 +71,3 @@ function badPattern(text: string, where: string): HoltError {
     hint: 'Patterns are those of a .dockerignore: *, ?, [a-z], ** and ! for exceptions. A backslash quotes the next character.',
   })
 }
-
-/** Returns the regular expression of a pattern; null if the pattern is invalid. */
-function translate(pattern: string): string | null {
-  let source = ''
-  for (let at = 0; at < pattern.length; ) {
-    const part = partAt(pattern, at)
-    if (part === null) return null
-    source += part.source
-    at += part.length
-  }
-  return source
-}
-
-interface Part {
-  readonly source: string
-  readonly length: number
-}
-
-function partAt(pattern: string, at: number): Part | null {
-  const char = String.fromCodePoint(pattern.codePointAt(at) ?? 0)
-  if (char === '*') return pattern[at + 1] === '*' ? anyDirectories(pattern, at) : { source: '[^/]*', length: 1 }
-  if (char === '?') return { source: '[^/]', length: 1 }
-  if (char === '[') return classAt(pattern, at)
-  if (char !== '\\') return { source: literal(char), length: char.length }
-  const quoted = pattern.codePointAt(at + 1)
-  if (quoted === undefined) return null
-  const text = String.fromCodePoint(quoted)
-  return { source: literal(text), length: 1 + text.length }
-}
-
-/**
- * Returns the expression for `**`. At the end it matches anything. Before a name it matches any
- * number of directories, and includes the slash after it. Alone before a plain name it matches
- * anything, too.
- */
-function anyDirectories(pattern: string, at: number): Part {
-  const hasSlash = pattern[at + 2] === '/'
-  const length = hasSlash ? 3 : 2
-  if (at + length === pattern.length) return { source: '.*', length }
-  const rest = pattern.slice(at + length)
-  const isPlainEnd = at === 0 && !hasSlash && !/[*?[\]\\]/.test(rest)
-  return { source: isPlainEnd ? '.*' : '(?:.*/)?', length }
-}
-
-/** Returns the expression for `[a-z]` or `[^a-z]`, with backslashes before special characters. */
-function classAt(pattern: string, start: number): Part | null {
-  const match = /^\[(\^?)((?:\\.|[^\]\\])+)\]/su.exec(pattern.slice(start))
-  if (match === null) return null
-  const items = [...(match[2] ?? '').matchAll(/(\\.|[^\\])(?:-(\\.|[^\\]))?/gsu)]
-  const ranges: string[] = []
-  for (const [, first = '', last] of items) {
-    const from = unquoted(first)
-    const to = last === undefined ? from : unquoted(last)
-    if (from === '-' && last === undefined) return null
-    if ((to.codePointAt(0) ?? 0) < (from.codePointAt(0) ?? 0)) return null
-    ranges.push(`${codePoint(from)}-${codePoint(to)}`)
-  }
-  return { source: `[${match[1]}${ranges.join('')}]`, length: match[0].length }
-}
-
-const unquoted = (text: string) => (text.startsWith('\\') ? text.slice(1) : text)
-const codePoint = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
-const literal = (char: string) => (/^[\w/-]$/.test(char) ? char : codePoint(char))
