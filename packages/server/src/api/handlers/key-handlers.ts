@@ -1,4 +1,5 @@
-import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { readPage } from '../../foundation/store/page-cursor.ts'
+import type { KeyRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { createKey } from '../../tenancy/keys/create-key.ts'
 import { findKey, projectOfKeys } from '../../tenancy/keys/find-key.ts'
@@ -34,16 +35,11 @@ export const keyHandlers = {
 
 async function listKeys({ service, caller, query }: Call<'listKeys', Api>): Promise<Answer> {
   const { db } = service.store
-  const rows = await db
+  const rows = db
     .selectFrom('keys')
     .selectAll()
     .where('project_id', '=', await projectOfKeys(db, caller, query.project))
     .where('revoked_at', 'is', null)
-    .where('seq', '<', seqBefore(query.cursor))
-    .orderBy('seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
-  return answerPage(
-    pageOfRows(rows, query.limit, { present: (row) => presentKey(row, service.now()), log: service.log }),
-  )
+  const present = (row: KeyRow) => presentKey(row, service.now())
+  return answerPage(await readPage(rows, query, { present, log: service.log }))
 }

@@ -4,7 +4,7 @@ import { HoltError, presetNames } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
 import type { Changes } from '../../foundation/store/open-store.ts'
-import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { readPage } from '../../foundation/store/page-cursor.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { bodyText, findPolicy, presentPolicy } from '../../resources/network/find-policy.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
@@ -61,15 +61,9 @@ async function createPolicy({ service, caller, body, newId }: Call<'createPolicy
 }
 
 async function listPolicies({ service, caller, query }: Call<'listPolicies', Api>): Promise<Answer> {
-  const rows = await service.store.db
-    .selectFrom('policies')
-    .selectAll()
-    .where('project_id', '=', caller.projectId)
-    .where('seq', '<', seqBefore(query.cursor))
-    .orderBy('seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
-  return answerPage(pageOfRows(rows, query.limit, { present: presentPolicy, log: service.log }))
+  const { store, log } = service
+  const rows = store.db.selectFrom('policies').selectAll().where('project_id', '=', caller.projectId)
+  return answerPage(await readPage(rows, query, { present: presentPolicy, log }))
 }
 
 /** Replaces a policy. When this returns, all its runtimes follow the new version. */

@@ -9,7 +9,7 @@ import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.t
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
-import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { discovery } from '../../resources/identity/discovery.ts'
@@ -69,15 +69,9 @@ async function createProvider({ service, caller, body, newId }: Call<'createProv
 }
 
 async function listProviders({ service, caller, query }: Call<'listProviders', Api>): Promise<Answer> {
-  const rows = await service.store.db
-    .selectFrom('providers')
-    .selectAll()
-    .where('project_id', '=', caller.projectId)
-    .where('seq', '<', seqBefore(query.cursor))
-    .orderBy('seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
-  return answerPage(pageOfRows(rows, query.limit, { present: (row) => present(service, row), log: service.log }))
+  const { store, log } = service
+  const rows = store.db.selectFrom('providers').selectAll().where('project_id', '=', caller.projectId)
+  return answerPage(await readPage(rows, query, { present: (row) => present(service, row), log }))
 }
 
 async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider', Api>): Promise<Answer> {

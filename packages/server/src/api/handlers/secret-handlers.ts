@@ -11,7 +11,7 @@ import {
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
-import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
@@ -91,7 +91,7 @@ async function store(
 }
 
 async function listSecrets({ service, caller, query }: Call<'listSecrets', Api>): Promise<Answer> {
-  const rows = await service.store.db
+  const rows = service.store.db
     .selectFrom('secrets')
     .leftJoin('providers', (join) =>
       join
@@ -102,11 +102,7 @@ async function listSecrets({ service, caller, query }: Call<'listSecrets', Api>)
     .select('providers.name as provider_name')
     .where('secrets.project_id', '=', caller.projectId)
     .where('secrets.deleted_at', 'is', null)
-    .where('secrets.seq', '<', seqBefore(query.cursor))
-    .orderBy('secrets.seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
-  return answerPage(pageOfRows(rows, query.limit, { present: presentSecret, log: service.log }))
+  return answerPage(await readPage(rows, query, { present: presentSecret, log: service.log, seq: 'secrets.seq' }))
 }
 
 /** Gives a secret a new version. When this returns, all its runtimes follow. */

@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import { limitReached } from '../errors/limit-reached.ts'
+import { comparedNames } from '../errors/not-found.ts'
 import type { Queries } from '../store/open-store.ts'
 
 type NamedTable = 'policies' | 'providers' | 'secrets' | 'snapshots'
@@ -30,8 +31,22 @@ export async function requireFreeName(
   table: NamedTable,
   { projectId, name, what }: { projectId: string; name: string; what: string },
 ): Promise<void> {
-  let query = db.selectFrom(table).select('name').where('project_id', '=', projectId).where('name', '=', name)
-  if (table === 'secrets') query = query.where('deleted_at' as never, 'is', null)
-  if ((await query.executeTakeFirst()) === undefined) return
+  if ((await namesIn(db, table, projectId).where('name', '=', name).executeTakeFirst()) === undefined) return
   throw new HoltError('name_taken', `${what} named ${name} exists.`)
+}
+
+/** Returns the newest names of a project, to compare with one that does not exist. */
+export async function newestNames(
+  db: Queries,
+  table: 'policies' | 'providers' | 'secrets',
+  projectId: string,
+): Promise<readonly string[]> {
+  const rows = await namesIn(db, table, projectId).orderBy('created_at', 'desc').limit(comparedNames).execute()
+  return rows.flatMap(({ name }) => name ?? [])
+}
+
+/** Selects the names of a project. A deleted secret has none. */
+function namesIn(db: Queries, table: NamedTable, projectId: string) {
+  const names = db.selectFrom(table).select('name').where('project_id', '=', projectId)
+  return table === 'secrets' ? names.where('deleted_at' as never, 'is', null) : names
 }

@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Log } from '../log.ts'
 
 /** Returns the cursor at which the next page begins. It is opaque to clients. */
@@ -61,6 +62,23 @@ export function pageOfRows<Row extends { readonly seq: number }, Item>(
     data: presentRows(shown, { present, log, name: ({ seq }) => ({ seq }) }),
     next_cursor: rows.length > limit && last !== undefined ? encodeCursor(last.seq) : null,
   }
+}
+
+/**
+ * Reads a page of rows, the newest first, without the damaged ones. `seq` names the column where
+ * the query joins several tables.
+ */
+export async function readPage<Tables, From extends keyof Tables, Row extends { readonly seq: number }, Item>(
+  query: SelectQueryBuilder<Tables, From, Row>,
+  { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
+  { present, log, seq = 'seq' }: { readonly present: (row: Row) => Item; readonly log: Log; readonly seq?: string },
+): Promise<{ data: Item[]; next_cursor: string | null }> {
+  const column = sql.ref<number>(seq)
+  const page = query
+    .where(column, '<', seqBefore(cursor))
+    .orderBy(column, 'desc')
+    .limit(limit + 1)
+  return pageOfRows((await page.execute()) as readonly Row[], limit, { present, log })
 }
 
 /** Returns the error for an invalid cursor. */

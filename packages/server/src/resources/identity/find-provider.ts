@@ -1,6 +1,7 @@
 import { type HoltError, isIdParam, type ProviderSettings } from '@holt/protocol'
-import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
 import { foundFor } from '../../foundation/request/request-context.ts'
+import { newestNames } from '../../foundation/rows/named-rows.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 
@@ -29,9 +30,5 @@ export function settingsOf({ settings_json }: Pick<ProviderRow, 'settings_json'>
 
 async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
   if (isIdParam('provider_id', reference)) return idNotFound('provider_not_found', reference)
-  return nameNotFound('provider_not_found', reference, async () => {
-    const named = db.selectFrom('providers').select('name').where('project_id', '=', projectId)
-    const rows = await named.orderBy('created_at', 'desc').limit(comparedNames).execute()
-    return rows.map(({ name }) => name)
-  })
+  return nameNotFound('provider_not_found', reference, () => newestNames(db, 'providers', projectId))
 }

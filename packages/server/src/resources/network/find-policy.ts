@@ -1,7 +1,8 @@
 import { inspectionOf, makeEffectivePolicy } from '@holt/egress'
 import { type HoltError, isIdParam, type Policy, type PolicyBody, type PolicyContent } from '@holt/protocol'
-import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
 import { foundFor } from '../../foundation/request/request-context.ts'
+import { newestNames } from '../../foundation/rows/named-rows.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { PolicyRow } from '../../foundation/store/tables.ts'
@@ -59,9 +60,5 @@ export function presentPolicy(row: PolicyRow): Policy {
 
 async function notFound(db: Queries, projectId: string, reference: string): Promise<HoltError> {
   if (isIdParam('policy_id', reference)) return idNotFound('policy_not_found', reference)
-  return nameNotFound('policy_not_found', reference, async () => {
-    const named = db.selectFrom('policies').select('name').where('project_id', '=', projectId)
-    const rows = await named.orderBy('created_at', 'desc').limit(comparedNames).execute()
-    return rows.map(({ name }) => name)
-  })
+  return nameNotFound('policy_not_found', reference, () => newestNames(db, 'policies', projectId))
 }

@@ -1,6 +1,7 @@
 import { type FieldIssue, type HoltError, isIdParam, type Secret } from '@holt/protocol'
-import { comparedNames, idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
+import { idNotFound, nameNotFound } from '../../foundation/errors/not-found.ts'
 import { foundFor } from '../../foundation/request/request-context.ts'
+import { newestNames } from '../../foundation/rows/named-rows.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { SecretRow } from '../../foundation/store/tables.ts'
@@ -41,16 +42,7 @@ export async function secretNotFound(
   issues: { readonly issues?: readonly FieldIssue[] } = {},
 ): Promise<HoltError> {
   if (isIdParam('secret_id', reference)) return idNotFound('secret_not_found', reference, issues)
-  const names = async () => {
-    const named = db.selectFrom('secrets').select('name').where('project_id', '=', projectId)
-    const rows = await named
-      .where('deleted_at', 'is', null)
-      .orderBy('created_at', 'desc')
-      .limit(comparedNames)
-      .execute()
-    return rows.map(({ name }) => name)
-  }
-  return nameNotFound('secret_not_found', reference, names, issues)
+  return nameNotFound('secret_not_found', reference, () => newestNames(db, 'secrets', projectId), issues)
 }
 
 /** Returns a secret as the API shows it, without its value. */

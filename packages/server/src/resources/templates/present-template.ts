@@ -2,7 +2,7 @@ import type { ListTemplatesQuery, Page, Template } from '@holt/protocol'
 import type { z } from 'zod'
 import { readableBy } from '../../foundation/rows/system-project.ts'
 import { moment } from '../../foundation/store/moment.ts'
-import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
 import type { TemplateProgress } from './template-progress.ts'
@@ -45,18 +45,11 @@ export function presentTemplate(row: TemplateRow, progress: TemplateProgress): T
 export async function listTemplates(
   { store, templateProgress, log }: Resources,
   projectId: string,
-  { limit, cursor, name, kind, state }: z.output<typeof ListTemplatesQuery>,
+  { name, kind, state, ...page }: z.output<typeof ListTemplatesQuery>,
 ): Promise<Page<Template>> {
-  let query = store.db
-    .selectFrom('templates')
-    .selectAll()
-    .where('project_id', 'in', readableBy(projectId))
-    .where('seq', '<', seqBefore(cursor))
-    .orderBy('seq', 'desc')
-    .limit(limit + 1)
+  let query = store.db.selectFrom('templates').selectAll().where('project_id', 'in', readableBy(projectId))
   if (name !== undefined) query = query.where('name', '=', name)
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (state !== undefined) query = query.where('state', '=', state)
-  const rows = await query.execute()
-  return pageOfRows(rows, limit, { present: (row) => presentTemplate(row, templateProgress), log })
+  return readPage(query, page, { present: (row) => presentTemplate(row, templateProgress), log })
 }

@@ -1,5 +1,5 @@
 import type { ListSnapshotsQuery, Page, Snapshot } from '@holt/protocol'
-import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
+import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { presentSnapshot } from './present-snapshot.ts'
 
@@ -7,18 +7,12 @@ import { presentSnapshot } from './present-snapshot.ts'
 export async function listSnapshots(
   { store, log }: Runtimes,
   projectId: string,
-  { limit, cursor, name, kind, state, runtime_id }: ListSnapshotsQuery,
+  { name, kind, state, runtime_id, ...page }: ListSnapshotsQuery,
 ): Promise<Page<Snapshot>> {
-  let query = store.db
-    .selectFrom('snapshots')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('seq', '<', seqBefore(cursor))
-    .orderBy('seq', 'desc')
-    .limit(limit + 1)
+  let query = store.db.selectFrom('snapshots').selectAll().where('project_id', '=', projectId)
   if (name !== undefined) query = query.where('name', '=', name)
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (state !== undefined) query = query.where('state', '=', state)
   if (runtime_id !== undefined) query = query.where('runtime_id', '=', runtime_id)
-  return pageOfRows(await query.execute(), limit, { present: presentSnapshot, log })
+  return readPage(query, page, { present: presentSnapshot, log })
 }
