@@ -3,11 +3,11 @@ import { failpoint } from '@holt/failpoints'
 import { HoltError, presetNames } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
-import type { Changes } from '../../foundation/store/open-store.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
+import type { PolicyRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { bodyText, findPolicy, presentPolicy } from '../../resources/network/find-policy.ts'
-import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Api, Handlers } from '../api.ts'
 
 /** The routes of stored policies. */
@@ -54,7 +54,7 @@ async function createPolicy({ service, caller, body, newId }: Call<'createPolicy
       })
       .returningAll()
       .executeTakeFirstOrThrow()
-    await tell(changes, { caller, type: 'policy.created', policyId, revision: 1, at })
+    await recordChange(changes, { caller, type: 'policy.created', ...eventOf(stored), at })
     return stored
   })
   return { status: 201, json: presentPolicy(row) }
@@ -95,7 +95,7 @@ function storeReplaced({ service, caller, body }: Call<'replacePolicy', Api>, po
       .where('policy_id', '=', policy_id)
       .returningAll()
       .executeTakeFirstOrThrow()
-    await tell(changes, { caller, type: 'policy.replaced', policyId: policy_id, revision: stored.revision, at })
+    await recordChange(changes, { caller, type: 'policy.replaced', ...eventOf(stored), at })
     return stored
   })
 }
@@ -103,7 +103,8 @@ function storeReplaced({ service, caller, body }: Call<'replacePolicy', Api>, po
 async function deletePolicy({ service, caller, params }: Call<'deletePolicy', Api>): Promise<Answer> {
   const { projectId } = caller
   await service.store.change(async (changes) => {
-    const { policy_id, name, revision } = await findPolicy(changes, projectId, params.policy_id)
+    const row = await findPolicy(changes, projectId, params.policy_id)
+    const { policy_id, name } = row
     const users = await changes
       .selectFrom('runtime_networks')
       .innerJoin('runtimes', 'runtimes.runtime_id', 'runtime_networks.runtime_id')
@@ -124,25 +125,12 @@ async function deletePolicy({ service, caller, params }: Call<'deletePolicy', Ap
       .where('project_id', '=', projectId)
       .where('policy_id', '=', policy_id)
       .execute()
-    await tell(changes, { caller, type: 'policy.deleted', policyId: policy_id, revision, at: service.now() })
+    await recordChange(changes, { caller, type: 'policy.deleted', ...eventOf(row), at: service.now() })
   })
   return { status: 204 }
 }
 
-interface Told {
-  readonly caller: Call<'createPolicy', Api>['caller']
-  readonly type: 'policy.created' | 'policy.replaced' | 'policy.deleted'
-  readonly policyId: string
-  readonly revision: number
-  readonly at: number
-}
-
-async function tell(changes: Changes, { caller, type, policyId, revision, at }: Told): Promise<void> {
-  await recordEvent(changes, {
-    projectId: caller.projectId,
-    type,
-    subjectId: policyId,
-    data: { by: caller.keyId, revision },
-    at,
-  })
+/** Returns the part of a policy that its events have. */
+function eventOf({ policy_id: subjectId, revision }: PolicyRow) {
+  return { subjectId, data: { revision } }
 }

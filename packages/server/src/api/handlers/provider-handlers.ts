@@ -8,13 +8,13 @@ import {
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { moment } from '../../foundation/store/moment.ts'
-import type { Changes, Queries } from '../../foundation/store/open-store.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { discovery } from '../../resources/identity/discovery.ts'
 import { findProvider, providerPurpose, settingsOf } from '../../resources/identity/find-provider.ts'
-import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Api, Handlers } from '../api.ts'
 
 /** The routes of identity providers, and those for verifiers of the service's own tokens. */
@@ -30,8 +30,6 @@ export const identityHandlers = {
   openIdConfiguration: async ({ service }) => ({ status: 200, json: discovery(service.issuer()) }),
   jsonWebKeys: async ({ service }) => ({ status: 200, json: { keys: await service.signingKeys.published() } }),
 } satisfies Partial<Handlers>
-
-type Caller = Call<'createProvider', Api>['caller']
 
 async function createProvider({ service, caller, body, newId }: Call<'createProvider', Api>): Promise<Answer> {
   const { projectId } = caller
@@ -62,7 +60,7 @@ async function createProvider({ service, caller, body, newId }: Call<'createProv
       .returningAll()
       .executeTakeFirstOrThrow()
     await putCredential(service, changes, { row: stored, body })
-    await tell(changes, { caller, type: 'provider.created', row: stored, at })
+    await recordChange(changes, { caller, type: 'provider.created', ...eventOf(stored), at })
     return stored
   })
   return { status: 201, json: present(service, row) }
@@ -92,7 +90,7 @@ async function replaceProvider({ service, caller, params, body }: Call<'replaceP
       .returningAll()
       .executeTakeFirstOrThrow()
     await putCredential(service, changes, { row: stored, body })
-    await tell(changes, { caller, type: 'provider.replaced', row: stored, at })
+    await recordChange(changes, { caller, type: 'provider.replaced', ...eventOf(stored), at })
     return stored
   })
   return { status: 200, json: present(service, row) }
@@ -121,7 +119,7 @@ async function deleteProvider({ service, caller, params }: Call<'deleteProvider'
       .where('project_id', '=', projectId)
       .where('provider_id', '=', row.provider_id)
       .execute()
-    await tell(changes, { caller, type: 'provider.deleted', row, at: service.now() })
+    await recordChange(changes, { caller, type: 'provider.deleted', ...eventOf(row), at: service.now() })
   })
   return { status: 204 }
 }
@@ -166,19 +164,7 @@ function present({ oauthTokens }: Api, row: ProviderRow): Provider {
   }
 }
 
-interface Told {
-  readonly caller: Caller
-  readonly type: 'provider.created' | 'provider.replaced' | 'provider.deleted'
-  readonly row: ProviderRow
-  readonly at: number
-}
-
-async function tell(changes: Changes, { caller, type, row, at }: Told): Promise<void> {
-  await recordEvent(changes, {
-    projectId: caller.projectId,
-    type,
-    subjectId: row.provider_id,
-    data: { by: caller.keyId, name: row.name, version: row.version },
-    at,
-  })
+/** Returns the part of a provider that its events have. */
+function eventOf({ provider_id: subjectId, name, version }: ProviderRow) {
+  return { subjectId, data: { name, version } }
 }

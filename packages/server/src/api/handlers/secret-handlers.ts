@@ -18,7 +18,7 @@ import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { findProvider, settingsOf } from '../../resources/identity/find-provider.ts'
 import { findSecret, presentSecret, secretPurpose } from '../../resources/secrets/find-secret.ts'
 import { rotateSecretKey } from '../../resources/secrets/rotate-master-key.ts'
-import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Api, Handlers } from '../api.ts'
 
 /** The routes of secrets. */
@@ -86,7 +86,7 @@ async function store(
     .returningAll()
     .executeTakeFirstOrThrow()
   if (body.value !== undefined) await putValue(service, changes, { row, value: body.value })
-  await tell(changes, { caller, type: 'secret.created', row, at })
+  await recordChange(changes, { caller, type: 'secret.created', ...eventOf(row), at })
   return present(changes, row)
 }
 
@@ -114,7 +114,7 @@ async function replaceSecret({ service, caller, params, body }: Call<'replaceSec
     refuseOtherPlace(current, body)
     refuseMeaningless(current, body)
     const row = await write(service, changes, { current, body })
-    await tell(changes, { caller, type: 'secret.replaced', row, at: row.updated_at })
+    await recordChange(changes, { caller, type: 'secret.replaced', ...eventOf(row), at: row.updated_at })
     return present(changes, row)
   })
   return { status: 200, json }
@@ -182,7 +182,7 @@ async function deleteSecret({ service, caller, params }: Call<'deleteSecret', Ap
       .where('project_id', '=', projectId)
       .where('secret_id', '=', row.secret_id)
       .execute()
-    await tell(changes, { caller, type: 'secret.deleted', row, at })
+    await recordChange(changes, { caller, type: 'secret.deleted', ...eventOf(row), at })
   })
   return { status: 204 }
 }
@@ -242,19 +242,7 @@ async function present(db: Queries, row: SecretRow): Promise<Secret> {
   return presentSecret({ ...row, provider_name: provider?.name ?? null })
 }
 
-interface Told {
-  readonly caller: Caller
-  readonly type: 'secret.created' | 'secret.replaced' | 'secret.deleted'
-  readonly row: SecretRow
-  readonly at: number
-}
-
-async function tell(changes: Changes, { caller, type, row, at }: Told): Promise<void> {
-  await recordEvent(changes, {
-    projectId: caller.projectId,
-    type,
-    subjectId: row.secret_id,
-    data: { by: caller.keyId, name: row.name, version: row.version },
-    at,
-  })
+/** Returns the part of a secret that its events have. */
+function eventOf({ secret_id: subjectId, name, version }: SecretRow) {
+  return { subjectId, data: { name, version } }
 }

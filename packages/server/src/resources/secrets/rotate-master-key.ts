@@ -4,7 +4,7 @@ import { putSealed } from '../../foundation/sealing/sealed-values.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { SealedValueRow } from '../../foundation/store/tables.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
-import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Resources } from '../resources.ts'
 
 /** The master keys in rotation. A state directory has one service at a time. */
@@ -74,13 +74,7 @@ export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey
   const resealed = await rotateMasterKey(service)
   const at = service.now()
   await service.store.change((changes) =>
-    recordEvent(changes, {
-      projectId: caller.projectId,
-      type: 'secret_key.rotated',
-      subjectId: caller.keyId,
-      data: { by: caller.keyId },
-      at,
-    }),
+    recordChange(changes, { caller, type: 'secret_key.rotated', subjectId: caller.keyId, data: {}, at }),
   )
   return { status: 200, json: { resealed, rotated_at: moment(at) } }
 }
