@@ -7,9 +7,9 @@ import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOf, limitOption } from '../arguments/newest.ts'
 import { connect } from '../connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { printTable } from '../output/table.ts'
+import { print } from '../output/print.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -59,11 +59,10 @@ async function showAudit(options: AuditOptions): Promise<number> {
   const keyId = key === undefined ? undefined : await findKeyId(connect(), key, project === 'all' ? undefined : project)
   const filter = dropUndefined({ kind, key_id: keyId, subject, route, project, since, until })
   const entries = await firstOf(limit, (page) => connect().audit.list({ ...filter, ...page }))
-  if (json === true) printJson({ data: entries, next_cursor: null })
-  else if (quiet === true) for (const { audit_id } of entries) print(audit_id)
-  else if (entries.length === 0) say('Nothing was done.')
-  else {
-    printTable(entries, [
+  return printList(entries, { quiet, json }, {
+    id: ({ audit_id }) => audit_id,
+    none: 'Nothing was done.',
+    columns: [
       ['AT', ({ at }) => at],
       ['WHO', whoOf],
       ['KEY', (entry) => entry.key?.key_id ?? ''],
@@ -72,9 +71,8 @@ async function showAudit(options: AuditOptions): Promise<number> {
       ['SUBJECT', ({ subject_id }) => subject_id ?? ''],
       ['STATUS', ({ status }) => (status === null ? 'none' : String(status))],
       ['TIMES', ({ count }) => String(count)],
-    ])
-  }
-  return 0
+    ],
+  })
 }
 
 /**

@@ -2,15 +2,16 @@ import { scopes } from '@holt/protocol'
 import type { NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { findKeyId } from '../arguments/find-key.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { seconds } from '../arguments/parse.ts'
 import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { expiryText, overlapText } from '../output/key-times.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { ageOf } from '../output/table.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -47,20 +48,19 @@ export function addKey(program: Command): void {
     .option('--json', 'print the key as JSON')
   act(rotate, rotateKey)
 
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list keys, without their secrets')
     .option('--project <project>', 'the project (needs the scope operator)')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-  act(list, async ({ project, quiet, json }: ListOptions & { project?: string }) => {
+  )
+  act(list, async ({ project, ...form }: ListOptions & { project?: string }) => {
     const keys = await connect()
       .keys.list({ limit: 100, ...(project === undefined ? {} : { project }) })
       .all()
-    if (json === true) printJson({ data: keys, next_cursor: null })
-    else if (quiet === true) for (const one of keys) print(one.key_id)
-    else {
-      printTable(keys, [
+    return printList(keys, form, {
+      id: (one) => one.key_id,
+      columns: [
         ['KEY', (key) => key.key_id],
         ['NAME', (key) => key.name],
         ['SECRET', (key) => `${key.prefix}…`],
@@ -68,9 +68,8 @@ export function addKey(program: Command): void {
         ['EXPIRES', ({ expires_at }) => expiryText(expires_at)],
         ['EARLIER SECRET', ({ previous_until }) => overlapText(previous_until)],
         ['USED', (key) => (key.last_used_at === null ? 'never' : `${ageOf(key.last_used_at)} ago`)],
-      ])
-    }
-    return 0
+      ],
+    })
   })
 
   const remove = addRemoveOptions(

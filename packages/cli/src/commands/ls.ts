@@ -4,10 +4,11 @@ import { type Command, Option } from 'commander'
 import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
 import { keyValue } from '../arguments/parse.ts'
 import { connect } from '../connect.ts'
-import { print, printJson, say } from '../output/print.ts'
 import { nextOf } from '../output/runtime-words.ts'
-import { ageOf, mib, printTable } from '../output/table.ts'
+import { ageOf, mib } from '../output/table.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
+import { addListOptions } from '../arguments/list-options.ts'
 
 interface LsOptions {
   readonly all?: boolean
@@ -29,7 +30,8 @@ Examples:
 
 /** Adds `holt ls`, which lists the runtimes. */
 export function addLs(program: Command): void {
-  const command = program
+  const command = addListOptions(
+    program
     .command('ls')
     .description('list runtimes, newest first')
     .option('-a, --all', 'include ended ones')
@@ -38,9 +40,7 @@ export function addLs(program: Command): void {
     .option('-n, --name <name>', 'only with this name')
     .addOption(isolationOption())
     .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeatable', keyValue)
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-    .addHelpText('after', examples)
+  ).addHelpText('after', examples)
   act(command, listRuntimes)
 }
 
@@ -49,12 +49,10 @@ async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise
     .runtimes.list({ ...dropUndefined(filter), limit: 100 } satisfies RuntimeFilter)
     .all()
   const shown = found.filter((runtime) => all === true || filter.state !== undefined || !hasEnded(runtime))
-  if (json === true) printJson({ data: shown, next_cursor: null })
-  else if (quiet === true) for (const { runtime_id } of shown) print(runtime_id)
-  else if (shown.length === 0)
-    say(found.length === 0 ? 'No runtimes. Make one: holt create' : 'No active runtimes; --all shows the ended ones.')
-  else {
-    printTable(shown, [
+  return printList(shown, { quiet, json }, {
+    id: ({ runtime_id }) => runtime_id,
+    none: found.length === 0 ? 'No runtimes. Make one: holt create' : 'No active runtimes; --all shows the ended ones.',
+    columns: [
       ['RUNTIME', (runtime) => runtime.runtime_id],
       ['NAME', (runtime) => runtime.name ?? ''],
       ['STATE', (runtime) => runtime.state],
@@ -64,9 +62,8 @@ async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise
       ['MEMORY', (runtime) => mib(runtime.memory_mib)],
       ['AGE', (runtime) => ageOf(runtime.created_at)],
       ['NEXT', (runtime) => nextOf(runtime)],
-    ])
-  }
-  return 0
+    ],
+  })
 }
 
 function hasEnded(runtime: Runtime): boolean {

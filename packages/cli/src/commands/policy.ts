@@ -1,12 +1,13 @@
 import type { Policy, PolicyBodyInput } from '@holt/sdk'
 import type { Command } from 'commander'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examplesOfFile = `
 Example of a file:
@@ -65,25 +66,23 @@ function withFile(command: Command): Command {
 }
 
 function addReaders(group: Command): void {
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list policies')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-  act(list, async ({ quiet, json }: ListOptions) => {
+  )
+  act(list, async (form: ListOptions) => {
     const policies = await connect().policies.list({ limit: 100 }).all()
-    if (json === true) printJson({ data: policies, next_cursor: null })
-    else if (quiet === true) for (const one of policies) print(one.policy_id)
-    else if (policies.length === 0) say('No policies. Make one: holt policy create NAME --include npm')
-    else {
-      printTable(policies, [
+    return printList(policies, form, {
+      id: (one) => one.policy_id,
+      none: 'No policies. Make one: holt policy create NAME --include npm',
+      columns: [
         ['POLICY', (policy) => policy.name],
         ['ALLOWS', (policy) => summaryOf(policy)],
         ['REVISION', (policy) => String(policy.revision)],
         ['CHANGED', (policy) => `${ageOf(policy.updated_at)} ago`],
-      ])
-    }
-    return 0
+      ],
+    })
   })
   const get = group
     .command('get')

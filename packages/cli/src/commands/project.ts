@@ -1,6 +1,6 @@
 import { type Project, quotaNames, type SetQuotas } from '@holt/protocol'
 import type { Command } from 'commander'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
@@ -8,6 +8,7 @@ import { print, printJson } from '../output/print.ts'
 import { quotaLines, tightestQuota } from '../output/quota-lines.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act, UsageError } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -39,25 +40,24 @@ export function addProject(program: Command): void {
     return 0
   })
 
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list projects')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-  act(list, async ({ quiet, json }: ListOptions) => {
+  )
+  act(list, async (form: ListOptions) => {
     const projects = await connect().projects.list({ limit: 100 }).all()
-    if (json === true) printJson({ data: projects, next_cursor: null })
-    else if (quiet === true) for (const one of projects) print(one.project_id)
-    else
-      printTable(projects, [
+    return printList(projects, form, {
+      id: (one) => one.project_id,
+      columns: [
         ['NAME', (project) => project.name],
         ['PROJECT', (project) => project.project_id],
         ['RUNTIMES', ({ use, quotas }) => `${use.runtimes}/${quotas.runtimes ?? '-'}`],
         ['PAUSED', ({ use, quotas }) => `${use.paused_runtimes}/${quotas.paused_runtimes ?? '-'}`],
         ['TIGHTEST', ({ use, quotas }) => tightestQuota(quotas, use)],
         ['AGE', (project) => ageOf(project.created_at)],
-      ])
-    return 0
+      ],
+    })
   })
 
   const get = group

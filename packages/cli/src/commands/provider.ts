@@ -1,14 +1,14 @@
 import { type CreateProviderInput, HoltError, type Provider, type ReplaceProviderInput } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { printTable } from '../output/table.ts'
 import { act, UsageError } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -59,25 +59,23 @@ export function addProvider(program: Command): void {
     .option('--json', 'print the provider as JSON')
   act(set, setProvider)
 
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list providers')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-  act(list, async ({ quiet, json }: ListOptions) => {
+  )
+  act(list, async (form: ListOptions) => {
     const providers = await connect().secrets.providers.list({ limit: 100 }).all()
-    if (json === true) printJson({ data: providers, next_cursor: null })
-    else if (quiet === true) for (const one of providers) print(one.provider_id)
-    else if (providers.length === 0) say('No providers. Store one: holt provider set NAME --type oauth2')
-    else {
-      printTable(providers, [
+    return printList(providers, form, {
+      id: (one) => one.provider_id,
+      none: 'No providers. Store one: holt provider set NAME --type oauth2',
+      columns: [
         ['PROVIDER', (provider) => provider.name],
         ['TYPE', (provider) => provider.settings.type],
         ['VERSION', (provider) => String(provider.version)],
         ['LAST ERROR', (provider) => provider.last_error?.message ?? ''],
-      ])
-    }
-    return 0
+      ],
+    })
   })
 
   addRemove(group, { thing: 'provider', description: 'delete providers', how: 'names or ids' }, (holt, text) =>

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { connect } from '../connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { ageOf } from '../output/table.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -13,22 +13,20 @@ Examples:
 
 /** Adds `holt ps`, which lists the commands of a runtime. */
 export function addPs(program: Command): void {
-  const command = program
+  const command = addListOptions(
+    program
     .command('ps')
     .description("list a runtime's commands, newest first")
     .argument('<runtime>', 'id, beginning of an id, or name')
     .addOption(new Option('-s, --state <state>', 'only this state').choices(['running', 'exited']))
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-    .addHelpText('after', examples)
-  act(command, async (text: string, { state, quiet, json }: ListOptions & { state?: 'running' | 'exited' }) => {
+  ).addHelpText('after', examples)
+  act(command, async (text: string, { state, ...form }: ListOptions & { state?: 'running' | 'exited' }) => {
     const runtime = await findRuntime(connect(), text)
     const commands = await runtime.commands.list({ limit: 100, ...(state === undefined ? {} : { state }) }).all()
-    if (json === true) printJson({ data: commands, next_cursor: null })
-    else if (quiet === true) for (const one of commands) print(one.command_id)
-    else if (commands.length === 0) say('No commands.')
-    else {
-      printTable(commands, [
+    return printList(commands, form, {
+      id: (one) => one.command_id,
+      none: 'No commands.',
+      columns: [
         ['COMMAND', (one) => one.command_id],
         ['PID', (one) => String(one.pid)],
         ['STATE', (one) => one.state],
@@ -37,9 +35,8 @@ export function addPs(program: Command): void {
         ['USER', (one) => one.user],
         ['AGE', (one) => ageOf(one.started_at)],
         ['LINE', (one) => shortened(one.command ?? (one.argv ?? []).join(' '))],
-      ])
-    }
-    return 0
+      ],
+    })
   })
 }
 

@@ -2,14 +2,15 @@ import { minRedactedSecretLength } from '@holt/protocol'
 import type { CreateSecretInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { ageOf } from '../output/table.ts'
 import { act, UsageError } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -60,16 +61,13 @@ export function addSecret(program: Command): void {
     .option('--json', 'print the secret as JSON')
   act(set, setSecret)
 
-  const list = group.command('ls').description('list secrets, without their values')
-  act(
-    list.option('-q, --quiet', 'only the ids').option('--json', 'print the list as JSON'),
-    async ({ quiet, json }: ListOptions) => {
+  const list = addListOptions(group.command('ls').description('list secrets, without their values'))
+  act(list, async (form: ListOptions) => {
       const secrets = await connect().secrets.list({ limit: 100 }).all()
-      if (json === true) printJson({ data: secrets, next_cursor: null })
-      else if (quiet === true) for (const one of secrets) print(one.secret_id)
-      else if (secrets.length === 0) say('No secrets. Store one: holt secret set NAME --host HOST')
-      else {
-        printTable(secrets, [
+      return printList(secrets, form, {
+        id: (one) => one.secret_id,
+        none: 'No secrets. Store one: holt secret set NAME --host HOST',
+        columns: [
           ['SECRET', (secret) => secret.name],
           ['VERSION', (secret) => String(secret.version)],
           ['HOSTS', (secret) => (secret.env ? 'inside runtimes' : secret.hosts.join(','))],
@@ -77,11 +75,9 @@ export function addSecret(program: Command): void {
           ['VARIABLE', (secret) => secret.env_name],
           ['FROM', (secret) => secret.provider?.name ?? 'stored'],
           ['CHANGED', (secret) => `${ageOf(secret.updated_at)} ago`],
-        ])
-      }
-      return 0
-    },
-  )
+        ],
+      })
+  })
 
   addRemove(
     group,

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { ageOf } from '../output/table.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
 
 const examples = `
 Examples:
@@ -23,20 +23,19 @@ export function addSession(program: Command): void {
     .command('session')
     .description('manage sessions: shells that keep their directory and variables between commands')
     .addHelpText('after', examples)
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description("list a runtime's sessions, newest first")
-    .argument('<runtime>', 'id, beginning of an id, or name')
-    .option('-q, --quiet', 'only the names')
-    .option('--json', 'print the list as JSON')
-  act(list, async (text: string, { quiet, json }: ListOptions) => {
+    .argument('<runtime>', 'id, beginning of an id, or name'), { only: 'names' }
+  )
+  act(list, async (text: string, form: ListOptions) => {
     const runtime = await findRuntime(connect(), text)
     const sessions = await runtime.commands.sessions({ limit: 100 }).all()
-    if (json === true) printJson({ data: sessions, next_cursor: null })
-    else if (quiet === true) for (const one of sessions) print(one.name)
-    else if (sessions.length === 0) say('No sessions.')
-    else {
-      printTable(sessions, [
+    return printList(sessions, form, {
+      id: (one) => one.name,
+      none: 'No sessions.',
+      columns: [
         ['SESSION', (one) => one.name],
         ['SHELL', (one) => one.shell],
         ['USER', (one) => one.user],
@@ -44,9 +43,8 @@ export function addSession(program: Command): void {
         ['RUNS', (one) => one.command_id ?? ''],
         ['USED', (one) => ageOf(one.last_used_at)],
         ['DIRECTORY', (one) => one.cwd],
-      ])
-    }
-    return 0
+      ],
+    })
   })
   const end = addRemoveOptions(
     group

@@ -5,11 +5,13 @@ import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
 import { amount } from '../copy/transfer-line.ts'
-import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf, mib, printTable } from '../output/table.ts'
+import { ageOf, mib } from '../output/table.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
+import { addGetOf } from '../arguments/get-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 
 const examples = `
 A snapshot of kind \`memory\` has processes, memory and files: a runtime of it continues from that state. One of kind \`filesystem\` has the files only: a runtime of it boots, in any
@@ -67,45 +69,32 @@ async function takeSnapshot(text: string, { name, kind, json }: TakeOptions): Pr
   return 0
 }
 
-interface ListOptions {
+interface SnapshotListOptions extends ListOptions {
   readonly of?: string
   readonly kind?: SnapshotKind
-  readonly quiet?: boolean
-  readonly json?: boolean
 }
 
 function addReaders(group: Command): void {
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list snapshots, newest first')
     .option('--of <runtime>', 'only those of this runtime: id, beginning of an id, or name')
     .addOption(kindOption('only of this kind'))
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
+  )
   act(list, listSnapshots)
-  const get = group
-    .command('get')
-    .description('show a snapshot')
-    .argument('<snapshot>', 'name or id')
-    .option('--json', 'print the snapshot as JSON')
-  act(get, async (text: string, { json }: { json?: boolean }) => {
-    const snapshot = await connect().snapshots.get(text)
-    if (json === true) printJson(snapshot)
-    else printFields(snapshot)
-    return 0
-  })
+  addGetOf(group, { thing: 'snapshot', how: 'name or id' }, (holt, text) => holt.snapshots.get(text))
 }
 
-async function listSnapshots({ of, kind, quiet, json }: ListOptions): Promise<number> {
+async function listSnapshots({ of, kind, ...form }: SnapshotListOptions): Promise<number> {
   const holt = connect()
   const runtime_id = of === undefined ? undefined : await findRuntimeId(holt, of)
   const filter: SnapshotFilter = { limit: 100, ...dropUndefined({ kind, runtime_id }) }
   const snapshots = await holt.snapshots.list(filter).all()
-  if (json === true) printJson({ data: snapshots, next_cursor: null })
-  else if (quiet === true) for (const { snapshot_id } of snapshots) print(snapshot_id)
-  else if (snapshots.length === 0) say('No snapshots. Take one: holt snapshot create RUNTIME')
-  else {
-    printTable(snapshots, [
+  return printList(snapshots, form, {
+    id: ({ snapshot_id }) => snapshot_id,
+    none: 'No snapshots. Take one: holt snapshot create RUNTIME',
+    columns: [
       ['SNAPSHOT', ({ snapshot_id }) => snapshot_id],
       ['NAME', ({ name }) => name ?? ''],
       ['KIND', ({ kind: held }) => held],
@@ -117,9 +106,8 @@ async function listSnapshots({ of, kind, quiet, json }: ListOptions): Promise<nu
       ['SIZE', sizeOf],
       ['AGE', ({ created_at }) => ageOf(created_at)],
       ['WHY', ({ state_reason }) => state_reason?.message ?? ''],
-    ])
-  }
-  return 0
+    ],
+  })
 }
 
 function sizeOf({ size_bytes }: Snapshot): string {

@@ -2,15 +2,16 @@ import type { Webhook, WebhookDelivery } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connect.ts'
-import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { ageOf } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
+import { addGetOf } from '../arguments/get-options.ts'
 
 const examples = `
 Messages are signed as in Standard Webhooks. Verify them with a library from https://www.standardwebhooks.com.
@@ -108,18 +109,17 @@ function addMakers(group: Command): void {
 }
 
 function addReaders(group: Command): void {
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list webhooks')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-  act(list, async ({ quiet, json }: ListOptions) => {
+  )
+  act(list, async (form: ListOptions) => {
     const webhooks = await connect().webhooks.list({ limit: 100 }).all()
-    if (json === true) printJson({ data: webhooks, next_cursor: null })
-    else if (quiet === true) for (const one of webhooks) print(one.webhook_id)
-    else if (webhooks.length === 0) say('No webhooks. Make one: holt webhook create URL')
-    else {
-      printTable(webhooks, [
+    return printList(webhooks, form, {
+      id: (one) => one.webhook_id,
+      none: 'No webhooks. Make one: holt webhook create URL',
+      columns: [
         ['WEBHOOK', ({ webhook_id }) => webhook_id],
         ['STATE', ({ state }) => state],
         ['URL', ({ url }) => url],
@@ -128,29 +128,18 @@ function addReaders(group: Command): void {
         ['FAILING', ({ failing_since }) => ageOf(failing_since)],
         ['WHAT FOR', ({ description }) => description],
         ['WHY', ({ state_reason }) => state_reason?.message ?? ''],
-      ])
-    }
-    return 0
+      ],
+    })
   })
-  const get = group
-    .command('get')
-    .description('show a webhook')
-    .argument('<webhook>', 'its id')
-    .option('--json', 'print the webhook as JSON')
-  act(get, async (id: string, { json }: { json?: boolean }) => {
-    const webhook = await connect().webhooks.get(id)
-    if (json === true) printJson(webhook)
-    else printFields(webhook)
-    return 0
-  })
-  const deliveries = group
+  addGetOf(group, { thing: 'webhook', how: 'its id' }, (holt, id) => holt.webhooks.get(id))
+  const deliveries = addListOptions(
+    group
     .command('deliveries')
     .description('list deliveries to a webhook, newest first')
     .argument('<webhook>', 'its id')
     .option('--failed', 'only failed deliveries')
     .option('--retrying', 'only deliveries that are retried')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
+  )
   act(deliveries, async (id: string, options: ListOptions & { failed?: boolean; retrying?: boolean }) => {
     if (options.failed === true && options.retrying === true)
       throw new UsageError('Give one of --failed and --retrying')
@@ -158,11 +147,20 @@ function addReaders(group: Command): void {
     const found = await connect()
       .webhooks.deliveries(id, { limit: 100, ...dropUndefined({ state } as const) })
       .all()
-    if (options.json === true) printJson({ data: found, next_cursor: null })
-    else if (options.quiet === true) for (const one of found) print(one.delivery_id)
-    else if (found.length === 0) say('Nothing.')
-    else printDeliveries(found)
-    return 0
+    return printList(found, options, {
+      id: ({ delivery_id }) => delivery_id,
+      none: 'Nothing.',
+      columns: [
+        ['DELIVERY', ({ delivery_id }) => delivery_id],
+        ['STATE', ({ state: reached }) => reached],
+        ['TYPE', ({ type }) => type],
+        ['EVENT', ({ event_cursor }) => (event_cursor === null ? '' : String(event_cursor))],
+        ['TRIES', ({ attempts }) => String(attempts.length)],
+        ['ANSWER', answerOf],
+        ['NEXT', ({ next_attempt_at }) => next_attempt_at ?? ''],
+        ['AGE', ({ created_at }) => ageOf(created_at)],
+      ],
+    })
   })
 }
 
@@ -189,19 +187,6 @@ function addSenders(group: Command): void {
       return { told: `Sending ${delivery} again as ${again.delivery_id}` }
     }),
   )
-}
-
-function printDeliveries(deliveries: readonly WebhookDelivery[]): void {
-  printTable(deliveries, [
-    ['DELIVERY', ({ delivery_id }) => delivery_id],
-    ['STATE', ({ state }) => state],
-    ['TYPE', ({ type }) => type],
-    ['EVENT', ({ event_cursor }) => (event_cursor === null ? '' : String(event_cursor))],
-    ['TRIES', ({ attempts }) => String(attempts.length)],
-    ['ANSWER', answerOf],
-    ['NEXT', ({ next_attempt_at }) => next_attempt_at ?? ''],
-    ['AGE', ({ created_at }) => ageOf(created_at)],
-  ])
 }
 
 function answerOf({ attempts }: WebhookDelivery): string {

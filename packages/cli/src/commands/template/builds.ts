@@ -2,14 +2,15 @@ import type { BuildHandle, BuildLogItem, BuildLogLine } from '@holt/sdk'
 import type { Command } from 'commander'
 import { nameAndTag } from '../../arguments/build-options.ts'
 import { findBuild } from '../../arguments/find-build.ts'
-import type { ListOptions } from '../../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../../arguments/list-options.ts'
 import { addLogOptions, type LogOptions, selectedItems } from '../../arguments/log-options.ts'
 import { duration, plainText } from '../../build/build-view.ts'
 import { connect } from '../../connect.ts'
 import { print, printJson, say } from '../../output/print.ts'
-import { ageOf, printTable } from '../../output/table.ts'
+import { ageOf } from '../../output/table.ts'
 import { act } from '../../verb.ts'
 import { labelOf } from './templates.ts'
+import { printList } from '../../output/print-list.ts'
 
 const listExamples = `
 Examples:
@@ -31,20 +32,26 @@ Examples:
 /** Adds the verbs that list builds, show their logs and cancel them. */
 export function addBuildReaders(group: Command): void {
   addLogs(group)
-  const list = group
+  const list = addListOptions(
+    group
     .command('builds')
     .description('list builds, newest first')
     .argument('[template]', 'only of this template: name or name:tag')
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-    .addHelpText('after', listExamples)
-  act(list, async (text: string | undefined, { quiet, json }: ListOptions) => {
+  ).addHelpText('after', listExamples)
+  act(list, async (text: string | undefined, form: ListOptions) => {
     const builds = await buildsOf(text)
-    if (json === true) printJson({ data: builds, next_cursor: null })
-    else if (quiet === true) for (const one of builds) print(one.build_id)
-    else if (builds.length === 0) say('No builds. Begin one: holt template build -t NAME DIR')
-    else printBuilds(builds)
-    return 0
+    return printList(builds, form, {
+      id: ({ build_id }) => build_id,
+      none: 'No builds. Begin one: holt template build -t NAME DIR',
+      columns: [
+        ['BUILD', ({ build_id }) => build_id],
+        ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
+        ['STATUS', ({ status }) => status],
+        ['TOOK', ({ duration_ms }) => (duration_ms === null ? '' : duration(duration_ms))],
+        ['BEGUN', ({ created_at }) => `${ageOf(created_at)} ago`],
+        ['WHY', ({ reason }) => (reason === null ? '' : `${reason.code}: ${reason.message.split('\n', 1)[0]}`)],
+      ],
+    })
   })
   const cancel = group
     .command('cancel')
@@ -87,17 +94,6 @@ async function buildsOf(text: string | undefined): Promise<readonly BuildHandle[
   const { name, tag } = nameAndTag(text)
   const all = await builds.list({ name, limit: 100 }).all()
   return all.filter((build) => tag === undefined || build.tag === tag)
-}
-
-function printBuilds(builds: readonly BuildHandle[]): void {
-  printTable(builds, [
-    ['BUILD', ({ build_id }) => build_id],
-    ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
-    ['STATUS', ({ status }) => status],
-    ['TOOK', ({ duration_ms }) => (duration_ms === null ? '' : duration(duration_ms))],
-    ['BEGUN', ({ created_at }) => `${ageOf(created_at)} ago`],
-    ['WHY', ({ reason }) => (reason === null ? '' : `${reason.code}: ${reason.message.split('\n', 1)[0]}`)],
-  ])
 }
 
 function lineOf({ level, step, message }: BuildLogLine): string {

@@ -1,13 +1,13 @@
 import type { TemplateData } from '@holt/sdk'
 import { type Command, Option } from 'commander'
-import type { ListOptions } from '../../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../../arguments/list-options.ts'
 import { addRemove } from '../../arguments/remove-options.ts'
 import { connect } from '../../connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
-import { printFields } from '../../output/fields.ts'
-import { print, printJson } from '../../output/print.ts'
-import { ageOf, mib, printTable } from '../../output/table.ts'
+import { ageOf, mib } from '../../output/table.ts'
 import { act } from '../../verb.ts'
+import { printList } from '../../output/print-list.ts'
+import { addGetOf } from '../../arguments/get-options.ts'
 
 const listExamples = `
 Examples:
@@ -28,40 +28,40 @@ Examples:
 
 /** Adds the verbs that list, show and delete templates. */
 export function addTemplateReaders(group: Command): void {
-  const list = group
+  const list = addListOptions(
+    group
     .command('ls')
     .description('list templates; those without a successful build need --all')
     .option('-a, --all', 'include templates without a successful build')
     .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom']))
-    .option('-q, --quiet', 'only the ids')
-    .option('--json', 'print the list as JSON')
-    .addHelpText('after', listExamples)
+  ).addHelpText('after', listExamples)
   act(
     list,
-    async ({ kind, all = false, quiet, json }: ListOptions & { kind?: TemplateData['kind']; all?: boolean }) => {
+    async ({ kind, all = false, ...form }: ListOptions & { kind?: TemplateData['kind']; all?: boolean }) => {
       const filter = kind === undefined ? {} : { kind }
       const found = await connect()
         .templates.list({ limit: 100, ...filter })
         .all()
       const templates = all ? found : found.filter((one) => !hasNeverBeen(one))
-      if (json === true) printJson({ data: templates, next_cursor: null })
-      else if (quiet === true) for (const one of templates) print(one.template_id)
-      else printTemplates(templates)
-      return 0
+      return printList(templates, form, {
+        id: ({ template_id }) => template_id,
+        columns: [
+          ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
+          ['KIND', (template) => template.kind],
+          ['STATE', ({ state }) => state],
+          ['CPU', ({ cpu }) => String(cpu)],
+          ['MEMORY', ({ memory_mib }) => mib(memory_mib)],
+          ['DISK', ({ disk_mib }) => mib(disk_mib)],
+          ['SIZE', ({ size_bytes }) => (size_bytes === null ? '' : amount(size_bytes))],
+          ['CHANGED', ({ updated_at }) => `${ageOf(updated_at)} ago`],
+          ['WHY', whyOf],
+        ],
+      })
     },
   )
-  const get = group
-    .command('get')
-    .description('show a template')
-    .argument('<template>', 'name, name:tag or id')
-    .option('--json', 'print the template as JSON')
-    .addHelpText('after', getExamples)
-  act(get, async (text: string, { json }: { json?: boolean }) => {
-    const template = await connect().templates.get(text)
-    if (json === true) printJson(template)
-    else printFields(template)
-    return 0
-  })
+  addGetOf(group, { thing: 'template', how: 'name, name:tag or id' }, (holt, text) =>
+    holt.templates.get(text),
+  ).addHelpText('after', getExamples)
   addRemove(
     group,
     { thing: 'template', description: 'delete templates', how: 'names, name:tag or ids' },
@@ -74,20 +74,6 @@ export function addTemplateReaders(group: Command): void {
  */
 function hasNeverBeen({ kind, state }: TemplateData): boolean {
   return kind === 'custom' && state === 'failed'
-}
-
-function printTemplates(templates: readonly TemplateData[]): void {
-  printTable(templates, [
-    ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
-    ['KIND', ({ kind }) => kind],
-    ['STATE', ({ state }) => state],
-    ['CPU', ({ cpu }) => String(cpu)],
-    ['MEMORY', ({ memory_mib }) => mib(memory_mib)],
-    ['DISK', ({ disk_mib }) => mib(disk_mib)],
-    ['SIZE', ({ size_bytes }) => (size_bytes === null ? '' : amount(size_bytes))],
-    ['CHANGED', ({ updated_at }) => `${ageOf(updated_at)} ago`],
-    ['WHY', whyOf],
-  ])
 }
 
 /** Returns the name of a template for people. */
