@@ -132,7 +132,7 @@ export const faults: readonly Fault[] = [
   {
     name: 'runtimes-of-a-stranger',
     harm: 'The start of one installation ends the runtimes of another one on the same host.',
-    file: 'packages/engine-host/src/runtimes/remove-orphans.ts',
+    file: 'packages/engine-host/src/lifecycle/remove-orphans.ts',
     from: 'if (isInRunDir ? !isOwn : names.inCgroups.has(id))',
     to: 'if (!isInRunDir && names.inCgroups.has(id))',
     step: 'unit',

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { findFreezer } from './cgroups/cgroup-freezer.ts'
 import { detectCgroups } from './cgroups/detect-cgroups.ts'
 import { cgroupParentOf, RuntimeCgroup } from './cgroups/runtime-cgroup.ts'
-import { isRuntimeId, layoutOf } from './layout.ts'
-import type { HostEngineOptions } from './options.ts'
+import { isRuntimeId, layoutOf } from './installation/layout.ts'
+import type { HostEngineOptions } from './installation/options.ts'
 import { hasCode } from './tools/durable-files.ts'
 
 type Installation = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installationId' | 'cgroupParent'>

@@ -10,22 +10,22 @@ import {
   type RuntimeId,
   type RuntimeSpec,
 } from '@holt/engine'
+import { freezerOf } from './abilities/freeze-runtime.ts'
+import { disksOf } from './abilities/host-disks.ts'
+import { closeEgress, egressOf } from './abilities/host-egress.ts'
+import { usageOf } from './abilities/host-usage.ts'
+import { takeCheckpoint } from './abilities/take-checkpoint.ts'
 import { removeParentCgroup } from './cgroups/runtime-cgroup.ts'
-import { disksOf } from './disks/host-disks.ts'
-import { closeEgress, egressOf } from './egress/host-egress.ts'
-import { ensureRuntime } from './ensure-runtime.ts'
-import { freezerOf } from './freeze-runtime.ts'
 import { AgedFacts } from './host/aged-facts.ts'
-import type { Claim } from './host/claim-installation.ts'
 import { type DescribeInput, describeHost, tryClassAgain } from './host/describe-host.ts'
 import type { Host } from './host/host.ts'
 import type { Trials } from './host/trials.ts'
+import type { Claim } from './installation/claim-installation.ts'
+import { ensureRuntime } from './lifecycle/ensure-runtime.ts'
+import { removeRuntime } from './lifecycle/remove-runtime.ts'
+import { RuntimeWatch } from './lifecycle/watch-runtimes.ts'
 import { MemoryGuard } from './memory/memory-guard.ts'
-import { removeRuntime } from './remove-runtime.ts'
-import { usageOf } from './runtimes/host-usage.ts'
 import { observedOf } from './runtimes/runtime-record.ts'
-import { RuntimeWatch } from './runtimes/watch-runtimes.ts'
-import { takeCheckpoint } from './take-checkpoint.ts'
 
 /** The parts of an engine beside its host. */
 export interface HostEngineParts {

@@ -1,5 +1,5 @@
 export { createHostEngine } from './create-host-engine.ts'
 export { haltRuntimes } from './halt-runtimes.ts'
+export type { GvisorPlatform, HostEngineOptions, Log } from './installation/options.ts'
+export { removeRunDir } from './installation/run-dir-owner.ts'
 export { listStored } from './list-stored.ts'
-export type { GvisorPlatform, HostEngineOptions, Log } from './options.ts'
-export { removeRunDir } from './runtimes/run-dir-owner.ts'

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import type { ImageDigest } from '@holt/engine'
 import { hasImage } from './images/has-image.ts'
-import { isCheckpointId, layoutOf } from './layout.ts'
+import { isCheckpointId, layoutOf } from './installation/layout.ts'
 import { hasCode } from './tools/durable-files.ts'
 
 /** The contents of a state directory, by name. */

@@ -8,7 +8,7 @@ import { readTar } from '@holt/tar'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ImageMounts } from '../src/images/image-mounts.ts'
-import { layoutOf } from '../src/layout.ts'
+import { layoutOf } from '../src/installation/layout.ts'
 import { PUBLIC_CERTIFICATE, RUNTIME_CERTIFICATE } from './support/certificates.ts'
 import { copyPrograms } from './support/copy-programs.ts'
 import {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { detectCgroups } from '../src/cgroups/detect-cgroups.ts'
 import { RuntimeCgroup } from '../src/cgroups/runtime-cgroup.ts'
 import { haltRuntimes } from '../src/index.ts'
-import { layoutOf } from '../src/layout.ts'
+import { layoutOf } from '../src/installation/layout.ts'
 import { importImage, prepareEngine, smallSpec, timeout, VERB_TIMEOUT_MS } from './support/engine-under-test.ts'
 import { missing } from './support/test-machine.ts'
 

@@ -1,5 +1,5 @@
 import type { RuntimeSpec } from '@holt/engine'
-import type { RuntimePaths } from '../layout.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
 import type { OciConfig } from './oci-config.ts'
 
 /** The input of a bundle. None of it comes from an image or a tenant. */

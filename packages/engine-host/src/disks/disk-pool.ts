@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failpoint } from '@holt/failpoints'
-import type { Log } from '../options.ts'
+import type { Log } from '../installation/options.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { mustRun } from '../tools/run-tool.ts'
 

@@ -1,11 +1,11 @@
 import { open, readFile, stat } from 'node:fs/promises'
 import { EngineError } from '@holt/engine'
-import { checkRoom } from '../host/room.ts'
-import type { RuntimePaths } from '../layout.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
 import { readMounts } from '../mounts/mount-table.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { findProgram } from '../tools/find-program.ts'
 import { mustRun } from '../tools/run-tool.ts'
+import { checkRoom } from './room.ts'
 
 /**
  * The time for each program, in milliseconds. It makes some system calls and writes little; longer

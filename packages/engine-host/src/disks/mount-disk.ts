@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RuntimePaths } from '../layout.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
 import { mount } from '../mounts/mount.ts'
 
 /** The directories of the writable layer on a runtime's disk. */

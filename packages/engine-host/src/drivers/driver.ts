@@ -1,4 +1,4 @@
-import type { RuntimePaths } from '../layout.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 
 /** The bundle that a driver boots. */

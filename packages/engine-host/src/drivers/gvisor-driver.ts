@@ -1,6 +1,6 @@
 import { diskDirs } from '../disks/mount-disk.ts'
-import type { RuntimePaths } from '../layout.ts'
-import type { GvisorPlatform } from '../options.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
+import type { GvisorPlatform } from '../installation/options.ts'
 import type { ProcessId } from '../tools/process-table.ts'
 import type { Bundle, CheckpointDriver, ImageFiles } from './driver.ts'
 import { rootFlag, runRunner, startedProcess } from './run-runner.ts'

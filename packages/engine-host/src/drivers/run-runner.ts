@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { EngineError } from '@holt/engine'
-import type { RuntimePaths } from '../layout.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
 import { identifyProcess, type ProcessId } from '../tools/process-table.ts'
 import { runTool } from '../tools/run-tool.ts'
 

@@ -1,7 +1,7 @@
 import { chown, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { RuntimePaths } from '../layout.ts'
-import type { Log } from '../options.ts'
+import type { RuntimePaths } from '../installation/layout.ts'
+import type { Log } from '../installation/options.ts'
 
 /**
  * The most connections of one runtime. A guest keeps one or two, and closed ones may take a moment

@@ -2,9 +2,9 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine, Isolation, RuntimeId } from '@holt/engine'
 import { GuestClient } from '@holt/guest-client'
-import { layoutOf } from '../layout.ts'
-import type { HostEngineOptions } from '../options.ts'
-import { removeRunDir } from '../runtimes/run-dir-owner.ts'
+import { layoutOf } from '../installation/layout.ts'
+import type { HostEngineOptions } from '../installation/options.ts'
+import { removeRunDir } from '../installation/run-dir-owner.ts'
 
 /**
  * The one runtime of a trial. Its id is fixed, so that the next trial finds the leftovers of a

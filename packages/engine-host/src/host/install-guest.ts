@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Layout } from '../layout.ts'
+import type { Layout } from '../installation/layout.ts'
 import type { GuestFile } from './host.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { EngineError, type Isolation } from '@holt/engine'
-import type { Log } from '../options.ts'
+import type { Log } from '../installation/options.ts'
 import { hasCode, replaceFile } from '../tools/durable-files.ts'
 import type { Lack } from './lack.ts'
 

@@ -1,6 +1,6 @@
 import type { ImageDigest } from '@holt/engine'
 import { isDelta } from '@holt/erofs'
-import type { Layout } from '../layout.ts'
+import type { Layout } from '../installation/layout.ts'
 import { hasCode, isThere } from '../tools/durable-files.ts'
 
 /** The paths of an image's files. */

@@ -4,20 +4,11 @@ import { join } from 'node:path'
 import { KeyedLock } from '@holt/async'
 import { EngineError, type ImageDigest, type ImageInfo, type ImageStore, type ImportOptions } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
-import {
-  ErofsInputError,
-  fillFromBase,
-  ImageReader,
-  type ImageSummary,
-  readExport,
-  WRITER_VERSION,
-  type WriteImageOptions,
-  writeImage,
-} from '@holt/erofs'
+import { ErofsInputError, fillFromBase, ImageReader, type ImageSummary, readExport, WRITER_VERSION, type WriteImageOptions, writeImage } from '@holt/erofs'
 import { EntryError, readTar } from '@holt/tar'
-import { hexOf, type Layout } from '../layout.ts'
+import { hexOf, type Layout } from '../installation/layout.ts'
+import type { Log } from '../installation/options.ts'
 import { unmountTree } from '../mounts/mount.ts'
-import type { Log } from '../options.ts'
 import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
 import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'

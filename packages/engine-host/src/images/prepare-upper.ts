@@ -1,6 +1,6 @@
 import { chmod, chown, stat } from 'node:fs/promises'
 import { diskDirs } from '../disks/mount-disk.ts'
-import type { Layout } from '../layout.ts'
+import type { Layout } from '../installation/layout.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 
 /**

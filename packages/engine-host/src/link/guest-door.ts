@@ -1,10 +1,10 @@
 import { chown, mkdir, rm } from 'node:fs/promises'
 import type { ClientHttp2Session } from 'node:http2'
 import { createServer, type Server, type Socket } from 'node:net'
-import { Waiters } from '@holt/async'
 import { EngineError, type GuestLink, type GuestRequest, type GuestResponse } from '@holt/engine'
-import type { RuntimePaths } from '../layout.ts'
-import type { Log } from '../options.ts'
+import { Waiters } from '@holt/async'
+import type { RuntimePaths } from '../installation/layout.ts'
+import type { Log } from '../installation/options.ts'
 import { openSession } from './guest-session.ts'
 import { type ItemAnswer, sendRequest } from './send-request.ts'
 

@@ -1,5 +1,5 @@
 import { EngineError, type RuntimeSpec } from '@holt/engine'
-import { hexOf, isRuntimeId } from '../layout.ts'
+import { hexOf, isRuntimeId } from '../installation/layout.ts'
 
 /** The smallest disk with room for an ext4 and the two directories of the overlay. */
 const DISK_MIN_MIB = 16

@@ -3,7 +3,7 @@ import { type BundleInput, openFilesOf } from '../../src/bundles/bundle-input.ts
 import { CONTAINER_CAPABILITIES, containerConfig } from '../../src/bundles/container-config.ts'
 import { gvisorConfig } from '../../src/bundles/gvisor-config.ts'
 import { cgroupResources } from '../../src/bundles/limits.ts'
-import { layoutOf } from '../../src/layout.ts'
+import { layoutOf } from '../../src/installation/layout.ts'
 
 const id = 'a'.repeat(22)
 const spec = {

@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { expect, test, vi } from 'vitest'
 import { HostCheckpoints } from '../../src/checkpoints/host-checkpoints.ts'
-import { layoutOf } from '../../src/layout.ts'
+import { layoutOf } from '../../src/installation/layout.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
 vi.hoisted(() => {

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { HostCheckpoints } from '../../src/checkpoints/host-checkpoints.ts'
 import { type CheckpointMaker, cpuFeaturesOf, findDifference, parseManifest } from '../../src/checkpoints/manifest.ts'
 import { imageFlag } from '../../src/drivers/gvisor-driver.ts'
-import { layoutOf } from '../../src/layout.ts'
+import { layoutOf } from '../../src/installation/layout.ts'
 import { recordDurability } from '../support/record-durability.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 

@@ -3,7 +3,7 @@ import type { Checkpoints, Engine, RuntimeId, RuntimeSpec } from '@holt/engine'
 import { GuestClient } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { layoutOf } from '../../src/layout.ts'
+import { layoutOf } from '../../src/installation/layout.ts'
 import { copyPrograms } from '../support/copy-programs.ts'
 import {
   type EngineUnderTest,

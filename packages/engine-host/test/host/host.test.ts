@@ -2,10 +2,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { claimInstallation } from '../../src/host/claim-installation.ts'
 import { installGuest, removeOldGuests } from '../../src/host/install-guest.ts'
 import { parseRunscDate } from '../../src/host/probe-runners.ts'
-import { layoutOf } from '../../src/layout.ts'
+import { claimInstallation } from '../../src/installation/claim-installation.ts'
+import { layoutOf } from '../../src/installation/layout.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
 test.each(['stateDir', 'runDir', 'installationId'] as const)('gives a %s to one engine at a time', async (shared) => {

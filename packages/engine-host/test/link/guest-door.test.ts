@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { bytesInUse, keptOfThoseWhoLeave } from '../../../async/test/support/pieces.ts'
-import { layoutOf } from '../../src/layout.ts'
+import { layoutOf } from '../../src/installation/layout.ts'
 import { GuestDoor } from '../../src/link/guest-door.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 

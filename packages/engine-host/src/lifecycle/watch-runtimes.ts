@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ending, EngineError, type RuntimeId } from '@holt/engine'
-import { closeEgress } from '../egress/host-egress.ts'
+import { closeEgress } from '../abilities/host-egress.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { isAlive } from '../tools/process-table.ts'
-import type { Runtime } from './runtime-registry.ts'
 
 /**
  * The pause between two checks of every runtime, in milliseconds. It is the fallback: the drop of a

@@ -1,10 +1,10 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
-import { readFrozen } from '../freeze-runtime.ts'
+import { readFrozen } from '../abilities/freeze-runtime.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
-import { isRuntimeId, type RuntimePaths } from '../layout.ts'
+import { isRuntimeId, type RuntimePaths } from '../installation/layout.ts'
+import { type RuntimeRecord, readRecord } from '../runtimes/runtime-record.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { isAlive } from '../tools/process-table.ts'
-import { type RuntimeRecord, readRecord } from './runtime-record.ts'
 import { endRuntime } from './watch-runtimes.ts'
 
 /**

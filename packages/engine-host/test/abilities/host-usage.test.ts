@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDisk } from '../../src/runtimes/host-usage.ts'
+import { readDisk } from '../../src/abilities/host-usage.ts'
 
 test('the disk of a removed runtime is gone, and an unreadable one is an error', async () => {
   await expect(readDisk('/nowhere/disk')).rejects.toMatchObject({ name: 'EngineError', kind: 'gone' })

@@ -1,8 +1,8 @@
 import { readFile, rm, rmdir, writeFile } from 'node:fs/promises'
-import { directoryId } from '../host/claim-installation.ts'
-import { type Layout, layoutOf } from '../layout.ts'
-import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
+import { directoryId } from './claim-installation.ts'
+import { type Layout, layoutOf } from './layout.ts'
+import type { HostEngineOptions } from './options.ts'
 
 /**
  * True if every runtime in the run directory belongs to this installation. The mark was written

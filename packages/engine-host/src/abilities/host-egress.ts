@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { type Egress, EngineError, type RuntimeId } from '@holt/engine'
+import { offerTun } from '../egress/offer-tun.ts'
 import type { Host } from '../host/host.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
-import { offerTun } from './offer-tun.ts'
 
 /**
  * Returns the ability `egress` of this host: the door of each runtime, and tun devices for runtimes

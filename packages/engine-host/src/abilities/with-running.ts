@@ -1,6 +1,6 @@
 import { EngineError, type RuntimeId } from '@holt/engine'
 import type { Host } from '../host/host.ts'
-import type { Runtime } from './runtime-registry.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
 
 /**
  * Runs `work` on a running runtime, while no other verb works on it. Rejects with kind `not_found`

@@ -2,11 +2,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuntimeId } from '@holt/engine'
 import type { Host } from '../host/host.ts'
-import { isRuntimeId } from '../layout.ts'
-import { clearPaths } from '../remove-runtime.ts'
+import { isRuntimeId } from '../installation/layout.ts'
+import { disownRunDir, ownRunDir, ownsRunDir } from '../installation/run-dir-owner.ts'
+import { readRecord } from '../runtimes/runtime-record.ts'
 import { hasCode } from '../tools/durable-files.ts'
-import { disownRunDir, ownRunDir, ownsRunDir } from './run-dir-owner.ts'
-import { readRecord } from './runtime-record.ts'
+import { clearPaths } from './remove-runtime.ts'
 
 /**
  * Removes the remains of runtimes that have no record: processes, cgroups, mounts, sockets and

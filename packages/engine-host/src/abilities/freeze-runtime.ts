@@ -1,8 +1,8 @@
 import type { Freezer, RuntimeId } from '@holt/engine'
-import { CgroupFreezer } from './cgroups/cgroup-freezer.ts'
-import { cgroupOf, type Host } from './host/host.ts'
-import type { Runtime } from './runtimes/runtime-registry.ts'
-import { withRunning } from './runtimes/with-running.ts'
+import { CgroupFreezer } from '../cgroups/cgroup-freezer.ts'
+import { cgroupOf, type Host } from '../host/host.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
+import { withRunning } from './with-running.ts'
 
 /** Returns the ability `freezer` of this host, or null if it has no freezer. */
 export function freezerOf(host: Host): Freezer | null {

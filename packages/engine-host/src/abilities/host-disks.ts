@@ -1,8 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import { type Disks, EngineError } from '@holt/engine'
+import { growDisk } from '../disks/grow-disk.ts'
 import type { Host } from '../host/host.ts'
-import { withRunning } from '../runtimes/with-running.ts'
-import { growDisk } from './grow-disk.ts'
+import { withRunning } from './with-running.ts'
 
 /**
  * Returns the ability `disks` of this host. A disk is a file system of its own, so one call returns

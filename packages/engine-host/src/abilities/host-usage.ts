@@ -1,8 +1,8 @@
 import { EngineError, type RuntimeId, type RuntimeUsage, type Usage } from '@holt/engine'
 import { readCgroupUsage, type UsageFiles, usageFilesOf } from '../cgroups/cgroup-usage.ts'
-import { usedBytesOf } from '../disks/host-disks.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
-import type { Runtime } from './runtime-registry.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
+import { usedBytesOf } from './host-disks.ts'
 
 /** Returns the ability `usage` of this host, or null if it has no accounting. */
 export function usageOf(host: Host): Usage | null {

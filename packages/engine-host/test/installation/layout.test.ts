@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hexOf, isRuntimeId, layoutOf } from '../src/layout.ts'
+import { hexOf, isRuntimeId, layoutOf } from '../../src/installation/layout.ts'
 
 test('keeps every path of a runtime below its own directories', () => {
   const paths = layoutOf('/state', '/run/h').runtime('a'.repeat(22))

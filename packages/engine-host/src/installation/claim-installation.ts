@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
-import type { HostEngineOptions } from '../options.ts'
 import { hasCode } from '../tools/durable-files.ts'
+import type { HostEngineOptions } from './options.ts'
 
 /**
  * The time to wait for a killed process, in milliseconds. It lives as long as a child that it was
