@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { type Egress, EngineError, type RuntimeId } from '@holt/engine'
-import { offerTun } from '../egress/offer-tun.ts'
-import type { Host } from '../host/host.ts'
+import { offerTun, type TunOffer } from '../egress/offer-tun.ts'
+import { guestOf, type Host } from '../host/host.ts'
+import { ROOT } from '../runtimes/id-ranges.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 
 /**
@@ -20,10 +21,17 @@ export function egressOf(host: Host): Egress {
         signal.throwIfAborted()
         if (runtime.record.spec.isolation === 'gvisor') return 'create'
         await runtime.tunOffer?.end()
-        runtime.tunOffer = await offerTun(host, runtime, signal)
+        runtime.tunOffer = await offerTunTo(host, runtime, signal)
         return 'socket'
       }),
   }
+}
+
+async function offerTunTo(host: Host, { paths, record }: Runtime, signal: AbortSignal): Promise<TunOffer> {
+  const { process, firstId } = record
+  if (process === null) throw new EngineError('unavailable', `runtime ${paths.id} has no process`)
+  const guest = guestOf(host).path
+  return offerTun({ guest, process, socket: paths.tunSocket, owner: firstId ?? ROOT }, signal)
 }
 
 /** Runs `work` on a running runtime, while no other verb works on it. */
@@ -35,16 +43,4 @@ function locked<T>(host: Host, id: RuntimeId, work: (runtime: Runtime) => Promis
     if (runtime.record.state !== 'running') throw new EngineError('unavailable', `runtime ${id} does not run yet`)
     return work(runtime)
   })
-}
-
-/** Closes a runtime's egress: its door, and the offer of a tun device if there is one. */
-export async function closeEgress(runtime: Runtime): Promise<void> {
-  await Promise.all([runtime.egress.close(), runtime.tunOffer?.end()])
-  runtime.tunOffer = null
-}
-
-/** Closes a runtime's egress temporarily. `EgressDoor.comeBack` opens it again if it was open. */
-export async function leaveEgress(runtime: Runtime): Promise<void> {
-  await Promise.all([runtime.egress.leave(), runtime.tunOffer?.end()])
-  runtime.tunOffer = null
 }

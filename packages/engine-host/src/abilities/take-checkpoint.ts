@@ -3,11 +3,11 @@ import { failpoint } from '@holt/failpoints'
 import type { Draft } from '../checkpoints/host-checkpoints.ts'
 import { checkRoom } from '../disks/room.ts'
 import type { CheckpointDriver } from '../drivers/driver.ts'
+import { leaveEgress } from '../egress/runtime-egress.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
 import { clearRuntime, forgetRuntime } from '../lifecycle/remove-runtime.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { usedBytesOf } from './host-disks.ts'
-import { leaveEgress } from './host-egress.ts'
 
 /** The checkpoint to write, and whether the runtime continues. */
 interface Taking extends TakeOptions {

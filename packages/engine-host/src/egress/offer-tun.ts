@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chown, rm } from 'node:fs/promises'
 import { EngineError } from '@holt/engine'
-import { guestOf, type Host } from '../host/host.ts'
-import { ROOT } from '../runtimes/id-ranges.ts'
-import type { Runtime } from '../runtimes/runtime-registry.ts'
+import type { ProcessId } from '../tools/process-table.ts'
 import { TOOL_ENV } from '../tools/run-tool.ts'
 
 /**
@@ -26,6 +24,18 @@ const FETCH_TIMEOUT_MS = 10_000
 /** The most characters kept of a failed program's output. */
 const WORDS_MAX = 2_000
 
+/** The runtime that gets a tun device. */
+export interface TunReceiver {
+  /** The path of the guest's binary on the host. */
+  readonly guest: string
+  /** A process in the runtime's network namespace. */
+  readonly process: ProcessId
+  /** The path of the socket at which the guest fetches the device. */
+  readonly socket: string
+  /** The host's id of the user who fetches it. */
+  readonly owner: number
+}
+
 /** A tun device that is offered to the guest. */
 export interface TunOffer {
   /** Withdraws the offer if it has not been fetched. */
@@ -37,20 +47,19 @@ export interface TunOffer {
  * The guest's binary does it on the host: root in a container has no CAP_NET_ADMIN and gets none.
  * Resolves when the program listens.
  */
-export async function offerTun(host: Host, { paths, record }: Runtime, signal: AbortSignal): Promise<TunOffer> {
-  if (record.process === null) throw new EngineError('unavailable', `runtime ${paths.id} has no process`)
-  await rm(paths.tunSocket, { force: true })
+export async function offerTun({ guest, process, socket, owner }: TunReceiver, signal: AbortSignal): Promise<TunOffer> {
+  await rm(socket, { force: true })
   const argv = [
     'tun',
-    `--socket=${paths.tunSocket}`,
-    `--pid=${record.process.pid}`,
-    `--start-ticks=${record.process.startTicks}`,
+    `--socket=${socket}`,
+    `--pid=${process.pid}`,
+    `--start-ticks=${process.startTicks}`,
     `--name=${TUN.name}`,
     `--address=${TUN.address}`,
     `--mtu=${TUN.mtu}`,
     `--timeout-ms=${FETCH_TIMEOUT_MS}`,
   ]
-  const child = spawn(guestOf(host).path, argv, {
+  const child = spawn(guest, argv, {
     cwd: '/',
     env: TOOL_ENV,
     detached: true,
@@ -60,12 +69,11 @@ export async function offerTun(host: Host, { paths, record }: Runtime, signal: A
   const end = async () => {
     child.kill('SIGKILL')
     await exited
-    await rm(paths.tunSocket, { force: true })
+    await rm(socket, { force: true })
   }
   try {
     await listening(child, AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]))
-    const owner = record.firstId ?? ROOT
-    await chown(paths.tunSocket, owner, owner)
+    await chown(socket, owner, owner)
     return { end }
   } catch (error) {
     await end()

@@ -1,6 +1,6 @@
 import type { KeyedLock, Semaphore } from '@holt/async'
 import { EngineError, type Isolation, type RuntimeId } from '@holt/engine'
-import type { FreezerPlace } from '../cgroups/cgroup-freezer.ts'
+import { CgroupFreezer, type FreezerPlace } from '../cgroups/cgroup-freezer.ts'
 import type { CgroupHost } from '../cgroups/detect-cgroups.ts'
 import { RuntimeCgroup } from '../cgroups/runtime-cgroup.ts'
 import type { HostCheckpoints } from '../checkpoints/host-checkpoints.ts'
@@ -71,6 +71,11 @@ export function guestOf(host: Host): GuestFile {
 /** Returns the cgroups of one runtime. */
 export function cgroupOf(host: Host, id: RuntimeId): RuntimeCgroup {
   return new RuntimeCgroup(host, host.cgroupParent, id)
+}
+
+/** Returns the freezer of one runtime, or null if this host has none. */
+export function cgroupFreezerOf(host: Host, id: RuntimeId): CgroupFreezer | null {
+  return host.freezer === null ? null : new CgroupFreezer(host.freezer, cgroupOf(host, id).path)
 }
 
 /** Returns the driver of a class. Throws kind `not_supported` if its runner is missing. */

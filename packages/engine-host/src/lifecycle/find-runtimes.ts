@@ -1,8 +1,8 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
-import { readFrozen } from '../abilities/freeze-runtime.ts'
-import { cgroupOf, type Host } from '../host/host.ts'
+import { cgroupFreezerOf, cgroupOf, type Host } from '../host/host.ts'
 import { isRuntimeId, type RuntimePaths } from '../installation/layout.ts'
 import { type RuntimeRecord, readRecord } from '../runtimes/runtime-record.ts'
+import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { hasCode } from '../tools/durable-files.ts'
 import { isAlive } from '../tools/process-table.ts'
 import { endRuntime } from './watch-runtimes.ts'
@@ -62,4 +62,16 @@ async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): 
     await readFrozen(host, runtime)
     await runtime.door.open()
   } else await endRuntime(host, runtime)
+}
+
+/**
+ * Reads whether a runtime of an earlier process is frozen. A runtime that is only partly frozen is
+ * thawed, because its freeze was never reported to a client.
+ */
+async function readFrozen(host: Host, runtime: Runtime): Promise<void> {
+  const freezer = cgroupFreezerOf(host, runtime.paths.id)
+  if (freezer === null) return
+  const isFrozen = await freezer.isFrozen()
+  if (!isFrozen) await freezer.release()
+  host.runtimes.setFrozen(runtime, isFrozen)
 }

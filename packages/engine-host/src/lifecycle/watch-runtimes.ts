@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ending, EngineError, type RuntimeId } from '@holt/engine'
-import { closeEgress } from '../abilities/host-egress.ts'
+import { closeEgress } from '../egress/runtime-egress.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 import { isAlive } from '../tools/process-table.ts'

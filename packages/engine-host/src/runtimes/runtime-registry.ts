@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { ImageDigest, Isolation, MemoryKills, Observed, RuntimeId, RuntimeSpec } from '@holt/engine'
 import { EgressDoor } from '../egress/egress-door.ts'
-import type { TunOffer } from '../egress/offer-tun.ts'
+import type { RuntimeEgress } from '../egress/runtime-egress.ts'
 import type { Layout, RuntimePaths } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
 import { GuestDoor } from '../link/guest-door.ts'
@@ -12,12 +12,9 @@ import type { Observers } from './observers.ts'
 import { observedOf, type RuntimeRecord, writeRecord } from './runtime-record.ts'
 
 /** A runtime that this engine knows. Only the registry replaces `record`. */
-export interface Runtime {
+export interface Runtime extends RuntimeEgress {
   readonly paths: RuntimePaths
   readonly door: GuestDoor
-  readonly egress: EgressDoor
-  /** The tun device that was last offered to the guest. */
-  tunOffer: TunOffer | null
   record: RuntimeRecord
   /** True while the runtime is frozen. Only its cgroup is frozen. */
   frozen: boolean
