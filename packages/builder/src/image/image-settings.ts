@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { BuilderError } from '../errors.ts'
-import { platformKeys } from '../steps/platform-keys.ts'
 import { findUser } from './find-user.ts'
+import { platformKeys } from './platform-keys.ts'
 import type { ImageConfig } from './read-layout.ts'
 
 /**

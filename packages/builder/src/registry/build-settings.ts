@@ -1,7 +1,7 @@
+import type { BuildSettings } from '../contract/build-contract.ts'
 import { BuilderError } from '../errors.ts'
 import { environmentOf, workdirOf } from '../image/image-settings.ts'
 import type { ImageConfig } from '../image/read-layout.ts'
-import type { BuildSettings } from '../steps/build-contract.ts'
 
 /** The PATH that container engines give an image without one. */
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'

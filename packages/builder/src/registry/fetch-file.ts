@@ -1,5 +1,5 @@
+import type { FetchedFile } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
-import type { FetchedFile } from '../steps/build-contract.ts'
 import { refuseFailure } from './answers.ts'
 import type { RegistryNetwork } from './registry-contract.ts'
 import type { Answer } from './exchange.ts'

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { ImageDigest } from '@holt/engine'
-import type { BuildSettings } from '../steps/build-contract.ts'
+import type { BuildSettings } from '../contract/build-contract.ts'
 
 /**
  * Opens the connections of all pulls and fetches of a build: registries, token realms, targets of

@@ -1,6 +1,6 @@
 import type { CheckpointInfo, Checkpoints } from '@holt/engine'
+import type { StartHost } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
-import type { StartHost } from '../steps/build-contract.ts'
 import { keepSeed } from './keep-seed.ts'
 import { bootSeed, type Finishing, startSeed } from './seed-runtime.ts'
 

@@ -1,8 +1,8 @@
 import type { ImageDigest } from '@holt/engine'
 import { GuestClient, type GuestNetwork } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
+import type { BuildRequest, FinalSettings, StartHost } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
-import type { BuildRequest, FinalSettings, StartHost } from '../steps/build-contract.ts'
 import { notStarted, startApplication } from './start-application.ts'
 
 /** The time for a boot, in milliseconds. A cold boot takes a second on a slow host. */

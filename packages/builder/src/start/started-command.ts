@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { GuestClient, GuestProcess } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
-import { LastOutput } from './last-output.ts'
-import { Lines } from './lines.ts'
+import { LastOutput } from '../output/last-output.ts'
+import { Lines } from '../output/lines.ts'
 import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './template-command.ts'
 
 /** The time that the end of a command waits for its last output, in milliseconds. */

@@ -1,6 +1,6 @@
 import type { GuestClient, GuestProcess, StartProcess } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
-import { LastOutput } from './last-output.ts'
+import { LastOutput } from '../output/last-output.ts'
 
 /** The end of a command. */
 export interface CommandEnd {

@@ -1,7 +1,7 @@
 import type { ImageDigest } from '@holt/engine'
 import type { Context } from '../context/open-context.ts'
+import type { BuildHost, BuildRequest, PullOptions, ResolvedImage } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
-import type { BuildHost, BuildRequest, PullOptions, ResolvedImage } from './build-contract.ts'
 import { stepDiskMiB } from './disk-check.ts'
 import { FetchedFiles } from './fetched-files.ts'
 import type { FileSources } from './file-sources.ts'

@@ -3,8 +3,8 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { BuildHost, FetchedFile } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
-import type { BuildHost, FetchedFile } from './build-contract.ts'
 import { filledDisk, stepDiskMiB } from './disk-check.ts'
 
 interface Stored extends Omit<FetchedFile, 'body'> {

@@ -1,4 +1,4 @@
-import type { FetchedFile } from './build-contract.ts'
+import type { FetchedFile } from '../contract/build-contract.ts'
 import type { Files } from './resolved-step.ts'
 import type { StepRuntime } from './step-runtime.ts'
 

@@ -1,7 +1,7 @@
+import type { BuildRequest, BuildSettings, FinalSettings } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
 import { findUser } from '../image/find-user.ts'
-import type { BuildRequest, BuildSettings, FinalSettings } from './build-contract.ts'
-import { splitEnv } from './platform-keys.ts'
+import { splitEnv } from '../image/platform-keys.ts'
 
 /**
  * Returns the settings of commands in the template's runtimes. The image's environment comes first,

@@ -1,5 +1,6 @@
 import type { CheckpointInfo, ImageDigest } from '@holt/engine'
 import { z } from 'zod'
+import type { BuildHost, BuildRequest, FinalSettings } from '../contract/build-contract.ts'
 import { finishTemplate } from '../start/finish-template.ts'
 import { cacheKey } from './cache-key.ts'
 import type { BuildHost, BuildRequest, FinalSettings } from './build-contract.ts'

@@ -1,8 +1,8 @@
+import type { BuildHost, BuildRequest } from '../contract/build-contract.ts'
 import { quoteWord } from '../dockerfile/expand-word.ts'
 import type { BuildPlan, Instruction, Stage } from '../dockerfile/plan.ts'
 import { requireFewSteps } from '../dockerfile/plan-limits.ts'
-import { planSteps } from '../dockerfile/plan-steps.ts'
-import type { BuildHost, BuildRequest } from './build-contract.ts'
+import { planSteps } from './plan-steps.ts'
 
 /**
  * Returns the plan of a request. The request's own working directory is one more step, so that it

@@ -1,7 +1,7 @@
+import type { BuildRequest } from '../contract/build-contract.ts'
 import type { BuildPlan } from '../dockerfile/plan.ts'
 import { isImageReference } from '../image/reference.ts'
 import { imageAddressOf } from '../registry/image-address.ts'
-import type { BuildRequest } from './build-contract.ts'
 
 /**
  * Sets the registry of credentials that name none: that of the first FROM with a container image.

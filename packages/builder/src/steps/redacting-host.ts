@@ -1,6 +1,6 @@
+import type { BuildHost } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
-import type { BuildHost } from './build-contract.ts'
-import type { Redactor } from './redact.ts'
+import type { Redactor } from '../output/redact.ts'
 
 /** Returns the same host with a log that removes secret values from every message. */
 export function redactingHost(host: BuildHost, redactor: Redactor): BuildHost {

@@ -1,9 +1,10 @@
+import type { BuildHost, BuildSettings, PullOptions } from '../contract/build-contract.ts'
 import type { BuildPlan, Instruction, Stage } from '../dockerfile/plan.ts'
 import { BuildError } from '../errors.ts'
+import { splitEnv } from '../image/platform-keys.ts'
 import { Pace } from '../pace.ts'
 import { cacheKey } from './cache-key.ts'
-import type { BuildHost, BuildSettings, PullOptions } from './build-contract.ts'
-import { splitEnv } from './platform-keys.ts'
+
 import { resolveStep } from './resolve-step.ts'
 import type { ResolvedStep } from './resolved-step.ts'
 import { scratchImage } from './scratch-image.ts'

@@ -1,6 +1,6 @@
 import type { ImageDigest } from '@holt/engine'
 import { writeTar } from '@holt/tar'
-import type { BuildHost } from './build-contract.ts'
+import type { BuildHost } from '../contract/build-contract.ts'
 
 /** Returns the image of `FROM scratch`: an empty root directory. */
 export async function scratchImage(

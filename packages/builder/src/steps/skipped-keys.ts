@@ -1,8 +1,8 @@
 import type { Ignored } from '@holt/protocol'
+import type { BuildRequest, BuildSettings } from '../contract/build-contract.ts'
 import { expandWord } from '../dockerfile/expand-word.ts'
 import type { BuildPlan, Stage } from '../dockerfile/plan.ts'
-import type { BuildRequest, BuildSettings } from './build-contract.ts'
-import { platformKeys } from './platform-keys.ts'
+import { platformKeys } from '../image/platform-keys.ts'
 import { rootOf, type StageNode } from './stage-node.ts'
 import { DEFAULT_PATH } from './stage-scope.ts'
 

@@ -1,6 +1,6 @@
 import type { ImageDigest } from '@holt/engine'
+import type { BuildSettings } from '../contract/build-contract.ts'
 import type { Stage } from '../dockerfile/plan.ts'
-import type { BuildSettings } from './build-contract.ts'
 import type { ResolvedStep } from './resolved-step.ts'
 import type { EnvLine } from './skipped-keys.ts'
 import type { RestState } from './state.ts'

@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
+import type { BuildSettings } from '../contract/build-contract.ts'
 import { expandWord } from '../dockerfile/expand-word.ts'
 import type { BuildPlan, Instruction, Pair } from '../dockerfile/plan.ts'
 import { WordAccount } from '../dockerfile/word-account.ts'
 import { BuildError } from '../errors.ts'
-import type { BuildSettings } from './build-contract.ts'
 import { expandPorts } from './expand-ports.ts'
 import { Variables } from './variables.ts'
 

@@ -1,4 +1,4 @@
-import type { BuildHost, CachedState } from './build-contract.ts'
+import type { BuildHost, CachedState } from '../contract/build-contract.ts'
 import { fromCached, type RestState, StateGone, toCached } from './state.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { ImageDigest } from '@holt/engine'
 import { z } from 'zod'
-import type { CachedState } from './build-contract.ts'
+import type { CachedState } from '../contract/build-contract.ts'
 
 /** A saved state of a build, from which a runtime can continue. */
 export interface RestState {

@@ -1,5 +1,5 @@
 import type { BuildStepState } from '@holt/protocol'
-import type { BuildReport } from './build-contract.ts'
+import type { BuildReport } from '../contract/build-contract.ts'
 
 /** A step before it has run. */
 export interface StepName {

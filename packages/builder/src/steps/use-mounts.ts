@@ -1,4 +1,4 @@
-import type { BuildHost, CacheMount } from './build-contract.ts'
+import type { BuildHost, CacheMount } from '../contract/build-contract.ts'
 import { type FilesContext, type OpenFiles, openFiles, streamOf } from './copy-files.ts'
 import type { ResolvedMount, RunWork } from './resolved-step.ts'
 import type { StepRuntime } from './step-runtime.ts'

@@ -2,8 +2,8 @@ import type { Engine, ImageDigest } from '@holt/engine'
 import type { GuestNetwork } from '@holt/guest-client'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
+import type { BuildHost } from '../../src/contract/build-contract.ts'
 import type { Finishing } from '../../src/start/seed-runtime.ts'
-import type { BuildHost } from '../../src/steps/build-contract.ts'
 
 /** A host of builds over a fake engine, which notes what a build does with it. */
 export interface FakeHost {

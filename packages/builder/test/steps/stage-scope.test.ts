@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { BuildSettings } from '../../src/contract/build-contract.ts'
 import { planDockerfile } from '../../src/dockerfile/plan-dockerfile.ts'
 import { wordLimits } from '../../src/dockerfile/word-account.ts'
-import type { BuildSettings } from '../../src/steps/build-contract.ts'
 import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
 import { Variables } from '../../src/steps/variables.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LastOutput } from '../../src/start/last-output.ts'
-import { Lines } from '../../src/start/lines.ts'
+import { LastOutput } from '../../src/output/last-output.ts'
+import { Lines } from '../../src/output/lines.ts'
 
 function linesOf(parts: readonly Uint8Array[]): string[] {
   const told: string[] = []

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Redactor } from '../../src/steps/redact.ts'
-import { SecretMatcher } from '../../src/steps/secret-matcher.ts'
+import { Redactor } from '../../src/output/redact.ts'
+import { SecretMatcher } from '../../src/output/secret-matcher.ts'
 
 const word = fc.stringMatching(/^[ab]{0,6}$/)
 

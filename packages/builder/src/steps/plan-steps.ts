@@ -1,10 +1,10 @@
+import type { SimpleStep } from '../contract/build-contract.ts'
+import { quoteWord } from '../dockerfile/expand-word.ts'
+import { shown } from '../dockerfile/line-error.ts'
+import type { BuildPlan, Instruction, StageBase } from '../dockerfile/plan.ts'
+import { platformArgs } from '../dockerfile/platform-args.ts'
 import { BuildError } from '../errors.ts'
-import type { SimpleStep } from '../steps/build-contract.ts'
-import { quoteWord } from './expand-word.ts'
-import { shown } from './line-error.ts'
-import type { BuildPlan, Instruction, StageBase } from './plan.ts'
 import { hostPlatform } from '../image/platform.ts'
-import { platformArgs } from './platform-args.ts'
 
 /**
  * Returns the plan of a base with steps on top. Variables in the words are expanded as in a

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { expandWord } from '../../src/dockerfile/expand-word.ts'
-import { planSteps } from '../../src/dockerfile/plan-steps.ts'
+import { planSteps } from '../../src/steps/plan-steps.ts'
 
 const base = { type: 'image', reference: 'python:3.12' } as const
 

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { LineRate } from '../steps/line-rate.ts'
+import { LineRate } from './line-rate.ts'
 
 /** The maximum length of a line in a log. A longer line becomes several. */
 const maxLineLength = 8192

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { OutputLines } from '../../src/steps/output-lines.ts'
-import { Redactor } from '../../src/steps/redact.ts'
+import { OutputLines } from '../../src/output/output-lines.ts'
+import { Redactor } from '../../src/output/redact.ts'
 
 /** What the log gets of a step that writes these pieces. */
 function linesOf(pieces: readonly (string | Uint8Array)[], secrets: readonly string[] = []): string[] {
