@@ -10,7 +10,8 @@ import type {
   RuntimeEgress,
   TestedDecision,
   Traffic,
-} from './contract.ts'
+} from './contract/gateway-contract.ts'
+import type { Terminator } from './contract/terminator.ts'
 import type { NameService } from './dns/answer-query.ts'
 import { serveQuery } from './dns/serve-query.ts'
 import type { Target } from './policy/decide.ts'
@@ -23,7 +24,6 @@ import { RequestRate } from './session/rate.ts'
 import { readConnect } from './session/read-connect.ts'
 import { refuseStream } from './session/refuse-stream.ts'
 import { endFlood, maxStreams, serveSession } from './session/serve-session.ts'
-import type { Terminator } from './terminate/terminator.ts'
 import { type TestTarget, testConnection } from './test-connection.ts'
 import { findUpstream, type UpstreamRules } from './upstream/find-upstream.ts'
 

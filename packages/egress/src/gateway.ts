@@ -1,5 +1,5 @@
 import { AttachedRuntime, type SharedParts } from './attached-runtime.ts'
-import type { AttachOptions, EgressSettings, Log, RuntimeEgress } from './contract.ts'
+import type { AttachOptions, EgressSettings, Log, RuntimeEgress } from './contract/gateway-contract.ts'
 import { makeServerList } from './resolver/servers.ts'
 import { makeTerminator } from './terminate/make-terminator.ts'
 import { makeUpstreamRules } from './upstream/find-upstream.ts'

@@ -1,6 +1,6 @@
 export { isReachable } from './addresses/is-reachable.ts'
 export { makeRuntimeCa } from './ca/runtime-ca.ts'
-export type * from './contract.ts'
+export type * from './contract/gateway-contract.ts'
 export { Gateway } from './gateway.ts'
 export { makeEffectivePolicy } from './policy/effective-policy.ts'
 export { inspectionOf, type RuleInspection } from './policy/inspection.ts'

@@ -1,6 +1,12 @@
 import { parseAddress } from './addresses/parse-address.ts'
 import { isSynthetic } from './addresses/synthetic-addresses.ts'
-import type { AttachedSecret, DenialReason, EffectivePolicy, Inspection, TestedDecision } from './contract.ts'
+import type {
+  AttachedSecret,
+  DenialReason,
+  EffectivePolicy,
+  Inspection,
+  TestedDecision,
+} from './contract/gateway-contract.ts'
 import { canonicalName } from './names/canonical-name.ts'
 import { decideRequest, type Plan, planConnection, secretsFor, type Target } from './policy/decide.ts'
 import { wayOf } from './session/ways.ts'

@@ -1,5 +1,5 @@
 import { isHostName } from '@holt/protocol'
-import type { SyntheticAddress } from '../contract.ts'
+import type { SyntheticAddress } from '../contract/gateway-contract.ts'
 import { type Address, addressOf, contains, parseAddress, parseNetwork } from './parse-address.ts'
 
 /**

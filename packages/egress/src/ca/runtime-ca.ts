@@ -1,5 +1,4 @@
 // The certificate library finds its parts by reflection metadata, which must be loaded before it.
-import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import {
   BasicConstraintsExtension,
@@ -8,7 +7,8 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509'
-import type { RuntimeCa } from '../contract.ts'
+import 'reflect-metadata'
+import type { RuntimeCa } from '../contract/gateway-contract.ts'
 import { pemOfPrivateKey } from './private-key-pem.ts'
 
 const dayMs = 24 * 60 * 60 * 1000

@@ -1,6 +1,6 @@
 import { type Address, addressOf, parseAddress } from '../addresses/parse-address.ts'
 import type { SyntheticAddresses } from '../addresses/synthetic-addresses.ts'
-import type { Decision, EffectivePolicy } from '../contract.ts'
+import type { Decision, EffectivePolicy } from '../contract/gateway-contract.ts'
 import { ruleForName } from '../policy/decide.ts'
 import type { LookupResult } from '../resolver/resolver.ts'
 import { type DnsQuery, readQuery } from './read-query.ts'

@@ -1,4 +1,4 @@
-import type { ByteQueue } from './byte-queue.ts'
+import type { ByteQueue } from '../streams/byte-queue.ts'
 import type { BodyFraming } from './request-head.ts'
 
 /** The most bytes of a body that are processed at once. */

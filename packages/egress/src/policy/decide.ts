@@ -1,6 +1,6 @@
 import { type Address, contains, parseNetwork } from '../addresses/parse-address.ts'
-import type { AttachedSecret, EffectivePolicy, NamedRule } from '../contract.ts'
-import type { RequestVerdict } from '../terminate/terminator.ts'
+import type { AttachedSecret, EffectivePolicy, NamedRule } from '../contract/gateway-contract.ts'
+import type { RequestVerdict } from '../contract/terminator.ts'
 import { coversName, needsRequests, protocolAt } from './match-host.ts'
 import { matchesPath } from './match-path.ts'
 

@@ -1,4 +1,4 @@
-import type { AttachedSecret, EffectivePolicy, Inspection, NamedRule } from '../contract.ts'
+import type { AttachedSecret, EffectivePolicy, Inspection, NamedRule } from '../contract/gateway-contract.ts'
 import { coversHost, hostsOverlap, isForNames, needsRequests, protocolAt } from './match-host.ts'
 
 /** The inspection of a rule's connections, and its limits. */

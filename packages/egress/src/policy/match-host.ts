@@ -1,5 +1,5 @@
 import { hostForm, protocolOf, type RuleProtocol } from '@holt/protocol'
-import type { NamedRule } from '../contract.ts'
+import type { NamedRule } from '../contract/gateway-contract.ts'
 
 /**
  * True if a canonical name is the rule's host or is below a `*.name`. A network covers no name: the

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AskingProcess } from '../contract.ts'
+import type { AskingProcess } from '../contract/gateway-contract.ts'
 
 /** The most characters of the whole header. */
 const maxHeader = 1024

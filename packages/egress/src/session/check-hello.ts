@@ -1,7 +1,7 @@
-import type { DenialReason } from '../contract.ts'
+import type { DenialReason } from '../contract/gateway-contract.ts'
 import { canonicalName } from '../names/canonical-name.ts'
+import type { Look } from '../streams/peek.ts'
 import { type ClientHello, handshakeRecord, readClientHello } from '../tls/client-hello.ts'
-import type { Look } from './peek.ts'
 
 /** The protocol of a connection's first bytes. */
 export type Opening =

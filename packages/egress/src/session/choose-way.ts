@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
-import type { AttachedSecret } from '../contract.ts'
+import type { AttachedSecret } from '../contract/gateway-contract.ts'
+import { RefusedConnection } from '../contract/terminator.ts'
 import type { Plan } from '../policy/decide.ts'
-import { RefusedConnection } from '../terminate/terminator.ts'
+import { peek } from '../streams/peek.ts'
 import type { ClientHello } from '../tls/client-hello.ts'
 import { lookAtOpening, type Opening, refuseHello } from './check-hello.ts'
-import { peek } from './peek.ts'
 import { blindWay, type Way, wayOf } from './ways.ts'
 
 /**

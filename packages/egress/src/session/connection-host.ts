@@ -1,6 +1,6 @@
-import type { AttachedSecret, Decision, EffectivePolicy, RuntimeCa } from '../contract.ts'
+import type { AttachedSecret, Decision, EffectivePolicy, RuntimeCa } from '../contract/gateway-contract.ts'
+import type { Terminator } from '../contract/terminator.ts'
 import type { Target } from '../policy/decide.ts'
-import type { Terminator } from '../terminate/terminator.ts'
 import type { Upstream } from '../upstream/find-upstream.ts'
 
 /** The parts of its runtime that a connection needs. */

@@ -1,15 +1,15 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { mergePieces } from '@holt/async'
-import type { AskingProcess, AttachedSecret, Decision, DenialReason } from '../contract.ts'
-import { relayRequests } from '../http/relay-requests.ts'
-import { decideRequest, type Plan, planConnection, secretsFor, type Target } from '../policy/decide.ts'
+import type { AskingProcess, AttachedSecret, Decision, DenialReason } from '../contract/gateway-contract.ts'
 import {
   type ConnectionToTerminate,
   type ObservedRequest,
   RefusedConnection,
   type RequestVerdict,
-} from '../terminate/terminator.ts'
+} from '../contract/terminator.ts'
+import { relayRequests } from '../http/relay-requests.ts'
+import { decideRequest, type Plan, planConnection, secretsFor, type Target } from '../policy/decide.ts'
 import type { ClientHello } from '../tls/client-hello.ts'
 import { DialError, dial } from '../upstream/dial.ts'
 import { breakOff } from './break-off.ts'

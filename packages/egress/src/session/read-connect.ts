@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http2'
 import { type Address, parseAddress } from '../addresses/parse-address.ts'
 import { isSynthetic, type SyntheticAddresses } from '../addresses/synthetic-addresses.ts'
-import type { DenialReason } from '../contract.ts'
+import type { DenialReason } from '../contract/gateway-contract.ts'
 import { splitAuthority } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
 

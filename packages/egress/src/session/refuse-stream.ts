@@ -1,5 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2'
-import type { DenialReason } from '../contract.ts'
+import type { DenialReason } from '../contract/gateway-contract.ts'
 
 /** The HTTP status of a refused CONNECT, by the reason. Others are 403. */
 const statuses: Partial<Readonly<Record<DenialReason, number>>> = {

@@ -1,5 +1,5 @@
 import { ownText } from '@holt/async'
-import type { NamedRule } from '../contract.ts'
+import type { NamedRule } from '../contract/gateway-contract.ts'
 import { decideRequest, wholeRule } from '../policy/decide.ts'
 
 /** The most characters of a connection's different requests that are remembered. */

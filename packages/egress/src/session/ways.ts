@@ -1,4 +1,4 @@
-import type { AttachedSecret, NamedRule } from '../contract.ts'
+import type { AttachedSecret, NamedRule } from '../contract/gateway-contract.ts'
 import { type Plan, wholeRule } from '../policy/decide.ts'
 
 /** The way in which a connection is forwarded, and its rule. */

@@ -1,10 +1,10 @@
+import { type ConnectionToTerminate, RefusedConnection, type Terminator } from '../contract/terminator.ts'
+import { UpstreamTls } from '../upstream/upstream-tls.ts'
 import { Http1Inside } from './http1/serve-http1.ts'
 import { Http2Connection } from './http2/serve-http2.ts'
-import { type ConnectionToTerminate, RefusedConnection, type Terminator } from './terminator.ts'
+import { Upstream } from './requests/upstream.ts'
 import { secureInside } from './tls/inside-tls.ts'
 import { LeafCertificates } from './tls/leaf-certificates.ts'
-import { UpstreamTls } from './tls/upstream-tls.ts'
-import { Upstream } from './upstream.ts'
 
 /** The protocols that can be read here, in order of preference. */
 const readable = ['h2', 'http/1.1']

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { Address } from '../addresses/parse-address.ts'
-import type { DenialReason } from '../contract.ts'
+import type { DenialReason } from '../contract/gateway-contract.ts'
 
 /** The failure to connect, with the reason. */
 export class DialError extends Error {

@@ -2,14 +2,14 @@ import { lookup } from 'node:dns/promises'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { type Address, contains, parseAddress } from '../addresses/parse-address.ts'
-import type { EgressSettings } from '../contract.ts'
+import type { EgressSettings } from '../contract/gateway-contract.ts'
 import { canonicalName } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
 import { Resolver } from '../resolver/resolver.ts'
 import { makeServerList } from '../resolver/servers.ts'
-import { UpstreamTls } from '../terminate/tls/upstream-tls.ts'
 import { DialError, dial } from './dial.ts'
 import { findUpstream, makeUpstreamRules, type UpstreamRules } from './find-upstream.ts'
+import { UpstreamTls } from './upstream-tls.ts'
 
 /** The target of a connection of the service itself. */
 export interface DialTarget {

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { mayDial } from '../addresses/non-public.ts'
 import { type Address, contains, type Network, parseAddress, parseNetwork } from '../addresses/parse-address.ts'
-import type { DenialReason, EgressSettings, UpstreamOverride } from '../contract.ts'
+import type { DenialReason, EgressSettings, UpstreamOverride } from '../contract/gateway-contract.ts'
 import { canonicalName } from '../names/canonical-name.ts'
 import type { Target } from '../policy/decide.ts'
 import type { LookupResult } from '../resolver/resolver.ts'

@@ -4,9 +4,9 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { connect as connectTls, type createSecureContext, type TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { makeRuntimeCa } from '../../src/ca/runtime-ca.ts'
-import type { AttachedSecret, RuntimeCa } from '../../src/contract.ts'
+import type { AttachedSecret, RuntimeCa } from '../../src/contract/gateway-contract.ts'
+import type { ConnectionToTerminate, ObservedRequest, RequestVerdict } from '../../src/contract/terminator.ts'
 import { makeTerminator } from '../../src/terminate/make-terminator.ts'
-import type { ConnectionToTerminate, ObservedRequest, RequestVerdict } from '../../src/terminate/terminator.ts'
 import { LeafCertificates } from '../../src/terminate/tls/leaf-certificates.ts'
 
 /** The name that every test host has. */

@@ -7,13 +7,13 @@ import {
 } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { mergePieces } from '@holt/async'
-import { endToEnd, fieldsOf, headersOf, valuesOf, withoutFields } from '../fields.ts'
-import { type Judgement, judgeRequest, refusalBody } from '../judge-request.ts'
-import { plainAnswer } from '../plain-answer.ts'
+import { endToEnd, fieldsOf, headersOf, valuesOf, withoutFields } from '../requests/fields.ts'
+import { type Judgement, judgeRequest, refusalBody } from '../requests/judge-request.ts'
+import { plainAnswer } from '../requests/plain-answer.ts'
+import { UpstreamFailure } from '../requests/upstream.ts'
 import type { Redaction } from '../secrets/masker.ts'
 import { redactFields, redactText } from '../secrets/redact.ts'
-import { UpstreamFailure } from '../upstream.ts'
-import type { Http1Connection } from './connection.ts'
+import type { Http1Connection } from './http1-connection.ts'
 
 /** A request that may be forwarded. */
 export type Forwarded = Extract<Judgement, { type: 'forward' }>

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/async'
-import { endToEnd, fieldsOf, withoutFields } from '../fields.ts'
+import { endToEnd, fieldsOf, withoutFields } from '../requests/fields.ts'
 import type { Redaction } from '../secrets/masker.ts'
 import { redactFields } from '../secrets/redact.ts'
 import { Redactor } from '../secrets/redactor.ts'
-import { type Http1Connection, responseOn } from './connection.ts'
 import { fail, judge, open, passAnswer, refuse } from './forward-request.ts'
+import { type Http1Connection, responseOn } from './http1-connection.ts'
 import { FrameMasker } from './mask-frames.ts'
 
 /** A connection that asks to become a WebSocket (RFC 6455, 4.1). */

@@ -1,8 +1,8 @@
 import { type ClientHttp2Stream, performServerHandshake, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { mergePieces } from '@holt/async'
-import type { ConnectionToTerminate } from '../terminator.ts'
-import type { Upstream } from '../upstream.ts'
+import type { ConnectionToTerminate } from '../../contract/terminator.ts'
+import type { Upstream } from '../requests/upstream.ts'
 import { forwardStream } from './forward-stream.ts'
 import { followEnd, reset } from './whole-body.ts'
 

@@ -1,5 +1,5 @@
 import { minRedactedSecretLength } from '@holt/protocol'
-import type { AttachedSecret } from '../../contract.ts'
+import type { AttachedSecret } from '../../contract/gateway-contract.ts'
 
 /** One header field. Its name is in lower case over HTTP/2, and as written otherwise. */
 export type Field = readonly [name: string, value: string]

@@ -1,5 +1,5 @@
 import { minRedactedSecretLength } from '@holt/protocol'
-import type { AttachedSecret } from '../../contract.ts'
+import type { AttachedSecret } from '../../contract/gateway-contract.ts'
 import { Masker, type Redaction } from './masker.ts'
 import { currentValue, type Field } from './put-in.ts'
 

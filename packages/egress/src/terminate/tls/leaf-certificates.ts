@@ -1,4 +1,3 @@
-import 'reflect-metadata'
 import { randomBytes, webcrypto } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import {
@@ -14,8 +13,9 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
+import 'reflect-metadata'
 import { pemOfPrivateKey } from '../../ca/private-key-pem.ts'
-import type { RuntimeCa } from '../../contract.ts'
+import type { RuntimeCa } from '../../contract/gateway-contract.ts'
 
 const hourMs = 60 * 60 * 1000
 const validMs = 7 * 24 * hourMs

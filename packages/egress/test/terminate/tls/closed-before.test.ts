@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { secureInside } from '../../../src/terminate/tls/inside-tls.ts'
-import { UpstreamTls } from '../../../src/terminate/tls/upstream-tls.ts'
+import { UpstreamTls } from '../../../src/upstream/upstream-tls.ts'
 import { hostName, upstreamContext } from '../harness.ts'
 
 const upstreams = new UpstreamTls(null)

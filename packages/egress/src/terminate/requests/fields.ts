@@ -1,5 +1,5 @@
 import { hopByHopHeaders } from '@holt/protocol'
-import type { Field } from './secrets/put-in.ts'
+import type { Field } from '../secrets/put-in.ts'
 
 const hopByHop: ReadonlySet<string> = new Set(hopByHopHeaders)
 

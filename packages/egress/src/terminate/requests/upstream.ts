@@ -1,9 +1,9 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { DialError } from '../upstream/dial.ts'
-import { currentValue } from './secrets/put-in.ts'
-import { type ConnectionToTerminate, RefusedConnection } from './terminator.ts'
-import type { UpstreamTls } from './tls/upstream-tls.ts'
+import { type ConnectionToTerminate, RefusedConnection } from '../../contract/terminator.ts'
+import { DialError } from '../../upstream/dial.ts'
+import type { UpstreamTls } from '../../upstream/upstream-tls.ts'
+import { currentValue } from '../secrets/put-in.ts'
 
 /**
  * The pause between two checks that the secrets in use still belong to the runtime, in

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { AttachedSecret, Decision, DenialReason, RuntimeCa } from '../contract.ts'
+import type { AttachedSecret, Decision, DenialReason, RuntimeCa } from './gateway-contract.ts'
 
 /** The verdict of the rules on one request. */
 export type RequestVerdict =

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { peek } from '../../src/session/peek.ts'
+import { peek } from '../../src/streams/peek.ts'
 
 const never = new AbortController().signal
 

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { mergePieces } from '@holt/async'
+import { Masker, type Redaction } from '../secrets/masker.ts'
+import type { Field } from '../secrets/put-in.ts'
+import { redactFields } from '../secrets/redact.ts'
+import { Redactor } from '../secrets/redactor.ts'
 import { valuesOf } from './fields.ts'
-import { Masker, type Redaction } from './secrets/masker.ts'
-import type { Field } from './secrets/put-in.ts'
-import { redactFields } from './secrets/redact.ts'
-import { Redactor } from './secrets/redactor.ts'
 
 const decoders = {
   gzip: createGunzip,

@@ -1,6 +1,6 @@
 import { hopByHopHeaders } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { endToEnd } from '../../src/terminate/fields.ts'
+import { endToEnd } from '../../../src/terminate/requests/fields.ts'
 
 test.each(hopByHopHeaders)('%s is for one connection only, however it is written', (name) => {
   const fields = [

@@ -1,8 +1,8 @@
-import type { DenialReason } from '../contract.ts'
-import type { Redaction } from './secrets/masker.ts'
-import { type Field, putIn } from './secrets/put-in.ts'
-import { redactionOf, redactionsFor } from './secrets/redact.ts'
-import type { ConnectionToTerminate } from './terminator.ts'
+import type { DenialReason } from '../../contract/gateway-contract.ts'
+import type { ConnectionToTerminate } from '../../contract/terminator.ts'
+import type { Redaction } from '../secrets/masker.ts'
+import { type Field, putIn } from '../secrets/put-in.ts'
+import { redactionOf, redactionsFor } from '../secrets/redact.ts'
 
 /** A request as its program sent it, over any protocol. */
 export interface InsideRequest {
