@@ -1,7 +1,7 @@
-import type { DirectoryInode, FileInode } from '../tree/inode.ts'
 import { CHUNK_BITS, CHUNK_SIZE, type DeltaLayout, pieceAt, WHOLE_NAME } from './delta-layout.ts'
 import { encodeInode } from './encode-inode.ts'
 import { BLOCK_SIZE, FORMAT_CHUNKED, INODE_SIZE, roundUp, SLOT_SIZE } from './format.ts'
+import type { DirectoryInode, FileInode } from './inode.ts'
 import { encodeDirectoryBlock, packDirectory } from './pack-directory.ts'
 
 /** `EROFS_CHUNK_FORMAT_INDEXES`: each chunk names its device and its block. */

@@ -1,5 +1,5 @@
-import type { Inode } from '../tree/inode.ts'
 import { FILE_TYPES, FORMAT_FLAT_INLINE, FORMAT_FLAT_PLAIN, INODE_SIZE } from './format.ts'
+import type { Inode } from './inode.ts'
 
 /** The fields of an encoded inode that are not in the tree. */
 export interface InodeFields {

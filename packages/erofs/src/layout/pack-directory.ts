@@ -1,5 +1,5 @@
-import type { DirectoryInode, Inode } from '../tree/inode.ts'
 import { BLOCK_SIZE, DIRENT_SIZE, FILE_TYPES, SLOT_SIZE } from './format.ts'
+import type { DirectoryInode, Inode } from './inode.ts'
 
 /** The division of a directory's entries into blocks. It is known before any inode has a number. */
 export interface PackedDirectory {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { DirectoryInode, Inode } from '../tree/inode.ts'
 import { BLOCK_SIZE, INODE_SIZE, roundUp, SLOT_SIZE } from './format.ts'
+import type { DirectoryInode, Inode } from './inode.ts'
 import { type PackedDirectory, packDirectory } from './pack-directory.ts'
 
 /** An inode with all that is needed to write it. */

@@ -1,7 +1,7 @@
 import type { Entry } from '../entry.ts'
 import { ErofsInputError } from '../errors.ts'
+import type { DirectoryInode, FileInode, Inode } from '../layout/inode.ts'
 import { type Attributes, checkAttributes, checkSymlinkTarget, checkWhole, encodeDevice } from './check-attributes.ts'
-import type { DirectoryInode, FileInode, Inode } from './inode.ts'
 import { splitPath } from './split-path.ts'
 
 /** The limits of a tree, and the choice to keep extended attributes. */

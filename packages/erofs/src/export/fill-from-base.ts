@@ -1,6 +1,6 @@
-import type { Entry, ExportEntry, FileEntry, KeptNames, MountEntry, UnchangedEntry } from './entry.ts'
-import { ErofsInputError } from './errors.ts'
-import type { ImageReader } from './read/image-reader.ts'
+import type { Entry, ExportEntry, FileEntry, KeptNames, MountEntry, UnchangedEntry } from '../entry.ts'
+import { ErofsInputError } from '../errors.ts'
+import type { ImageReader } from '../read/image-reader.ts'
 
 /**
  * Completes the export of a runtime with the image that the runtime is made of. The image supplies
