@@ -1,5 +1,4 @@
 import type * as tar from '@holt/tar'
-import type { ImageReader } from './read/image-reader.ts'
 
 /** A regular file. Its content may be in another image already. */
 export interface FileEntry extends tar.FileEntry {
@@ -14,9 +13,15 @@ export interface FileEntry extends tar.FileEntry {
 
 /** The content of a file of an image. */
 export interface StoredContent {
-  readonly image: ImageReader
+  readonly image: StoredImage
   /** The offset in the image, in bytes. */
   readonly offset: number
+}
+
+/** An image that is open for reading: an `ImageReader`. */
+interface StoredImage {
+  /** Returns bytes of the image. */
+  read(offset: number, length: number): Promise<Buffer>
 }
 
 /**
