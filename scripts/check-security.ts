@@ -20,7 +20,7 @@ const starters: readonly string[] = [
   'packages/cli/src/terminal/local-terminal.ts',
   'packages/cli/src/daemon/start-daemon.ts',
   'packages/cli/src/daemon/run-daemon-verb.ts',
-  'packages/cli/src/open-in-browser.ts',
+  'packages/cli/src/ports/open-in-browser.ts',
   'packages/engine-host/src/egress/offer-tun.ts',
   'packages/engine-host/src/memory/memory-watcher.ts',
   'packages/engine-host/src/tools/launcher.ts',

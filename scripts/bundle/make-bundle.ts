@@ -34,7 +34,7 @@ export async function makeBundle({ root, outDir, id, released }: BundleOptions):
   const places = keepPlacesOfSources({ root, outDir, programs, released })
   const facts = keepFactsAsData(root, {
     'packages/cli/src/bundle-id.ts': { bundleId: id },
-    'packages/cli/src/outline/verb-outlines.ts': null,
+    'packages/cli/src/verb-outlines.ts': null,
     'packages/cli/src/version.ts': null,
     'packages/sdk/src/route-addresses.ts': null,
     'packages/server/src/foundation/config/version.ts': null,

@@ -176,7 +176,7 @@ export const faults: readonly Fault[] = [
   {
     name: 'lost-exit-code',
     harm: 'A script takes a killed command for one that succeeded.',
-    file: 'packages/cli/src/run-attached.ts',
+    file: 'packages/cli/src/running/run-attached.ts',
     from: 'exit.exit_code !== null) return exit.exit_code\n',
     to: 'exit.exit_code !== null) return exit.exit_code & 0x7f\n',
     step: 'end-to-end',

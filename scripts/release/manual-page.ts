@@ -1,5 +1,5 @@
 import type { CommandOutline } from '../../packages/cli/src/outline/outline-of.ts'
-import { verbOutlines } from '../../packages/cli/src/outline/verb-outlines.ts'
+import { verbOutlines } from '../../packages/cli/src/verb-outlines.ts'
 import type { ReleaseFacts } from './facts.ts'
 
 /**

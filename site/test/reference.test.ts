@@ -1,6 +1,6 @@
 import { errorCatalogue, type Route, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { verbOutlines } from '../../packages/cli/src/outline/verb-outlines.ts'
+import { verbOutlines } from '../../packages/cli/src/verb-outlines.ts'
 import { curlExample } from '../api/curl-example.ts'
 import { type ApiDocument, operationsOf } from '../api/document.ts'
 import { exampleValue } from '../api/example-value.ts'

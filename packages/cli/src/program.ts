@@ -22,7 +22,7 @@ export async function buildProgram(args: readonly string[]): Promise<Command> {
 async function addOutlines(program: Command): Promise<void> {
   const [{ addOutlined }, { verbOutlines }] = await Promise.all([
     import('./outline/command-of.ts'),
-    import('./outline/verb-outlines.ts'),
+    import('./verb-outlines.ts'),
   ])
   for (const outline of verbOutlines) addOutlined(program, outline)
 }

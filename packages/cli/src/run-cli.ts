@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from 'commander'
+import { warnOfSettings } from './daemon/warn-of-settings.ts'
+import { reportError } from './errors/report-error.ts'
 import { ignoreClosedPipes } from './output/print.ts'
-import { reportError } from './output/report-error.ts'
 import { buildProgram } from './program.ts'
 import { inKnownNumber } from './usage/plurals.ts'
-import { ExitStatus, UsageError } from './verb.ts'
-import { warnOfSettings } from './warn-of-settings.ts'
+import { ExitStatus, UsageError } from './verb/verb.ts'
 
 /** The exit code of a wrong command line. */
 const usageExitCode = 2

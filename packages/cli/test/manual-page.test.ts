@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { manualPage } from '../../../scripts/release/manual-page.ts'
-import { verbOutlines } from '../src/outline/verb-outlines.ts'
+import { verbOutlines } from '../src/verb-outlines.ts'
 
 const page = manualPage({ version: '1.2.3', epochSecs: 86_400 })
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import type { CommandOutline } from '../src/outline/outline-of.ts'
-import { verbOutlines } from '../src/outline/verb-outlines.ts'
 import { buildProgram } from '../src/program.ts'
+import { verbOutlines } from '../src/verb-outlines.ts'
 import { verbGroups } from '../src/verbs.ts'
 import { buildWholeProgram } from '../src/whole-program.ts'
 

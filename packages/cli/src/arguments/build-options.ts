@@ -1,6 +1,6 @@
 import type { BuildStep, CreateBuildInput } from '@holt/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 import { secretValues } from './build-secret.ts'
 import { dropUndefined } from './create-options.ts'
 import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from './environment-options.ts'

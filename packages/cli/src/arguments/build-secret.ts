@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 /**
  * Returns the values of build secrets by their ids. A value comes from a file or a variable, never

@@ -1,6 +1,6 @@
 import type { CreateRuntimeInput, Isolation } from '@holt/sdk'
 import { type Command, Option } from 'commander'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from './environment-options.ts'
 import { collected, keyValue, notNegative, size } from './parse.ts'
 import { addPolicyOptions, type PolicyOptions, policyOf } from './policy-options.ts'

@@ -1,5 +1,5 @@
+import { reportError } from '../errors/report-error.ts'
 import { printJson, say } from '../output/print.ts'
-import { reportError } from '../output/report-error.ts'
 import { printable } from '../output/visible.ts'
 
 /** The result for one operand: the text for people, and the API's own object for `--json`. */

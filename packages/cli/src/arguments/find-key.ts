@@ -1,7 +1,7 @@
 import { isIdParam } from '@holt/protocol'
 import { type Holt, HoltError } from '@holt/sdk'
 import { shellWord } from '../shell/shell-word.ts'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 /**
  * Returns the id of a key for a text: the id itself, or the name of exactly one key that is not

@@ -1,6 +1,6 @@
 import { isIdParam } from '@holt/protocol'
 import { type Holt, HoltError, type Runtime, type RuntimeState } from '@holt/sdk'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 /** The states in which a runtime can be named by its name or the beginning of its id. */
 const liveStates = [

@@ -1,4 +1,4 @@
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 /** One end of a copy: a local path, a path inside a runtime, or the standard stream. */
 export type Location =

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 import { momentOf } from './moment.ts'
 
 /** The part of a log that a verb shows. */

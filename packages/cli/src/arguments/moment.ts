@@ -1,4 +1,4 @@
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 import { timeIn } from './parse.ts'
 
 /**

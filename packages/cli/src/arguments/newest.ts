@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 /** The default number of entries of a log. */
 const usualLimit = 50

@@ -3,7 +3,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { presetNames } from '@holt/protocol'
 import type { PolicyBodyInput } from '@holt/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 type Rule = NonNullable<PolicyBodyInput['allow']>[number]
 

@@ -1,5 +1,5 @@
 import { text as textOf } from 'node:stream/consumers'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 
 /**
  * Reads a secret from a variable, a prompt without echo, or stdin, which other users of the machine

@@ -1,7 +1,7 @@
 import { type Holt, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
-import { connect } from '../connect.ts'
-import { act, UsageError } from '../verb.ts'
+import { connect } from '../connection/connect.ts'
+import { act, UsageError } from '../verb/verb.ts'
 import { doToEach } from './do-to-each.ts'
 
 /** The option of every verb that deletes. `rm -f $(ls -q)` works even if there is nothing. */

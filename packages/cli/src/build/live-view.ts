@@ -1,7 +1,7 @@
 import type { Build, BuildLogLine, BuildStepState } from '@holt/sdk'
+import { LiveRegion } from '../output/live-region.ts'
 import { styled } from '../output/print.ts'
 import { type BuildView, duration, isStepTitle, isToldAtTheEnd, plainText, stepTitle } from './build-view.ts'
-import { LiveRegion } from './live-region.ts'
 
 const drawEveryMs = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']

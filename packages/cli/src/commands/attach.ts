@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { findCommand } from '../arguments/find-command.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
-import { act, holtFailedExitCode, UsageError } from '../verb.ts'
+import { act, holtFailedExitCode, UsageError } from '../verb/verb.ts'
 
 /** The options of an attachment. */
 export interface AttachChoice {

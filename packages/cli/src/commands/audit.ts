@@ -6,10 +6,10 @@ import { findKeyId } from '../arguments/find-key.ts'
 import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOf, limitOption } from '../arguments/newest.ts'
-import { connect } from '../connect.ts'
-import { print } from '../output/print.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { connect } from '../connection/connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { printTable } from '../output/table.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

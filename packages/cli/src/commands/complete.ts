@@ -3,7 +3,7 @@ import { complete } from '../completion/candidates.ts'
 import { sources } from '../completion/sources.ts'
 import { print } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 /**
  * Adds the hidden verb for the completion scripts. It prints a candidate per line, with its

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { completionScripts, type Shell, shells } from '../completion/scripts.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { parseLocation } from '../arguments/location.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { copyBetween } from '../copy/copy-between.ts'
 import { copyFromRuntime } from '../copy/copy-from-runtime.ts'
 import { copyToRuntime } from '../copy/copy-to-runtime.ts'
 import { printJson } from '../output/print.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 RUNTIME:/PATH is inside a runtime, - is the standard stream. The copy is made at exactly DESTINATION. If that ends with a

@@ -2,12 +2,12 @@ import type { NewRuntime } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody } from '../arguments/create-options.ts'
 import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
-import { connect } from '../connect.ts'
-import { createRuntime } from '../create-runtime.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { printDryRun, reportProblems } from '../output/show-dry-run.ts'
 import { mib } from '../output/table.ts'
-import { act } from '../verb.ts'
+import { createRuntime } from '../running/create-runtime.ts'
+import { printDryRun, reportProblems } from '../running/show-dry-run.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

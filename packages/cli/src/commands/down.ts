@@ -3,7 +3,7 @@ import { runDaemonVerb } from '../daemon/run-daemon-verb.ts'
 import { findDaemon, findUnit } from '../daemon/state.ts'
 import { stopProcess } from '../daemon/stop-daemon.ts'
 import { printJson, say } from '../output/print.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

@@ -7,10 +7,10 @@ import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOf, limitOption } from '../arguments/newest.ts'
 import { collected } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Examples:

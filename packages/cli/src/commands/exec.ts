@@ -4,8 +4,7 @@ import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from '.
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { seconds } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
-import { connect } from '../connect.ts'
-import { Interrupts } from '../interrupts.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson } from '../output/print.ts'
 import {
   exitCodeOf,
@@ -14,12 +13,13 @@ import {
   runAttached,
   tellNotKept,
   tellOutOfMemory,
-} from '../run-attached.ts'
+} from '../running/run-attached.ts'
+import { OutputTail, tellOfDenials } from '../running/tell-of-denials.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { OutputTail, tellOfDenials } from '../tell-of-denials.ts'
 import { isInteractive, localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
-import { act, UsageError } from '../verb.ts'
+import { Interrupts } from '../verb/interrupts.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 interface ExecOptions extends EnvironmentOptions {
   readonly background?: boolean

@@ -3,12 +3,12 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { count, keyValue } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
+import { reportError } from '../errors/report-error.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { reportError } from '../output/report-error.ts'
-import { printDryRun, reportProblems } from '../output/show-dry-run.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
-import { act } from '../verb.ts'
+import { printDryRun, reportProblems } from '../running/show-dry-run.ts'
+import { act } from '../verb/verb.ts'
 
 interface ForkOptions extends DeadlineOptions {
   readonly count: number

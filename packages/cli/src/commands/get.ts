@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { printFields } from '../output/fields.ts'
 import { printJson } from '../output/print.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

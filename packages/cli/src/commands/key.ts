@@ -6,12 +6,11 @@ import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { seconds } from '../arguments/parse.ts'
 import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { expiryText, overlapText } from '../output/key-times.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf } from '../output/table.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

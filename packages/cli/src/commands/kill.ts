@@ -3,9 +3,9 @@ import type { SendSignalInput } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findCommand } from '../arguments/find-command.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { printJson } from '../output/print.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

@@ -4,11 +4,11 @@ import { findCommand } from '../arguments/find-command.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { addLogOptions, type LogOptions, requireTail } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { LastLines } from '../output/last-lines.ts'
 import { print, say, writeBytes } from '../output/print.ts'
 import { TimedLines } from '../output/timed-lines.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Examples:

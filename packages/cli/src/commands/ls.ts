@@ -3,12 +3,11 @@ import type { Isolation, Runtime, RuntimeFilter, RuntimeState } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
 import { keyValue } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
+import { print, printJson, say } from '../output/print.ts'
 import { nextOf } from '../output/runtime-words.ts'
-import { ageOf, mib } from '../output/table.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
-import { addListOptions } from '../arguments/list-options.ts'
+import { ageOf, mib, printTable } from '../output/table.ts'
+import { act } from '../verb/verb.ts'
 
 interface LsOptions {
   readonly all?: boolean

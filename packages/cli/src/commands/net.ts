@@ -4,10 +4,10 @@ import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { addLogOptions, type LogOptions, selectedItems } from '../arguments/log-options.ts'
 import { addPolicyOptions, hostAndPorts, type PolicyOptions, policyOf } from '../arguments/policy-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 import { printInspection, privateNote, summaryOf } from './policy.ts'
 
 /** The most networks of a new policy that are tested. Each costs a request. */

@@ -3,11 +3,10 @@ import type { Command } from 'commander'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
 import { addRemove } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, printTable } from '../output/table.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { act } from '../verb/verb.ts'
 
 const examplesOfFile = `
 Example of a file:

@@ -3,13 +3,13 @@ import type { Port, Runtime } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { port as portArgument, seconds } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
-import { openInBrowser } from '../open-in-browser.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printTable } from '../output/table.ts'
 import { type Forwarding, forwardPort } from '../ports/forward-port.ts'
+import { openInBrowser } from '../ports/open-in-browser.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 interface PortOptions {
   readonly public?: boolean

@@ -3,12 +3,11 @@ import type { Command } from 'commander'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
 import { addRemove } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson } from '../output/print.ts'
 import { quotaLines, tightestQuota } from '../output/quota-lines.ts'
 import { ageOf, printTable } from '../output/table.ts'
-import { act, UsageError } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Examples:

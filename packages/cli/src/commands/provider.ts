@@ -5,10 +5,10 @@ import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { addRemove } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { act, UsageError } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { printTable } from '../output/table.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Examples:

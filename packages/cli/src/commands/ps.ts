@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
-import { connect } from '../connect.ts'
-import { ageOf } from '../output/table.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import type { ListOptions } from '../arguments/list-options.ts'
+import { connect } from '../connection/connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { labelOf, nextOf } from '../output/runtime-words.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 The runtime continues under the same id, and its deadline starts again.

@@ -2,10 +2,10 @@ import { type Holt, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { labelOf } from '../output/runtime-words.ts'
 import { isInteractive } from '../terminal/local-terminal.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Examples:

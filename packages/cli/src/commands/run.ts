@@ -9,14 +9,14 @@ import {
 } from '../arguments/deadline-options.ts'
 import { seconds } from '../arguments/parse.ts'
 import { type Ulimits, ulimit } from '../arguments/ulimit.ts'
-import { createRuntime } from '../create-runtime.ts'
-import { Interrupts, interruptedExitCode } from '../interrupts.ts'
+import { reportError } from '../errors/report-error.ts'
 import { printJson, say } from '../output/print.ts'
-import { reportError } from '../output/report-error.ts'
-import { exitCodeOf, explainingLines, failureExitCode, runAttached } from '../run-attached.ts'
+import { createRuntime } from '../running/create-runtime.ts'
+import { exitCodeOf, explainingLines, failureExitCode, runAttached } from '../running/run-attached.ts'
+import { OutputTail, tellOfDenials } from '../running/tell-of-denials.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { OutputTail, tellOfDenials } from '../tell-of-denials.ts'
-import { act, holtFailedExitCode, UsageError } from '../verb.ts'
+import { Interrupts, interruptedExitCode } from '../verb/interrupts.ts'
+import { act, holtFailedExitCode, UsageError } from '../verb/verb.ts'
 
 interface RunOptions extends CreateOptions, Omit<DeadlineOptions, 'timeout'> {
   readonly rm: boolean

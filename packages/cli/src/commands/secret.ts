@@ -6,11 +6,10 @@ import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { addRemove } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf } from '../output/table.ts'
-import { act, UsageError } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { ageOf, printTable } from '../output/table.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Examples:

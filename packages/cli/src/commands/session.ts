@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
-import { ageOf } from '../output/table.ts'
+import { connect } from '../connection/connect.ts'
+import { print, printJson, say } from '../output/print.ts'
+import { ageOf, printTable } from '../output/table.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from '../arguments/environment-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { isInteractive, localSize } from '../terminal/local-terminal.ts'
 import { useTerminal } from '../terminal/use-terminal.ts'
-import { act, holtFailedExitCode, UsageError } from '../verb.ts'
+import { act, holtFailedExitCode, UsageError } from '../verb/verb.ts'
 import { attachTo } from './attach.ts'
 
 interface ShellOptions extends EnvironmentOptions {

@@ -3,15 +3,12 @@ import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
 import { addRemove } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { amount } from '../copy/transfer-line.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf, mib } from '../output/table.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
-import { act } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
-import { addGetOf } from '../arguments/get-options.ts'
-import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 A snapshot of kind \`memory\` has processes, memory and files: a runtime of it continues from that state. One of kind \`filesystem\` has the files only: a runtime of it boots, in any

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holt, HoltError, type Runtime, type RuntimeMetrics } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { LiveRegion } from '../build/live-region.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
+import { LiveRegion } from '../output/live-region.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { bytes, type Column, tableLines } from '../output/table.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 /**
  * The number of concurrent requests. It is enough for hundreds of runtimes, and does not flood the

@@ -1,12 +1,12 @@
 import { HoltConnectionError, HoltError, type Identity, type Readiness, readCredentialsFile } from '@holt/sdk'
 import type { Command } from 'commander'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { foreignAddress, foreignFact, foreignHint } from '../daemon/foreign-service.ts'
 import { findDaemon, logPlace, stateDir } from '../daemon/state.ts'
 import { print, printJson, say, styledData } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
 import { printable } from '../output/visible.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

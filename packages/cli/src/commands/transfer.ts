@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { runDaemonVerb } from '../daemon/run-daemon-verb.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = {
   export: `

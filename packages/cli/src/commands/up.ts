@@ -2,7 +2,7 @@ import { readCredentialsFile } from '@holt/sdk'
 import type { Command } from 'commander'
 import { isolationOption } from '../arguments/create-options.ts'
 import { port } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { type ChangedSetting, compareSettings } from '../daemon/run-daemon-verb.ts'
 import { environmentOf, startDaemon } from '../daemon/start-daemon.ts'
 import {
@@ -17,12 +17,12 @@ import {
   wasStarted,
 } from '../daemon/state.ts'
 import { waitReady } from '../daemon/wait-ready.ts'
-import { Interrupts, interruptedExitCode } from '../interrupts.ts'
-import { ourCommand } from '../our-command.ts'
 import { printJson, say, styled } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
+import { ourCommand } from '../shell/our-command.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { act } from '../verb.ts'
+import { Interrupts, interruptedExitCode } from '../verb/interrupts.ts'
+import { act } from '../verb/verb.ts'
 
 interface UpOptions {
   readonly port?: number

@@ -2,10 +2,10 @@ import { shownPath, type WatchItem } from '@holt/sdk'
 import type { Command } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { parseRemote } from '../arguments/location.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 The command runs until Ctrl-C, or until the directory is removed. It prints a line for each change: the kind of change and the path.

@@ -5,13 +5,12 @@ import { doToEach } from '../arguments/do-to-each.ts'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { addRemove } from '../arguments/remove-options.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
+import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { ageOf } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
-import { act, UsageError } from '../verb.ts'
-import { printList } from '../output/print-list.ts'
-import { addGetOf } from '../arguments/get-options.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
 Messages are signed as in Standard Webhooks. Verify them with a library from https://www.standardwebhooks.com.

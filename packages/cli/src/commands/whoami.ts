@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { print, printJson } from '../output/print.ts'
 import { quotaLines } from '../output/quota-lines.ts'
 import { printTable } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:

@@ -1,7 +1,7 @@
 import { eventTypePatterns, presetNames } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
 import { findRuntime, liveRuntimes } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import type { Candidate, Sources } from './candidates.ts'
 
 /** The time limit of a completion, in milliseconds. A person waits for it after a key press. */

@@ -4,7 +4,7 @@ import { fileSource, type Holt, HoltError } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { arrival, type Location } from '../arguments/location.ts'
 import type { CpOptions } from '../commands/cp.ts'
-import { UsageError } from '../verb.ts'
+import { UsageError } from '../verb/verb.ts'
 import { showFile } from './show-file.ts'
 import { showTransfer } from './show-transfer.ts'
 

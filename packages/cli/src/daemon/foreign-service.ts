@@ -1,6 +1,6 @@
 import { HoltApiError, HoltError } from '@holt/sdk'
-import { connect } from '../connect.ts'
-import { ourCommand } from '../our-command.ts'
+import { connect } from '../connection/connect.ts'
+import { ourCommand } from '../shell/our-command.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { defaultStateDir, findDaemon, stateDir } from './state.ts'
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { withoutUnknownSettings } from '../warn-of-settings.ts'
 import { daemonProgram, stateDir } from './state.ts'
+import { withoutUnknownSettings } from './warn-of-settings.ts'
 
 /**
  * Runs a verb of the service's program in the foreground, with our input and output, and returns

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Holt, HoltConnectionError, HoltError, type Readiness, type TemplateData } from '@holt/sdk'
-import { ourCommand } from '../our-command.ts'
 import { Progress } from '../output/progress.ts'
 import { printable } from '../output/visible.ts'
+import { ourCommand } from '../shell/our-command.ts'
 
 /** The pause between two polls, in milliseconds. */
 const pollMs = 200

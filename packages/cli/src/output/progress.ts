@@ -1,4 +1,4 @@
-import { LiveRegion } from '../build/live-region.ts'
+import { LiveRegion } from './live-region.ts'
 import { say, styled } from './print.ts'
 import { printable } from './visible.ts'
 

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { HoltError, type Runtime } from '@holt/sdk'
-import { Interrupts } from '../interrupts.ts'
 import { print, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
+import { Interrupts } from '../verb/interrupts.ts'
 
 /** A local port, and the port of the runtime to which it leads. */
 export interface Forwarding {

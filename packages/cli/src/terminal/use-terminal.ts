@@ -1,10 +1,10 @@
 import { constants } from 'node:os'
 import { type CommandHandle, HoltError, type Terminal, type TerminalEvent } from '@holt/sdk'
-import { ourCommand } from '../our-command.ts'
 import { isGone, say, writeBytes } from '../output/print.ts'
-import { brokenPipeExitCode, exitCodeOf } from '../run-attached.ts'
+import { brokenPipeExitCode, exitCodeOf } from '../running/run-attached.ts'
+import { ourCommand } from '../shell/our-command.ts'
 import { shellWord } from '../shell/shell-word.ts'
-import { holtFailedExitCode } from '../verb.ts'
+import { holtFailedExitCode } from '../verb/verb.ts'
 import { DetachKeys } from './detach-keys.ts'
 import { isInteractive, localSize, RawTerminal, sayOnWire } from './local-terminal.ts'
 

@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from 'commander'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { defaultPort } from '../daemon/state.ts'
 import { say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type LogOptions, selectedItems } from '../../src/arguments/log-options.ts'
-import { UsageError } from '../../src/verb.ts'
+import { UsageError } from '../../src/verb/verb.ts'
 
 const items = [
   { cursor: 1, at: '2030-01-01T00:00:00.000Z' },

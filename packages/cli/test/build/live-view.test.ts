@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { duration, plainText } from '../../src/build/build-view.ts'
-import { fitted, widthOf } from '../../src/build/live-region.ts'
+import { fitted, widthOf } from '../../src/output/live-region.ts'
 
 const job = fileURLToPath(new URL('../support/show-build.ts', import.meta.url))
 

@@ -4,10 +4,10 @@ import { addBuildOptions, type BuildOptions } from '../../arguments/build-option
 import { type ProgressKind, progressKinds } from '../../build/choose-view.ts'
 import { followBuild } from '../../build/follow-build.ts'
 import { prepareBuild } from '../../build/prepare-build.ts'
-import { connect } from '../../connect.ts'
-import { Interrupts, interruptedExitCode } from '../../interrupts.ts'
+import { connect } from '../../connection/connect.ts'
 import { print, printJson, say } from '../../output/print.ts'
-import { act } from '../../verb.ts'
+import { Interrupts, interruptedExitCode } from '../../verb/interrupts.ts'
+import { act } from '../../verb/verb.ts'
 
 const examples = `
 COPY and ADD read DIR (default: .), without the files that its .dockerignore excludes. If the Dockerfile reads no files, nothing is sent. The

@@ -4,11 +4,11 @@ import type { Command } from 'commander'
 import { dropUndefined } from '../../arguments/create-options.ts'
 import { environmentVariable } from '../../arguments/parse.ts'
 import { readDockerfile } from '../../build/prepare-build.ts'
-import { connect } from '../../connect.ts'
+import { connect } from '../../connection/connect.ts'
 import { printJson, say, styled } from '../../output/print.ts'
 import { type Column, printTable } from '../../output/table.ts'
 import { printable } from '../../output/visible.ts'
-import { act } from '../../verb.ts'
+import { act } from '../../verb/verb.ts'
 
 const examples = `
 Nothing is built. It exits with 1 if a line is refused.

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { connect } from '../../connect.ts'
-import { Interrupts } from '../../interrupts.ts'
-import { act } from '../../verb.ts'
+import { connect } from '../../connection/connect.ts'
+import { Interrupts } from '../../verb/interrupts.ts'
+import { act } from '../../verb/verb.ts'
 import { addShowOptions, type ShowOptions, showBuild } from './build.ts'
 
 const examples = `

@@ -2,12 +2,12 @@ import type { TemplateData } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { addListOptions, type ListOptions } from '../../arguments/list-options.ts'
 import { addRemove } from '../../arguments/remove-options.ts'
-import { connect } from '../../connect.ts'
+import { connect } from '../../connection/connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
-import { ageOf, mib } from '../../output/table.ts'
-import { act } from '../../verb.ts'
-import { printList } from '../../output/print-list.ts'
-import { addGetOf } from '../../arguments/get-options.ts'
+import { printFields } from '../../output/fields.ts'
+import { print, printJson } from '../../output/print.ts'
+import { ageOf, mib, printTable } from '../../output/table.ts'
+import { act } from '../../verb/verb.ts'
 
 const listExamples = `
 Examples:

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { say } from './output/print.ts'
+import { say } from '../output/print.ts'
 
 /**
  * Opens an address with this machine's program for that. If there is none, it prints a message; the

@@ -1,6 +1,6 @@
 import type { Runtime, RuntimeState } from '@holt/sdk'
 import { afterEach, expect, test, vi } from 'vitest'
-import { tellOfPauses } from '../src/tell-of-pauses.ts'
+import { tellOfPauses } from '../../src/running/tell-of-pauses.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

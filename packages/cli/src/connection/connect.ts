@@ -1,7 +1,7 @@
 import { Holt, type HoltOptions, type Retry } from '@holt/sdk'
+import { say } from '../output/print.ts'
+import { printable } from '../output/visible.ts'
 import { fetchOverHttp } from './fetch-over-http.ts'
-import { say } from './output/print.ts'
-import { printable } from './output/visible.ts'
 
 /**
  * The number of retries. A person at a terminal does not notice them, and they bridge a restart of

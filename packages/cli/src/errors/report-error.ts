@@ -1,9 +1,9 @@
 import { HoltApiError, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
+import { say, styled } from '../output/print.ts'
+import { printable } from '../output/visible.ts'
 import { argumentOf } from './argument-of.ts'
 import { hintOf } from './hint-of.ts'
-import { say, styled } from './print.ts'
-import { printable } from './visible.ts'
 
 /**
  * Prints an error: what happened, each wrong field, the next step, and facts for the operator.

@@ -1,4 +1,4 @@
-import { say } from './output/print.ts'
+import { say } from '../output/print.ts'
 
 /** The exit code after Ctrl-C, as a shell reports an end by SIGINT. */
 export const interruptedExitCode = 130

@@ -1,6 +1,6 @@
 import { knownSettings, maxMisspelt, unknownSettings, unknownSettingWarning } from '@holt/protocol'
-import { say, styled } from './output/print.ts'
-import { printable } from './output/visible.ts'
+import { say, styled } from '../output/print.ts'
+import { printable } from '../output/visible.ts'
 
 /** Warns of each unknown variable that begins with `HOLT_`. */
 export async function warnOfSettings(): Promise<void> {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { fetchOverHttp } from '../src/fetch-over-http.ts'
+import { fetchOverHttp } from '../../src/connection/fetch-over-http.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -1,6 +1,6 @@
 import type { NetworkLogItem, Runtime } from '@holt/sdk'
-import { say } from './output/print.ts'
-import { printable } from './output/visible.ts'
+import { say } from '../output/print.ts'
+import { printable } from '../output/visible.ts'
 
 /**
  * The time for which a failed command may wait for its reason in the network log, in milliseconds.

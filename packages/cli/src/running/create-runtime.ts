@@ -1,11 +1,11 @@
 import { type Build, BuildFailed, type BuildLogLine, type CreateRuntimeInput, type Runtime } from '@holt/sdk'
-import { fittingKind, viewOf } from './build/choose-view.ts'
-import { reportFailure } from './build/report-failure.ts'
-import { connect } from './connect.ts'
-import { Interrupts } from './interrupts.ts'
-import { say } from './output/print.ts'
-import { printable } from './output/visible.ts'
-import { shellWord } from './shell/shell-word.ts'
+import { fittingKind, viewOf } from '../build/choose-view.ts'
+import { reportFailure } from '../build/report-failure.ts'
+import { connect } from '../connection/connect.ts'
+import { say } from '../output/print.ts'
+import { printable } from '../output/visible.ts'
+import { shellWord } from '../shell/shell-word.ts'
+import { Interrupts } from '../verb/interrupts.ts'
 
 /**
  * The time after which a create is reported as slow, in milliseconds. It takes less unless the

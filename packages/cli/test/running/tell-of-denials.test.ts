@@ -1,6 +1,6 @@
 import type { NetworkLogItem, NetworkLogOptions, Runtime } from '@holt/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { OutputTail, tellOfDenials } from '../src/tell-of-denials.ts'
+import { OutputTail, tellOfDenials } from '../../src/running/tell-of-denials.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -1,12 +1,12 @@
 import { fstatSync } from 'node:fs'
 import type { CommandHandle, CommandOptions, OutputItem, Runtime } from '@holt/sdk'
 import { HoltError, outputBytes } from '@holt/sdk'
-import type { Interrupts } from './interrupts.ts'
-import { isGone, say, writeBytes } from './output/print.ts'
-import { mib } from './output/table.ts'
+import { isGone, say, writeBytes } from '../output/print.ts'
+import { mib } from '../output/table.ts'
+import type { Interrupts } from '../verb/interrupts.ts'
+import { holtFailedExitCode } from '../verb/verb.ts'
 import { OutputTail, tellOfDenials } from './tell-of-denials.ts'
 import { tellOfPauses } from './tell-of-pauses.ts'
-import { holtFailedExitCode } from './verb.ts'
 
 /** The exit code of a command that exceeded its time limit. */
 const timedOutExitCode = 124

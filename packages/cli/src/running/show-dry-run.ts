@@ -1,10 +1,10 @@
 import { type DryRun, errorOfBody } from '@holt/sdk'
 import type { Command } from 'commander'
-import { printFields } from './fields.ts'
-import { say } from './print.ts'
-import { amountOf } from './quota-lines.ts'
-import { reportError } from './report-error.ts'
-import { mib, printTable } from './table.ts'
+import { reportError } from '../errors/report-error.ts'
+import { printFields } from '../output/fields.ts'
+import { say } from '../output/print.ts'
+import { amountOf } from '../output/quota-lines.ts'
+import { mib, printTable } from '../output/table.ts'
 
 /** Prints the result that a create would have, and the quotas that limit it. */
 export function printDryRun({ would_create, quotas, host, policy, problems: _, ...fields }: DryRun): void {

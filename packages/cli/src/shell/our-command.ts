@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { shellWord } from './shell/shell-word.ts'
+import { shellWord } from './shell-word.ts'
 
 /**
  * Returns the way to type this program: `holt` if it is on PATH, and otherwise the whole path of
@@ -14,7 +14,7 @@ export function ourCommand(): string {
 
 /** Returns the path of the launcher in this package. */
 function launcherPath(): string {
-  return fileURLToPath(new URL('../bin/holt', import.meta.url))
+  return fileURLToPath(new URL('../../bin/holt', import.meta.url))
 }
 
 function isProgram(path: string): boolean {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime, RuntimeState } from '@holt/sdk'
-import { say } from './output/print.ts'
-import { shellWord } from './shell/shell-word.ts'
+import { say } from '../output/print.ts'
+import { shellWord } from '../shell/shell-word.ts'
 
 /** The interval of checks for a pause by another client. */
 const lookEveryMs = 30_000
