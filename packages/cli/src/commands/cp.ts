@@ -3,6 +3,7 @@ import { parseLocation } from '../arguments/location.ts'
 import { connect } from '../connection/connect.ts'
 import { copyBetween } from '../copy/copy-between.ts'
 import { copyFromRuntime } from '../copy/copy-from-runtime.ts'
+import type { CopyOptions } from '../copy/copy-options.ts'
 import { copyToRuntime } from '../copy/copy-to-runtime.ts'
 import { printJson } from '../output/print.ts'
 import { act, UsageError } from '../verb/verb.ts'
@@ -37,11 +38,7 @@ export function addCp(program: Command): void {
   })
 }
 
-/** The options of a copy. */
-export interface CpOptions {
-  readonly recursive?: boolean
-  readonly overwrite?: boolean
-  readonly user?: string
+interface CpOptions extends CopyOptions {
   readonly json?: boolean
 }
 

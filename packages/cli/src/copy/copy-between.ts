@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { type Holt, HoltError, type Runtime } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { arrival, type Location } from '../arguments/location.ts'
-import type { CpOptions } from '../commands/cp.ts'
+import type { CopyOptions } from './copy-options.ts'
 import { showTransfer } from './show-transfer.ts'
 
 type Remote = Extract<Location, { type: 'remote' }>
@@ -16,7 +16,7 @@ export async function copyBetween(
   holt: Holt,
   source: Remote,
   destination: Remote,
-  options: CpOptions,
+  options: CopyOptions,
 ): Promise<unknown> {
   const from = await findRuntime(holt, source.runtime)
   const to = source.runtime === destination.runtime ? from : await findRuntime(holt, destination.runtime)
@@ -31,7 +31,7 @@ async function copyAcross(job: {
   source: string
   to: Runtime
   path: string
-  options: CpOptions
+  options: CopyOptions
 }): Promise<unknown> {
   const { from, source, to, path, options } = job
   const { recursive = false, overwrite = false, user } = options

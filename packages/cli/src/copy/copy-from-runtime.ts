@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { type FileInfo, type Holt, HoltError, type Runtime } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { arrival, type Location } from '../arguments/location.ts'
-import type { CpOptions } from '../commands/cp.ts'
 import { writeBytes } from '../output/print.ts'
+import type { CopyOptions } from './copy-options.ts'
 import { showFile } from './show-file.ts'
 import { showTransfer } from './show-transfer.ts'
 
@@ -18,7 +18,7 @@ export async function copyFromRuntime(
   holt: Holt,
   source: Remote,
   destination: Here,
-  options: CpOptions,
+  options: CopyOptions,
 ): Promise<unknown> {
   const { files } = await findRuntime(holt, source.runtime)
   const { recursive = false, overwrite = false } = options

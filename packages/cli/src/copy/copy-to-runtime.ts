@@ -3,8 +3,8 @@ import { basename, resolve } from 'node:path'
 import { fileSource, type Holt, HoltError } from '@holt/sdk'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { arrival, type Location } from '../arguments/location.ts'
-import type { CpOptions } from '../commands/cp.ts'
 import { UsageError } from '../verb/verb.ts'
+import type { CopyOptions } from './copy-options.ts'
 import { showFile } from './show-file.ts'
 import { showTransfer } from './show-transfer.ts'
 
@@ -18,7 +18,7 @@ export async function copyToRuntime(
   holt: Holt,
   source: Here,
   destination: Remote,
-  options: CpOptions,
+  options: CopyOptions,
 ): Promise<unknown> {
   const { files } = await findRuntime(holt, destination.runtime)
   const { recursive = false, overwrite = false, user } = options
