@@ -39,7 +39,7 @@ async function bundleClient(dir: string): Promise<void> {
     input: join(root, 'packages/sdk/src/index.ts'),
     platform: 'node',
     transform: { target: 'es2022' },
-    plugins: [keepFactsAsData(root, { 'packages/sdk/src/route-addresses.ts': null }), dropUnusedSchemas()],
+    plugins: [keepFactsAsData(root, { 'packages/sdk/src/transport/route-addresses.ts': null }), dropUnusedSchemas()],
     logLevel: 'warn',
   })
   await bundle.write({ dir, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' })

@@ -29,10 +29,10 @@ OBJECTS: dict[str, tuple[type, str]] = {
     "holt": (Holt, "holt.ts"),
     "runtime": (Runtime, "runtime.ts"),
     "runtime.commands": (Commands, "commands.ts"),
-    "runtime.files": (Files, "files.ts"),
+    "runtime.files": (Files, "files/files.ts"),
     "command": (Command, "command-handle.ts"),
     "shell": (ShellSession, "session.ts"),
-    "template": (Template, "template/template-builder.ts"),
+    "template": (Template, "template-builder.ts"),
     "build": (Build, "template/build-handle.ts"),
 }
 """The objects of the page: their class in Python, and the file of their class in TypeScript."""

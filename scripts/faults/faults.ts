@@ -143,11 +143,11 @@ export const faults: readonly Fault[] = [
   {
     name: 'repeated-patch',
     harm: 'A client sends a change again that may have been made, over a newer change.',
-    file: 'packages/sdk/src/retry.ts',
+    file: 'packages/sdk/src/transport/retry.ts',
     from: `['GET', 'PUT', 'DELETE']`,
     to: `['GET', 'PUT', 'PATCH', 'DELETE']`,
     step: 'unit',
-    tests: ['packages/sdk/test/retry.test.ts'],
+    tests: ['packages/sdk/test/transport/retry.test.ts'],
     caughtBy: 'after a lost answer',
     reason: 'expected true to be false',
   },

@@ -2,8 +2,9 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { type Contract, readContract } from './contract-types.ts'
 
-/** The replacement for the types that are derived from the route table. */
-const routeTypes = `import type { Answers, Bodies, RouteName } from './contract.ts';
+/** The file of the types that are derived from the route table, and its replacement. */
+const routeTypesFile = 'transport/route-types.d.ts'
+const routeTypes = `import type { Answers, Bodies, RouteName } from '../contract.ts';
 /** The JSON a route answers with. */
 export type JsonAnswer<Name extends RouteName> = Answers[Name];
 /** The JSON a route takes. */
@@ -87,7 +88,7 @@ async function reachableFiles(dir: string): Promise<ReadonlyMap<string, string>>
   const todo = ['index.d.ts']
   for (let file = todo.pop(); file !== undefined; file = todo.pop()) {
     if (files.has(file)) continue
-    const text = file === 'route-types.d.ts' ? routeTypes : await readFile(join(dir, file), 'utf8')
+    const text = file === routeTypesFile ? routeTypes : await readFile(join(dir, file), 'utf8')
     files.set(file, text)
     for (const [, path = ''] of text.matchAll(fromBeside)) {
       const beside = `${join(dirname(file), path)}.d.ts`

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@holt/protocol'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The filters of the audit log. Several filters mean AND. */
 export interface AuditFilter {

@@ -1,9 +1,9 @@
 import type { Build, BuildStarted, CreateBuildInput } from '@holt/protocol'
-import { withLocalErrors } from './local-error.ts'
-import { type Paginated, paginate } from './pages.ts'
+import { withLocalErrors } from './errors/local-error.ts'
 import { type BuildHandle, makeBuildHandle } from './template/build-handle.ts'
 import type { UploadContextOptions, UploadedContext } from './template/context-upload.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The filters of a list of builds. */
 export interface BuildFilter {

@@ -1,9 +1,9 @@
 import type { Command, CommandResult, OutputItem, SendSignalInput, TerminalSize } from '@holt/protocol'
-import { eventStream, resumeItems } from './item-stream.ts'
 import { collectOutput, type OutputLimit, type OutputListener, resultOf } from './output.ts'
 import { type ByteSource, StdinWriter } from './stdin-writer.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { eventStream, resumeItems } from './transport/item-stream.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** A command of a runtime: its last known state, and the actions on it. */
 export type CommandHandle = Readonly<Command> & CommandActions

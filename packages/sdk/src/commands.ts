@@ -1,13 +1,13 @@
 import type { CommandResult, ErrorCode, OutputItem, Session, StartCommandInput } from '@holt/protocol'
 import { CommandAbort, type OnAbort } from './abort-command.ts'
 import { type CommandHandle, makeCommandHandle } from './command-handle.ts'
-import { HoltApiError, HoltConnectionError } from './errors.ts'
-import { eventStream, resumeItems } from './item-stream.ts'
+import { HoltApiError, HoltConnectionError } from './errors/errors.ts'
 import { collectOutput, type OutputListener, resultOf } from './output.ts'
-import { type Paginated, paginate } from './pages.ts'
 import { ShellSession, whenFree } from './session.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { eventStream, resumeItems } from './transport/item-stream.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The options for a command of a session, in the API's own words. */
 export type SessionCommandOptions = Omit<StartCommandInput, 'command' | 'argv' | 'background' | 'session'> & CallOptions

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { errorOfAnswer, HoltConnectionError } from './errors.ts'
+import { errorOfAnswer, HoltConnectionError } from './errors/errors.ts'
 
 /** The most bytes of a refusal that are read. */
 const maxRefusalBytes = 64 * 1024

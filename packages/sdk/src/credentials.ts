@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { HoltError } from './errors.ts'
+import { HoltError } from './errors/errors.ts'
 
 /** The address of a service, and a key for it. */
 export interface Credentials {

@@ -1,7 +1,7 @@
 import type { Event, EventItem, EventPage } from '@holt/protocol'
-import { eventStream, resumeItems } from './item-stream.ts'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { eventStream, resumeItems } from './transport/item-stream.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The filters of events. */
 export interface EventFilter {

@@ -1,5 +1,5 @@
 import type { Fork as ForkData } from '@holt/protocol'
-import { errorOfBody, type HoltApiError, HoltError } from './errors.ts'
+import { errorOfBody, type HoltApiError, HoltError } from './errors/errors.ts'
 import type { Runtime } from './runtime.ts'
 
 /** The outcome of one child: a runtime, or the error. */

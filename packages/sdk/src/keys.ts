@@ -1,6 +1,6 @@
 import type { CreateKeyInput, Key, NewKey, RotateKeyInput } from '@holt/protocol'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /**
  * The keys of the service. They need a key with the scope `admin`. Keys of another project also

@@ -6,8 +6,8 @@ import type {
   TestedNetwork,
   TestNetworkInput,
 } from '@holt/protocol'
-import { eventStream, resumeItems } from './item-stream.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { eventStream, resumeItems } from './transport/item-stream.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The options for reading a network log. */
 export interface NetworkLogOptions extends CallOptions {

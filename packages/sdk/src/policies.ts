@@ -1,6 +1,6 @@
 import type { CreatePolicyInput, Policy, PolicyPreset, ReplacePolicyInput } from '@holt/protocol'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The stored network policies, by name. */
 export class Policies {

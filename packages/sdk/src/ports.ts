@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { type Port, type PortState, portTokenField, portTokenHeader, type Runtime as RuntimeData } from '@holt/protocol'
-import { HoltError } from './errors.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { HoltError } from './errors/errors.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The options for reading a port. */
 export interface PortOptions extends CallOptions {

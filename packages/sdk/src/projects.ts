@@ -1,6 +1,6 @@
 import type { CreateProjectInput, Project, UpdateProjectInput } from '@holt/protocol'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /**
  * The projects of an installation, which own all other things. They need a key with the scope

@@ -9,14 +9,14 @@ import type {
   UpdateRuntimeInput,
 } from '@holt/protocol'
 import { Commands } from './commands.ts'
-import { HoltError } from './errors.ts'
+import { HoltError } from './errors/errors.ts'
 import { queryOf } from './events.ts'
-import { Files } from './files.ts'
+import { Files } from './files/files.ts'
 import { type Fork, makeFork } from './fork.ts'
-import { eventStream, resumeItems } from './item-stream.ts'
 import { Network } from './network.ts'
 import { Ports } from './ports.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { eventStream, resumeItems } from './transport/item-stream.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /**
  * A runtime: its last known state, in the API's own words, and the actions on it. Its public ports

@@ -1,12 +1,12 @@
 import { type CreateRuntimeInput, type DryRun, type Isolation, isIdParam, type RuntimeState } from '@holt/protocol'
-import { HoltApiError, HoltError } from './errors.ts'
-import { type Paginated, paginate } from './pages.ts'
-import { backoffMs, sleep } from './retry.ts'
+import { buildToWaitFor } from './errors/build-to-wait-for.ts'
+import { HoltApiError, HoltError } from './errors/errors.ts'
 import { makeRuntime, type Runtime } from './runtime.ts'
 import { makeBuildHandle } from './template/build-handle.ts'
-import { buildToWaitFor } from './template/build-to-wait-for.ts'
 import type { WaitForBuildOptions } from './template/wait-for-build.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import { backoffMs, sleep } from './transport/retry.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The filters of a list of runtimes. Several filters mean AND. */
 export interface RuntimeFilter {

@@ -6,9 +6,9 @@ import type {
   ReplaceSecretInput,
   Secret,
 } from '@holt/protocol'
-import { HoltError } from './errors.ts'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { HoltError } from './errors/errors.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /**
  * The secrets. No call returns a value. Runtimes have placeholders, and the gateway inserts the

@@ -1,10 +1,10 @@
 import type { CommandResult, OutputItem } from '@holt/protocol'
 import type { CommandHandle } from './command-handle.ts'
 import type { CommandOptions, Commands, SessionCommandOptions, StreamOptions } from './commands.ts'
-import { HoltApiError } from './errors.ts'
+import { HoltApiError } from './errors/errors.ts'
 import type { OutputListener } from './output.ts'
-import { backoffMs, sleep } from './retry.ts'
-import type { CallOptions } from './transport.ts'
+import { backoffMs, sleep } from './transport/retry.ts'
+import type { CallOptions } from './transport/transport.ts'
 
 /**
  * A shell of a runtime. Its commands run one after another, and its directory and variables carry

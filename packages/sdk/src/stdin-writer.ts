@@ -1,6 +1,6 @@
-import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
-import { backoffMs, sleep } from './retry.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { HoltApiError, HoltConnectionError, HoltError } from './errors/errors.ts'
+import { backoffMs, sleep } from './transport/retry.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The most bytes of one write. As base64 they are the most that the service takes at once. */
 const maxWriteBytes = 768 * 1024

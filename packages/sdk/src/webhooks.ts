@@ -1,6 +1,6 @@
 import type { CreateWebhookInput, NewWebhook, UpdateWebhookInput, Webhook, WebhookDelivery } from '@holt/protocol'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, Transport } from './transport.ts'
+import { type Paginated, paginate } from './transport/pages.ts'
+import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The time limit of a test, in milliseconds. The service waits 15 s for a receiver. */
 const testTimeoutMs = 30_000

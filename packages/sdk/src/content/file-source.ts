@@ -1,6 +1,6 @@
-import { HoltError } from '../errors.ts'
-import { readHere, withLocalErrors } from '../local-error.ts'
-import type { RequestBytes } from '../transport.ts'
+import { HoltError } from '../errors/errors.ts'
+import { readHere, withLocalErrors } from '../errors/local-error.ts'
+import type { RequestBytes } from '../transport/transport.ts'
 
 /**
  * Content of a known size that can be read from any byte on, so that an interrupted write can

@@ -1,6 +1,6 @@
-import { HoltConnectionError, HoltError } from '../errors.ts'
-import type { CallOptions, Transport } from '../transport.ts'
-import { Broken } from './broken.ts'
+import { HoltConnectionError, HoltError } from '../errors/errors.ts'
+import { Broken } from '../transport/broken.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 
 /** The range of a file to read: `start` inclusive, `end` exclusive. */
 export interface ReadOptions extends CallOptions {

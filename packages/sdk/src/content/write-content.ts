@@ -1,7 +1,7 @@
 import type { FileInfo, Upload } from '@holt/protocol'
-import { HoltApiError, HoltError } from '../errors.ts'
-import type { CallOptions, Transport } from '../transport.ts'
-import { Broken } from './broken.ts'
+import { HoltApiError, HoltError } from '../errors/errors.ts'
+import { Broken } from '../transport/broken.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 import { bytesOf, type FileContent, type FileSource, sourceOf, webStream } from './file-source.ts'
 
 /** The options for writing a file. */

@@ -1,6 +1,6 @@
 import type { Build, BuildFailureCode } from '@holt/protocol'
-import { hintInOurWords } from '../client-words.ts'
-import { HoltError } from '../errors.ts'
+import { hintInOurWords } from '../errors/client-words.ts'
+import { HoltError } from '../errors/errors.ts'
 
 /** A build that did not become a template. */
 export class BuildFailed extends HoltError {

@@ -1,7 +1,7 @@
 import type { Build, BuildLogItem } from '@holt/protocol'
-import { connected } from '../connected.ts'
-import { eventStream, readEvents, resumeItems } from '../item-stream.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import { connected } from '../transport/connected.ts'
+import { eventStream, readEvents, resumeItems } from '../transport/item-stream.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 import { BuildFailed } from './build-failed.ts'
 import { type WaitForBuildOptions, waitForBuild } from './wait-for-build.ts'
 

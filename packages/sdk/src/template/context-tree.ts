@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 import { entryOf, type LocalEntry, pathsIn } from '../tree/local-tree.ts'
 import type { IgnoreFile } from './ignore-file.ts'
 

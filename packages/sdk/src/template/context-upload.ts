@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildContext } from '@holt/protocol'
-import type { Transport } from '../transport.ts'
+import type { Transport } from '../transport/transport.ts'
 import { archiveOf } from '../tree/local-archive.ts'
 import { Progress, type TransferOptions } from '../tree/transfer.ts'
 import { type ContextRules, readContextTree } from './context-tree.ts'

@@ -1,4 +1,4 @@
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 
 /** A Dockerfile: its text, its path and its context, if any. */
 export interface DockerfileSource {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { charsOf, Matcher, readIgnorePattern } from '@holt/glob'
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 
 /**
  * The rules of a .dockerignore. Paths are relative to the context, with slashes and no slash at the

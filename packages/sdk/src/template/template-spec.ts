@@ -1,5 +1,5 @@
 import type { BuildStep, CreateBuildInput } from '@holt/protocol'
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 import { readDockerfile, readsContext } from './dockerfile-source.ts'
 
 /** The base of a template without a Dockerfile, and the field that names it. */

@@ -1,8 +1,8 @@
 import { type Build, type BuildLogItem, type BuildLogLine, finalBuildStatuses } from '@holt/protocol'
-import { Broken } from '../content/broken.ts'
-import { HoltError } from '../errors.ts'
-import { sleep } from '../retry.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import { HoltError } from '../errors/errors.ts'
+import { Broken } from '../transport/broken.ts'
+import { sleep } from '../transport/retry.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 
 /** The options for waiting for a build. */
 export interface WaitForBuildOptions extends CallOptions {

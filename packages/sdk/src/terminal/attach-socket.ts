@@ -1,6 +1,6 @@
 import { type AttachClientInput, attachKeyPrefix, attachProtocol } from '@holt/protocol'
-import { HoltApiError, HoltConnectionError, HoltError } from '../errors.ts'
-import type { Transport } from '../transport.ts'
+import { HoltApiError, HoltConnectionError, HoltError } from '../errors/errors.ts'
+import type { Transport } from '../transport/transport.ts'
 
 /**
  * The part of a WebSocket (WHATWG) that an attachment needs. Browsers, Node 22 and newer, and the

@@ -5,10 +5,10 @@ import {
   type SendSignalInput,
   type TerminalSize,
 } from '@holt/protocol'
-import { HoltConnectionError, HoltError } from '../errors.ts'
-import { mayResume } from '../item-stream.ts'
-import { backoffMs, sleep } from '../retry.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import { HoltConnectionError, HoltError } from '../errors/errors.ts'
+import { mayResume } from '../transport/item-stream.ts'
+import { backoffMs, sleep } from '../transport/retry.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 import { type AttachSocket, openAttachSocket } from './attach-socket.ts'
 import { InputQueue } from './input-queue.ts'
 import { type OutputChunk, OutputQueue } from './output-queue.ts'

@@ -2,8 +2,8 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Entry, writeTar } from '@holt/tar'
-import { HoltError } from '../errors.ts'
-import type { LocalEntry } from './local-tree.ts'
+import { HoltError } from '../errors/errors.ts'
+import { padding, tarEnd, type TarEntry, tarHeader } from '../tar/write-tar.ts'
 
 /** The bytes of one chunk. */
 const chunkBytes = 256 * 1024

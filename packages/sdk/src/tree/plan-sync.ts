@@ -1,5 +1,5 @@
 import type { FileInfo } from '@holt/protocol'
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 import type { EntryFilter, LocalEntry } from './local-tree.ts'
 
 /** The entries of a tree in a runtime, by their paths below the tree. */

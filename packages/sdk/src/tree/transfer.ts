@@ -1,4 +1,4 @@
-import type { CallOptions } from '../transport.ts'
+import type { CallOptions } from '../transport/transport.ts'
 
 /** The progress of a transfer of a tree. A total that is not known yet is null. */
 export interface TransferProgress {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Holt, type Runtime } from '../src/index.ts'
-import { startTestService, type TestService } from './support/test-service.ts'
+import { Holt, type Runtime } from '../../src/index.ts'
+import { startTestService, type TestService } from '../support/test-service.ts'
 
 let service: TestService
 let runtime: Runtime

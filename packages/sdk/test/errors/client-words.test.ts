@@ -2,10 +2,10 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCatalogue, openApi } from '@holt/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hintInOurWords } from '../src/client-words.ts'
-import { errorOfAnswer } from '../src/errors.ts'
-import { type ErrorCode, Holt, HoltApiError, HoltError } from '../src/index.ts'
-import { startTestService, type TestService } from './support/test-service.ts'
+import { hintInOurWords } from '../../src/errors/client-words.ts'
+import { errorOfAnswer } from '../../src/errors/errors.ts'
+import { type ErrorCode, Holt, HoltApiError, HoltError } from '../../src/index.ts'
+import { startTestService, type TestService } from '../support/test-service.ts'
 
 /** Matches routes, methods, headers and media types. */
 const speaksHttp =
@@ -13,7 +13,7 @@ const speaksHttp =
 
 /** The hints in the sources of what answers: literals after `hint`, with expressions in templates left out. */
 async function hintsInSources(): Promise<readonly string[]> {
-  const packages = join(import.meta.dirname, '../..')
+  const packages = join(import.meta.dirname, '../../..')
   const found = new Set<string>()
   for await (const name of glob('{protocol,server,engine,engine-host,builder,egress}/src/**/*.ts', { cwd: packages })) {
     const text = await readFile(join(packages, name), 'utf8')

@@ -1,12 +1,12 @@
 import type { BuildStep, CreateBuildInput } from '@holt/protocol'
-import { HoltError } from '../errors.ts'
-import { Holt } from '../holt.ts'
-import { withLocalErrors } from '../local-error.ts'
-import type { CallOptions } from '../transport.ts'
-import type { TransferProgress } from '../tree/transfer.ts'
-import type { BuildHandle } from './build-handle.ts'
-import { requestOf, type TemplateSpec } from './template-spec.ts'
-import type { WaitForBuildOptions } from './wait-for-build.ts'
+import { HoltError } from './errors/errors.ts'
+import { withLocalErrors } from './errors/local-error.ts'
+import { Holt } from './holt.ts'
+import type { BuildHandle } from './template/build-handle.ts'
+import { requestOf, type TemplateSpec } from './template/template-spec.ts'
+import type { WaitForBuildOptions } from './template/wait-for-build.ts'
+import type { CallOptions } from './transport/transport.ts'
+import type { TransferProgress } from './tree/transfer.ts'
 
 /** Options for starting a build. */
 export interface BuildOptions extends CallOptions {

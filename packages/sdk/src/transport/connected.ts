@@ -1,4 +1,4 @@
-import { HoltConnectionError } from './errors.ts'
+import { HoltConnectionError } from '../errors/errors.ts'
 
 /**
  * Returns the error for the end of a broken body. In that case fetch throws a TypeError, and a line

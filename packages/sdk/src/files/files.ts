@@ -14,17 +14,17 @@ import type {
   TreeExtracted,
   WatchItem,
 } from '@holt/protocol'
-import { connected, connectedStream } from './connected.ts'
-import type { FileContent } from './content/file-source.ts'
-import { openContent, type ReadOptions } from './content/read-content.ts'
-import { type WriteOptions, writeContent } from './content/write-content.ts'
-import { HoltConnectionError, HoltError } from './errors.ts'
-import { eventStream, readEvents, resumeItems } from './item-stream.ts'
-import { withLocalErrors } from './local-error.ts'
-import { type Paginated, paginate } from './pages.ts'
-import type { CallOptions, RequestBytes, Transport } from './transport.ts'
-import type { SyncOptions, SyncResult } from './tree/sync.ts'
-import type { TransferOptions, TransferResult } from './tree/transfer.ts'
+import type { FileContent } from '../content/file-source.ts'
+import { openContent, type ReadOptions } from '../content/read-content.ts'
+import { type WriteOptions, writeContent } from '../content/write-content.ts'
+import { HoltConnectionError, HoltError } from '../errors/errors.ts'
+import { withLocalErrors } from '../errors/local-error.ts'
+import { connected, connectedStream } from '../transport/connected.ts'
+import { eventStream, readEvents, resumeItems } from '../transport/item-stream.ts'
+import { type Paginated, paginate } from '../transport/pages.ts'
+import type { CallOptions, RequestBytes, Transport } from '../transport/transport.ts'
+import type { TransferOptions, TransferResult } from '../tree/transfer.ts'
+import type { SyncOptions, SyncResult } from './sync.ts'
 
 /** The options of a search. */
 export type SearchOptions = Omit<SearchFilesInput, 'path'> & CallOptions
@@ -336,7 +336,7 @@ export class Files {
    * leaves the old content.
    */
   async upload(localDir: string, remoteDir: string, options: TransferOptions = {}): Promise<TransferResult> {
-    const { uploadTree } = await import('./tree/upload.ts')
+    const { uploadTree } = await import('./upload.ts')
     return withLocalErrors(() => uploadTree({ files: this, localDir, remoteDir, options }))
   }
 
@@ -350,7 +350,7 @@ export class Files {
     localDir: string,
     options: Omit<TransferOptions, 'user'> = {},
   ): Promise<TransferResult> {
-    const { downloadTree } = await import('./tree/download.ts')
+    const { downloadTree } = await import('./download.ts')
     return withLocalErrors(() => downloadTree({ files: this, remoteDir, localDir, options }))
   }
 
@@ -360,7 +360,7 @@ export class Files {
    * `delete` is true.
    */
   async sync(localDir: string, remoteDir: string, options: SyncOptions = {}): Promise<SyncResult> {
-    const { syncTree } = await import('./tree/sync.ts')
+    const { syncTree } = await import('./sync.ts')
     return withLocalErrors(() => syncTree({ files: this, localDir, remoteDir, options }))
   }
 

@@ -1,5 +1,5 @@
-import { HoltApiError, HoltConnectionError } from './errors.ts'
-import { buildToWaitFor } from './template/build-to-wait-for.ts'
+import { buildToWaitFor } from '../errors/build-to-wait-for.ts'
+import { HoltApiError, HoltConnectionError } from '../errors/errors.ts'
 
 /** The facts about a request that failed. */
 export interface FailedTry {

@@ -1,4 +1,4 @@
-import { HoltApiError } from '../errors.ts'
+import { HoltApiError } from './errors.ts'
 
 /**
  * Returns the build that a refused request must wait for, because its template is being built; else

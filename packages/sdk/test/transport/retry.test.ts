@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorOfAnswer, HoltConnectionError, HoltError, parseRetryAfter } from '../src/errors.ts'
-import { backoffMs, type FailedTry, retryDelayMs } from '../src/retry.ts'
+import { errorOfAnswer, HoltConnectionError, HoltError, parseRetryAfter } from '../../src/errors/errors.ts'
+import { backoffMs, type FailedTry, retryDelayMs } from '../../src/transport/retry.ts'
 
 function answered(status: number, headers: Record<string, string> = {}, code = 'unavailable', details = {}) {
   return errorOfAnswer(

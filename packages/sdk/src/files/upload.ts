@@ -1,9 +1,10 @@
 import { canonicalPath } from '@holt/protocol'
-import { HoltError } from '../errors.ts'
-import type { Files } from '../files.ts'
-import { archiveOf } from './local-archive.ts'
-import { type LocalEntry, readLocalTree } from './local-tree.ts'
-import { Progress, type TransferOptions, type TransferResult } from './transfer.ts'
+import { HoltError } from '../errors/errors.ts'
+import type { TarEntry } from '../tar/write-tar.ts'
+import { archiveOf } from '../tree/local-archive.ts'
+import { readLocalTree } from '../tree/local-tree.ts'
+import { Progress, type TransferOptions, type TransferResult } from '../tree/transfer.ts'
+import type { Files } from './files.ts'
 
 /** Copies a directory of this machine into a runtime as one archive; see `Files.upload`. */
 export async function uploadTree(job: {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readEvents } from '../src/item-stream.ts'
+import { readEvents } from '../../src/transport/item-stream.ts'
 
 async function read(chunks: readonly Uint8Array[]): Promise<unknown[]> {
   const body = new ReadableStream({

@@ -1,5 +1,5 @@
+import { HoltApiError, HoltConnectionError, HoltError } from '../errors/errors.ts'
 import { asConnectionError } from './connected.ts'
-import { HoltApiError, HoltConnectionError, HoltError } from './errors.ts'
 import { backoffMs, sleep } from './retry.ts'
 
 /**

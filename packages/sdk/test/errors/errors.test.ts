@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCatalogue } from '@holt/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import * as everything from '../src/index.ts'
-import { type Fork, fileSource, Holt, HoltError, type HoltOptions, type Runtime, Template } from '../src/index.ts'
-import { localError } from '../src/local-error.ts'
-import { startTestService, type TestService } from './support/test-service.ts'
+import { localError } from '../../src/errors/local-error.ts'
+import * as everything from '../../src/index.ts'
+import { type Fork, fileSource, Holt, HoltError, type HoltOptions, type Runtime, Template } from '../../src/index.ts'
+import { startTestService, type TestService } from '../support/test-service.ts'
 
 let service: TestService
 let holt: Holt
@@ -211,7 +211,7 @@ describe('everything that the client throws is a HoltError with a code and a hin
   })
 
   test('no other class is thrown in the source', async () => {
-    const root = join(import.meta.dirname, '../src')
+    const root = join(import.meta.dirname, '../../src')
     const found: string[] = []
     for (const name of await readdir(root, { recursive: true })) {
       if (!name.endsWith('.ts')) continue

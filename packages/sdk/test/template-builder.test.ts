@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Holt, Template } from '../../src/index.ts'
-import { firstFixedPart } from '../../src/template/context-tree.ts'
-import { isDockerfileText, readsContext } from '../../src/template/dockerfile-source.ts'
-import { startTestService, type TestService } from '../support/test-service.ts'
+import { Holt, Template } from '../src/index.ts'
+import { firstFixedPart } from '../src/template/context-tree.ts'
+import { isDockerfileText, readsContext } from '../src/template/dockerfile-source.ts'
+import { startTestService, type TestService } from './support/test-service.ts'
 
 let service: TestService
 let holt: Holt
@@ -95,7 +95,7 @@ test('only copied files of the directory are sent', async () => {
   const template = Template('web').fromImage('python').context(here)
   await template.copy(['./app.py', 'lib/*.py'], '/srv/', { chmod: '644' }).copy('static', '/srv/').build({ holt })
   expect(sentFiles()).toEqual([
-    './',
+    './template/',
     'app.py',
     'lib/',
     'lib/a.py',
@@ -133,7 +133,7 @@ describe('a Dockerfile', () => {
       user: 'app',
     })
     expect(body()).not.toHaveProperty('steps')
-    expect(sentFiles()).toEqual(['./', 'app.py'])
+    expect(sentFiles()).toEqual(['./template/', 'app.py'])
     expect(progress).toEqual([1])
   })
 

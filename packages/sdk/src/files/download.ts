@@ -1,9 +1,9 @@
 import { lstat, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { HoltError } from '../errors.ts'
-import type { Files } from '../files.ts'
-import { besideName, Progress, type TransferOptions, type TransferResult } from './transfer.ts'
-import { unpackHere } from './unpack-here.ts'
+import { HoltError } from '../errors/errors.ts'
+import { besideName, Progress, type TransferOptions, type TransferResult } from '../tree/transfer.ts'
+import { unpackHere } from '../tree/unpack-here.ts'
+import type { Files } from './files.ts'
 
 /**
  * Copies a directory of a runtime to this machine as one archive; see `Files.download`. Data from

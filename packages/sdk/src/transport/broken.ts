@@ -1,6 +1,6 @@
-import { asConnectionError } from '../connected.ts'
-import { HoltApiError, HoltConnectionError } from '../errors.ts'
-import { backoffMs, sleep } from '../retry.ts'
+import { HoltApiError, HoltConnectionError } from '../errors/errors.ts'
+import { asConnectionError } from './connected.ts'
+import { backoffMs, sleep } from './retry.ts'
 
 /**
  * An interrupted transfer. It decides for how long the transfer is retried. That time restarts
