@@ -11,8 +11,8 @@ import { Runtimes } from './runtimes.ts'
 import { Secrets } from './secrets.ts'
 import { Snapshots } from './snapshots.ts'
 import { Templates } from './templates.ts'
-import type { WebSocketClass } from './terminal/attach-socket.ts'
 import { type CallOptions, type Retry, Transport } from './transport/transport.ts'
+import type { WebSocketClass } from './transport/web-socket.ts'
 import { Webhooks } from './webhooks.ts'
 
 /** The options for reaching the service. */

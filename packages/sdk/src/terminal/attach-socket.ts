@@ -1,23 +1,7 @@
 import { type AttachClientInput, attachKeyPrefix, attachProtocol } from '@holt/protocol'
 import { HoltApiError, HoltConnectionError, HoltError } from '../errors/errors.ts'
 import type { Transport } from '../transport/transport.ts'
-
-/**
- * The part of a WebSocket (WHATWG) that an attachment needs. Browsers, Node 22 and newer, and the
- * package `ws` have it.
- */
-export interface WebSocketLike {
-  binaryType: string
-  onopen: ((event: never) => void) | null
-  onmessage: ((event: never) => void) | null
-  onclose: ((event: never) => void) | null
-  onerror: ((event: never) => void) | null
-  send(data: string | Uint8Array<ArrayBuffer>): void
-  close(code?: number, reason?: string): void
-}
-
-/** The class of a WebSocket. */
-export type WebSocketClass = new (url: string, protocols: string[]) => WebSocketLike
+import type { WebSocketClass, WebSocketLike } from '../transport/web-socket.ts'
 
 /** The destination and the options of an attachment. */
 export interface AttachTarget {

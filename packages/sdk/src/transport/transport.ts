@@ -1,10 +1,10 @@
 import type { RouteName } from '@holt/protocol'
 import { errorOfAnswer, HoltApiError, HoltConnectionError, HoltError } from '../errors/errors.ts'
 import { localError } from '../errors/local-error.ts'
-import type { WebSocketClass } from '../terminal/attach-socket.ts'
 import { isUnderWay, retryDelayMs, sleep } from './retry.ts'
 import { type RouteAddress, routeAddresses } from './route-addresses.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
+import type { WebSocketClass } from './web-socket.ts'
 
 /** Options of every call. */
 export interface CallOptions {
