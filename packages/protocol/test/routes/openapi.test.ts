@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
-import { openApi, type Route, routeGroups, routes } from '../src/index.ts'
+import { openApi, type Route, routeGroups, routes } from '../../src/index.ts'
 
 const description = openApi('1.2.3')
 

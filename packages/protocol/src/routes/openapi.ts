@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ErrorBody, type ErrorCode, errorCatalogue } from './errors.ts'
-import { commonErrors, type Route, type RouteAnswer } from './route.ts'
-import { routeGroups, routes } from './routes/index.ts'
+import { ErrorBody, type ErrorCode, errorCatalogue } from '../errors.ts'
+import { commonErrors, type Route, type RouteAnswer } from '../route.ts'
+import { routeGroups, routes } from './index.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
