@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Scope } from '@holt/protocol'
-import { noteFound, type OpenEntry } from '../rows/audit-entry.ts'
 import type { ActiveSpan } from './active-span.ts'
+import { noteFound, type OpenEntry } from './audit-entry.ts'
 
 /** The request for which an action is done. */
 interface Acting {

@@ -9,9 +9,9 @@ import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { requireCheckpoints } from '../state/can-pause.ts'
 import { changeState, type Reason } from '../state/change-state.ts'
+import { writeDown, writeTimeoutMs } from '../state/write-down.ts'
 import { finished } from './recover-pause.ts'
 import { becomePaused, settlePausing } from './settle-pausing.ts'
-import { writeDown, writeTimeoutMs } from './write-down.ts'
 
 /** The reasons for a pause. */
 export const pauseReasons = {

@@ -5,8 +5,8 @@ import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { findRunning } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { requireDisk } from '../admission/admit.ts'
-import { writeDown } from '../lifecycle/write-down.ts'
 import type { Runtimes } from '../runtimes.ts'
+import { writeDown } from '../state/write-down.ts'
 import { StallWatch } from './stall-watch.ts'
 
 /** The largest image, for any disk size. */

@@ -1,6 +1,6 @@
 import { makeId } from '@holt/protocol'
 import type { Log } from '../../foundation/log.ts'
-import { type OpenEntry, writeEntry } from '../../foundation/rows/audit-entry.ts'
+import { type OpenEntry, writeEntry } from '../../foundation/request/audit-entry.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { isUnstorable } from '../../foundation/store/unstorable.ts'
 import { maxWaiting, WaitingEntries } from './waiting-entries.ts'

@@ -1,8 +1,8 @@
 import { ownText } from '@holt/async'
 import type { Route } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
-import type { OpenEntry } from '../../foundation/rows/audit-entry.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { auditKindOf } from './audited-route.ts'
 

@@ -1,4 +1,4 @@
-import type { OpenEntry } from '../../foundation/rows/audit-entry.ts'
+import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 
 /**
  * The most entries that wait while they cannot be written, for example on a full disk. A project

@@ -1,6 +1,6 @@
 import { type EventType, makeId } from '@holt/protocol'
+import { entryFor, noteSubject, writeEntry } from '../../foundation/request/audit-entry.ts'
 import { actingRequest } from '../../foundation/request/request-context.ts'
-import { entryFor, noteSubject, writeEntry } from '../../foundation/rows/audit-entry.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { Changes } from '../../foundation/store/open-store.ts'
 
