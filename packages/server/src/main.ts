@@ -124,7 +124,7 @@ async function purge(config: ServerConfig): Promise<number> {
 }
 
 async function exportTo(config: ServerConfig, file: string, force: boolean): Promise<number> {
-  await (await import('./daemon/transfer.ts')).exportTo(config, file, { force })
+  await (await import('./daemon/export-import.ts')).exportTo(config, file, { force })
   process.stderr.write(
     'Secrets in the file are sealed. Keep a copy of master-keys.json of the state directory, but not beside the file. Copy images/ and checkpoints/ of the state directory too.\n',
   )
@@ -133,7 +133,7 @@ async function exportTo(config: ServerConfig, file: string, force: boolean): Pro
 
 async function importFrom(config: ServerConfig, file: string, keepWebhooks: boolean): Promise<number> {
   const [{ importFrom }, { wordsOf }] = await Promise.all([
-    import('./daemon/transfer.ts'),
+    import('./daemon/export-import.ts'),
     import('./daemon/import-words.ts'),
   ])
   process.stderr.write(wordsOf(await importFrom(config, file, { keepWebhooks }), config))

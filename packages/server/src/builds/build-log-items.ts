@@ -1,8 +1,8 @@
 import type { BuildLogItem } from '@holt/protocol'
 import { Notification } from '../foundation/async/notification.ts'
+import { isFinal } from './build-states.ts'
 import type { Builds } from './builds.ts'
 import { type BuildRef, findBuild } from './find-build.ts'
-import { isFinal } from './states.ts'
 
 /** The number of lines in one read. */
 const batch = 200

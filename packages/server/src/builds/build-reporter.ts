@@ -4,9 +4,9 @@ import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
 import { moment } from '../foundation/store/moment.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
+import { mayFollow } from './build-states.ts'
 import type { Builds } from './builds.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
-import { mayFollow } from './states.ts'
 
 /** The longest delay of step changes in the database, in milliseconds. */
 const stepsMs = 200

@@ -11,11 +11,11 @@ import { recordEvent } from '../tenancy/events/record-event.ts'
 import { canonical } from '../tenancy/idempotency/canonical.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
 import { BuildReporter } from './build-reporter.ts'
+import { isFinal } from './build-states.ts'
 import type { Builds } from './builds.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
 import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
 import { failInterrupted } from './recover-builds.ts'
-import { isFinal } from './states.ts'
 
 /** The project, the id and the request of a build. */
 export interface BuildCreation extends BuildRef {

@@ -5,12 +5,12 @@ import type { TemplateRow } from '../foundation/store/tables.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
 import { requireQuotas } from '../tenancy/projects/require-quotas.ts'
+import { isFinal } from './build-states.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
 import { recipeOf } from './checkpoint-recipe.ts'
 import type { FailureReason } from './failure-reason.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
-import { isFinal } from './states.ts'
 
 /** The end of a build that is not ready. */
 export interface OtherEnd {

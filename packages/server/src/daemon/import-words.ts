@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../foundation/config/config.ts'
-import type { ImportResult } from './transfer.ts'
+import type { ImportResult } from './export-import.ts'
 
 /**
  * Returns the report of an import: the imported rows, the missing files, and the disabled webhooks.

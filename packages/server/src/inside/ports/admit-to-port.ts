@@ -7,7 +7,7 @@ import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import { type Credential, credentialName } from '../../tenancy/auth/open-streams.ts'
 import { validCredentials } from '../../tenancy/auth/valid-credentials.ts'
 import type { Inside } from '../inside.ts'
-import type { PortCredentials } from './credentials.ts'
+import type { PortCredentials } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
 import { type PortGrant, readPortToken } from './port-token.ts'
 

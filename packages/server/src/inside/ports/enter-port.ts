@@ -5,8 +5,8 @@ import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
 import type { Inside } from '../inside.ts'
 import { type Admission, admitToPort } from './admit-to-port.ts'
-import { type PortCredentials, takeCredentials } from './credentials.ts'
 import type { PortPlace } from './open-ports.ts'
+import { type PortCredentials, takeCredentials } from './port-credentials.ts'
 import { type PortTarget, portTargetOf } from './port-target.ts'
 
 /**

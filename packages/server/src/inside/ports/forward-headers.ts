@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
-import { foreignCookies, isApiKey, portCookie } from './credentials.ts'
+import { foreignCookies, isApiKey, portCookie } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
 
 /** The raw headers of Node: name, value, name, value. */

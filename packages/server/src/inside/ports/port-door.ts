@@ -7,11 +7,11 @@ import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
 import type { Inside } from '../inside.ts'
-import { portCookie } from './credentials.ts'
 import { enterPort, type Visit } from './enter-port.ts'
 import { upgradeOf } from './forward-headers.ts'
 import { forwardRequest } from './forward-request.ts'
 import { forwardTcp, forwardUpgrade } from './forward-upgrade.ts'
+import { portCookie } from './port-credentials.ts'
 import { ambiguous, destinationOf } from './port-target.ts'
 
 /** Handles requests for ports before the API's routes. Returns true if it answers the request. */

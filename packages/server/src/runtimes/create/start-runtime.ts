@@ -7,7 +7,7 @@ import { findRuntime, notRunning, refOf } from '../../foundation/rows/find-runti
 import { isDeleted } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { secretValues } from '../../resources/secrets/secret-env.ts'
-import { isStartFailure, startCommands } from '../../resources/templates/start-command.ts'
+import { isStartFailure, startCommands } from '../../resources/templates/template-commands.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { changeState, type Reason } from '../state/change-state.ts'
 import { bindRuntime } from './bind-runtime.ts'

@@ -1,5 +1,5 @@
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import type { TemplateCommands } from '../../resources/templates/start-command.ts'
+import type { TemplateCommands } from '../../resources/templates/template-commands.ts'
 
 /**
  * The settings that a runtime takes from its source, without size, user and directory. The

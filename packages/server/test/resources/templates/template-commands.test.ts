@@ -4,7 +4,11 @@ import { GuestClient } from '@holt/guest-client'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { HoltError, makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
-import { isStartFailure, startCommands, type TemplateCommands } from '../../../src/resources/templates/start-command.ts'
+import {
+  isStartFailure,
+  startCommands,
+  type TemplateCommands,
+} from '../../../src/resources/templates/template-commands.ts'
 
 const signal = () => AbortSignal.timeout(20_000)
 const nothing: TemplateCommands = { startCmd: null, readyCmd: null, onRestore: null }
