@@ -28,7 +28,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'engine-testkit': ['engine', 'guest-client', 'protocol'],
 }
 
-/** The external packages that a contract package, or a package in one, may use. It has to run anywhere. */
+/**
+ * The external packages that a contract package, or a package inside one, may use. It has to run
+ * anywhere.
+ */
 const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [], tar: [], glob: [] }
 
 /**

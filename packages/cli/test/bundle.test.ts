@@ -39,7 +39,7 @@ describe('the code that a command loads has a size limit', () => {
    * listed here.
    */
   const most = 106
-  const mostOf: Readonly<Record<string, number>> = { template: 116 }
+  const mostOf: Readonly<Record<string, number>> = { template: 120 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 
   test('the version command loads almost nothing', async () => {
@@ -111,7 +111,7 @@ test('the command contains no schemas and no code of the service', () => {
   expect(packagesOf(sources)).toContain('@clack/prompts')
   expect(packagesOf(sources)).not.toContain('zod')
   const own = sources.filter((source) => source.startsWith('packages/') && !fromNpm.test(source))
-  expect(own.filter((source) => !/^packages\/(?:cli|sdk|protocol)\/src\//.test(source))).toEqual([])
+  expect(own.filter((source) => !/^packages\/(?:cli|sdk|protocol|tar|glob)\/src\//.test(source))).toEqual([])
 })
 
 test('a change of any source of the bundle is noticed', () => {

@@ -117,7 +117,11 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     children.push({ spec, guest: await connected(spec.id) })
     const seen = await Promise.all(
       children.map(async (child) => {
-        await child.guest.processes.writeStdin(drawing.id, { data: Buffer.from('draw\n'), eof: false, offset: 0 }, timeout())
+        await child.guest.processes.writeStdin(
+          drawing.id,
+          { data: Buffer.from('draw\n'), eof: false, offset: 0 },
+          timeout(),
+        )
         await expect.poll(async () => (await child.guest.processes.get(drawing.id, timeout())).stdout_bytes).toBe(33)
         expect(await runCommandIn(child.guest, 'work', 'echo $PWD $mine')).toBe('/tmp kept\n')
         return {

@@ -11,8 +11,7 @@ import {
   type UnchangedEntry,
   writeImage,
 } from '@holt/erofs'
-import { buildOnce } from '@holt/testkit'
-import { requires } from '@holt/testkit'
+import { buildOnce, requires } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
 import { consume, type ReadEntry } from '../../tar/test/support/consume.ts'
 import { describeTree } from './support/describe-tree.ts'

@@ -32,8 +32,8 @@ export function unescapeName(text: string): string {
 }
 
 /**
- * Reads a pattern as Go's `path.Match` does, with `**` for any number of components. Returns null if
- * it is malformed.
+ * Reads a pattern as Go's `path.Match` does, with `**` for any number of components. Returns null
+ * if it is malformed.
  */
 export function readPathPattern(components: readonly string[]): PathPattern | null {
   const pattern: (NamePattern | typeof anyDepth)[] = []

@@ -1,8 +1,8 @@
 import type { CharClass } from './glob.ts'
 
 /**
- * Reads a class such as `[a-z]` or `[^a-z]` as Go's `path.Match` does. `start` is behind its `[`, and
- * `end` is the place of its `]`. Returns null if it is malformed.
+ * Reads a class such as `[a-z]` or `[^a-z]` as Go's `path.Match` does. `start` is behind its `[`,
+ * and `end` is the place of its `]`. Returns null if it is malformed.
  */
 export function readClass(
   chars: readonly string[],

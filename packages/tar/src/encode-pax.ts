@@ -14,7 +14,8 @@ export function paxRecord(key: string, value: Uint8Array | string): Buffer {
  */
 export function paxTime(secs: number, nanos: number): string {
   const isBefore = secs < 0
-  const size = isBefore && nanos > 0 ? { secs: -secs - 1, nanos: nanosPerSecond - nanos } : { secs: Math.abs(secs), nanos }
+  const size =
+    isBefore && nanos > 0 ? { secs: -secs - 1, nanos: nanosPerSecond - nanos } : { secs: Math.abs(secs), nanos }
   const fraction = String(size.nanos).padStart(9, '0').replace(/0+$/, '')
   return `${isBefore ? '-' : ''}${size.secs}${fraction === '' ? '' : `.${fraction}`}`
 }

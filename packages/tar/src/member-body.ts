@@ -1,6 +1,6 @@
-import { TarError } from './errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { paddingOf } from './decode-header.ts'
+import { TarError } from './errors.ts'
 
 /** The bytes of one entry in the archive. Unread bytes are skipped before the next header. */
 export class MemberBody implements AsyncIterable<Uint8Array> {

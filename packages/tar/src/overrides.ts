@@ -1,6 +1,6 @@
-import { TarError } from './errors.ts'
 import type { TarHeader } from './decode-header.ts'
 import { decodeDecimal, decodeTime, type PaxRecord } from './decode-pax.ts'
+import { TarError } from './errors.ts'
 
 /** The values that extended headers give for the next entry. */
 export interface Overrides {

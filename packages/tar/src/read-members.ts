@@ -36,8 +36,8 @@ export interface ReadOptions<Item> {
 
 /**
  * Yields what `open` makes of the members of an uncompressed tar stream (v7, ustar, pax, GNU), in
- * their order. The content of a member must be read before the next one is requested. Unread content
- * is skipped. A damaged archive throws `TarError`.
+ * their order. The content of a member must be read before the next one is requested. Unread
+ * content is skipped. A damaged archive throws `TarError`.
  */
 export async function* readMembers<Item>(
   source: AsyncIterable<Uint8Array>,
@@ -116,7 +116,10 @@ class Extensions {
     const records = decodePax(bytes)
     if (this.#isPlain && records.some(isSparseRecord))
       throw new TarError('tar_type_unsupported', path, 'it has a sparse file')
-    if (typeflag === 'x') return applyPax(this.#own, records)
+    if (typeflag === 'x') {
+      applyPax(this.#own, records)
+      return
+    }
     applyGlobalPax(this.#global, records)
     for (const { key, value } of records) if (key === 'comment') this.#onComment?.(value.toString('utf8'))
   }

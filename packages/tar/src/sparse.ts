@@ -1,7 +1,7 @@
-import { TarError } from './errors.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { decodeNumber, TAR_BLOCK } from './decode-header.ts'
 import { decodeDecimal, type PaxRecord } from './decode-pax.ts'
+import { TarError } from './errors.ts'
 import type { MemberBody } from './member-body.ts'
 import type { Member } from './overrides.ts'
 

@@ -59,7 +59,9 @@ function headersOf(entry: Entry): Buffer {
   return records.length === 0 ? header : Buffer.concat([paxHeader(Buffer.concat(records)), header])
 }
 
-/** Returns the number of a device. An entry of a hostile archive may have one that no field holds. */
+/**
+ * Returns the number of a device. An entry of a hostile archive may have one that no field holds.
+ */
 function deviceOf(entry: Entry): DeviceNumber | null {
   if (!('rdev' in entry)) return null
   if (fits(entry.rdev.major, largestId) && fits(entry.rdev.minor, largestId)) return entry.rdev

@@ -47,8 +47,7 @@ const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1')
 function shown(each: Sketch): object {
   const path = latin1(each.path)
   if (each.type === 'file') return { ...each, path, size: each.content.length, content: latin1(each.content) }
-  if (each.type === 'symlink' || each.type === 'hardlink')
-    return { ...each, path, linkTarget: latin1(each.linkTarget) }
+  if (each.type === 'symlink' || each.type === 'hardlink') return { ...each, path, linkTarget: latin1(each.linkTarget) }
   return { ...each, path }
 }
 

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { type Entry, TarError, readTar } from '@holt/tar'
+import { type Entry, readTar, TarError } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { contextLimits } from './context-tree.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Entry, TarError, readTar } from '@holt/tar'
+import { type Entry, readTar, TarError } from '@holt/tar'
 import { BuilderError } from '../errors.ts'
 import { defaultWorkDir } from '../scratch/make-scratch.ts'
 import { type ByteBudget, layerBytes } from './blob.ts'

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import type { Entry } from '@holt/tar'
-import { writeTar } from '../../src/index.ts'
+import { type Entry, writeTar } from '@holt/tar'
 
 /** An image in memory. */
 export interface TinyImage {

@@ -1,9 +1,9 @@
 import type { Holt } from '@holt/sdk'
 import type { Command } from 'commander'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { printFields } from '../output/fields.ts'
 import { printJson } from '../output/print.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 /** Adds `get` to the group of a kind of thing: `holt THING get`. Returns the verb. */
 export function addGetOf(

@@ -7,8 +7,7 @@ import { sinceText } from '../arguments/log-options.ts'
 import { momentOf } from '../arguments/moment.ts'
 import { firstOf, limitOf, limitOption } from '../arguments/newest.ts'
 import { connect } from '../connection/connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { printTable } from '../output/table.ts'
+import { printList } from '../output/print-list.ts'
 import { act } from '../verb/verb.ts'
 
 const examples = `
@@ -59,20 +58,24 @@ async function showAudit(options: AuditOptions): Promise<number> {
   const keyId = key === undefined ? undefined : await findKeyId(connect(), key, project === 'all' ? undefined : project)
   const filter = dropUndefined({ kind, key_id: keyId, subject, route, project, since, until })
   const entries = await firstOf(limit, (page) => connect().audit.list({ ...filter, ...page }))
-  return printList(entries, { quiet, json }, {
-    id: ({ audit_id }) => audit_id,
-    none: 'Nothing was done.',
-    columns: [
-      ['AT', ({ at }) => at],
-      ['WHO', whoOf],
-      ['KEY', (entry) => entry.key?.key_id ?? ''],
-      ['FROM', ({ address }) => address],
-      ['WHAT', (entry) => entry.route ?? entry.kind],
-      ['SUBJECT', ({ subject_id }) => subject_id ?? ''],
-      ['STATUS', ({ status }) => (status === null ? 'none' : String(status))],
-      ['TIMES', ({ count }) => String(count)],
-    ],
-  })
+  return printList(
+    entries,
+    { quiet, json },
+    {
+      id: ({ audit_id }) => audit_id,
+      none: 'Nothing was done.',
+      columns: [
+        ['AT', ({ at }) => at],
+        ['WHO', whoOf],
+        ['KEY', (entry) => entry.key?.key_id ?? ''],
+        ['FROM', ({ address }) => address],
+        ['WHAT', (entry) => entry.route ?? entry.kind],
+        ['SUBJECT', ({ subject_id }) => subject_id ?? ''],
+        ['STATUS', ({ status }) => (status === null ? 'none' : String(status))],
+        ['TIMES', ({ count }) => String(count)],
+      ],
+    },
+  )
 }
 
 /**

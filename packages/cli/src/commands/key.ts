@@ -9,7 +9,8 @@ import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/r
 import { connect } from '../connection/connect.ts'
 import { expiryText, overlapText } from '../output/key-times.ts'
 import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { printList } from '../output/print-list.ts'
+import { ageOf } from '../output/table.ts'
 import { act } from '../verb/verb.ts'
 
 const examples = `
@@ -49,9 +50,9 @@ export function addKey(program: Command): void {
 
   const list = addListOptions(
     group
-    .command('ls')
-    .description('list keys, without their secrets')
-    .option('--project <project>', 'the project (needs the scope operator)')
+      .command('ls')
+      .description('list keys, without their secrets')
+      .option('--project <project>', 'the project (needs the scope operator)'),
   )
   act(list, async ({ project, ...form }: ListOptions & { project?: string }) => {
     const keys = await connect()

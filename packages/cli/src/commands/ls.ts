@@ -2,11 +2,12 @@ import { runtimeStates } from '@holt/protocol'
 import type { Isolation, Runtime, RuntimeFilter, RuntimeState } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
+import { addListOptions } from '../arguments/list-options.ts'
 import { keyValue } from '../arguments/parse.ts'
 import { connect } from '../connection/connect.ts'
-import { print, printJson, say } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
 import { nextOf } from '../output/runtime-words.ts'
-import { ageOf, mib, printTable } from '../output/table.ts'
+import { ageOf, mib } from '../output/table.ts'
 import { act } from '../verb/verb.ts'
 
 interface LsOptions {
@@ -31,14 +32,14 @@ Examples:
 export function addLs(program: Command): void {
   const command = addListOptions(
     program
-    .command('ls')
-    .description('list runtimes, newest first')
-    .option('-a, --all', 'include ended ones')
-    .addOption(new Option('-s, --state <state>', 'only this state').choices(runtimeStates))
-    .option('-t, --template <template>', 'only of this template')
-    .option('-n, --name <name>', 'only with this name')
-    .addOption(isolationOption())
-    .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeatable', keyValue)
+      .command('ls')
+      .description('list runtimes, newest first')
+      .option('-a, --all', 'include ended ones')
+      .addOption(new Option('-s, --state <state>', 'only this state').choices(runtimeStates))
+      .option('-t, --template <template>', 'only of this template')
+      .option('-n, --name <name>', 'only with this name')
+      .addOption(isolationOption())
+      .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeatable', keyValue),
   ).addHelpText('after', examples)
   act(command, listRuntimes)
 }
@@ -48,21 +49,26 @@ async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise
     .runtimes.list({ ...dropUndefined(filter), limit: 100 } satisfies RuntimeFilter)
     .all()
   const shown = found.filter((runtime) => all === true || filter.state !== undefined || !hasEnded(runtime))
-  return printList(shown, { quiet, json }, {
-    id: ({ runtime_id }) => runtime_id,
-    none: found.length === 0 ? 'No runtimes. Make one: holt create' : 'No active runtimes; --all shows the ended ones.',
-    columns: [
-      ['RUNTIME', (runtime) => runtime.runtime_id],
-      ['NAME', (runtime) => runtime.name ?? ''],
-      ['STATE', (runtime) => runtime.state],
-      ['TEMPLATE', (runtime) => runtime.template.name],
-      ['ISOLATION', (runtime) => runtime.isolation],
-      ['CPU', (runtime) => String(runtime.cpu)],
-      ['MEMORY', (runtime) => mib(runtime.memory_mib)],
-      ['AGE', (runtime) => ageOf(runtime.created_at)],
-      ['NEXT', (runtime) => nextOf(runtime)],
-    ],
-  })
+  return printList(
+    shown,
+    { quiet, json },
+    {
+      id: ({ runtime_id }) => runtime_id,
+      none:
+        found.length === 0 ? 'No runtimes. Make one: holt create' : 'No active runtimes; --all shows the ended ones.',
+      columns: [
+        ['RUNTIME', (runtime) => runtime.runtime_id],
+        ['NAME', (runtime) => runtime.name ?? ''],
+        ['STATE', (runtime) => runtime.state],
+        ['TEMPLATE', (runtime) => runtime.template.name],
+        ['ISOLATION', (runtime) => runtime.isolation],
+        ['CPU', (runtime) => String(runtime.cpu)],
+        ['MEMORY', (runtime) => mib(runtime.memory_mib)],
+        ['AGE', (runtime) => ageOf(runtime.created_at)],
+        ['NEXT', (runtime) => nextOf(runtime)],
+      ],
+    },
+  )
 }
 
 function hasEnded(runtime: Runtime): boolean {

@@ -5,6 +5,7 @@ import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/p
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act } from '../verb/verb.ts'
 
@@ -65,11 +66,7 @@ function withFile(command: Command): Command {
 }
 
 function addReaders(group: Command): void {
-  const list = addListOptions(
-    group
-    .command('ls')
-    .description('list policies')
-  )
+  const list = addListOptions(group.command('ls').description('list policies'))
   act(list, async (form: ListOptions) => {
     const policies = await connect().policies.list({ limit: 100 }).all()
     return printList(policies, form, {

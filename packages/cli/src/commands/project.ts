@@ -5,6 +5,7 @@ import { quota, quotaFlag, quotaHelp } from '../arguments/quota.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
 import { print, printJson } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
 import { quotaLines, tightestQuota } from '../output/quota-lines.ts'
 import { ageOf, printTable } from '../output/table.ts'
 import { act, UsageError } from '../verb/verb.ts'
@@ -39,11 +40,7 @@ export function addProject(program: Command): void {
     return 0
   })
 
-  const list = addListOptions(
-    group
-    .command('ls')
-    .description('list projects')
-  )
+  const list = addListOptions(group.command('ls').description('list projects'))
   act(list, async (form: ListOptions) => {
     const projects = await connect().projects.list({ limit: 100 }).all()
     return printList(projects, form, {

@@ -6,8 +6,8 @@ import { collected, seconds } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { printTable } from '../output/table.ts'
+import { printJson, say } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
 import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
@@ -59,11 +59,7 @@ export function addProvider(program: Command): void {
     .option('--json', 'print the provider as JSON')
   act(set, setProvider)
 
-  const list = addListOptions(
-    group
-    .command('ls')
-    .description('list providers')
-  )
+  const list = addListOptions(group.command('ls').description('list providers'))
   act(list, async (form: ListOptions) => {
     const providers = await connect().secrets.providers.list({ limit: 100 }).all()
     return printList(providers, form, {

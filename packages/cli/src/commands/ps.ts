@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import type { ListOptions } from '../arguments/list-options.ts'
+import { addListOptions } from '../arguments/list-options.ts'
 import { connect } from '../connection/connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { printList } from '../output/print-list.ts'
+import { ageOf } from '../output/table.ts'
 import { act } from '../verb/verb.ts'
 
 const examples = `
@@ -15,10 +16,10 @@ Examples:
 export function addPs(program: Command): void {
   const command = addListOptions(
     program
-    .command('ps')
-    .description("list a runtime's commands, newest first")
-    .argument('<runtime>', 'id, beginning of an id, or name')
-    .addOption(new Option('-s, --state <state>', 'only this state').choices(['running', 'exited']))
+      .command('ps')
+      .description("list a runtime's commands, newest first")
+      .argument('<runtime>', 'id, beginning of an id, or name')
+      .addOption(new Option('-s, --state <state>', 'only this state').choices(['running', 'exited'])),
   ).addHelpText('after', examples)
   act(command, async (text: string, { state, ...form }: ListOptions & { state?: 'running' | 'exited' }) => {
     const runtime = await findRuntime(connect(), text)

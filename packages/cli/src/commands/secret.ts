@@ -7,8 +7,9 @@ import { collected } from '../arguments/parse.ts'
 import { readSecret } from '../arguments/read-secret.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { printJson, say } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
+import { ageOf } from '../output/table.ts'
 import { act, UsageError } from '../verb/verb.ts'
 
 const examples = `
@@ -62,20 +63,20 @@ export function addSecret(program: Command): void {
 
   const list = addListOptions(group.command('ls').description('list secrets, without their values'))
   act(list, async (form: ListOptions) => {
-      const secrets = await connect().secrets.list({ limit: 100 }).all()
-      return printList(secrets, form, {
-        id: (one) => one.secret_id,
-        none: 'No secrets. Store one: holt secret set NAME --host HOST',
-        columns: [
-          ['SECRET', (secret) => secret.name],
-          ['VERSION', (secret) => String(secret.version)],
-          ['HOSTS', (secret) => (secret.env ? 'inside runtimes' : secret.hosts.join(','))],
-          ['HEADER', (secret) => secret.header ?? ''],
-          ['VARIABLE', (secret) => secret.env_name],
-          ['FROM', (secret) => secret.provider?.name ?? 'stored'],
-          ['CHANGED', (secret) => `${ageOf(secret.updated_at)} ago`],
-        ],
-      })
+    const secrets = await connect().secrets.list({ limit: 100 }).all()
+    return printList(secrets, form, {
+      id: (one) => one.secret_id,
+      none: 'No secrets. Store one: holt secret set NAME --host HOST',
+      columns: [
+        ['SECRET', (secret) => secret.name],
+        ['VERSION', (secret) => String(secret.version)],
+        ['HOSTS', (secret) => (secret.env ? 'inside runtimes' : secret.hosts.join(','))],
+        ['HEADER', (secret) => secret.header ?? ''],
+        ['VARIABLE', (secret) => secret.env_name],
+        ['FROM', (secret) => secret.provider?.name ?? 'stored'],
+        ['CHANGED', (secret) => `${ageOf(secret.updated_at)} ago`],
+      ],
+    })
   })
 
   addRemove(

@@ -3,8 +3,8 @@ import { findRuntime } from '../arguments/find-runtime.ts'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addRemoveOptions, type RemoveOptions, removeEach } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { ageOf, printTable } from '../output/table.ts'
+import { printList } from '../output/print-list.ts'
+import { ageOf } from '../output/table.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { act } from '../verb/verb.ts'
 
@@ -25,9 +25,10 @@ export function addSession(program: Command): void {
     .addHelpText('after', examples)
   const list = addListOptions(
     group
-    .command('ls')
-    .description("list a runtime's sessions, newest first")
-    .argument('<runtime>', 'id, beginning of an id, or name'), { only: 'names' }
+      .command('ls')
+      .description("list a runtime's sessions, newest first")
+      .argument('<runtime>', 'id, beginning of an id, or name'),
+    { only: 'names' },
   )
   act(list, async (text: string, form: ListOptions) => {
     const runtime = await findRuntime(connect(), text)

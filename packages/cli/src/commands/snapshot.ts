@@ -2,10 +2,13 @@ import type { Snapshot, SnapshotFilter, SnapshotKind } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntime, findRuntimeId } from '../arguments/find-runtime.ts'
+import { addGetOf } from '../arguments/get-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
 import { amount } from '../copy/transfer-line.ts'
 import { print, printJson, say } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
 import { ageOf, mib } from '../output/table.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb/verb.ts'
@@ -74,10 +77,10 @@ interface SnapshotListOptions extends ListOptions {
 function addReaders(group: Command): void {
   const list = addListOptions(
     group
-    .command('ls')
-    .description('list snapshots, newest first')
-    .option('--of <runtime>', 'only those of this runtime: id, beginning of an id, or name')
-    .addOption(kindOption('only of this kind'))
+      .command('ls')
+      .description('list snapshots, newest first')
+      .option('--of <runtime>', 'only those of this runtime: id, beginning of an id, or name')
+      .addOption(kindOption('only of this kind')),
   )
   act(list, listSnapshots)
   addGetOf(group, { thing: 'snapshot', how: 'name or id' }, (holt, text) => holt.snapshots.get(text))

@@ -2,12 +2,13 @@ import type { Webhook, WebhookDelivery } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { doToEach } from '../arguments/do-to-each.ts'
+import { addGetOf } from '../arguments/get-options.ts'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { collected, seconds } from '../arguments/parse.ts'
 import { addRemove } from '../arguments/remove-options.ts'
 import { connect } from '../connection/connect.ts'
-import { printFields } from '../output/fields.ts'
 import { print, printJson, say } from '../output/print.ts'
+import { printList } from '../output/print-list.ts'
 import { ageOf } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb/verb.ts'
@@ -108,11 +109,7 @@ function addMakers(group: Command): void {
 }
 
 function addReaders(group: Command): void {
-  const list = addListOptions(
-    group
-    .command('ls')
-    .description('list webhooks')
-  )
+  const list = addListOptions(group.command('ls').description('list webhooks'))
   act(list, async (form: ListOptions) => {
     const webhooks = await connect().webhooks.list({ limit: 100 }).all()
     return printList(webhooks, form, {
@@ -133,11 +130,11 @@ function addReaders(group: Command): void {
   addGetOf(group, { thing: 'webhook', how: 'its id' }, (holt, id) => holt.webhooks.get(id))
   const deliveries = addListOptions(
     group
-    .command('deliveries')
-    .description('list deliveries to a webhook, newest first')
-    .argument('<webhook>', 'its id')
-    .option('--failed', 'only failed deliveries')
-    .option('--retrying', 'only deliveries that are retried')
+      .command('deliveries')
+      .description('list deliveries to a webhook, newest first')
+      .argument('<webhook>', 'its id')
+      .option('--failed', 'only failed deliveries')
+      .option('--retrying', 'only deliveries that are retried'),
   )
   act(deliveries, async (id: string, options: ListOptions & { failed?: boolean; retrying?: boolean }) => {
     if (options.failed === true && options.retrying === true)

@@ -5,7 +5,7 @@ import { type Column, printTable } from './table.ts'
 export interface Listing<Item> {
   /** Returns the id or the name that `--quiet` prints. */
   readonly id: (item: Item) => string
-  /** What an empty list says. Without it, an empty list is a table with titles only. */
+  /** The message for an empty list. Without it, an empty list is a table with titles only. */
   readonly none?: string
   readonly columns: readonly Column<Item>[]
 }

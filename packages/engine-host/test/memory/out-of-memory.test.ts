@@ -60,7 +60,10 @@ for (const [isolation, runner] of [
         const limit = await limitOf(spec.id)
         const expectUnharmed = async () => {
           expect((await runCommand(other, 'echo', 'here')).output).toBe('here\n')
-          expect(await guest.processes.get(waiting.id, timeout())).toMatchObject({ state: 'running', oom_killed: false })
+          expect(await guest.processes.get(waiting.id, timeout())).toMatchObject({
+            state: 'running',
+            oom_killed: false,
+          })
           expect((await runCommand(guest, 'cat', '/kept')).output).toBe('kept')
           expect(await limitOf(spec.id)).toBe(limit)
           expect(await engine.inspect(spec.id)).toMatchObject({ state: 'running', ending: null })

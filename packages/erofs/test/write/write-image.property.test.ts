@@ -1,6 +1,6 @@
 import { writeImage } from '@holt/erofs'
-import fc from 'fast-check'
 import { requires } from '@holt/testkit'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { requires } from '../support/abilities.ts'
 import { describeTree } from '../support/describe-tree.ts'

@@ -44,8 +44,8 @@ export function readReceived(
 async function open(member: Member, reader: ByteReader): Promise<Opened<ReceivedEntry>> {
   const { header, path, mtimeSecs, mtimeNanos } = member
   const type = types[header.typeflag]
-  if (type === undefined) throw new TarError('tar_type_unsupported', path, 'an entry has an unknown type')
-  if (Math.abs(mtimeSecs) >= maxSecs) throw new TarError('tar_malformed', path, 'an entry has an impossible time')
+  if (type === undefined) throw invalidArchive('an entry has an unknown type')
+  if (Math.abs(mtimeSecs) >= maxSecs) throw invalidArchive('an entry has an impossible time')
   const body = new MemberBody(reader, path, type === 'file' ? member.storedSize : 0)
   const item: ReceivedEntry = {
     path: utf8(path),
@@ -64,9 +64,12 @@ async function* asInvalidArchive<Item>(items: AsyncIterable<Item>): AsyncGenerat
   try {
     yield* items
   } catch (error) {
-    if (!(error instanceof TarError)) throw error
-    throw new HoltError('invalid_archive', `The archive cannot be read: ${error.detail}`, { cause: error })
+    throw error instanceof TarError ? invalidArchive(error.detail, error) : error
   }
+}
+
+function invalidArchive(detail: string, cause?: TarError): HoltError {
+  return new HoltError('invalid_archive', `The archive cannot be read: ${detail}`, { cause })
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -7,10 +7,10 @@ import { addLogOptions, type LogOptions, selectedItems } from '../../arguments/l
 import { duration, plainText } from '../../build/build-view.ts'
 import { connect } from '../../connection/connect.ts'
 import { print, printJson, say } from '../../output/print.ts'
-import { ageOf, printTable } from '../../output/table.ts'
+import { printList } from '../../output/print-list.ts'
+import { ageOf } from '../../output/table.ts'
 import { act } from '../../verb/verb.ts'
 import { labelOf } from './templates.ts'
-import { printList } from '../../output/print-list.ts'
 
 const listExamples = `
 Examples:
@@ -34,9 +34,9 @@ export function addBuildReaders(group: Command): void {
   addLogs(group)
   const list = addListOptions(
     group
-    .command('builds')
-    .description('list builds, newest first')
-    .argument('[template]', 'only of this template: name or name:tag')
+      .command('builds')
+      .description('list builds, newest first')
+      .argument('[template]', 'only of this template: name or name:tag'),
   ).addHelpText('after', listExamples)
   act(list, async (text: string | undefined, form: ListOptions) => {
     const builds = await buildsOf(text)

@@ -1,12 +1,12 @@
 import type { TemplateData } from '@holt/sdk'
 import { type Command, Option } from 'commander'
+import { addGetOf } from '../../arguments/get-options.ts'
 import { addListOptions, type ListOptions } from '../../arguments/list-options.ts'
 import { addRemove } from '../../arguments/remove-options.ts'
 import { connect } from '../../connection/connect.ts'
 import { amount } from '../../copy/transfer-line.ts'
-import { printFields } from '../../output/fields.ts'
-import { print, printJson } from '../../output/print.ts'
-import { ageOf, mib, printTable } from '../../output/table.ts'
+import { printList } from '../../output/print-list.ts'
+import { ageOf, mib } from '../../output/table.ts'
 import { act } from '../../verb/verb.ts'
 
 const listExamples = `
@@ -30,35 +30,32 @@ Examples:
 export function addTemplateReaders(group: Command): void {
   const list = addListOptions(
     group
-    .command('ls')
-    .description('list templates; those without a successful build need --all')
-    .option('-a, --all', 'include templates without a successful build')
-    .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom']))
+      .command('ls')
+      .description('list templates; those without a successful build need --all')
+      .option('-a, --all', 'include templates without a successful build')
+      .addOption(new Option('--kind <kind>', 'only of this kind').choices(['system', 'agent', 'custom'])),
   ).addHelpText('after', listExamples)
-  act(
-    list,
-    async ({ kind, all = false, ...form }: ListOptions & { kind?: TemplateData['kind']; all?: boolean }) => {
-      const filter = kind === undefined ? {} : { kind }
-      const found = await connect()
-        .templates.list({ limit: 100, ...filter })
-        .all()
-      const templates = all ? found : found.filter((one) => !hasNeverBeen(one))
-      return printList(templates, form, {
-        id: ({ template_id }) => template_id,
-        columns: [
-          ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
-          ['KIND', (template) => template.kind],
-          ['STATE', ({ state }) => state],
-          ['CPU', ({ cpu }) => String(cpu)],
-          ['MEMORY', ({ memory_mib }) => mib(memory_mib)],
-          ['DISK', ({ disk_mib }) => mib(disk_mib)],
-          ['SIZE', ({ size_bytes }) => (size_bytes === null ? '' : amount(size_bytes))],
-          ['CHANGED', ({ updated_at }) => `${ageOf(updated_at)} ago`],
-          ['WHY', whyOf],
-        ],
-      })
-    },
-  )
+  act(list, async ({ kind, all = false, ...form }: ListOptions & { kind?: TemplateData['kind']; all?: boolean }) => {
+    const filter = kind === undefined ? {} : { kind }
+    const found = await connect()
+      .templates.list({ limit: 100, ...filter })
+      .all()
+    const templates = all ? found : found.filter((one) => !hasNeverBeen(one))
+    return printList(templates, form, {
+      id: ({ template_id }) => template_id,
+      columns: [
+        ['TEMPLATE', ({ name, tag }) => labelOf(name, tag)],
+        ['KIND', (template) => template.kind],
+        ['STATE', ({ state }) => state],
+        ['CPU', ({ cpu }) => String(cpu)],
+        ['MEMORY', ({ memory_mib }) => mib(memory_mib)],
+        ['DISK', ({ disk_mib }) => mib(disk_mib)],
+        ['SIZE', ({ size_bytes }) => (size_bytes === null ? '' : amount(size_bytes))],
+        ['CHANGED', ({ updated_at }) => `${ageOf(updated_at)} ago`],
+        ['WHY', whyOf],
+      ],
+    })
+  })
   addGetOf(group, { thing: 'template', how: 'name, name:tag or id' }, (holt, text) =>
     holt.templates.get(text),
   ).addHelpText('after', getExamples)

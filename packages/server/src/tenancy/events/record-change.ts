@@ -7,7 +7,10 @@ interface CallersChange extends Omit<NewEvent, 'projectId'> {
   readonly caller: Pick<Caller, 'projectId' | 'keyId'>
 }
 
-/** Writes the event of such a change, in its transaction. The data also have the caller's key, as `by`. */
+/**
+ * Writes the event of such a change, in its transaction. The data also have the caller's key, as
+ * `by`.
+ */
 export function recordChange(changes: Changes, { caller, data, ...event }: CallersChange): Promise<void> {
   return recordEvent(changes, { ...event, projectId: caller.projectId, data: { by: caller.keyId, ...data } })
 }
