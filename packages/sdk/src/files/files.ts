@@ -271,8 +271,7 @@ export class Files {
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const { signal, format } = options
     const query = { path, format }
-    const { body } = await this.#transport.open('readArchive', { signal, params: this.#params, query })
-    return body === null ? new Blob([]).stream() : connectedStream(body, signal)
+    return connectedStream(await this.#transport.open('readArchive', { signal, params: this.#params, query }), signal)
   }
 
   /**

@@ -25,10 +25,18 @@ export async function* connected<Part>(
   }
 }
 
-/** Returns a Web stream with the same errors. */
+/** Returns the body of a response as a Web stream with the same errors. */
 export function connectedStream(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  response: Response,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return ReadableStream.from(connected(body, signal)) as ReadableStream<Uint8Array<ArrayBuffer>>
+  return ReadableStream.from(connected(bodyOf(response), signal)) as ReadableStream<Uint8Array<ArrayBuffer>>
+}
+
+/**
+ * Yields the body of a response. The response is held until then: fetch cancels the unread body of
+ * a response that is collected as garbage, and the body then ends without an error.
+ */
+async function* bodyOf(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* response.body ?? []
 }
