@@ -1,5 +1,5 @@
 import { codeOf, type Glob, type GlobPart } from './glob.ts'
-import { readClass } from './read-class.ts'
+import { readChar } from './read-char.ts'
 
 /**
  * Reads a pattern of a .dockerignore, relative to the context and without a slash at its ends.
@@ -17,19 +17,19 @@ export function readIgnorePattern(text: string): Glob | null {
       at = end - 1
     } else if (char === '*') parts.push({ type: 'star', except: '/' })
     else if (char === '?') parts.push({ type: 'any', except: '/' })
-    else if (char === '[') {
-      const read = readClass(chars, at + 1)
-      if (read?.part.ranges.every(([low, high]) => codeOf(low) <= codeOf(high)) !== true) return null
+    else {
+      const read = readChar(chars, at)
+      if (read === null || hasEmptyRange(read.part)) return null
       parts.push(read.part)
       at = read.end
-    } else if (char === '\\') {
-      at += 1
-      const escaped = chars[at]
-      if (escaped === undefined) return null
-      parts.push({ type: 'char', char: escaped })
-    } else parts.push({ type: 'char', char })
+    }
   }
   return parts
+}
+
+/** Returns true for a class such as `[z-a]`, which Docker refuses. */
+function hasEmptyRange(part: GlobPart): boolean {
+  return part.type === 'class' && part.ranges.some(([low, high]) => codeOf(low) > codeOf(high))
 }
 
 /**

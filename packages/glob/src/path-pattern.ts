@@ -1,6 +1,6 @@
 import { charsOf, type Glob, type GlobPart, type Spend } from './glob.ts'
 import { Matcher } from './matcher.ts'
-import { readClass } from './read-class.ts'
+import { readChar } from './read-char.ts'
 
 // The patterns of COPY, ADD and their --exclude. A path is matched component by component, so a
 // walk of a tree matches each name once.
@@ -53,17 +53,12 @@ function readNamePattern(text: string): NamePattern | null {
     if (char === '*') {
       if (parts.at(-1)?.type !== 'star') parts.push({ type: 'star', except: '' })
     } else if (char === '?') parts.push({ type: 'any', except: '' })
-    else if (char === '[') {
-      const read = readClass(chars, at + 1)
+    else {
+      const read = readChar(chars, at)
       if (read === null) return null
       parts.push(read.part)
       at = read.end
-    } else if (char === '\\') {
-      at += 1
-      const escaped = chars[at]
-      if (escaped === undefined) return null
-      parts.push({ type: 'char', char: escaped })
-    } else parts.push({ type: 'char', char })
+    }
   }
   return { matcher: new Matcher(parts), ends: endsOf(parts) }
 }
