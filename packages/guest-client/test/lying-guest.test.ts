@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
 import type { GuestLink } from '@holt/engine'
+import { describe, expect, test } from 'vitest'
 import { GuestClient } from '../src/index.ts'
 import { questions } from './support/honest-answers.ts'
 import { liesAt, placesOf, valueAt, withLie } from './support/lies.ts'
@@ -79,6 +79,6 @@ test.each([
 test('an answer about another path is refused, also by its bytes', async () => {
   const file = questions.find(({ name }) => name === 'stat')?.answer as Record<string, unknown>
   const path_base64 = Buffer.from('/etc/shadow').toString('base64')
-  await expect(clientOf({ ...file, path_base64 }).stat('/d/f', signal)).rejects.toMatchObject(wrong)
-  await expect(clientOf(file).stat('/d/g', signal)).rejects.toMatchObject(wrong)
+  await expect(clientOf({ ...file, path_base64 }).files.stat('/d/f', signal)).rejects.toMatchObject(wrong)
+  await expect(clientOf(file).files.stat('/d/g', signal)).rejects.toMatchObject(wrong)
 })

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import type { Entry } from '@holt/erofs'
 import type { Entry } from '@holt/tar'
 import type { ContextArchive } from '../contract/build-contract.ts'
 import { Pace } from '../pace.ts'

@@ -1,9 +1,9 @@
 import type { CheckedLine, DockerfileCheck, Ignored } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
+import { hostPlatform, type Platform } from '../image/platform.ts'
 import { shown } from './line-error.ts'
 import { findTarget, neededStages, sourcesOf, stageName } from './needed-stages.ts'
 import type { BuildPlan, Stage } from './plan.ts'
-import { hostPlatform, type Platform } from '../image/platform.ts'
 import { type Reading, readDockerfile } from './read-dockerfile.ts'
 import type { WordAccount } from './word-account.ts'
 

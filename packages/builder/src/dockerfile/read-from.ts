@@ -1,8 +1,8 @@
+import { isSamePlatform, type Platform } from '../image/platform.ts'
 import { isImageReference } from '../image/reference.ts'
 import { type ExpandOptions, expandWord, type Lookup } from './expand-word.ts'
 import { shown, unsupported, wrong } from './line-error.ts'
 import type { CopySource, StageBase } from './plan.ts'
-import { isSamePlatform, type Platform } from '../image/platform.ts'
 import { needed } from './read-run.ts'
 import { splitPlain, takeFlags } from './split-words.ts'
 

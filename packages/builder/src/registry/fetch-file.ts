@@ -1,9 +1,9 @@
 import type { FetchedFile } from '../contract/build-contract.ts'
 import { BuildError } from '../errors.ts'
 import { refuseFailure } from './answers.ts'
-import type { RegistryNetwork } from './registry-contract.ts'
 import type { Answer } from './exchange.ts'
 import { followed } from './redirects.ts'
+import type { RegistryNetwork } from './registry-contract.ts'
 import { defaultRetryPolicy, type RetryPolicy, retried } from './retry-policy.ts'
 import { TransferError, type TransferFailure } from './transfer-error.ts'
 

@@ -1,9 +1,9 @@
 import type { Descriptor } from '../image/oci-schemas.ts'
-import type { RegistrySettings } from './registry-contract.ts'
 import type { Login } from './credentials.ts'
 import type { Wire } from './exchange.ts'
 import { endpointsOf, type ImageAddress } from './image-address.ts'
 import type { ManifestBytes } from './manifest.ts'
+import type { RegistrySettings } from './registry-contract.ts'
 import { Repository } from './repository.ts'
 import { TransferError } from './transfer-error.ts'
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Descriptor } from '../image/oci-schemas.ts'
 import { bytesOf, refuseFailure } from './answers.ts'
-import type { RegistrySettings } from './registry-contract.ts'
 import { authorize, type Login } from './credentials.ts'
 import type { Answer, Wire } from './exchange.ts'
 import { type Endpoint, isListed } from './image-address.ts'
 import { digestOf, type ManifestBytes, manifestTypes } from './manifest.ts'
 import { followed } from './redirects.ts'
+import type { RegistrySettings } from './registry-contract.ts'
 import { retried, waitToRetry } from './retry-policy.ts'
 import { TransferError } from './transfer-error.ts'
 

@@ -1,5 +1,4 @@
 export * from './finish-template.ts'
-export * from './template-command.ts'
 export type { Finishing } from './seed-runtime.ts'
 export {
   type ApplicationCommands,
@@ -8,3 +7,4 @@ export {
   startApplication,
   startCommandId,
 } from './start-application.ts'
+export * from './template-command.ts'

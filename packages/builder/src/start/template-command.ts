@@ -36,7 +36,11 @@ export function templateCommand(command: string, change: Partial<StartProcess> =
 }
 
 /** Runs a command to its end. Rejects if it cannot be started. */
-export async function runTemplateCommand(guest: GuestClient, request: StartProcess, signal: AbortSignal): Promise<CommandEnd> {
+export async function runTemplateCommand(
+  guest: GuestClient,
+  request: StartProcess,
+  signal: AbortSignal,
+): Promise<CommandEnd> {
   const output = new LastOutput()
   for await (const item of await guest.processes.run(request, signal)) {
     if (item.type === 'stdout' || item.type === 'stderr') output.add(Buffer.from(item.data, 'base64'))

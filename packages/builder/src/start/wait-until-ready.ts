@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { BuildError } from '../errors.ts'
-import { type CommandEnd, runTemplateCommand, templateCommand, wayOfEnding } from './template-command.ts'
 import type { StartedCommand } from './started-command.ts'
+import { type CommandEnd, runTemplateCommand, templateCommand, wayOfEnding } from './template-command.ts'
 
 /**
  * The pauses between tries, in milliseconds. The first ones are short, so that a fast start is

@@ -161,7 +161,10 @@ export class StageRunner implements AsyncDisposable {
       await this.#keep(this.#pendingKey, { atEnd: false })
       runtime = await this.runtime()
     }
-    await runtime.guest.files.makeDirectory({ path, parents: true, mode: '0755', user: user === '' ? '0' : user }, signal)
+    await runtime.guest.files.makeDirectory(
+      { path, parents: true, mode: '0755', user: user === '' ? '0' : user },
+      signal,
+    )
     this.#changed = true
   }
 

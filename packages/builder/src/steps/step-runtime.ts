@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CheckpointInfo, type Ending, EngineError, type ImageDigest, type ImageInfo, type ImageStore, type RuntimeSpec } from '@holt/engine'
+import {
+  type CheckpointInfo,
+  type Ending,
+  EngineError,
+  type ImageDigest,
+  type ImageInfo,
+  type ImageStore,
+  type RuntimeSpec,
+} from '@holt/engine'
 import { GuestClient } from '@holt/guest-client'
 import type { BuildHost, BuildRuntime } from '../contract/build-contract.ts'
 import { redialledLink } from './redialled-link.ts'

@@ -1,6 +1,6 @@
 import type { Engine, ImageDigest } from '@holt/engine'
-import type { GuestNetwork } from '@holt/guest-client'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
+import type { GuestNetwork } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import type { BuildHost } from '../../src/contract/build-contract.ts'
 import type { Finishing } from '../../src/start/seed-runtime.ts'

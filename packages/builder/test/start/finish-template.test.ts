@@ -1,6 +1,6 @@
 import { type Engine, EngineError } from '@holt/engine'
-import type { GuestNetwork } from '@holt/guest-client'
 import type { FakeEngine } from '@holt/engine-testkit/fake'
+import type { GuestNetwork } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { finishTemplate, startCommandId } from '../../src/index.ts'
 import { fakeHost } from './fake-host.ts'

@@ -3,8 +3,17 @@ import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyedLock } from '@holt/async'
 import { EngineError, type ImageDigest, type ImageInfo, type ImageStore, type ImportOptions } from '@holt/engine'
+import {
+  ErofsInputError,
+  fillFromBase,
+  ImageReader,
+  type ImageSummary,
+  readExport,
+  WRITER_VERSION,
+  type WriteImageOptions,
+  writeImage,
+} from '@holt/erofs'
 import { failpoint } from '@holt/failpoints'
-import { ErofsInputError, fillFromBase, ImageReader, type ImageSummary, readExport, WRITER_VERSION, type WriteImageOptions, writeImage } from '@holt/erofs'
 import { EntryError, readTar } from '@holt/tar'
 import { hexOf, type Layout } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'

@@ -98,10 +98,7 @@ function sizeOf(ended: readonly EndedProcess[]): number {
 }
 
 /** Has the guest kill processes. Returns null if it cannot do that. */
-async function endLargest(
-  { link, signal }: Shortage,
-  request: RelieveMemory,
-): Promise<GuestRelief | null> {
+async function endLargest({ link, signal }: Shortage, request: RelieveMemory): Promise<GuestRelief | null> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(RELIEF_MS)])
   for (;;) {
     try {

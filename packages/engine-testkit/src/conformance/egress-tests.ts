@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
+import type { Egress, Engine } from '@holt/engine'
 import { makeId } from '@holt/protocol'
 import { expect } from 'vitest'
-import type { Egress, Engine } from '@holt/engine'
 import { kindOf, type Steps } from './steps.ts'
 
 /** The conformance tests of `Egress`. */

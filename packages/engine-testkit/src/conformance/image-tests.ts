@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
-import { expect } from 'vitest'
 import type { Engine, ImageDigest, ImageStore, RuntimeSpec } from '@holt/engine'
 import type { GuestClient } from '@holt/guest-client'
+import { expect } from 'vitest'
 import { bindRequest, connect, kindOf, type Steps } from './steps.ts'
 
 /**

@@ -1,7 +1,7 @@
-import { makeId } from '@holt/protocol'
-import { expect } from 'vitest'
 import type { Checkpoints, Disks, Freezer } from '@holt/engine'
 import type { GuestClient } from '@holt/guest-client'
+import { makeId } from '@holt/protocol'
+import { expect } from 'vitest'
 import { bound, connect, kindOf, process, type Steps } from './steps.ts'
 
 /** The time for which a frozen runtime is asked without an answer, in milliseconds. */

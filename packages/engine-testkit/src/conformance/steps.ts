@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { makeId } from '@holt/protocol'
 import { type Engine, EngineError, type Observation, type RuntimeSpec } from '@holt/engine'
 import { type BindRequest, GuestClient, type GuestItem } from '@holt/guest-client'
+import { makeId } from '@holt/protocol'
 import type { ConformanceSubject } from './run-conformance.ts'
 
 /** The engine and the tools of a conformance test. */

@@ -1,6 +1,6 @@
 import { type ExportEntry, fillFromBase, ImageReader, type KeptNames, readExport, writeImage } from '@holt/erofs'
 import { describe, expect, test } from 'vitest'
-import { consume } from '../support/consume.ts'
+import { consume } from '../../../tar/test/support/consume.ts'
 import { device, directory, file, hardlink, pattern, streamOf, symlink } from '../support/entries.ts'
 import { scratch } from '../support/scratch.ts'
 
@@ -57,18 +57,18 @@ describe('an export that is completed from the base image', () => {
     ['is a symlink', unchanged('l', 1)],
     ['is a directory', unchanged('dev', 0)],
     ['is below a symlink', unchanged('l/f', 7)],
-    ['is named and not there', kept('../', 'none')],
-    ['is named and is a directory', kept('../', 'f', 'dev')],
+    ['is named and not there', kept('./', 'none')],
+    ['is named and is a directory', kept('./', 'f', 'dev')],
     ['is named in a missing directory', kept('none/', 'f')],
     ['is named below a symlink', kept('l/', 'f')],
     ['is named in a file', kept('f/', 'f')],
-    ['is named in a directory above the root', kept('../', '..')],
+    ['is named in a directory above the root', kept('./', '..')],
   ])('is refused if a file %s', async (_, entry) => {
     await expect(filled(entry)).rejects.toMatchObject({ code: 'base_mismatch' })
   })
 
   test('takes named entries from the base, with their attributes and hard links', async () => {
-    const found = await filled(kept('../', 'l', 'f'), kept('dev/', 'y', 'x', 'null'))
+    const found = await filled(kept('./', 'l', 'f'), kept('dev/', 'y', 'x', 'null'))
     expect(found.map(({ path, type, mode }) => [path, type, mode])).toEqual([
       ['l', 'symlink', 0o777],
       ['f', 'file', 0o644],
@@ -94,7 +94,7 @@ describe('an export that is completed from the base image', () => {
     const name = Buffer.from([0x61, 0xff, 0xfe])
     await writeImage(streamOf([{ ...file('x', 'bytes'), path: name }]), `${dir.path}/base`)
     await using base = await ImageReader.open(`${dir.path}/base`)
-    const list: ExportEntry = { type: 'kept', lists: [{ directory: Buffer.from('../'), names: [name] }] }
+    const list: ExportEntry = { type: 'kept', lists: [{ directory: Buffer.from('./'), names: [name] }] }
     expect(await Array.fromAsync(fillFromBase(streamOf([list]), base))).toMatchObject([{ path: name, size: 5 }])
   })
 
@@ -119,7 +119,7 @@ describe('an export that is completed from the base image', () => {
   test('has empty directories for mounts without a base image', async () => {
     const found = await consume(fillFromBase(streamOf([mount('proc', 'point'), mount('x', 'point', false)]), null))
     expect(found.map(({ path, type }) => [path, type])).toEqual([['proc', 'directory']])
-    for (const entry of [unchanged('f', 7), kept('../', 'f')])
+    for (const entry of [unchanged('f', 7), kept('./', 'f')])
       await expect(consume(fillFromBase(streamOf([entry]), null))).rejects.toMatchObject({ code: 'base_mismatch' })
   })
 })
@@ -147,7 +147,7 @@ describe('the markers of an export', () => {
     const entries = await readLists(first, second)
     const bytes = (text: string) => Buffer.from(text)
     const lists = [
-      { directory: bytes('../'), names: [bytes('a'), bytes('b')] },
+      { directory: bytes('./'), names: [bytes('a'), bytes('b')] },
       { directory: bytes('usr/bin/'), names: [bytes('c')] },
     ]
     expect(entries).toEqual([lists, []])

@@ -1,5 +1,5 @@
-import type { z } from 'zod'
 import { EngineError } from '@holt/engine'
+import type { z } from 'zod'
 
 /**
  * Returns the error for an answer that the protocol does not allow. `what` is Holt's own text,

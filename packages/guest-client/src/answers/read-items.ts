@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { z } from 'zod'
 import { EngineError } from '@holt/engine'
+import type { z } from 'zod'
 import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'
 

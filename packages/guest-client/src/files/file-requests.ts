@@ -29,9 +29,7 @@ export interface MadeFile {
 }
 
 /** The result of a part: the file or, if more parts follow, the progress of the upload. */
-export type Written =
-  | ({ readonly type: 'file' } & MadeFile)
-  | { readonly type: 'part'; readonly upload: GuestUpload }
+export type Written = ({ readonly type: 'file' } & MadeFile) | { readonly type: 'part'; readonly upload: GuestUpload }
 
 /** The bytes of a file with the guest's facts about it. */
 export interface GuestContent {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
 import type { GuestLink } from '@holt/engine'
+import { expect, test } from 'vitest'
 import { GuestClient } from '../../src/index.ts'
 
 const signal = new AbortController().signal

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { expect, test } from 'vitest'
 import type { GuestLink } from '@holt/engine'
+import { expect, test } from 'vitest'
 import { GuestClient, type SearchRequest } from '../../src/index.ts'
 
 const request: SearchRequest = {

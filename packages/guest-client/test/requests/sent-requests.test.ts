@@ -44,7 +44,15 @@ const moment = { time_unix_ms: 1, entropy: '', set_clock: false }
 const relief = { limit_bytes: 3, free_bytes: 2, least_bytes: 1, whole: true }
 const upload = { path, upload_id: 'upload-1' }
 const patterns = { globs: [], hidden: false, respect_gitignore: true }
-const search: SearchRequest = { ...patterns, path, type: null, content: null, max_depth: 1, max_results: 1, timeout_ms: 1 }
+const search: SearchRequest = {
+  ...patterns,
+  path,
+  type: null,
+  content: null,
+  max_depth: 1,
+  max_results: 1,
+  timeout_ms: 1,
+}
 const replace: ReplaceRequest = {
   ...patterns,
   paths: null,
@@ -56,7 +64,16 @@ const replace: ReplaceRequest = {
   expected_count: null,
   dry_run: false,
 }
-const archive = { path, format: null, user: null, keepOwners: false, overwrite: true, merge: false, maxEntries: 1, body }
+const archive = {
+  path,
+  format: null,
+  user: null,
+  keepOwners: false,
+  overwrite: true,
+  merge: false,
+  maxEntries: 1,
+  body,
+}
 const tree = { destination: '/d', singleFile: true, keepOwners: false, unpack: false, mode: null, body }
 const transfer = { source: '/a', destination: '/b', overwrite: false }
 
@@ -126,12 +143,18 @@ const others: readonly Row[] = [
   [
     'PUT /v1/files/content?path=%2Fa%20b&create_only=0&upload_id=upload-1&offset=4&partial=1',
     (guest) =>
-      guest.content.writePart({ path, createOnly: false, uploadId: 'upload-1', offset: 4, partial: true, body }, signal),
+      guest.content.writePart(
+        { path, createOnly: false, uploadId: 'upload-1', offset: 4, partial: true, body },
+        signal,
+      ),
   ],
   ['GET /v1/files/upload?path=%2Fa%20b&upload_id=upload-1', (guest) => guest.content.uploadStatus(upload, signal)],
   ['DELETE /v1/files/upload?path=%2Fa%20b&upload_id=upload-1', (guest) => guest.content.abortUpload(upload, signal)],
   ['POST /v1/files/search', (guest) => guest.search.stream(search, signal)],
-  ['GET /v1/files/archive?path=%2Fa%20b&format=tar', (guest) => guest.trees.readArchive({ path, format: 'tar' }, signal)],
+  [
+    'GET /v1/files/archive?path=%2Fa%20b&format=tar',
+    (guest) => guest.trees.readArchive({ path, format: 'tar' }, signal),
+  ],
   [
     'PUT /v1/files/archive?path=%2Fa%20b&keep_owners=0&overwrite=1&merge=0&max_entries=1&max_bytes=2',
     (guest) => guest.trees.writeArchive({ ...archive, maxBytes: 2 }, signal),

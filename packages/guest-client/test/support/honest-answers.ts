@@ -179,7 +179,11 @@ export const questions: readonly Asked[] = [
   },
   { name: 'write', answer: file, ask: (guest, signal) => guest.content.write(written, signal) },
   { name: 'part', answer: upload, ask: (guest, signal) => guest.content.writePart(part, signal) },
-  { name: 'last part', answer: file, ask: (guest, signal) => guest.content.writePart({ ...part, partial: false }, signal) },
+  {
+    name: 'last part',
+    answer: file,
+    ask: (guest, signal) => guest.content.writePart({ ...part, partial: false }, signal),
+  },
   {
     name: 'upload',
     answer: upload,

@@ -1,8 +1,7 @@
 import { canonicalPath } from '@holt/protocol'
 import { HoltError } from '../errors/errors.ts'
-import type { TarEntry } from '../tar/write-tar.ts'
 import { archiveOf } from '../tree/local-archive.ts'
-import { readLocalTree } from '../tree/local-tree.ts'
+import { type LocalEntry, readLocalTree } from '../tree/local-tree.ts'
 import { Progress, type TransferOptions, type TransferResult } from '../tree/transfer.ts'
 import type { Files } from './files.ts'
 

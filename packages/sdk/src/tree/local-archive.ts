@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Entry, writeTar } from '@holt/tar'
 import { HoltError } from '../errors/errors.ts'
-import { padding, tarEnd, type TarEntry, tarHeader } from '../tar/write-tar.ts'
+import type { LocalEntry } from './local-tree.ts'
 
 /** The bytes of one chunk. */
 const chunkBytes = 256 * 1024

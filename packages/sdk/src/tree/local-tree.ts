@@ -1,7 +1,6 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoltError } from '../errors/errors.ts'
-import type { TarEntry } from '../tar/write-tar.ts'
 import { shownPath } from './shown-path.ts'
 
 /** An entry of a local tree. */

@@ -1,5 +1,5 @@
 import { type ByteReader, type Member, MemberBody, type Opened, readMembers, TarError } from '@holt/tar'
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 
 /** An entry of an archive of a runtime, as the archive describes it. All of it is untrusted. */
 export interface ReceivedEntry {

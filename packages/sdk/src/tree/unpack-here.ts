@@ -1,7 +1,6 @@
 import { chmod, link, lutimes, mkdir, open, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoltError } from '../errors/errors.ts'
-import { readTar, type TarMember } from '../tar/read-tar.ts'
 import { leftOutIn } from './left-out.ts'
 import { staysInside } from './link-target.ts'
 import { isPlainName } from './plain-name.ts'

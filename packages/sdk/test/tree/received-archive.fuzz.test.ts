@@ -3,11 +3,8 @@ import { type Listed, listWithPython, requires } from '@holt/testkit'
 import { hostileTar } from '@holt/testkit/hostile-tar'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { requires } from '../../../erofs/test/support/abilities.ts'
-import { hostileTar } from '../../../erofs/test/support/hostile-tar.ts'
-import { type Listed, listWithPython } from '../../../erofs/test/support/python-tar.ts'
 import { HoltError } from '../../src/errors/errors.ts'
-import { readTar, type TarComment, type TarMember } from '../../src/tar/read-tar.ts'
+import { type ReceivedEntry, readReceived } from '../../src/tree/received-archive.ts'
 
 /** The seed of the archives. `HOLT_FUZZ_SEED` repeats them. */
 const seed = Number(process.env.HOLT_FUZZ_SEED ?? randomInt(2 ** 31))

@@ -24,7 +24,11 @@ export const fileRoutes: readonly FakeRoute[] = [
     pattern: /^\/v1\/files\/(mkdir|remove|move|copy|symlink|chmod|chown|search|replace)$/,
     handle: (parts, { name, body }) => change(parts, name, json(body)),
   },
-  { method: 'GET', pattern: /^\/v1\/files\/archive$/, handle: ({ files }, { query }) => archiveTree(files.nodes, query) },
+  {
+    method: 'GET',
+    pattern: /^\/v1\/files\/archive$/,
+    handle: ({ files }, { query }) => archiveTree(files.nodes, query),
+  },
   {
     method: 'PUT',
     pattern: /^\/v1\/files\/archive$/,

@@ -144,3 +144,4 @@ export class FakeFiles {
     }
     return { json: this.nodes.facts(destination) }
   }
+}

@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream'
-import { HoltError } from '@holt/protocol'
 import type { GuestRequest } from '@holt/engine'
 import { PortStream } from '@holt/guest-client'
+import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
 
 /** The handler of a program for a connection to its port. */

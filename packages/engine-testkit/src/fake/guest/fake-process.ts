@@ -50,7 +50,11 @@ export class FakeProcess {
   }
 
   /** Runs a program in it, with the input of the request if that is already there. */
-  run(program: (console: Console) => void, context: Pick<Console, 'argv' | 'env' | 'session'>, input: Buffer | null): void {
+  run(
+    program: (console: Console) => void,
+    context: Pick<Console, 'argv' | 'env' | 'session'>,
+    input: Buffer | null,
+  ): void {
     this.#add({ type: 'start', cursor: 0, pid: this.#info.pid })
     program({
       ...context,

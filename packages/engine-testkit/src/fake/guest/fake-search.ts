@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { HoltError } from '@holt/protocol'
 import type { GuestMatch, GuestSearchItem, ReplaceRequest, SearchRequest } from '@holt/guest-client'
+import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
 import { line } from './fake-lines.ts'
 

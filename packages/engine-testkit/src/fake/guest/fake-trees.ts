@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
+import type { FakeAnswer } from './fake-answer.ts'
 import { type FakeEntry, packEntries, unpackEntries } from './fake-archive.ts'
 import type { FakeFiles } from './fake-files.ts'
 import { type FakeNode, isBelow, parentOf, relative } from './fake-nodes.ts'
-import type { FakeAnswer } from './fake-answer.ts'
 
 interface FakeMount {
   readonly target: string

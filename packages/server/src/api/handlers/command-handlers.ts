@@ -105,7 +105,11 @@ async function writeStdin(call: Call<'writeStdin', Api>): Promise<Answer> {
   const { runtime, id } = await openCommand(call)
   const { data, encoding, eof, offset = null } = call.body
   const bytes = Buffer.from(data, encoding === 'base64' ? 'base64' : 'utf8')
-  const written = await runtime.guest.processes.writeStdin(id, { data: bytes, eof, offset }, within(call, answerTimeoutMs))
+  const written = await runtime.guest.processes.writeStdin(
+    id,
+    { data: bytes, eof, offset },
+    within(call, answerTimeoutMs),
+  )
   return {
     status: 200,
     json: { written_bytes: Math.min(written.written_bytes, bytes.length), offset: written.offset },

@@ -1,6 +1,6 @@
 import { KeyedLock } from '@holt/async'
-import type { GuestNetwork } from '@holt/guest-client'
 import { type AttachedSecret, type AttachOptions, makeEffectivePolicy, type RuntimeEgress } from '@holt/egress'
+import type { GuestNetwork } from '@holt/guest-client'
 import { HoltError, type RuntimeState } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { endedStates } from '../../foundation/rows/states.ts'

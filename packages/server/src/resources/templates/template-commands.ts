@@ -1,4 +1,11 @@
-import { BuildError, onRestoreId, runTemplateCommand, startApplication, templateCommand, wayOfEnding } from '@holt/builder'
+import {
+  BuildError,
+  onRestoreId,
+  runTemplateCommand,
+  startApplication,
+  templateCommand,
+  wayOfEnding,
+} from '@holt/builder'
 import type { GuestClient } from '@holt/guest-client'
 import { type ErrorCode, HoltError, makeId } from '@holt/protocol'
 import type { TemplateRow } from '../../foundation/store/tables.ts'

@@ -1,5 +1,5 @@
 import type { GuestLink } from '@holt/engine'
-import { GuestClient, type GuestClient as Client } from '@holt/guest-client'
+import { type GuestClient as Client, GuestClient } from '@holt/guest-client'
 import { wakeById } from '../lifecycle/wake.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { Gate } from './gate.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { onRestoreId, startCommandId } from '@holt/builder'
-import { GuestClient } from '@holt/guest-client'
 import { FakeEngine } from '@holt/engine-testkit/fake'
+import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import {
@@ -78,7 +78,9 @@ test('on_restore runs at every restore', async () => {
 test('on_restore has the environment of the runtime', async () => {
   const { start, guest } = await bound()
   await start({ onRestore: 'printenv OF' })
-  const items = await Array.fromAsync(await guest.processes.readOutput(onRestoreId, { cursor: 0, follow: false }, signal()))
+  const items = await Array.fromAsync(
+    await guest.processes.readOutput(onRestoreId, { cursor: 0, follow: false }, signal()),
+  )
   expect(items.find(({ type }) => type === 'stdout')).toMatchObject({
     data: Buffer.from('runtime\n').toString('base64'),
   })
