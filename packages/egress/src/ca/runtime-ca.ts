@@ -1,4 +1,5 @@
 // The certificate library finds its parts by reflection metadata, which must be loaded before it.
+import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import {
   BasicConstraintsExtension,
@@ -7,7 +8,6 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509'
-import 'reflect-metadata'
 import type { RuntimeCa } from '../contract/gateway-contract.ts'
 import { pemOfPrivateKey } from './private-key-pem.ts'
 

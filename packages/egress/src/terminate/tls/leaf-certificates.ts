@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { randomBytes, webcrypto } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import {
@@ -13,7 +14,6 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
-import 'reflect-metadata'
 import { pemOfPrivateKey } from '../../ca/private-key-pem.ts'
 import type { RuntimeCa } from '../../contract/gateway-contract.ts'
 
