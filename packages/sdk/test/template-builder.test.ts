@@ -95,7 +95,7 @@ test('only copied files of the directory are sent', async () => {
   const template = Template('web').fromImage('python').context(here)
   await template.copy(['./app.py', 'lib/*.py'], '/srv/', { chmod: '644' }).copy('static', '/srv/').build({ holt })
   expect(sentFiles()).toEqual([
-    './template/',
+    './',
     'app.py',
     'lib/',
     'lib/a.py',
@@ -133,7 +133,7 @@ describe('a Dockerfile', () => {
       user: 'app',
     })
     expect(body()).not.toHaveProperty('steps')
-    expect(sentFiles()).toEqual(['./template/', 'app.py'])
+    expect(sentFiles()).toEqual(['./', 'app.py'])
     expect(progress).toEqual([1])
   })
 
