@@ -34,15 +34,6 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
  */
 const outside: Readonly<Record<string, readonly string[]>> = { protocol: ['zod'], sdk: [], tar: [], glob: [] }
 
-/**
- * The file names that a package may have twice. Elsewhere a name says which file is meant, so only
- * `index.ts` repeats.
- */
-const sameNames: Readonly<Record<string, readonly string[]>> = {
-  egress: ['connection.ts'],
-  server: ['credentials.ts', 'start-command.ts', 'states.ts', 'transfer.ts'],
-}
-
 const root = new URL('..', import.meta.url).pathname
 const files = sourceFiles(root)
 const imports = files.flatMap((file) => importsOf(root, file))
@@ -72,13 +63,16 @@ function packageProblems(): readonly string[] {
   })
 }
 
-/** Returns a problem for each second source file of a name in its package. */
+/**
+ * Returns a problem for each second source file of a name in its package. A name says which file is
+ * meant, so only `index.ts` repeats.
+ */
 function nameProblems(): readonly string[] {
   const known = new Map<string, string>()
   return globSync('packages/*/src/**/*.ts', { cwd: root }).flatMap((file) => {
     const [, name = ''] = file.split('/')
     const last = basename(file)
-    if (last === 'index.ts' || sameNames[name]?.includes(last)) return []
+    if (last === 'index.ts') return []
     const first = known.get(`${name}/${last}`)
     known.set(`${name}/${last}`, file)
     return first === undefined ? [] : [`${file}: ${first} has the same name`]
