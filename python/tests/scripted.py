@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 
@@ -81,6 +83,27 @@ def scripted(answer: Callable[[Request, int], Answer]) -> Generator[Scripted, No
     thread.start()
     try:
         yield Scripted(f"http://127.0.0.1:{server.server_address[1]}", requests)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def talking(talk: Callable[[socket.socket], None]) -> Generator[str, None, None]:
+    """Runs a server whose connections a function serves, and yields its address."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):  # The client has closed the connection.
+                talk(self.request)
+
+    server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         thread.join()

@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import tarfile
+import threading
 import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
@@ -18,6 +19,7 @@ import pytest
 from holt import BuildFailed, HoltConnectionError, InvalidSignature, WebhookVerifier, models
 from holt._bodies import command_body
 from holt._credentials import find_credentials
+from holt._io.sync_parts import Pump, limited
 from holt._model import decode, decode_item, time_text, to_wire
 from holt._models.command import OutputItem
 from holt._options import given, joined, mode_text, nullable, seconds
@@ -168,6 +170,25 @@ class TestAnswers:
 
     def test_one_name_may_stand_for_a_list_of_it(self) -> None:
         assert [joined("runtime.*"), joined(["a", "b"]), joined([]), joined(None)] == ["runtime.*", "a,b", None, None]
+
+
+class TestPump:
+    """A thread that waits receives for all, or waits for the thread that receives."""
+
+    def test_a_wait_ends_in_time_while_another_thread_receives(self) -> None:
+        pump, begun, end = Pump(), threading.Event(), threading.Event()
+
+        def receive() -> None:
+            begun.set()
+            end.wait(60)
+
+        thread = threading.Thread(target=lambda: pump.until(end.is_set, receive))
+        thread.start()
+        begun.wait(60)
+        with pytest.raises(LookupError), limited(0.01, LookupError):
+            pump.until(lambda: False, lambda: None)
+        end.set()
+        thread.join()
 
 
 class TestErrors:

@@ -450,31 +450,6 @@ async def test_a_tree_whose_answer_was_lost_is_not_called_a_foreign_one(
         await runtime.files.upload(tmp_path, place)
 
 
-class Slow(httpx.AsyncByteStream):
-    """A body of which each part comes in time, and the whole does not."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for _ in range(1_000):
-            await sleep(0.02)
-            yield b" "
-
-
-async def test_the_time_limit_is_that_of_the_whole_answer() -> None:
-    async with AsyncHolt("http://127.0.0.1:1", "k", timeout_secs=0.2) as holt:
-        holt._transport._direct = httpx.MockTransport(lambda request: httpx.Response(200, stream=Slow()))
-        with pytest.raises(HoltConnectionError) as caught:
-            await holt.whoami()
-    assert caught.value.reason == "timeout"
-
-
-async def test_the_time_limit_of_a_request_to_a_port_is_that_of_the_whole_answer() -> None:
-    async with AsyncHolt("http://127.0.0.1:1", "k") as holt:
-        holt._transport._direct = httpx.MockTransport(lambda request: httpx.Response(200, stream=Slow()))
-        with pytest.raises(HoltConnectionError) as caught:
-            await given_runtime(holt).ports.request(8080, timeout_secs=0.2)
-    assert caught.value.reason == "timeout"
-
-
 async def test_a_connection_has_the_options_that_end_it_when_its_host_is_gone(holt: AsyncHolt) -> None:
     response = await holt._transport.open("whoami")
     try:

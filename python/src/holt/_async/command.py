@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from .._bodies import PtySize, Signal, signal_name, size_body
 from .._model import decode
 from .._models.command import CommandData, CommandResult, OutputItem
+from .._options import Seconds
 from .._output import Collected, Listener
 from .items import AsyncItems, resume_items
+from .limited_wait import limited_wait
 from .stdin import AsyncStdinWriter
 from .transport import AsyncTransport
 
@@ -49,6 +51,7 @@ class AsyncCommand(CommandData):
     async def wait(
         self,
         *,
+        timeout_secs: Seconds | None = None,
         on_stdout: Listener | None = None,
         on_stderr: Listener | None = None,
         max_output_bytes: int | None = None,
@@ -56,17 +59,20 @@ class AsyncCommand(CommandData):
         """Waits for the end and returns the result. A cancellation does not end the command.
 
         Args:
+            timeout_secs: The time limit of the wait. After it the error is a `Timeout`, and the
+                command continues. None: no limit.
             on_stdout: Called with the kept output, and then with output as it arrives.
             on_stderr: Called with the output on stderr.
             max_output_bytes: The most bytes of each stream in the result. Default: 1 MiB.
         """
         output = Collected(on_stdout, on_stderr, max_output_bytes)
-        async with self.output() as items:
-            async for item in items:
-                output.take(item)
-        command = output.command
-        if command is None:  # An older service does not send the final state, so it is read.
-            command = decode(CommandData, await self._transport.call("getCommand", params=self._params))
+        with limited_wait(self.command_id, timeout_secs, "command"):
+            async with self.output() as items:
+                async for item in items:
+                    output.take(item)
+            command = output.command
+            if command is None:  # An older service does not send the final state, so it is read.
+                command = decode(CommandData, await self._transport.call("getCommand", params=self._params))
         self.__dict__.update(vars(command))
         return output.result_of(command)
 

@@ -118,8 +118,9 @@ class AsyncPorts:
         """Sends an HTTP request to a port, and returns the answer of the program.
 
         The service answers 502 if nothing listens. Redirects are returned and not followed, so
-        that a program inside cannot send this client elsewhere. The answer is read as a whole,
-        within `timeout_secs`; a later one is a `HoltConnectionError` with the reason `timeout`.
+        that a program inside cannot send this client elsewhere. The answer is read as a whole.
+        `timeout_secs` is the time from the connection to the end of the answer. After it the error
+        is a `HoltConnectionError` with the reason `timeout`.
         """
         limit_secs = seconds(timeout_secs)
         sent = {name.lower(): value for name, value in (headers or {}).items()}

@@ -29,8 +29,10 @@ from .._models.terminal import (
     TerminalResize,
     TerminalWriter,
 )
+from .._options import Seconds
 from .._retry import backoff_secs, may_resume
 from ..errors import Conflict, HoltConnectionError, HoltError, Unauthenticated, error_class
+from .limited_wait import limited_wait
 from .transport import AsyncTransport
 from .websocket import AsyncWebSocket, Closed, open_websocket
 
@@ -148,10 +150,16 @@ class AsyncTerminal:
                 return
             yield chunk
 
-    async def wait(self) -> TerminalExit:
-        """Drops the output that is left, and returns the end of the command."""
-        while await self._next_chunk() is not None:
-            pass
+    async def wait(self, *, timeout_secs: Seconds | None = None) -> TerminalExit:
+        """Drops the output that is left, and returns the end of the command.
+
+        Args:
+            timeout_secs: The time limit of the wait. After it the error is a `Timeout`. The command
+                continues, and the attachment stays open. None: no limit.
+        """
+        with limited_wait(self.command_id, timeout_secs, "terminal"):
+            while await self._next_chunk() is not None:
+                pass
         if self.exit is None:
             raise Conflict("The attachment is closed.")
         return self.exit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_module
 import socket
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Union, cast
@@ -14,7 +14,7 @@ from urllib.request import getproxies
 
 import httpx
 
-from .._io.async_parts import sleep
+from .._io.async_parts import limited, obey_limits, sleep
 from .._options import UNSET, Unset, query_text, text_of
 from .._retry import FailedTry, Retry, is_under_way, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
@@ -31,7 +31,6 @@ event_stream = "text/event-stream"
 """The media type of a stream of items. The service keeps it alive while it is silent."""
 
 _connect_secs = 10.0
-_shortest_read_secs = 0.05
 _silence_secs = 60.0
 """The longest silence of an open stream. The service sends something every 15 seconds."""
 _idle_secs = 30.0
@@ -166,26 +165,26 @@ class AsyncTransport:
         if self._client.is_closed:
             # The connections below the client would open again, and nobody would close them.
             raise Conflict("The client is closed.", hint="Make a new client, or close it later.")
-        deadline = time.monotonic() + limit_secs
-        if self._direct is None:
-            response = await self._client.send(request, stream=True)
-        else:
-            # The client would add cookies, redirects and logins, which the API does not have. They
-            # take a good part of the time of a small request.
-            response = await self._direct.handle_async_request(request)
-            response.request = request
         if is_stream:
-            return response
-        try:
-            if limit_secs != float("inf"):
-                # The time limit of a connection is one of each read. This one is of the whole
-                # answer.
-                request.extensions["timeout"]["read"] = max(_shortest_read_secs, deadline - time.monotonic())
-                response.stream = _AsyncLimited(cast("httpx.AsyncByteStream", response.stream), deadline)
-            await response.aread()
-        except BaseException:
-            await response.aclose()
-            raise
+            return await self._open_answer(request)
+        # The limits in the request are those of single steps, so that a program that sends or reads
+        # a few bytes at a time would take any time.
+        with limited(limit_secs, self._late_answer):
+            response = await self._open_answer(request)
+            try:
+                await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+        return response
+
+    async def _open_answer(self, request: httpx.Request) -> httpx.Response:
+        if self._direct is None:
+            return await self._client.send(request, stream=True)
+        # The client would add cookies, redirects and logins, which the API does not have. They take
+        # a good part of the time of a small request.
+        response = await self._direct.handle_async_request(request)
+        response.request = request
         return response
 
     def _build(self, route: Route, request: _Request, is_stream: bool) -> httpx.Request:
@@ -229,28 +228,14 @@ class AsyncTransport:
     def _connection_error(self, error: httpx.TransportError) -> HoltConnectionError:
         return connection_error(error, self.url)
 
+    def _late_answer(self) -> HoltConnectionError:
+        return _late(self.url)
+
 
 _made_or_not = (
     "The connection was lost before the answer, and the destination exists now. "
     "Compare it with what was sent: the first try may have made it"
 )
-
-
-class _AsyncLimited(httpx.AsyncByteStream):
-    """The bytes of an answer, which have to be there at a moment."""
-
-    def __init__(self, stream: httpx.AsyncByteStream, deadline: float) -> None:
-        self._stream = stream
-        self._deadline = deadline
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
-            if time.monotonic() > self._deadline:
-                raise httpx.ReadTimeout("The answer takes too long")
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
 
 @dataclass
@@ -285,8 +270,12 @@ def connection_error(error: httpx.TransportError, url: str) -> HoltConnectionErr
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)):
         return HoltConnectionError("refused", f"Holt at {url} cannot be reached: {why}")
     if isinstance(error, httpx.TimeoutException):
-        return HoltConnectionError("timeout", f"Holt at {url} did not answer in time")
+        return _late(url)
     return HoltConnectionError("lost", f"The connection to {url} was cut off: {why}")
+
+
+def _late(url: str) -> HoltConnectionError:
+    return HoltConnectionError("timeout", f"Holt at {url} did not answer in time")
 
 
 def error_of_response(response: httpx.Response, sent: Mapping[str, Any] | None = None) -> ApiError:
@@ -352,6 +341,7 @@ def _make_client(url: str, kept: int = 100) -> tuple[httpx.AsyncClient, httpx.As
         transport=direct,
         verify=verify,
     )
+    obey_limits(client)
     return client, direct
 
 

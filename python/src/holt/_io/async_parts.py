@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+
+if TYPE_CHECKING:
+    import httpx
 
 _T = TypeVar("_T")
 
@@ -20,6 +23,19 @@ AsyncLock = anyio.Lock
 
 AsyncResult = Awaitable
 """The type of an answer that a caller waits for."""
+
+
+@contextmanager
+def limited(secs: float, failure: Callable[[], Exception]) -> Generator[None, None, None]:
+    """Runs a block that raises `failure()` if it takes longer than `secs`."""
+    with anyio.move_on_after(secs) as scope:
+        yield
+    if scope.cancelled_caught:
+        raise failure()
+
+
+def obey_limits(client: httpx.AsyncClient) -> None:
+    """Does nothing: `limited` cancels any wait of a connection."""
 
 
 def shielded(secs: float) -> AbstractContextManager[object]:

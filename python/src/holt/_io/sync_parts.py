@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from .thread_limits import limited as limited
+from .thread_limits import sleep as sleep
+from .thread_limits import unlimited, wait_for
+
+if TYPE_CHECKING:
+    import httpx
 
 _T = TypeVar("_T")
 
 chunk_bytes = 256 * 1024
 """The bytes of a file that are read at once."""
-
-sleep = time.sleep
 
 Lock = threading.Lock
 
@@ -22,9 +26,16 @@ Result = Annotated[_T, "at once"]
 """The type of an answer, which a synchronous caller has at once."""
 
 
+def obey_limits(client: httpx.Client) -> None:
+    """Makes the connections of a client obey the limits of their threads."""
+    from .limited_network import obey_limits
+
+    obey_limits(client)
+
+
 def shielded(secs: float) -> AbstractContextManager[object]:
-    """Returns a block for work after an interrupt. The work itself has the time limit."""
-    return nullcontext(secs)
+    """Returns a block that no limit around it ends. Its work has time limits of its own."""
+    return unlimited()
 
 
 def outlast_cancel(work: Callable[[], _T], grace_secs: float) -> _T:
@@ -108,7 +119,7 @@ class Pump:
         """Repeats a step until a condition holds. Only one thread takes a step at a time."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: not self._is_busy or is_done())
+                wait_for(self._changed, lambda: not self._is_busy or is_done())
                 if is_done():
                     return
                 self._is_busy = True
