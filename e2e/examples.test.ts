@@ -36,6 +36,12 @@ it('files change, a shell runs, and a served page can be read', { timeout: timeo
   expect(output).toContain('served: <h1>Hello</h1>')
 })
 
+it('a WebSocket inside is opened by its address, and with its token in a header', { timeout: timeoutMs }, async () => {
+  const output = await run('websocket/open.ts')
+  expect(output).toContain('came back: by the address')
+  expect(output).toContain('came back: by the header')
+})
+
 it('a terminal has a size, an answer and an exit code', { timeout: timeoutMs }, async () => {
   const output = await run('terminal.ts')
   expect(output).toContain('43 132')

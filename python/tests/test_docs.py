@@ -6,6 +6,8 @@ import ast
 import asyncio
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from holt import Holt, HoltError
 
 repository = Path(__file__).parent.parent.parent
+websocket_example = repository / "examples/websocket"
 PAGES = ["docs/python.md", "python/README.md"]
 fence = re.compile(r"(<!-- not run: [^\n]+ -->\n+)?^```python\n(.*?)^```$", re.M | re.S)
 
@@ -38,8 +41,9 @@ def clean_service() -> Iterator[None]:
 def remove_named() -> None:
     """Removes the things that the pages name."""
     with Holt() as holt:
-        with suppress(HoltError):
-            holt.runtimes.get("work").delete()
+        for name in ["work", "mine"]:
+            with suppress(HoltError):
+                holt.runtimes.get(name).delete()
         for delete, name in [
             (holt.snapshots.delete, "before"),
             (holt.templates.delete, "site"),
@@ -51,12 +55,41 @@ def remove_named() -> None:
                 delete(name)
 
 
+@pytest.fixture
+def server_in_mine() -> Iterator[None]:
+    """The runtime `mine` of the page about ports, with a server on its port."""
+    with Holt() as holt, holt.runtimes.create(name="mine") as runtime:
+        runtime.files.write("/tmp/echo-server.mjs", websocket_example / "echo-server.mjs")
+        runtime.commands.start(["node", "/tmp/echo-server.mjs", "8000"])
+        assert runtime.ports.get(8000, wait_secs=60).listening
+        yield
+
+
 @pytest.mark.usefixtures("clean_service")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_blocks_of_a_page_run_as_they_are_written(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    run_blocks(page)
+
+
+@pytest.mark.usefixtures("clean_service", "server_in_mine")
+def test_the_blocks_about_ports_run_as_they_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    run_blocks("docs/ports.md")
+    assert capsys.readouterr().out.splitlines() == ["200", "200", "hello", "hello", "hello"]
+
+
+def test_the_example_of_a_websocket_runs() -> None:
+    command = [sys.executable, websocket_example / "open.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    came = ["by the address", "by the header", "with asyncio"]
+    assert done.stdout.splitlines() == [f"came back: {one}" for one in came]
+
+
+def run_blocks(page: str) -> None:
+    """Runs the blocks of a page in one session."""
     names: dict[str, Any] = {"__name__": "__main__"}
     blocks = blocks_of(page)
     assert blocks != []

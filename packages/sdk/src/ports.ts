@@ -61,7 +61,7 @@ export class Ports {
 
   /**
    * Returns the address of a WebSocket of the program, with a token as in `url`. The scheme is
-   * `ws:` or `wss:`, as the service's own is `http:` or `https:`.
+   * `ws:` or `wss:`, as the service's own is `http:` or `https:`. `new WebSocket(address)` opens it.
    */
   async webSocketUrl(port: number, path = '/', options: PortOptions = {}): Promise<string> {
     const address = await this.#openAddress(port, path, options)

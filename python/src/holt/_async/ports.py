@@ -91,7 +91,10 @@ class AsyncPorts:
         wait_secs: Seconds | None = None,
         expires_in_secs: Seconds | None = None,
     ) -> str:
-        """Returns the address of a WebSocket of the program, with a token as in `url`."""
+        """Returns the address of a WebSocket of the program, with a token as in `url`.
+
+        Any library for WebSockets opens it, such as `connect(address)` of the package `websockets`.
+        """
         address = await self.url(port, path, wait_secs=wait_secs, expires_in_secs=expires_in_secs)
         return "ws" + address.removeprefix("http")
 
