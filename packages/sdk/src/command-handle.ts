@@ -51,7 +51,8 @@ class CommandActions {
 
   /**
    * Waits for the end and returns the result, with up to `max_output_bytes` (1 MiB) of the kept
-   * output of each stream.
+   * output of each stream. Aborting `signal`, such as `AbortSignal.timeout(30_000)`, ends the wait,
+   * and the command continues.
    */
   async wait(options: WaitOptions = {}): Promise<CommandResult> {
     const { signal, ...rest } = options

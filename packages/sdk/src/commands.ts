@@ -57,6 +57,9 @@ export class Commands {
    * `stdout` and `stderr` hold up to `max_output_bytes` (1 MiB) each. `onStdout` and `onStderr`
    * receive everything as it arrives. Aborting the call kills the command, unless `onAbort` is
    * `leave`.
+   *
+   * The request is sent once. If the connection breaks before the start is confirmed, the call
+   * throws a `HoltConnectionError`, and the command may run. `start` and `wait` have no such case.
    */
   async run(command: string | readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const { onStdout, onStderr, ...rest } = options
@@ -79,6 +82,7 @@ export class Commands {
 
   /**
    * Starts a command in the background. Without `timeout_secs` it can run as long as its runtime.
+   * After a lost answer the request is repeated, and the command starts once.
    */
   async start(command: string | readonly string[], options: CommandOptions = {}): Promise<CommandHandle> {
     // The service keeps a refusal under its key, so each start has one of its own.

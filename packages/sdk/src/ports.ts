@@ -87,7 +87,8 @@ export class Ports {
   /**
    * Sends an HTTP request to a port. Returns the answer of the program, or the service's own
    * refusal: 502 if nothing listens. Redirects are returned and not followed, so that a program
-   * inside cannot send this client elsewhere.
+   * inside cannot send this client elsewhere. The time limit is `init.signal`, such as
+   * `AbortSignal.timeout(60_000)`: a program may send its answer slowly, and has no other limit.
    */
   async fetch(port: number, path: string, init: RequestInit = {}): Promise<Response> {
     const address = this.#address(port, path)

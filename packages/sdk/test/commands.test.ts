@@ -100,6 +100,21 @@ describe('run', () => {
   })
 })
 
+test('a start with a lost answer is repeated, and the command starts once', async () => {
+  service.faults.push({ route: 'startCommand', type: 'lose' })
+  const command = await runtime.commands.start('echo once')
+  await expect(command.wait()).resolves.toMatchObject({ exit_code: 0, stdout: 'once\n' })
+  expect(service.count('startCommand')).toBe(2)
+  expect(await runtime.commands.list().all()).toHaveLength(1)
+})
+
+test('a wait with a time limit ends in time, and the command continues', async () => {
+  const command = await runtime.commands.start('read line; echo $line', { stdin: true })
+  await expect(command.wait({ signal: AbortSignal.timeout(100) })).rejects.toMatchObject({ name: 'TimeoutError' })
+  await command.writeStdin('more\n')
+  await expect(command.wait({ signal: AbortSignal.timeout(30_000) })).resolves.toMatchObject({ stdout: 'more\n' })
+})
+
 describe('stream', () => {
   test('yields items from start to end', async () => {
     const types: string[] = []

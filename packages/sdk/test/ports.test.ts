@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Holt, type Runtime } from '../src/index.ts'
@@ -88,6 +88,16 @@ describe('fetch', () => {
     expect(last?.headers.get('x-holt-port-token')).toBe('token-0')
   })
 
+  test('a signal limits the whole answer, also of a program that sends its headers slowly', async () => {
+    const slow = await startSlowHeaders()
+    const toSlow: typeof fetch = (input, init) => fetch(String(input).includes('/proxy/') ? slow.url : input, init)
+    const holt = new Holt({ url: service.url, apiKey: service.key, fetch: toSlow })
+    const { ports } = await holt.runtimes.get(runtime.runtime_id)
+    const answer = ports.fetch(3000, '/', { signal: AbortSignal.timeout(200) })
+    await expect(answer).rejects.toMatchObject({ name: 'TimeoutError' })
+    slow.stop()
+  })
+
   test.each(['/../../../key', '/..', '/a/../../tcp', '/%2e%2e/x', '\\..\\..\\x'])(
     'never leaves the port: %s',
     async (path) => {
@@ -96,6 +106,22 @@ describe('fetch', () => {
     },
   )
 })
+
+/** Starts a server that takes 20 seconds for the headers of a complete answer. */
+async function startSlowHeaders(): Promise<{ url: string; stop: () => void }> {
+  const server = createTcpServer((socket) => {
+    let left = 1_000
+    const timer = setInterval(() => {
+      left -= 1
+      if (left > 0) socket.write('x-part: 1\r\n')
+      else socket.end('content-length: 0\r\n\r\n')
+    }, 20)
+    socket.on('error', () => socket.destroy()).once('close', () => clearInterval(timer))
+    socket.write('HTTP/1.1 200 OK\r\n')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
+}
 
 describe('connect', () => {
   /** A service that changes to `tcp`, and answers with what it was asked. */

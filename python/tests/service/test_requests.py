@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import httpcore
 import httpx
@@ -75,17 +75,15 @@ async def test_what_a_wait_does_not_change_is_not_repeated() -> None:
     assert (caught.value.details, caught.value.request_id) == ({"quota": "cpu"}, "rq1")
 
 
-async def test_a_command_is_not_run_twice() -> None:
-    def answer(request: Request, number: int) -> Answer:
-        return Answer(body=b"x" * 100, is_cut=True)
-
-    with scripted(answer) as service:
+@pytest.mark.parametrize("on_cancel", ["kill", "leave"])
+async def test_a_command_is_sent_once_when_its_connection_breaks(on_cancel: Literal["kill", "leave"]) -> None:
+    with scripted(lambda request, number: Answer(body=b" " * 100, is_cut=True)) as service:
         async with AsyncHolt(service.url, "k") as holt:
-            runtime = given_runtime(holt)
             with pytest.raises(HoltConnectionError) as caught:
-                await runtime.commands.run("true", on_cancel="leave")
+                await given_runtime(holt).commands.run("true", on_cancel=on_cancel)
     assert caught.value.reason == "lost"
-    assert sum(request.method == "POST" for request in service.requests) == 1
+    assert [request.method for request in service.requests] == ["POST"]
+    assert "idempotency-key" not in service.requests[0].headers
 
 
 async def test_a_long_retry_after_is_an_error_for_the_caller() -> None:

@@ -60,6 +60,9 @@ class AsyncCommands:
     ) -> CommandResult:
         """Runs a command and waits for its end. A failed or timed-out command is a result.
 
+        The request is sent once. If the connection breaks before the start is confirmed, the error
+        is a `HoltConnectionError`, and the command may run. `start` and `wait` have no such case.
+
         Args:
             command: A text for `/bin/sh -c`, or a list of arguments.
             cwd: The directory. Default: the template's.
@@ -105,7 +108,8 @@ class AsyncCommands:
         """Starts a command in the background, with the options of `run`.
 
         Without `timeout_secs` it can run as long as its runtime. With `stdin=True` its stdin stays
-        open for `write_stdin`.
+        open for `write_stdin`. After a lost answer the request is repeated, and the command starts
+        once.
         """
         check_names("start", options, CommandOptions)
         body = command_body(command, background=True, **options)
