@@ -9,10 +9,10 @@ export interface Collected {
   readonly stderr: Gathered
 }
 
-/** The beginning of a stream, and the count of all its bytes. */
+/** The beginning of a stream. */
 interface Gathered {
   readonly text: string
-  readonly bytes: number
+  /** True if the stream had more bytes. */
   readonly truncated: boolean
 }
 
@@ -39,15 +39,15 @@ export async function collectResult(items: AsyncIterable<GuestItem>, bounds: Bou
 }
 
 /**
- * Keeps the first bytes of a stream and counts all of them. They are in one buffer, so that output
- * byte by byte takes no more memory than other output.
+ * Keeps the first bytes of a stream. They are in one buffer, so that output byte by byte takes no
+ * more memory than other output.
  */
 class Head {
   readonly #keep: (bytes: number) => boolean
   #maxBytes: number
   #kept = Buffer.alloc(0)
   #keptBytes = 0
-  #bytes = 0
+  #truncated = false
 
   constructor({ maxOutputBytes, keep }: Bounds) {
     this.#maxBytes = maxOutputBytes
@@ -56,17 +56,17 @@ class Head {
 
   add(base64: string): void {
     const chunk = Buffer.from(base64, 'base64')
-    this.#bytes += chunk.length
     const wanted = Math.min(this.#maxBytes, this.#keptBytes + chunk.length)
     if (wanted > this.#kept.length) this.#grow(wanted)
-    this.#keptBytes += chunk.copy(this.#kept, this.#keptBytes, 0, this.#maxBytes - this.#keptBytes)
+    const copied = chunk.copy(this.#kept, this.#keptBytes, 0, this.#maxBytes - this.#keptBytes)
+    this.#keptBytes += copied
+    this.#truncated ||= copied < chunk.length
   }
 
   gathered(): Gathered {
     const all = this.#kept.subarray(0, this.#keptBytes)
-    const truncated = this.#bytes > this.#keptBytes
-    const whole = truncated ? all.subarray(0, all.length - incompleteTail(all)) : all
-    return { text: whole.toString('utf8'), bytes: this.#bytes, truncated }
+    const whole = this.#truncated ? all.subarray(0, all.length - incompleteTail(all)) : all
+    return { text: whole.toString('utf8'), truncated: this.#truncated }
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { GuestItem } from '@holt/guest-client'
 import { expect, test } from 'vitest'
 import { collectResult } from '../../../src/inside/commands/collect-result.ts'
+import { SeenCommand } from '../../../src/inside/commands/ended-command.ts'
 import { freeBytes } from '../../../src/tenancy/limits/kept-memory.ts'
 
 const mib = 2 ** 20
@@ -10,7 +11,7 @@ async function* outputs(...chunks: readonly string[]): AsyncGenerator<GuestItem>
     yield { type: 'stdout', cursor: 0, data: Buffer.from(chunk).toString('base64') } as GuestItem
 }
 
-/** Collects with room for so many bytes; answers also what was taken of it. */
+/** Collects with room for so many bytes. Returns also the size of all output, and the used room. */
 async function collect(chunks: readonly string[], { room = 64 * mib, maxOutputBytes = 4 * mib } = {}) {
   let taken = 0
   const keep = (bytes: number) => {
@@ -18,8 +19,9 @@ async function collect(chunks: readonly string[], { room = 64 * mib, maxOutputBy
     taken += bytes
     return true
   }
-  const { stdout } = await collectResult(outputs(...chunks), { maxOutputBytes, keep })
-  return { ...stdout, taken }
+  const seen = new SeenCommand(() => 0)
+  const { stdout } = await collectResult(seen.note(outputs(...chunks)), { maxOutputBytes, keep })
+  return { ...stdout, bytes: seen.stdoutBytes, taken }
 }
 
 test('output is kept up to its limit and counted to its end', async () => {
