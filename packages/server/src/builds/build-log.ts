@@ -8,6 +8,9 @@ import type { BuildRef } from './find-build.ts'
 /** The longest delay of a line in the log, in milliseconds. */
 const flushMs = 200
 
+/** The pause before lines are written again that the store refused, in milliseconds. */
+const retryMs = 1_000
+
 /** The limits of the log of a build. Older lines are dropped, and the log shows that. */
 export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
 
@@ -70,9 +73,8 @@ export class BuildLogs {
     const bytes = Buffer.byteLength(json)
     open.waiting.push({ cursor: open.cursor, json, bytes })
     open.waitingBytes += bytes
-    while (open.waiting.length > maxWaiting || open.waitingBytes > keptOfBuild.bytes)
-      open.waitingBytes -= open.waiting.shift()?.bytes ?? 0
-    this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref()
+    dropExcess(open)
+    this.#flushIn(flushMs)
   }
 
   /** Returns up to `limit` lines of a project's build after a cursor, oldest first. */
@@ -93,9 +95,9 @@ export class BuildLogs {
     return rows.map(({ cursor, line_json }) => ({ cursor, line: JSON.parse(line_json) }))
   }
 
-  /** Calls `onNews` for every change of a build, until the result is disposed of. */
-  watch(buildId: string, onNews: () => void): Disposable {
-    return this.#readers.watch(buildId, onNews)
+  /** Calls `onChange` for every change of a build, until the result is disposed of. */
+  watch(buildId: string, onChange: () => void): Disposable {
+    return this.#readers.watch(buildId, onChange)
   }
 
   /** Notifies readers of a change of a build. */
@@ -103,7 +105,10 @@ export class BuildLogs {
     this.#readers.notify(buildId)
   }
 
-  /** Writes the waiting lines. */
+  /**
+   * Writes the waiting lines. Lines that the store refuses twice wait for the next call, which
+   * comes by itself after a pause.
+   */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -117,54 +122,82 @@ export class BuildLogs {
     this.#open.delete(buildId)
   }
 
+  #flushIn(ms: number): void {
+    this.#timer ??= setTimeout(() => void this.flush(), ms).unref()
+  }
+
   async #write(): Promise<void> {
     for (const [buildId, open] of this.#open) {
-      const batch = open.waiting
-      if (batch.length === 0) continue
-      open.waiting = []
-      open.waitingBytes = 0
-      const dropped = trim(open, batch)
-      try {
-        await this.#store.change((changes) => store(changes, { buildId, open, batch, dropped }))
-      } catch (error) {
-        // A build does not fail because its log cannot be written: the gap in the cursors says that
-        // something is missing.
-        this.#log.warn(
-          { err: error, build_id: buildId, lines: batch.length },
-          'the log of a build could not be written',
-        )
-      }
+      if (open.waiting.length === 0) continue
+      const isWritten = (await this.#writeOf(buildId, open)) || (await this.#writeOf(buildId, open))
+      if (!isWritten) this.#flushIn(retryMs)
       this.notify(buildId)
     }
   }
+
+  /** Writes the waiting lines of a build. Returns false if the store refuses them. */
+  async #writeOf(buildId: string, open: OpenLog): Promise<boolean> {
+    const batch = open.waiting
+    open.waiting = []
+    open.waitingBytes = 0
+    const room = roomFor(open, batch)
+    try {
+      await this.#store.change((changes) => store(changes, { buildId, batch, room }))
+    } catch (error) {
+      // A build does not fail because its log cannot be written.
+      this.#log.warn({ err: error, build_id: buildId, lines: batch.length }, 'the log of a build could not be written')
+      open.waiting = [...batch, ...open.waiting]
+      open.waitingBytes = sizeOf(open.waiting)
+      dropExcess(open)
+      return false
+    }
+    for (const { cursor, bytes } of batch) open.stored.push({ cursor, bytes })
+    open.stored.splice(0, room.removed)
+    open.storedBytes = room.bytes
+    open.dropped = room.dropped
+    return true
+  }
 }
 
-/**
- * Adds a batch to the stored lines. Returns the cursor up to which lines are removed to make room.
- */
-function trim(open: OpenLog, batch: readonly Waiting[]): number {
-  for (const { cursor, bytes } of batch) {
-    open.stored.push({ cursor, bytes })
-    open.storedBytes += bytes
+/** Drops the oldest waiting lines of a build above the limits. */
+function dropExcess(open: OpenLog): void {
+  while (open.waiting.length > maxWaiting || open.waitingBytes > keptOfBuild.bytes)
+    open.waitingBytes -= open.waiting.shift()?.bytes ?? 0
+}
+
+/** The lines to remove so that a batch has room. */
+interface Room {
+  /** The number of the oldest lines that are removed, those of the batch included. */
+  readonly removed: number
+  /** The cursor up to which lines are removed. */
+  readonly dropped: number
+  /** The bytes of the lines that are left. */
+  readonly bytes: number
+}
+
+function roomFor({ stored, storedBytes, dropped }: OpenLog, batch: readonly Waiting[]): Room {
+  const room = { removed: 0, dropped, bytes: storedBytes + sizeOf(batch) }
+  const lines = stored.length + batch.length
+  while (lines - room.removed > keptOfBuild.lines || room.bytes > keptOfBuild.bytes) {
+    const line = stored[room.removed] ?? batch[room.removed - stored.length]
+    room.bytes -= line?.bytes ?? 0
+    room.dropped = line?.cursor ?? room.dropped
+    room.removed += 1
   }
-  let gone = 0
-  while (open.stored.length - gone > keptOfBuild.lines || open.storedBytes > keptOfBuild.bytes) {
-    open.storedBytes -= open.stored[gone]?.bytes ?? 0
-    open.dropped = open.stored[gone]?.cursor ?? open.dropped
-    gone += 1
-  }
-  open.stored.splice(0, gone)
-  return open.dropped
+  return room
+}
+
+function sizeOf(lines: readonly Waiting[]): number {
+  return lines.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 interface Batch {
   readonly buildId: string
-  readonly open: OpenLog
   readonly batch: readonly Waiting[]
-  readonly dropped: number
+  readonly room: Room
 }
 
-async function store(changes: Queries, { buildId, open, batch, dropped }: Batch): Promise<void> {
+async function store(changes: Queries, { buildId, batch, room: { dropped, bytes } }: Batch): Promise<void> {
   const build = changes.selectFrom('builds').select('build_id').where('build_id', '=', buildId)
   // A build whose row is gone meanwhile has nobody to read it.
   if ((await build.executeTakeFirst()) === undefined) return
@@ -181,7 +214,7 @@ async function store(changes: Queries, { buildId, open, batch, dropped }: Batch)
   await changes.deleteFrom('build_logs').where('build_id', '=', buildId).where('cursor', '<=', dropped).execute()
   await changes
     .updateTable('builds')
-    .set({ log_cursor: batch.at(-1)?.cursor ?? open.cursor, log_bytes: open.storedBytes })
+    .set({ log_cursor: batch.at(-1)?.cursor ?? dropped, log_bytes: bytes })
     .where('build_id', '=', buildId)
     .execute()
 }

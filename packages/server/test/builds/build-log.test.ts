@@ -2,6 +2,7 @@ import { BuildLogItem } from '@holt/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { bytesInUse } from '../../../async/test/support/pieces.ts'
 import { BuildLogs, keptOfBuild } from '../../src/builds/build-log.ts'
+import { findBuild } from '../../src/builds/find-build.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
 import { ended, FakeBuilder, type FakeRun, until } from '../support/fake-builder.ts'
 import { keepingLog, startTestServer, type TestServer } from '../support/start-test-server.ts'
@@ -157,6 +158,32 @@ test('large lines that cannot be written use at most twice the kept size of a lo
   expect((await bytesInUse()) - before).toBeLessThan(3 * keptOfBuild.bytes)
   written.resolve()
   await flushed
+})
+
+test.each([1, 3])('lines that the store refuses %i times are written afterwards, in their order', async (refusals) => {
+  const server = await setUp()
+  server.builder.script = async () => undefined
+  const buildId = await server.start()
+  await ended(server, buildId)
+  const { project_id: projectId } = (await server.ask('GET', '/v1/agents/whoami')).json.project
+  await server.close()
+  const store = await openTestStore(server.stateDir)
+  onTestFinished(() => store.close())
+  let changes = 0
+  const change: Store['change'] = async (work) => {
+    changes += 1
+    if (changes > refusals) return store.change(work)
+    logs.write(buildId, { at: '', level: 'info', step: 1, message: `after refusal ${changes}` })
+    throw new Error('refused')
+  }
+  const logs = new BuildLogs({ db: store.db, change } as Store, keepingLog().log)
+  logs.write(buildId, { at: '', level: 'info', step: 1, message: 'first' })
+  await logs.flush()
+  await logs.flush()
+  const lines = await logs.read({ projectId, buildId }, { after: 0, limit: 10 })
+  const later = Array.from({ length: refusals }, (_, at) => [at + 2, `after refusal ${at + 1}`])
+  expect(lines.map(({ cursor, line }) => [cursor, line.message])).toEqual([[1, 'first'], ...later])
+  expect((await findBuild(store.db, { projectId, buildId })).log_cursor).toBe(refusals + 1)
 })
 
 test('a reader that stops reading does not slow the build', async () => {
