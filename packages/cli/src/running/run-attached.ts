@@ -74,7 +74,7 @@ export async function runAttached(attached: Attached): Promise<number> {
   const { runtime, command, options, interrupts, interactive = false } = attached
   const piped = interactive || stdinIsPiped()
   const ended = new AbortController()
-  let exit: Extract<OutputItem, { type: 'exit' }> | undefined
+  let exit: Exit | undefined
   let dropped = 0
   let commandId = ''
   let unread = false
@@ -104,19 +104,27 @@ export async function runAttached(attached: Attached): Promise<number> {
   if (exit?.session_kept === false) tellNotKept()
   if (exit?.oom_killed === true) tellOutOfMemory(runtime)
   const exitCode = exitCodeOf(exit)
-  if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, { commandId, output })
+  if (exitCode !== 0 && interrupts.first === null) await tellWhy(attached, { commandId, exit, output })
   if (dropped === 0) return exitCode
   say(`holt: ${dropped} bytes of output are lost: they were written faster than they could be kept`)
   return exitCode === 0 ? holtFailedExitCode : exitCode
 }
 
+type Exit = Extract<OutputItem, { type: 'exit' }>
+
+interface Failed {
+  readonly commandId: string
+  readonly exit: Exit | undefined
+  readonly output: OutputTail
+}
+
 /** Prints the part of the network policy in a failure. */
-async function tellWhy(
-  { runtime, isOwn = false }: Attached,
-  { commandId, output }: { readonly commandId: string; readonly output: OutputTail },
-): Promise<void> {
-  if (isOwn) return tellOfDenials({ runtime, startedAt: null, output })
-  await reach(runtime, commandId, ({ started_at }) => tellOfDenials({ runtime, startedAt: started_at, output }))
+async function tellWhy({ runtime, isOwn = false }: Attached, { commandId, exit, output }: Failed): Promise<void> {
+  const tell = (startedAt: string | null) => tellOfDenials({ runtime, startedAt, output })
+  if (isOwn) return tell(null)
+  if (exit?.command !== undefined) return tell(exit.command.started_at)
+  // An older service does not send the final state, and without an end there is none.
+  await reach(runtime, commandId, ({ started_at }) => tell(started_at))
 }
 
 /** Returns the exit code for the shell: the command's own, if known. */

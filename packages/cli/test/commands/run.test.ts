@@ -92,6 +92,20 @@ describe('run', () => {
     expect(service.calls.find((call) => call.route === 'startCommand')?.body).toMatchObject({ stdin: false })
   })
 
+  test.each([
+    ['comes with its end', true, 0],
+    ['is read from an older service', false, 1],
+  ])('the start of a failed command %s', async (_, tellsEnd, reads) => {
+    await new Holt({ url: service.url, apiKey: service.key }).runtimes.create({ name: 'mine' })
+    service.tellsEnd = tellsEnd
+    const child = spawn(holtArgv[0], [...holtArgv.slice(1), 'exec', 'mine', '--', 'false'], {
+      env: { PATH: process.env.PATH, HOLT_URL: service.url, HOLT_API_KEY: service.key },
+      stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
+    })
+    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(1)
+    expect(service.count('getCommand')).toBe(reads)
+  })
+
   test('exits with 124 when the command times out', async () => {
     const ended = await runHolt(['run', '--timeout', '0.2', '--', 'sleep', '60'], { service })
     expect(ended.code).toBe(124)
