@@ -133,14 +133,14 @@ export const AttachServerFrame = z
       .describe('The size of the terminal changed.'),
     z
       .object({
-        type: z.literal('error').describe('A request of this attachment failed. The attachment goes on.'),
+        type: z.literal('error').describe('A request of this attachment failed. The attachment continues.'),
         about: z.enum(['input', 'resize', 'signal']).describe('The kind of request that failed.'),
         code: z
           .enum(Object.keys(errorCatalogue) as [keyof typeof errorCatalogue])
           .describe('The error code, from the catalogue.'),
         message: z.string().describe('A sentence for people that says what happened.'),
       })
-      .describe('A request of this attachment failed, for example input to a closed stdin. The attachment goes on.'),
+      .describe('A request of this attachment failed, for example input to a closed stdin. The attachment continues.'),
     z
       .object({
         type: z.literal('exit').describe('The command has ended.'),
@@ -213,7 +213,7 @@ export type AttachClientInput = z.input<typeof AttachClientFrame>
 /** The description of the route in the API documents. */
 export const attachDescription = [
   'For terminals, and for commands whose stdin is open. Binary frames are bytes: output from the service, input from the client (at most 64 KiB each). Text frames are JSON: `AttachServerFrame` and `AttachClientFrame`. The service closes a connection with 1008 that sends a message of more than 256 fragments, or more than 200 pings and pongs in ten seconds. A project attaches 64 times at once and then 20 times a second; more attachments wait up to ten seconds.',
-  'The service begins with `start` at the cursor asked for, replays what is kept after it, goes on as output comes, and ends with `exit` and `end`. The client counts bytes from `start.cursor`, and sets its count at `dropped`: with that cursor it attaches again after a break, and nothing is lost or comes twice.',
+  'The service begins with `start` at the requested cursor, replays the kept output after it, and continues with new output. It ends with `exit` and `end`. The client counts bytes from `start.cursor`, and sets its count at `dropped`. With that cursor it attaches again after a break, without loss or repetition.',
   'Any number may watch (64 to a command), one writes at a time: input, `resize`, `signal` and `eof` of others are answered with an `error` frame. The command waits for a writer that is slow to read, as for a pipe, and for nobody else; a slow watcher misses output that is no longer kept, and is told. The command continues when everybody has left.',
   'The key comes in `Authorization`, or, where a browser is the client, as a subprotocol `holt.key.KEY` beside `holt.attach.v1`; never in the query. The service uses no cookies, so another page has no credentials to use, and `Origin` is not checked. An invalid request is answered as JSON before the upgrade.',
 ].join('\n\n')

@@ -10,7 +10,7 @@ export const auditRoutes = {
     path: '/v1/agents/audit',
     summary: 'List who did what, with which key, from where',
     description:
-      'Every call that changes something, and calls without a valid key. Nothing of bodies or secrets is in it, and no route changes it. Kept for 400 days.',
+      'The log has every call that changes something, and calls without a valid key. It has no bodies or secrets, and no route changes it. Entries are kept for 400 days.',
     scope: 'admin',
     query: ListAuditQuery,
     body: none,

@@ -25,12 +25,12 @@ export const commandRoutes = {
     path: `${runtimePath}/commands`,
     summary: 'Run a command',
     description:
-      'Waits and answers the result; streams items where the client accepts `text/event-stream` or `application/x-ndjson`; answers at once if `background`. Closing the connection does not end the command. A command that times out is a result, not an error.',
+      'Waits and answers the result. It streams items if the client accepts `text/event-stream` or `application/x-ndjson`, and answers at once with `background`. A closed connection does not end the command. A command that times out is a result, not an error.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(StartCommand),
     answers: {
-      200: { type: 'json', schema: CommandResult, description: 'It ended.', stream: OutputItem },
+      200: { type: 'json', schema: CommandResult, description: 'The command has ended.', stream: OutputItem },
       201: answer(Command, 'It runs in the background.'),
     },
     errors: [...insideErrors, 'invalid_path', 'unsupported_setting', 'conflict', 'unsupported_media_type'],
@@ -76,7 +76,7 @@ export const commandRoutes = {
       200: {
         type: 'stream',
         item: OutputItem,
-        description: 'Items after the cursor. `end` is the last one; a stream without it broke.',
+        description: 'Items after the cursor. The last one is `end`. A stream without it is incomplete.',
       },
     },
     errors: [...insideErrors, 'command_not_found'],
@@ -86,7 +86,7 @@ export const commandRoutes = {
     path: `${runtimePath}/commands/{command_id}/stdin`,
     summary: "Write to a command's stdin",
     description:
-      'Repeated with the same `offset` after a lost answer, it types nothing twice. An offset after what was taken is 409 `conflict` with `details.reason` `stdin_gap`, a closed stdin with `stdin_closed`; `details.offset` is the present one. An empty write tells the offset.',
+      'A repeated write with the same `offset` writes nothing twice. A too large offset is 409 `conflict` with `details.reason` `stdin_gap`, and a closed stdin is `stdin_closed`. `details.offset` is the current offset. An empty write answers with the offset.',
     scope: 'runtime:write',
     params: commandParams,
     body: json(WriteStdin),
@@ -110,7 +110,7 @@ export const commandRoutes = {
     scope: 'runtime:write',
     params: commandParams,
     body: json(TerminalSize),
-    answers: { 200: answer(Command, 'It has that size, and whoever is in the foreground has heard of it (SIGWINCH).') },
+    answers: { 200: answer(Command, 'The terminal has the new size. Its foreground processes got SIGWINCH.') },
     errors: [...insideErrors, 'command_not_found', 'conflict', 'unsupported_media_type'],
   },
   attachCommand: {
@@ -132,7 +132,7 @@ export const commandRoutes = {
     scope: 'runtime:write',
     params: commandParams,
     body: none,
-    answers: { 200: answer(Command, 'Nothing of it runs any more.') },
+    answers: { 200: answer(Command, 'Every process of the command has ended.') },
     errors: [...insideErrors, 'command_not_found'],
   },
   listSessions: {
@@ -153,7 +153,7 @@ export const commandRoutes = {
     scope: 'runtime:write',
     params: runtimeParams.extend({ name: z.string().describe('The name of the session.') }),
     body: none,
-    answers: { 204: { type: 'none', description: 'It is forgotten.' } },
+    answers: { 204: { type: 'none', description: 'The session has ended.' } },
     errors: [...insideErrors, 'session_not_found'],
   },
 } as const satisfies Record<string, Route>

@@ -9,7 +9,7 @@ export const eventRoutes = {
     path: '/v1/agents/event',
     summary: 'Read what happened, the oldest first',
     description:
-      'A page; a stream where the client accepts `text/event-stream` or `application/x-ndjson`, or with `follow`. Events are kept for 30 days, at most the newest 1,000,000 of a project.',
+      'A page of events. With `follow`, or if the client accepts `text/event-stream` or `application/x-ndjson`, it is a stream. Events are kept for 30 days, at most the newest 1,000,000 of a project.',
     scope: 'event:read',
     query: ListEventsQuery,
     body: none,
@@ -20,7 +20,7 @@ export const eventRoutes = {
     method: 'GET',
     path: `${runtimePath}/events`,
     summary: 'Read what happened to a runtime',
-    description: 'With `follow` until it has ended.',
+    description: 'With `follow` the stream continues until the runtime has ended.',
     scope: 'runtime:read',
     params: runtimeParams,
     query: RuntimeEventsQuery,
@@ -29,7 +29,7 @@ export const eventRoutes = {
       200: {
         type: 'stream',
         item: EventItem,
-        description: 'Items after the cursor. `end` is the last one; a stream without it broke.',
+        description: 'Items after the cursor. The last one is `end`. A stream without it is incomplete.',
       },
     },
     errors: ['runtime_not_found', 'cursor_expired', 'quota_exceeded'],

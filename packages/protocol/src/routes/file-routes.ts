@@ -38,7 +38,7 @@ export const fileRoutes = {
     path: `${runtimePath}/files/copy`,
     summary: 'Copy a file or a tree inside the runtime',
     description:
-      'The copy is made beside the destination and renamed into place: a reader sees the old or the new, a failure leaves the old. Kept: mode, owner, times, xattrs, symlinks, hard links within the tree, holes.',
+      'The copy is made beside the destination and renamed into place. A reader sees the old or the new content, and a failure leaves the old one. The copy keeps mode, owner, times, xattrs, symlinks, holes and hard links within the tree.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(CopyFile),
@@ -76,7 +76,7 @@ export const fileRoutes = {
     path: `${runtimePath}/files/content`,
     summary: 'Write a file',
     description:
-      'Atomic; parents are made. `If-None-Match: *` refuses to replace. An existing file keeps its mode and owner unless they are given. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are checked. With `upload_id` what comes of an upload that breaks off is kept for an hour, and the next part goes on at `offset`.',
+      'Replaces the file atomically and creates its parents. `If-None-Match: *` refuses an existing file, which otherwise keeps its mode and owner. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are verified. With `upload_id`, an interrupted upload is kept for an hour and continues at `offset`.',
     scope: 'runtime:write',
     params: runtimeParams,
     query: WriteQuery,
@@ -84,7 +84,7 @@ export const fileRoutes = {
     answers: {
       200: answer(FileInfo, 'Replaced.'),
       201: answer(FileInfo, 'New.'),
-      202: answer(Upload, 'A part has come, and more follow.'),
+      202: answer(Upload, 'A part was stored. More parts follow.'),
     },
     errors: [...fileErrors, 'is_directory', 'not_a_file', 'already_exists', 'conflict', 'digest_mismatch'],
   },
@@ -92,12 +92,12 @@ export const fileRoutes = {
     method: 'GET',
     path: `${runtimePath}/files/upload`,
     summary: 'How far an upload in parts is',
-    description: 'One that is not known has 0 bytes.',
+    description: 'An unknown upload has 0 bytes.',
     scope: 'runtime:read',
     params: runtimeParams,
     query: UploadQuery,
     body: none,
-    answers: { 200: answer(Upload, 'How far it is.') },
+    answers: { 200: answer(Upload, 'The state of the upload.') },
     errors: [...fileErrors, 'conflict'],
   },
   abortUpload: {
@@ -108,7 +108,7 @@ export const fileRoutes = {
     params: runtimeParams,
     query: UploadQuery,
     body: none,
-    answers: { 204: { type: 'none', description: 'Nothing is left of it.' } },
+    answers: { 204: { type: 'none', description: 'Deleted.' } },
     errors: [...fileErrors, 'conflict'],
   },
   statFile: {
@@ -119,7 +119,7 @@ export const fileRoutes = {
     params: runtimeParams,
     query: PathQuery,
     body: none,
-    answers: { 200: answer(FileInfo, 'The file itself; a symlink is not followed.') },
+    answers: { 200: answer(FileInfo, 'The facts of the path. Symlinks are not followed.') },
     errors: fileErrors,
   },
   listFiles: {
@@ -140,7 +140,7 @@ export const fileRoutes = {
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(MakeDirectory),
-    answers: { 200: answer(FileInfo, 'It was there.'), 201: answer(FileInfo, 'New.') },
+    answers: { 200: answer(FileInfo, 'It existed.'), 201: answer(FileInfo, 'New.') },
     errors: [...fileErrors, 'already_exists', 'unsupported_media_type'],
   },
   removeFile: {
@@ -198,11 +198,11 @@ export const fileRoutes = {
     path: `${runtimePath}/files/search`,
     summary: 'Search for files by name and by content',
     description:
-      'Sorted by path. No link is followed but `path` itself, and nothing is opened but regular files. Files with a NUL byte are binary and passed over; of a line no more than 1 MiB is looked at. Streams where `Accept` asks for it.',
+      'Matches are sorted by path. Only `path` itself may be a symlink that is followed, and only regular files are opened. Files with a NUL byte are binary and are skipped. At most 1 MiB of a line is searched. It streams if `Accept` asks for a stream.',
     scope: 'runtime:read',
     params: runtimeParams,
     body: json(SearchFiles),
-    answers: { 200: { ...answer(SearchResult, 'What was found.'), stream: SearchItem } },
+    answers: { 200: { ...answer(SearchResult, 'The matches.'), stream: SearchItem } },
     errors: [...fileErrors, 'not_a_file', 'unsupported_media_type'],
   },
   replaceInFiles: {
@@ -210,11 +210,11 @@ export const fileRoutes = {
     path: `${runtimePath}/files/replace`,
     summary: 'Replace a pattern in files',
     description:
-      'All files are looked at before any is changed: a file of `paths` that is no text file of at most 16 MiB, or another count than `expected_count`, changes nothing. Each file is replaced atomically, with mode, owner and attributes kept.',
+      'All files are searched before any is changed. Nothing is changed if a file of `paths` is not a text file of at most 16 MiB, or if the count differs from `expected_count`. Each file is replaced atomically, and keeps mode, owner and attributes.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(ReplaceInFiles),
-    answers: { 200: answer(ReplaceResult, 'The files in which the pattern was.') },
+    answers: { 200: answer(ReplaceResult, 'The files with the pattern.') },
     errors: [...fileErrors, 'is_directory', 'not_a_file', 'conflict', 'unsupported_media_type'],
   },
 } as const satisfies Record<string, Route>

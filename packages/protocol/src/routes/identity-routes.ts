@@ -20,7 +20,7 @@ export const identityRoutes = {
       '`static`: one value for several secrets. `oauth2`: access tokens by client credentials (RFC 6749, 4.4), kept until they expire. `workload`: short-lived JWTs that this service signs for each runtime.',
     scope: 'secret:write',
     body: json(CreateProvider),
-    answers: { 201: answer(Provider, 'The provider, without what is secret of it.') },
+    answers: { 201: answer(Provider, 'The provider, without its secret values.') },
     errors: ['name_taken', 'unsupported_media_type', 'quota_exceeded'],
   },
   listProviders: {
@@ -40,7 +40,7 @@ export const identityRoutes = {
     scope: 'secret:read',
     params,
     body: none,
-    answers: { 200: answer(Provider, 'The provider, without what is secret of it.') },
+    answers: { 200: answer(Provider, 'The provider, without its secret values.') },
     errors: ['provider_not_found'],
   },
   replaceProvider: {
@@ -57,11 +57,11 @@ export const identityRoutes = {
     method: 'DELETE',
     path: `${path}/{provider_id}`,
     summary: 'Delete an identity provider',
-    description: 'Refused while secrets take their value from it; the error names them.',
+    description: 'The service refuses it while secrets take their value from the provider. The error names them.',
     scope: 'secret:write',
     params,
     body: none,
-    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    answers: { 204: { type: 'none', description: 'Deleted.' } },
     errors: ['provider_not_found', 'in_use'],
   },
   openIdConfiguration: {

@@ -9,12 +9,12 @@ export const metricsRoutes = {
     path: `${runtimePath}/metrics`,
     summary: 'What a runtime takes',
     description:
-      'Processor, memory, disk, processes and network, now and for a time back. It is read from outside: the runtime is not woken, and not kept from being idle.',
+      'CPU, memory, disk, processes and network, now and for an earlier period. The service measures from outside the runtime, so a request neither wakes it nor counts as use.',
     scope: 'runtime:read',
     params: runtimeParams,
     query: RuntimeMetricsQuery,
     body: none,
-    answers: { 200: answer(RuntimeMetrics, 'What it takes.') },
+    answers: { 200: answer(RuntimeMetrics, 'The use of resources.') },
     errors: ['runtime_not_found', 'runtime_terminated', 'runtime_not_running', 'not_supported_here'],
   },
   metrics: {

@@ -11,7 +11,7 @@ export const runtimeRoutes = {
     path: '/v1/agents/runtime',
     summary: 'Create a runtime',
     description:
-      'With `dry_run` nothing is made. The answer says what would be, whether quotas and host have room, and each reason why a create would be refused. A request that is itself malformed is refused as without `dry_run`.',
+      'With `dry_run` nothing is created. The answer describes the runtime that would be created, the room of quotas and host, and each reason for a refusal. A malformed request is refused as without `dry_run`.',
     scope: 'runtime:write',
     body: json(CreateRuntime),
     answers: {
@@ -45,7 +45,7 @@ export const runtimeRoutes = {
     path: '/v1/agents/runtime',
     summary: 'List runtimes',
     description:
-      'Newest first. `metadata.KEY=VALUE` filters by metadata; several mean AND. A page whose runtimes take more than a MiB is shorter than `limit`.',
+      'Newest first. `metadata.KEY=VALUE` filters by metadata, and several filters mean AND. A page is shorter than `limit` if its runtimes take more than 1 MiB.',
     scope: 'runtime:read',
     query: ListRuntimesQuery,
     body: none,
@@ -83,12 +83,11 @@ export const runtimeRoutes = {
     method: 'POST',
     path: `${runtimePath}/pause`,
     summary: 'Pause a runtime',
-    description:
-      'Its processes, memory and files are written down, and what it has of the machine is given back. One that is paused stays so.',
+    description: 'Saves its processes, memory and files, and frees its CPU and memory. A paused runtime stays paused.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: none,
-    answers: { 200: answer(Runtime, 'It is paused, durably.') },
+    answers: { 200: answer(Runtime, 'The runtime is paused, and its state is durable.') },
     errors: [
       'runtime_not_found',
       'runtime_terminated',
@@ -104,11 +103,11 @@ export const runtimeRoutes = {
     method: 'POST',
     path: `${runtimePath}/resume`,
     summary: 'Resume a paused runtime',
-    description: 'It goes on where it stood, under the same id. One that runs stays so.',
+    description: 'The runtime continues from its saved state, under the same id. A running runtime stays running.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: none,
-    answers: { 200: answer(Runtime, 'It runs.') },
+    answers: { 200: answer(Runtime, 'The runtime runs.') },
     errors: [
       'runtime_not_found',
       'runtime_terminated',
@@ -127,13 +126,13 @@ export const runtimeRoutes = {
     path: `${runtimePath}/fork`,
     summary: 'Fork a runtime',
     description:
-      'The runtime is written down once, goes on, and each child begins where it stood: with its processes, memory and files, under an identity of its own.',
+      'The state of the runtime is saved once, and the runtime continues. Each child starts from that state, with its processes, memory and files, and with an identity of its own.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(ForkRuntime),
     answers: {
-      200: answer(ForkDryRun, 'With `dry_run`: what a fork would do. The runtime is not written down.'),
-      201: answer(Fork, 'For each child what became of it.'),
+      200: answer(ForkDryRun, 'With `dry_run`: what a fork would do. The state of the runtime is not saved.'),
+      201: answer(Fork, 'The result of each child.'),
     },
     hasDryRun: true,
     errors: [
@@ -157,7 +156,7 @@ export const runtimeRoutes = {
     scope: 'runtime:write',
     params: runtimeParams,
     body: none,
-    answers: { 204: { type: 'none', description: 'It is gone; saying it again is the same.' } },
+    answers: { 204: { type: 'none', description: 'Deleted. A repeated request has the same answer.' } },
     errors: ['runtime_not_found'],
   },
 } as const satisfies Record<string, Route>

@@ -11,7 +11,7 @@ export const serviceRoutes = {
     summary: 'Whether the service answers',
     scope: null,
     body: none,
-    answers: { 200: answer(Health, 'It does.') },
+    answers: { 200: answer(Health, 'The service is alive.') },
     errors: [],
   },
   readiness: {
@@ -20,7 +20,10 @@ export const serviceRoutes = {
     summary: 'Whether runtimes can be made',
     scope: null,
     body: none,
-    answers: { 200: answer(Readiness, 'They can.'), 503: answer(Readiness, 'They cannot; the reasons are inside.') },
+    answers: {
+      200: answer(Readiness, 'Requests can be served.'),
+      503: answer(Readiness, 'Requests cannot be served, with the reasons.'),
+    },
     errors: [],
   },
   openapi: {
@@ -38,7 +41,7 @@ export const serviceRoutes = {
     summary: 'The documentation, to read',
     scope: null,
     body: none,
-    answers: { 308: { type: 'none', description: 'To the pages below `/docs/`, which need no key.' } },
+    answers: { 308: { type: 'none', description: 'A redirect to the pages below `/docs/`, which need no key.' } },
     errors: [],
   },
 } as const satisfies Record<string, Route>

@@ -14,7 +14,7 @@ export const snapshotRoutes = {
     path: `${runtimePath}/snapshot`,
     summary: 'Take a snapshot of a runtime',
     description:
-      'The runtime stands still while it is written down, and goes on by itself. Its connections out are reset. The answer comes when the snapshot is durable.',
+      'The runtime is stopped while its state is written, and then continues. Its outgoing connections are reset. The service answers when the snapshot is durable.',
     scope: 'runtime:write',
     params: runtimeParams,
     body: json(CreateSnapshot),
@@ -60,11 +60,11 @@ export const snapshotRoutes = {
     method: 'DELETE',
     path: snapshotPath,
     summary: 'Delete a snapshot',
-    description: 'Runtimes that were made from it go on.',
+    description: 'Runtimes made from it continue.',
     scope: 'runtime:write',
     params: snapshotParams,
     body: none,
-    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    answers: { 204: { type: 'none', description: 'Deleted.' } },
     errors: ['snapshot_not_found'],
   },
 } as const satisfies Record<string, Route>

@@ -33,11 +33,11 @@ export const templateRoutes = {
     path: '/v1/agents/template/{template_id}',
     summary: 'Delete a template by id, name or name:tag',
     description:
-      'Runtimes of it go on unharmed, and so do builds on top of it; its own builds are cancelled. An agent template is `unbuilt` afterwards. System templates stay.',
+      'Runtimes of the template continue, and so do builds on top of it. Its own builds are cancelled. An agent template becomes `unbuilt`. System templates cannot be deleted.',
     scope: 'template:write',
     params: templateParams,
     body: none,
-    answers: { 204: { type: 'none', description: 'It is gone.' } },
+    answers: { 204: { type: 'none', description: 'Deleted.' } },
     errors: ['template_not_found', 'conflict'],
   },
 } as const satisfies Record<string, Route>

@@ -10,12 +10,12 @@ export const treeRoutes = {
     path: `${runtimePath}/files/archive`,
     summary: 'Read a tree as tar or tar.gz',
     description:
-      'POSIX tar (pax). Kept: modes, owners, times to the nanosecond, xattrs (SCHILY.xattr), symlinks, hard links within the tree, FIFOs. Holes are sent as zeros. Sockets and devices are left out; a pax comment at the end names them.',
+      'A POSIX tar archive (pax). It keeps modes, owners, times to the nanosecond, xattrs (SCHILY.xattr), symlinks, FIFOs and hard links within the tree. Holes are sent as zeros. Sockets and devices are left out, and a pax comment at the end names them.',
     scope: 'runtime:read',
     params: runtimeParams,
     query: ArchiveQuery,
     body: none,
-    answers: { 200: { type: 'bytes', description: 'The archive. One that breaks off is not complete.' } },
+    answers: { 200: { type: 'bytes', description: 'The archive. It is complete only with its end.' } },
     errors: fileErrors,
   },
   writeArchive: {
@@ -23,7 +23,7 @@ export const treeRoutes = {
     path: `${runtimePath}/files/archive`,
     summary: 'Make a tree of tar or tar.gz',
     description:
-      'Unpacked beside the destination and put in place when all of it is there: a new directory appears at once, and a failure leaves what was there. Names that lead out of the tree, links that do, devices, entries that come twice and archives that end early are refused. Blocks of zeros become holes.',
+      'The archive is unpacked beside the destination, and then renamed into place. A failure leaves the destination unchanged. The service refuses names and links that lead out of the tree, devices, duplicate entries and truncated archives. Blocks of zeros become holes.',
     scope: 'runtime:write',
     params: runtimeParams,
     query: ExtractQuery,
@@ -36,7 +36,7 @@ export const treeRoutes = {
     path: `${runtimePath}/files/watch`,
     summary: 'Watch a directory',
     description:
-      'Tells what changes, as it happens. The last 16,384 changes are kept while somebody reads and for two minutes after, so that a cursor resumes; one that cannot is answered with `overflow`. At most 16 trees and 32,768 directories of a runtime are watched at once.',
+      'A stream of changes. The last 16,384 are kept for two minutes after the last reader, so that a cursor can resume. A reader whose cursor is too old gets `overflow`. At most 16 trees and 32,768 directories of a runtime are watched at once.',
     scope: 'runtime:read',
     params: runtimeParams,
     query: WatchQuery,
@@ -46,7 +46,7 @@ export const treeRoutes = {
         type: 'stream',
         item: WatchItem,
         description:
-          'Items as they come. `end` is the last one, when the directory is gone; a stream without it broke.',
+          'Items as they happen. The last one is `end`, after the directory was removed. A stream without it is incomplete.',
       },
     },
     errors: [...fileErrors, 'conflict'],
