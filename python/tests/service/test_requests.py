@@ -6,7 +6,7 @@ import json
 import socket
 import uuid
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -376,6 +376,7 @@ class AsyncForgetful(httpx.AsyncBaseTransport):
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self.inner = inner
         self.sent: list[httpx.Request] = []
+        self.on_lost: Callable[[], object] = lambda: None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await self.inner.handle_async_request(request)
@@ -383,6 +384,7 @@ class AsyncForgetful(httpx.AsyncBaseTransport):
             self.sent.append(request)
             if len(self.sent) == 1:
                 await response.aread()
+                self.on_lost()
                 raise httpx.ReadError("the connection was cut")
         return response
 
@@ -433,6 +435,18 @@ async def test_a_lost_answer_to_a_context_makes_no_second_one(
     assert context.context_id
     assert len({request.headers["idempotency-key"] for request in forgetful.sent}) == 1
     assert len(forgetful.sent) == 2
+
+
+async def test_a_file_that_changes_after_a_lost_answer_is_sent_under_another_key(
+    holt: AsyncHolt, forgetful: AsyncForgetful, tmp_path: Path
+) -> None:
+    file = tmp_path / "log"
+    file.write_text("old")
+    forgetful.on_lost = lambda: file.write_text("new")
+    context = await holt.builds.upload_context(tmp_path)
+    keys = [request.headers["idempotency-key"] for request in forgetful.sent]
+    assert [key == keys[0] for key in keys] == [True, True, False]
+    assert context.context_id
 
 
 async def test_a_tree_whose_answer_was_lost_is_not_called_a_foreign_one(

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildContext } from '@holt/protocol'
-import type { Transport } from '../transport/transport.ts'
+import { HoltError } from '../errors.ts'
+import type { Transport } from '../transport.ts'
 import { archiveOf } from '../tree/local-archive.ts'
 import { Progress, type TransferOptions } from '../tree/transfer.ts'
 import { type ContextRules, readContextTree } from './context-tree.ts'
@@ -52,14 +53,26 @@ export async function uploadContext(
     })
     return ReadableStream.from(archive) as ReadableStream<Uint8Array>
   }
-  return {
-    ...(await transport.call('uploadContext', {
+  const upload = () =>
+    transport.call('uploadContext', {
       bytes: send,
       signal: options.signal,
       idempotencyKey: crypto.randomUUID(),
       timeoutMs: null,
-    })),
-    skipped,
+    })
+  return { ...(await againIfChanged(upload)), skipped }
+}
+
+/**
+ * Uploads, and once more under another key if a file has changed since a try with a lost answer.
+ * The service refuses another content under the same key.
+ */
+async function againIfChanged<Answer>(upload: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await upload()
+  } catch (error) {
+    if (!(error instanceof HoltError) || error.code !== 'idempotency_mismatch') throw error
+    return upload()
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { truncateSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { chmod, link, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -122,4 +122,23 @@ test('a path that is not a directory is refused, and a wrong pattern names its l
     code: 'invalid_request',
     message: expect.stringContaining('.dockerignore, line 2: [b'),
   })
+})
+
+test('a file that changes after a try with a lost answer is sent under another key', async () => {
+  await write('log', 'old')
+  service.faults.push(
+    { route: 'uploadContext', type: 'lose' },
+    { route: 'uploadContext', type: 'refuse', code: 'idempotency_mismatch' },
+  )
+  service.onCall = (route) => {
+    if (route === 'uploadContext') writeFileSync(join(here, 'log'), 'new')
+  }
+  const { context_id } = await holt.builds.uploadContext(here)
+  expect(service.contexts.get(context_id)?.toString()).toContain('new')
+  const keys = service.calls.flatMap(({ route, headers }) =>
+    route === 'uploadContext' ? [headers['idempotency-key']] : [],
+  )
+  expect(keys).toHaveLength(3)
+  expect(keys[1]).toBe(keys[0])
+  expect(keys[2]).not.toBe(keys[0])
 })

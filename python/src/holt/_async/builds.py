@@ -15,6 +15,7 @@ from .._template.dockerfile import LocalPath
 from .._template.uploaded_context import UploadedContext
 from .._tree.local_tree import LocalEntry
 from .._tree.write_archive import archive_of
+from ..errors import IdempotencyMismatch
 from .build import AsyncBuild
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
@@ -87,10 +88,16 @@ class AsyncBuilds:
         wanted = WantedContext(Path(directory).absolute(), path, only)
         tree = await in_thread(read_context_tree, wanted)
         send = _sender(wanted.directory, tree.entries, on_progress)
-        answer = await self._transport.call(
-            "uploadContext", content=send, idempotency_key=str(uuid.uuid4()), timeout_secs=None
-        )
+        try:
+            answer = await self._upload(send)
+        except IdempotencyMismatch:
+            # A file has changed since a try with a lost answer. Another content needs another key.
+            answer = await self._upload(send)
         return UploadedContext(**vars(decode(BuildContext, answer)), skipped=tree.skipped)
+
+    async def _upload(self, content: Callable[[], Any]) -> Any:
+        key = str(uuid.uuid4())
+        return await self._transport.call("uploadContext", content=content, idempotency_key=key, timeout_secs=None)
 
     def _made(self, data: Any) -> AsyncBuild:
         return AsyncBuild(self._transport, decode(BuildData, data))
