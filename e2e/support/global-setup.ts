@@ -13,7 +13,7 @@ import { addedTo, listBelongings } from './leaks.ts'
 import { removeAll } from './remove-all.ts'
 import { reportProgress } from './report-progress.ts'
 import { type Rig, startRig } from './rig/start-rig.ts'
-import { findService, runService, serviceLog, startService, stopService, useRig } from './service-process.ts'
+import { findService, isRunning, runService, serviceLog, startService, stopService, useRig } from './service-process.ts'
 import { until } from './until.ts'
 
 /** The first start of all makes the base template from distribution packages. */
@@ -93,8 +93,8 @@ async function seedLanes([first, ...others]: readonly Lane[]): Promise<void> {
 async function startLane(lane: Lane): Promise<ServiceFacts> {
   try {
     const port = await freePort()
-    await startService(port, {}, lane)
-    const facts = await waitUntilReady(port, lane)
+    const pid = await startService(port, {}, lane)
+    const facts = await waitUntilReady({ port, pid }, lane)
     await removeAll(facts)
     await warmUp(facts)
     return facts
@@ -139,14 +139,14 @@ function leftBehind(facts: ServiceFacts, lane: Lane): string[] {
   )
 }
 
-async function waitUntilReady(port: number, lane: Lane): Promise<ServiceFacts> {
+async function waitUntilReady({ port, pid }: { port: number; pid: number }, lane: Lane): Promise<ServiceFacts> {
   const { stateDir } = lane
   const url = `http://127.0.0.1:${port}`
   const progress = reportProgress(url)
   const readiness = await until(
     'holtd is ready',
     async () => {
-      if (findService(lane) === null && existsSync(join(stateDir, 'holtd.pid'))) await diedOrStarting(lane)
+      if (!isRunning(pid)) throw new Error('holtd has exited')
       const answer = await send(url, { method: 'GET', target: '/readyz', timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
       if (answer === null) return null
       const state = Readiness.parse(JSON.parse(answer.bytes.toString()))
@@ -173,11 +173,6 @@ async function templatesRest(url: string, apiKey: string): Promise<boolean> {
   if (status !== 200) return false
   const { data } = pageOf(Template).parse(JSON.parse(bytes.toString()))
   return data.every(({ state, progress }) => state !== 'building' && progress === null)
-}
-
-/** Fails when there is still no daemon a moment after its lock was found stale: it has exited. */
-async function diedOrStarting(lane: Lane): Promise<void> {
-  await until('holtd runs', async () => findService(lane) !== null, 10_000)
 }
 
 function reasonOf(readiness: Readiness, isolation: 'gvisor' | 'container'): string | null {

@@ -104,6 +104,11 @@ export function findService(lane = ownLane): number | null {
   return startTimeOf(holder.pid) === holder.start_time ? holder.pid : null
 }
 
+/** Returns true if a process runs. */
+export function isRunning(pid: number): boolean {
+  return startTimeOf(pid) !== null
+}
+
 /** Ends the daemon and waits until it is gone. None is success. */
 export async function stopService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM', lane = ownLane): Promise<void> {
   const pid = findService(lane)
