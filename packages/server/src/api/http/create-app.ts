@@ -7,11 +7,11 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wire/send-error.ts'
-import { claimsUpgrade, openUpgrades, type UpgradeDoor } from '../../foundation/wire/upgrades.ts'
-import { attachDoor } from '../../inside/attach/attach-door.ts'
+import { claimsUpgrade, openUpgrades, type UpgradeHandler } from '../../foundation/wire/upgrades.ts'
+import { attachUpgrades } from '../../inside/attach/attach-upgrades.ts'
 import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.ts'
-import { portDoor, portRequests } from '../../inside/ports/port-door.ts'
 import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
+import { portRequests, portUpgrades } from '../../inside/ports/serve-ports.ts'
 import type { Api, Handlers } from '../api.ts'
 import { serveSite, siteRoute } from '../docs/serve-site.ts'
 import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
@@ -23,20 +23,20 @@ import { answersHead, registerRoutes } from './register-routes.ts'
  * other request.
  */
 export function createApp(service: Api, handlers: Handlers): FastifyInstance {
-  const doors: readonly UpgradeDoor[] = [portDoor(service), attachDoor(service)]
+  const upgradeHandlers: readonly UpgradeHandler[] = [portUpgrades(service), attachUpgrades(service)]
   const app = fastify({
     logger: false,
     genReqId: ({ headers }) => givenRequestId(headers['x-request-id']) ?? makeId('request'),
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     return503OnClosing: false,
-    serverFactory: (answerByRoute) => makeHttpServer(service, { doors, answerByRoute }),
+    serverFactory: (answerByRoute) => makeHttpServer(service, { upgradeHandlers, answerByRoute }),
     routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
     clientErrorHandler: brokenRequests(service),
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
   })
   app.server.on('connect', refuseTunnel)
-  openUpgrades(app.server, { doors, log: service.log })
+  openUpgrades(app.server, { handlers: upgradeHandlers, log: service.log })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   observeRequests(app, service)
@@ -64,7 +64,7 @@ export function createApp(service: Api, handlers: Handlers): FastifyInstance {
 
 function makeHttpServer(
   service: Api,
-  { doors, answerByRoute }: { doors: readonly UpgradeDoor[]; answerByRoute: RequestListener },
+  { upgradeHandlers, answerByRoute }: { upgradeHandlers: readonly UpgradeHandler[]; answerByRoute: RequestListener },
 ): Server {
   const { limits, metrics, likelyProjects } = service
   const server = createServer({
@@ -73,7 +73,7 @@ function makeHttpServer(
     headersTimeout: limits.headersTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
     connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
-    shouldUpgradeCallback: claimsUpgrade(doors),
+    shouldUpgradeCallback: claimsUpgrade(upgradeHandlers),
   })
   // Node silently drops headers above a number of them. Their bytes are bounded instead.
   server.maxHeadersCount = 0

@@ -18,12 +18,12 @@ export interface Upgrade {
 
 /**
  * A handler that takes connections over from HTTP (RFC 9110, 7.8). Upgrades pass no route, so a
- * door itself authenticates, authorises and limits its clients.
+ * handler itself authenticates, authorises and limits its clients.
  */
-export interface UpgradeDoor {
+export interface UpgradeHandler {
   /**
-   * Returns true if the request is for this door. A request that no door claims is answered as an
-   * ordinary one.
+   * Returns true if the request is for this handler. A request that no handler claims is answered
+   * as an ordinary one.
    */
   claims(request: IncomingMessage): boolean
   /**
@@ -37,16 +37,19 @@ export interface UpgradeDoor {
  * Returns a function that decides if a request is an upgrade. Node calls it for each request that
  * names a protocol to change to.
  */
-export function claimsUpgrade(doors: readonly UpgradeDoor[]): (request: IncomingMessage) => boolean {
-  return (request) => doors.some((door) => door.claims(request))
+export function claimsUpgrade(handlers: readonly UpgradeHandler[]): (request: IncomingMessage) => boolean {
+  return (request) => handlers.some((handler) => handler.claims(request))
 }
 
-/** Sends each upgrade to the first door that claims it. */
-export function openUpgrades(server: Server, { doors, log }: { doors: readonly UpgradeDoor[]; log: Log }): void {
+/** Sends each upgrade to the first handler that claims it. */
+export function openUpgrades(
+  server: Server,
+  { handlers, log }: { handlers: readonly UpgradeHandler[]; log: Log },
+): void {
   server.on('upgrade', (request, socket, head) => {
-    const door = doors.find((each) => each.claims(request))
+    const handler = handlers.find((each) => each.claims(request))
     socket.on('error', () => socket.destroy())
-    if (door === undefined) {
+    if (handler === undefined) {
       socket.destroy()
       return
     }
@@ -54,7 +57,7 @@ export function openUpgrades(server: Server, { doors, log }: { doors: readonly U
     const headers: Record<string, string> = {}
     const tell: Upgrade['tell'] = (told) => void Object.assign(headers, told)
     const upgrade = { request, socket, head, requestId, tell }
-    const opened = runFor({ requestId, caller: null, span: null }, () => door.open(upgrade))
+    const opened = runFor({ requestId, caller: null, span: null }, () => handler.open(upgrade))
     opened.catch((error: unknown) => {
       answerOnSocket(socket, { error: toHoltError(error, log, requestId), requestId, headers })
     })

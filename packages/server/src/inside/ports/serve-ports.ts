@@ -5,7 +5,7 @@ import { runFor } from '../../foundation/request/request-context.ts'
 import { clientLeft } from '../../foundation/wire/client-gone.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
-import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
+import type { Upgrade, UpgradeHandler } from '../../foundation/wire/upgrades.ts'
 import type { Inside } from '../inside.ts'
 import { enterPort, type Visit } from './enter-port.ts'
 import { upgradeOf } from './forward-headers.ts'
@@ -36,7 +36,7 @@ export function portRequests(service: Inside): PortRequests {
 }
 
 /** Returns the handler of upgrades for ports. */
-export function portDoor(service: Inside): UpgradeDoor {
+export function portUpgrades(service: Inside): UpgradeHandler {
   return {
     claims: (request) => upgradeOf(request) !== null && destinationOf(request, service.config.portDomain) === 'port',
     open: async (upgrade) => {

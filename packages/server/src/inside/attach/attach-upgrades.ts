@@ -7,7 +7,7 @@ import { invalidRequest } from '../../foundation/wire/field-issues.ts'
 import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { toHoltError } from '../../foundation/wire/send-error.ts'
-import type { Upgrade, UpgradeDoor } from '../../foundation/wire/upgrades.ts'
+import type { Upgrade, UpgradeHandler } from '../../foundation/wire/upgrades.ts'
 import { auditedParams } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
 import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
@@ -30,10 +30,10 @@ const pattern = new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+
 const maxFragments = 256
 
 /**
- * Returns the door to a command's terminal. It makes all checks of the route, and then speaks
- * WebSocket.
+ * Returns the handler of attachments to a command's terminal. It makes all checks of the route, and
+ * then speaks WebSocket.
  */
-export function attachDoor(service: Inside): UpgradeDoor {
+export function attachUpgrades(service: Inside): UpgradeHandler {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
