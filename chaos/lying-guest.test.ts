@@ -70,7 +70,7 @@ describeClasses('a lying guest', (isolation) => {
 /** Asks a runtime whose guest lies, and counts the results. */
 async function ask({ path }: TestRuntime, question: string, answers: Answers): Promise<void> {
   const answer = await send(service.url, wireRequest('GET', path + question, { timeoutMs: 5_000 })).catch(() => null)
-  if (answer === null) return // The place at the door changes hands, and an answer may never come.
+  if (answer === null) return // Another guest has connected, and an answer may never come.
   const text = answer.bytes.toString()
   if (text.includes('PWNED')) answers.lies += 1
   if (answer.status < 400) return

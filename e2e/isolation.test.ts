@@ -15,7 +15,7 @@ interface Findings {
   readonly lists: Readonly<Record<string, readonly string[]>>
 }
 
-/** Answers that mean no. Any other, an odd error included, is a door that the test has to name. */
+/** Refusals. The test names every other answer, an unusual error included. */
 const refusals = [
   'absent',
   'EPERM',
@@ -98,7 +98,7 @@ const ofContainerRoot = [
   'root of init',
 ]
 
-/** Doors that are open, by class and user, and why that is right. */
+/** The accesses that are allowed, by class and user, with the reason. */
 const openTo: Readonly<Record<IsolationClass, Readonly<Record<'root' | 'user', readonly string[]>>>> = {
   // gVisor's own kernel answers all of these: what happens, happens to that kernel, which is the tenant's alone. The tun device and the FUSE device are
   // gVisor's own too, and so is the kernel log. Root may replace the guest, so it reaches the guest's socket; the service does not trust what it says there.

@@ -19,11 +19,11 @@ export interface RawBundle {
   /** The directory for the writes of a gVisor runtime. */
   readonly upper: string
   /** The empty directory that is mounted in place of the directory with Holt's socket. */
-  readonly door: string
+  readonly socketDir: string
   readonly cgroupsPath: string
 }
 
-const doorPath = '/run/holt'
+const socketDirPath = '/run/holt'
 const overlayAnnotation = 'dev.gvisor.spec.rootfs.overlay'
 
 /**
@@ -42,8 +42,8 @@ export function rawBundleConfig<Config extends BundleConfig>(config: Config, raw
     process: { ...config.process, args: raw.args },
     root: { ...config.root, path: raw.rootfs },
     mounts: config.mounts
-      .filter(({ destination }) => destination === doorPath || !destination.startsWith(doorPath))
-      .map((mount) => (mount.destination === doorPath ? { ...mount, source: raw.door } : mount)),
+      .filter(({ destination }) => destination === socketDirPath || !destination.startsWith(socketDirPath))
+      .map((mount) => (mount.destination === socketDirPath ? { ...mount, source: raw.socketDir } : mount)),
     ...(annotations && { annotations: { ...annotations, [overlayAnnotation]: `dir=${raw.upper}` } }),
     linux: {
       ...linux,

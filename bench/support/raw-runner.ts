@@ -81,7 +81,7 @@ export class RawRunner implements AsyncDisposable {
   /** Opens a runner and prepares its root. */
   static async open(options: RawRunnerOptions): Promise<RawRunner> {
     const runner = new RawRunner(options)
-    for (const dir of ['rootfs', 'state', 'image', 'disk/upper', 'disk/work', 'door']) {
+    for (const dir of ['rootfs', 'state', 'image', 'disk/upper', 'disk/work', 'sockets']) {
       await mkdir(join(options.scratch, dir), { recursive: true, mode: 0o755 })
     }
     try {
@@ -100,7 +100,7 @@ export class RawRunner implements AsyncDisposable {
       args,
       rootfs: this.place.rootfs,
       upper: join(scratch, 'disk/upper'),
-      door: join(scratch, 'door'),
+      socketDir: join(scratch, 'sockets'),
       cgroupsPath: `${cgroupParent}/${id}`,
     }
     const full = rawBundleConfig(JSON.parse(await readFile(holtConfig, 'utf8')), raw)

@@ -22,7 +22,7 @@ const raw = {
   args: ['/bin/true'],
   rootfs: '/raw/rootfs',
   upper: '/raw/upper',
-  door: '/raw/door',
+  socketDir: '/raw/sockets',
   cgroupsPath: '/bench/true',
 }
 
@@ -37,7 +37,7 @@ describe('rawBundleConfig', () => {
   })
 
   it('mounts its own directory in place of the socket', () => {
-    expect(made.mounts[1]).toEqual({ destination: '/run/holt', source: '/raw/door', options: ['rbind', 'ro'] })
+    expect(made.mounts[1]).toEqual({ destination: '/run/holt', source: '/raw/sockets', options: ['rbind', 'ro'] })
   })
 
   it('runs another program on its own root, disk and cgroup', () => {

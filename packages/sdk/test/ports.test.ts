@@ -125,31 +125,31 @@ async function startSlowHeaders(): Promise<{ url: string; stop: () => void }> {
 
 describe('connect', () => {
   /** A service that changes to `tcp`, and answers with what it was asked. */
-  async function startDoor(): Promise<{ url: string; asked: IncomingMessage[]; stop: () => void }> {
+  async function startTcpService(): Promise<{ url: string; asked: IncomingMessage[]; stop: () => void }> {
     const asked: IncomingMessage[] = []
-    const door = createServer((_, response) =>
+    const server = createServer((_, response) =>
       response.writeHead(502).end('{"error":{"code":"port_not_listening","message":"nobody"}}'),
     )
-    door.on('upgrade', (request, socket: Socket) => {
+    server.on('upgrade', (request, socket: Socket) => {
       asked.push(request)
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\nfirst ')
       socket.pipe(socket)
     })
-    door.listen(0, '127.0.0.1')
-    await once(door, 'listening')
-    return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, asked, stop: () => door.close() }
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, stop: () => server.close() }
   }
 
   test('returns a connection that either side can end first', async () => {
-    const door = await startDoor()
+    const tcp = await startTcpService()
     const there = (await import('../src/ports.ts')).Ports
-    const transport = { options: { url: door.url, apiKey: 'holt_x' } }
+    const transport = { options: { url: tcp.url, apiKey: 'holt_x' } }
     const connection = await new there(transport as never, 'rt1', () => []).connect(5432)
     connection.end('and last')
     expect(await text(connection)).toBe('first and last')
-    expect(door.asked[0]?.url).toBe('/v1/agents/runtime/rt1/ports/5432/tcp')
-    expect(door.asked[0]?.headers).toMatchObject({ upgrade: 'tcp', authorization: 'Bearer holt_x' })
-    door.stop()
+    expect(tcp.asked[0]?.url).toBe('/v1/agents/runtime/rt1/ports/5432/tcp')
+    expect(tcp.asked[0]?.headers).toMatchObject({ upgrade: 'tcp', authorization: 'Bearer holt_x' })
+    tcp.stop()
   })
 
   test('reports the error of the service, and a port without a server', async () => {
