@@ -1,9 +1,9 @@
 import { type Agent, type IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import type { ConnectionToTerminate } from '../../contract/terminator.ts'
-import type { Upstream } from '../requests/upstream.ts'
-import type { Turns } from './turns.ts'
+import type { ConnectionToTerminate } from '../terminator.ts'
+import type { Upstream } from '../upstream.ts'
+import type { SerialQueue } from './serial-queue.ts'
 
 /** One connection of a runtime that speaks HTTP/1.1, and its upstream. */
 export interface Http1Connection {
@@ -14,7 +14,7 @@ export interface Http1Connection {
    * The queue of requests. It keeps the order of the responses, and one upstream connection is
    * enough.
    */
-  readonly turns: Turns
+  readonly queue: SerialQueue
 }
 
 /** Returns a response on a socket that was taken over from HTTP. */

@@ -7,8 +7,7 @@ import { refusalBody } from '../requests/judge-request.ts'
 import type { Upstream } from '../requests/upstream.ts'
 import { forwardRequest } from './forward-request.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
-import type { Http1Connection } from './http1-connection.ts'
-import { Turns } from './turns.ts'
+import { SerialQueue } from './serial-queue.ts'
 
 const headersTimeoutMs = 30_000
 const keepAliveTimeoutMs = 5 * 60_000
@@ -37,9 +36,9 @@ export class Http1Inside {
   }
 
   /** Serves until the connection is closed. */
-  async serve(inside: TLSSocket, { connection, upstream }: Omit<Http1Connection, 'agent' | 'turns'>): Promise<void> {
+  async serve(inside: TLSSocket, { connection, upstream }: Omit<Http1Connection, 'agent' | 'queue'>): Promise<void> {
     const agent = new UpstreamAgent(upstream, () => inside.end())
-    this.#connections.set(inside, { connection, upstream, agent, turns: new Turns() })
+    this.#connections.set(inside, { connection, upstream, agent, queue: new SerialQueue() })
     const closed = new Promise<void>((resolve) => inside.once('close', () => resolve()))
     this.#server.emit('connection', inside)
     await closed
@@ -49,14 +48,14 @@ export class Http1Inside {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const served = this.#connections.get(request.socket)
     if (served === undefined) request.socket.destroy()
-    else served.turns.run(() => answerWhole(served, request, response)).catch(() => request.socket.destroy())
+    else served.queue.run(() => answerWhole(served, request, response)).catch(() => request.socket.destroy())
   }
 
   #switch(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const served = this.#connections.get(socket)
     socket.on('error', () => socket.destroy())
     if (served === undefined) socket.destroy()
-    else served.turns.run(() => forwardUpgrade(served, { request, socket, head })).catch(() => socket.destroy())
+    else served.queue.run(() => forwardUpgrade(served, { request, socket, head })).catch(() => socket.destroy())
   }
 }
 

@@ -2,7 +2,7 @@
 const waitingMax = 100
 
 /** Runs one work after another. */
-export class Turns {
+export class SerialQueue {
   #last: Promise<void> = Promise.resolve()
   #waiting = 0
 
@@ -10,10 +10,10 @@ export class Turns {
   async run(work: () => Promise<void>): Promise<void> {
     if (this.#waiting >= waitingMax) throw new Error('too many requests wait')
     this.#waiting += 1
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => {}) // The caller of this turn gets the error.
+    const running = this.#last.then(work)
+    this.#last = running.catch(() => {}) // The caller of `run` gets the error.
     try {
-      await turn
+      await running
     } finally {
       this.#waiting -= 1
     }
