@@ -1,8 +1,8 @@
 import type { Resources } from '../resources/resources.ts'
 import { RestoresUnderWay } from './create/restores-under-way.ts'
 import { StartsUnderWay } from './create/starts-under-way.ts'
-import { ChildTurns } from './forks/child-turns.ts'
 import { ForkCheckpoints } from './forks/fork-checkpoints.ts'
+import { ForkLimiter } from './forks/fork-limiter.ts'
 import { Transitions } from './lifecycle/transitions.ts'
 import { RuntimeLinks } from './links/runtime-links.ts'
 import { Pools } from './pools/pools.ts'
@@ -13,7 +13,7 @@ export interface Runtimes extends Resources {
   readonly starts: StartsUnderWay
   readonly restores: RestoresUnderWay
   readonly forkCheckpoints: ForkCheckpoints
-  readonly childTurns: ChildTurns
+  readonly forkLimiter: ForkLimiter
   readonly pools: Pools
   readonly usage: UsageWatch
   readonly transitions: Transitions
@@ -27,7 +27,7 @@ export function openRuntimes(resources: Resources): Runtimes {
     starts: new StartsUnderWay(),
     restores: new RestoresUnderWay(),
     forkCheckpoints: new ForkCheckpoints(() => runtimes),
-    childTurns: new ChildTurns(),
+    forkLimiter: new ForkLimiter(),
     pools: new Pools(() => runtimes, resources.config.pools),
     usage: new UsageWatch(() => runtimes),
     transitions: new Transitions(),

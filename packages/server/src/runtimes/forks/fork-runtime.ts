@@ -46,7 +46,7 @@ export async function forkRuntime(service: Runtimes, creation: ForkCreation): Pr
     const network = after.ca === null ? before : after
     const { checkpointId, sizeBytes: checkpointBytes } = checkpoint
     const make = (id: string) =>
-      service.childTurns.run(source.project_id, () =>
+      service.forkLimiter.run(source.project_id, () =>
         child(service, source, { id, checkpointId, checkpointBytes, request, network }),
       )
     const children = await Promise.all(ids.map(make))

@@ -21,8 +21,8 @@ const adoptTimeoutMs = 15_000
  */
 export async function adoptMembers(service: Runtimes, keep: (member: PoolMember) => boolean): Promise<void> {
   const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()
-  const turns = new Semaphore(atOnce)
-  await Promise.all(rows.map((row) => turns.run(() => adoptOne(service, row, keep))))
+  const semaphore = new Semaphore(atOnce)
+  await Promise.all(rows.map((row) => semaphore.run(() => adoptOne(service, row, keep))))
 }
 
 async function adoptOne(service: Runtimes, row: PoolMemberRow, keep: (member: PoolMember) => boolean): Promise<void> {

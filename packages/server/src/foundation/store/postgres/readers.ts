@@ -23,7 +23,7 @@ export class Readers {
    * The queue of reads, whose waiting time has no bound. The pool's own waiting counts as a failure
    * to connect.
    */
-  readonly #turns = new Semaphore(connections)
+  readonly #semaphore = new Semaphore(connections)
   /** The reason why the most recently ended read could not connect; null if it could. */
   #cause: ConnectionLost | null = null
 
@@ -48,7 +48,7 @@ export class Readers {
     for (;;) {
       try {
         const query = { ...(name === undefined ? {} : { name }), text, values: [...values] }
-        return await this.#turns.run(async () => {
+        return await this.#semaphore.run(async () => {
           // A read that waited behind reads that could not connect has waited for the database
           // already.
           if (this.#cause !== null && Date.now() > deadline) throw this.#cause

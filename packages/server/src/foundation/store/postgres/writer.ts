@@ -68,7 +68,7 @@ interface WriterOptions {
 export class Writer {
   readonly #options: WriterOptions
   readonly #daemonId = randomBytes(10).toString('hex')
-  readonly #turns = new Semaphore(1)
+  readonly #semaphore = new Semaphore(1)
   /** The number of the last committed change at the start of each epoch. */
   readonly #decided: number[] = []
   #held: Held | null = null
@@ -96,7 +96,7 @@ export class Writer {
     const asked = Date.now()
     const { promise: over, resolve: end } = Promise.withResolvers<void>()
     const { promise: begun, resolve, reject } = Promise.withResolvers<ChangeUnderWay>()
-    void this.#turns.run(async () => {
+    void this.#semaphore.run(async () => {
       try {
         resolve(await this.#begin(asked, end))
       } catch (error) {

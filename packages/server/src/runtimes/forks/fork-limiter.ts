@@ -6,16 +6,16 @@ import { Semaphore } from '@holt/async'
 const atOnce = 8
 
 /** Limits the children that each project creates at once, over all of its forks. */
-export class ChildTurns {
-  readonly #byProject = new Map<string, { readonly turns: Semaphore; users: number }>()
+export class ForkLimiter {
+  readonly #byProject = new Map<string, { readonly semaphore: Semaphore; users: number }>()
 
-  /** Runs `work` in its turn. */
+  /** Runs `work` when the limit of the project allows it. */
   async run<Result>(projectId: string, work: () => Promise<Result>): Promise<Result> {
-    const project = this.#byProject.get(projectId) ?? { turns: new Semaphore(atOnce), users: 0 }
+    const project = this.#byProject.get(projectId) ?? { semaphore: new Semaphore(atOnce), users: 0 }
     this.#byProject.set(projectId, project)
     project.users += 1
     try {
-      return await project.turns.run(work)
+      return await project.semaphore.run(work)
     } finally {
       project.users -= 1
       if (project.users === 0) this.#byProject.delete(projectId)
