@@ -13,7 +13,7 @@ import type { RawData, WebSocket } from 'ws'
 import { fromEngineError, isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import type { Gate } from '../../runtimes/links/gate.ts'
+import type { RuntimeLink } from '../../runtimes/links/runtime-link.ts'
 import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { Inside } from '../inside.ts'
@@ -236,7 +236,7 @@ export class Attachment implements Member {
       await this.#asWriter('signal', (signal) => guest.processes.signal(commandId, order.signal, signal))
       return
     }
-    if (this.#tenure !== null && !this.#gate.isOpen) return this.#obeyLater(order, this.#tenure.signal)
+    if (this.#tenure !== null && !this.#link.isOpen) return this.#obeyLater(order, this.#tenure.signal)
     const { cols, rows } = order
     if (await this.#asWriter('resize', (signal) => guest.processes.resize(commandId, { cols, rows }, signal)))
       room.tell({ type: 'resize', cols, rows })
@@ -250,7 +250,7 @@ export class Attachment implements Member {
     const waits = this.#laterSize !== null
     this.#laterSize = order
     if (waits) return
-    this.#gate
+    this.#link
       .whenOpen(tenure)
       .then(() => {
         if (this.#laterSize !== null) this.#orders.add(this.#laterSize, 1)
@@ -261,9 +261,9 @@ export class Attachment implements Member {
       })
   }
 
-  get #gate(): Gate {
+  get #link(): RuntimeLink {
     const { service, ref } = this.#parts
-    return service.links.gate(ref.runtimeId)
+    return service.links.link(ref.runtimeId)
   }
 
   /**

@@ -17,7 +17,7 @@ export async function backToPaused(service: Runtimes, ref: RuntimeRef, reason: R
   if (row.state !== 'resuming') return row
   await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
   const paused = await advance(service, ref, { from: 'resuming', to: 'paused', reason })
-  service.links.gate(ref.runtimeId).setAway()
+  service.links.link(ref.runtimeId).setAway()
   await service.networks.sync(ref)
   return paused
 }

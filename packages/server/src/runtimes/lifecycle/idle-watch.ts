@@ -69,11 +69,11 @@ export class IdleWatch {
     const { links, networks, monotonic, transitions } = this.#service
     const { runtime_id: id } = runtime
     const now = monotonic()
-    const gate = links.gate(id)
+    const link = links.link(id)
     const { sent, received } = networks.egressOf(id)?.traffic ?? { sent: 0, received: 0 }
     const movedBytes = sent + received
     const seen = this.#seen.get(id) ?? {
-      busyAt: gate.lastUsedAt,
+      busyAt: link.lastUsedAt,
       movedBytes,
       askAt: 0,
       askPauseMs: askMs.min,
@@ -81,11 +81,11 @@ export class IdleWatch {
     }
     this.#seen.set(id, seen)
     if (movedBytes !== seen.movedBytes) Object.assign(seen, { movedBytes, busyAt: now })
-    if (gate.open > 0) seen.askPauseMs = askMs.min
-    if (gate.open > 0 || !gate.isOpen || transitions.has(id) || seen.asking) return
-    if (gate.frozen) {
+    if (link.open > 0) seen.askPauseMs = askMs.min
+    if (link.open > 0 || !link.isOpen || transitions.has(id) || seen.asking) return
+    if (link.frozen) {
       if (this.#isDue(runtime, seen)) this.#pause(runtime, seen)
-    } else if (now >= seen.askAt && now - gate.lastUsedAt >= this.#askAfterMs(runtime)) void this.#ask(runtime, seen)
+    } else if (now >= seen.askAt && now - link.lastUsedAt >= this.#askAfterMs(runtime)) void this.#ask(runtime, seen)
   }
 
   /** True if the last look is so old that waiting requests are unknown. */
@@ -101,16 +101,16 @@ export class IdleWatch {
   async #ask(runtime: Running, seen: Seen): Promise<void> {
     const { engine, links, monotonic, log } = this.#service
     const { runtime_id: id, idle_timeout_secs } = runtime
-    const gate = links.gate(id)
+    const link = links.link(id)
     seen.asking = true
     try {
       const signal = AbortSignal.timeout(answerTimeoutMs)
       const { processes, foreground } = await new GuestClient(await engine.dial(id, signal)).info(signal)
       const now = monotonic()
       if (foreground > 0) seen.busyAt = now
-      const quiet = now - Math.max(seen.busyAt, gate.lastUsedAt) >= freezeAfterMs
+      const quiet = now - Math.max(seen.busyAt, link.lastUsedAt) >= freezeAfterMs
       if (this.#isDue(runtime, seen)) this.#pause(runtime, seen)
-      else if (processes === 0 && quiet) await gate.freeze()
+      else if (processes === 0 && quiet) await link.freeze()
       seen.askPauseMs = idle_timeout_secs === null ? Math.min(2 * seen.askPauseMs, askMs.max) : askMs.min
       seen.askAt = now + Math.max(seen.askPauseMs, Math.min((idle_timeout_secs ?? 0) * 100, askMs.max / 3))
     } catch (err) {

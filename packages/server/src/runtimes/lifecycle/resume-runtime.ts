@@ -74,7 +74,7 @@ async function bringBack(service: Runtimes, resuming: RuntimeRow, stopped: Abort
     return await giveUp(service, ref, { error, stopped })
   } finally {
     // After whatever went wrong with it: a row that says `running` lets requests in.
-    if ((await findRuntime(service, ref)).state === 'running') service.links.gate(ref.runtimeId).setBack()
+    if ((await findRuntime(service, ref)).state === 'running') service.links.link(ref.runtimeId).setBack()
   }
 }
 

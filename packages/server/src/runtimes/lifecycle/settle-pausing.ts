@@ -41,7 +41,7 @@ export async function becomePaused(
  * Prepares for a row that says `paused`: requests resume the runtime, and its way out is closed.
  */
 async function isAway({ links, networks }: Runtimes, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
-  links.gate(ref.runtimeId).setAway()
+  links.link(ref.runtimeId).setAway()
   await networks.sync(ref)
   return row
 }
@@ -78,9 +78,9 @@ export async function settlePausing(service: Runtimes, ref: RuntimeRef): Promise
  * not answer.
  */
 async function thaw({ links }: Runtimes, runtimeId: string): Promise<void> {
-  const gate = links.gate(runtimeId)
-  gate.noteFrozen()
-  await gate.thaw()
+  const link = links.link(runtimeId)
+  link.noteFrozen()
+  await link.thaw()
 }
 
 async function answers({ engine }: Runtimes, runtimeId: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { GuestLink } from '@holt/engine'
 import { type GuestClient as Client, GuestClient } from '@holt/guest-client'
 import { wakeById } from '../lifecycle/wake.ts'
 import type { Runtimes } from '../runtimes.ts'
-import { Gate } from './gate.ts'
+import { RuntimeLink } from './runtime-link.ts'
 
 /**
  * The time that a hold waits for requests in progress, in milliseconds. A longer transfer is
@@ -27,7 +27,7 @@ export interface Activity {
  */
 export class RuntimeLinks {
   readonly #service: () => Runtimes
-  readonly #gates = new Map<string, Gate>()
+  readonly #links = new Map<string, RuntimeLink>()
 
   constructor(service: () => Runtimes) {
     this.#service = service
@@ -38,18 +38,18 @@ export class RuntimeLinks {
    * Each counts as a use until its answer has been read to the end.
    */
   async dial(runtimeId: string, signal: AbortSignal): Promise<GuestLink> {
-    const gate = this.gate(runtimeId)
-    await gate.connect(signal)
-    return gate
+    const link = this.link(runtimeId)
+    await link.connect(signal)
+    return link
   }
 
   /** Counts as a use until the result is disposed of. */
   use(runtimeId: string): Disposable {
-    return this.gate(runtimeId).use()
+    return this.link(runtimeId).use()
   }
 
   activity(runtimeId: string): Activity {
-    const { open, lastUsedAt } = this.gate(runtimeId)
+    const { open, lastUsedAt } = this.link(runtimeId)
     return { open, lastUsedAt }
   }
 
@@ -58,32 +58,32 @@ export class RuntimeLinks {
    * progress, with a time limit. The signal ends every wait before `work`.
    */
   hold<Result>(runtimeId: string, work: (guest: Client) => Promise<Result>, signal: AbortSignal): Promise<Result> {
-    return this.gate(runtimeId).hold(quietMs, (link) => work(new GuestClient(link)), signal)
+    return this.link(runtimeId).hold(quietMs, (link) => work(new GuestClient(link)), signal)
   }
 
-  /** Returns true if a runtime has a gate: it was used, or its state was noted. */
+  /** Returns true if a runtime has a link: it was used, or its state was noted. */
   knows(runtimeId: string): boolean {
-    return this.#gates.has(runtimeId)
+    return this.#links.has(runtimeId)
   }
 
-  /** Returns the gate of a runtime. */
-  gate(runtimeId: string): Gate {
-    const known = this.#gates.get(runtimeId)
+  /** Returns the link of a runtime. */
+  link(runtimeId: string): RuntimeLink {
+    const known = this.#links.get(runtimeId)
     if (known !== undefined) return known
     const { engine, monotonic } = this.#service()
-    const gate = new Gate({ runtimeId, engine, monotonic, wake: () => wakeById(this.#service(), runtimeId) })
-    this.#gates.set(runtimeId, gate)
-    return gate
+    const link = new RuntimeLink({ runtimeId, engine, monotonic, wake: () => wakeById(this.#service(), runtimeId) })
+    this.#links.set(runtimeId, link)
+    return link
   }
 
-  /** The runtimes with a gate. */
+  /** The runtimes with a link. */
   get known(): readonly string[] {
-    return [...this.#gates.keys()]
+    return [...this.#links.keys()]
   }
 
-  /** Removes the gate of a runtime that has ended. Waiting requests continue and find the end. */
+  /** Removes the link of a runtime that has ended. Waiting requests continue and find the end. */
   forget(runtimeId: string): void {
-    this.#gates.get(runtimeId)?.setBack()
-    this.#gates.delete(runtimeId)
+    this.#links.get(runtimeId)?.setBack()
+    this.#links.delete(runtimeId)
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isBreak } from '../../foundation/errors/engine-errors.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { Runtimes } from '../runtimes.ts'
-import type { Gate } from './gate.ts'
+import type { RuntimeLink } from './runtime-link.ts'
 
 /**
  * The most attempts to reopen a stream that breaks for no known cause, and the pause before each.
@@ -31,7 +31,7 @@ export class StreamRetry {
     this.#ref = ref
     this.#signal = signal
     this.#clock = clock
-    this.#holds = this.#gate.holds
+    this.#holds = this.#link.holds
   }
 
   /** Notes that an item has arrived. */
@@ -48,7 +48,7 @@ export class StreamRetry {
   async after(error: unknown): Promise<void> {
     this.#signal.throwIfAborted()
     // Any number of checkpoints may happen without an item between them.
-    this.#breaks = this.#gate.holds === this.#holds ? this.#breaks + 1 : 1
+    this.#breaks = this.#link.holds === this.#holds ? this.#breaks + 1 : 1
     if (!isBreak(error) || this.#breaks > maxBreaks) throw error
     this.#clock?.stop()
     try {
@@ -61,20 +61,20 @@ export class StreamRetry {
 
   /**
    * Waits until requests are admitted. Returns false if the row is ahead: it is `paused`, and the
-   * gate is not closed yet.
+   * link is not closed yet.
    */
   async #isBack(): Promise<boolean> {
     const { transitions } = this.#service
-    await this.#gate.whenOpen(this.#signal)
-    this.#holds = this.#gate.holds
+    await this.#link.whenOpen(this.#signal)
+    this.#holds = this.#link.holds
     const row = await findRuntime(this.#service, this.#ref)
     if (row.state === 'running' || row.state === 'pausing') return true
-    const isClosing = transitions.has(this.#ref.runtimeId) || !this.#gate.isOpen
+    const isClosing = transitions.has(this.#ref.runtimeId) || !this.#link.isOpen
     if (row.state === 'paused' && isClosing) return false
     throw notRunning(row)
   }
 
-  get #gate(): Gate {
-    return this.#service.links.gate(this.#ref.runtimeId)
+  get #link(): RuntimeLink {
+    return this.#service.links.link(this.#ref.runtimeId)
   }
 }

@@ -96,7 +96,7 @@ async function compareOne(service: Runtimes, id: string): Promise<void> {
   } else if (row.state === 'running' && observed?.ending != null) {
     await fail(service, row, reasonOf(observed.ending))
   } else if (row.state === 'running') {
-    if (observed?.frozen === true && !service.links.knows(id)) service.links.gate(id).noteFrozen()
+    if (observed?.frozen === true && !service.links.knows(id)) service.links.link(id).noteFrozen()
     if (service.networks.egressOf(id) !== null) return
     // After a start of the service: until here nothing listened, and nothing left the runtime.
     await service.networks.sync(ref)

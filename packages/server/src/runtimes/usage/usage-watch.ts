@@ -164,8 +164,8 @@ export class UsageWatch {
    */
   async #ask(runtimeId: string): Promise<number | null> {
     const { engine, links, transitions, log } = this.#service()
-    const gate = links.gate(runtimeId)
-    if (gate.frozen || !gate.isOpen || transitions.has(runtimeId)) return null
+    const link = links.link(runtimeId)
+    if (link.frozen || !link.isOpen || transitions.has(runtimeId)) return null
     const signal = AbortSignal.timeout(answerTimeoutMs)
     try {
       return (await new GuestClient(await engine.dial(runtimeId, signal)).usage(signal)).processes

@@ -137,7 +137,7 @@ test('a runtime without a deadline is not changed', async () => {
 test('the connection into an ended runtime is dropped', async () => {
   const { ids, service } = await rowsOf(1)
   const links = new RuntimeLinks(() => service)
-  for (const id of [...ids, 'rtended']) links.gate(id)
+  for (const id of [...ids, 'rtended']) links.link(id)
   await forgetEnded({ ...service, links })
   expect(links.known).toEqual(ids)
 })

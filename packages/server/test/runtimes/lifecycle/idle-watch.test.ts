@@ -23,7 +23,7 @@ function watchOf(...ids: readonly string[]) {
   } as unknown as Runtimes
   const links = new RuntimeLinks(() => service)
   const watch = new IdleWatch({ ...service, links })
-  for (const id of ids) links.gate(id).noteFrozen()
+  for (const id of ids) links.link(id).noteFrozen()
   const look = () => watch.look(ids.map(running))
   const lookAfter = (ms: number) => {
     clock.now += ms

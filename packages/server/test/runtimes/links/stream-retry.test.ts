@@ -16,8 +16,8 @@ test('breaks during an absence of the runtime are retried, and other breaks only
   // There is no row: who got so far as to look for it was not refused.
   const goesOn = { code: 'runtime_not_found' }
   for (let round = 0; round < 20; round += 1) {
-    links.gate('rt1').setAway()
-    links.gate('rt1').setBack()
+    links.link('rt1').setAway()
+    links.link('rt1').setBack()
     await expect(streamRetry.after(broken)).rejects.toMatchObject(goesOn)
   }
   for (let round = 0; round < 4; round += 1) await expect(streamRetry.after(broken)).rejects.toMatchObject(goesOn)

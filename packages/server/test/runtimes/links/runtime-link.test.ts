@@ -3,14 +3,14 @@ import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { keptOfThoseWhoLeave } from '../../../../async/test/support/pieces.ts'
-import { Gate } from '../../../src/runtimes/links/gate.ts'
+import { RuntimeLink } from '../../../src/runtimes/links/runtime-link.ts'
 
 const signal = () => AbortSignal.timeout(5_000)
 const ask = (method: GuestRequest['method']): GuestRequest => ({ method, path: '/v1/info', signal: signal() })
 
-/** A gate to a guest that answers as a test says, and how often the runtime was brought back. */
-function gateTo(answer: () => Promise<void>) {
-  const link: GuestLink = {
+/** A link to a guest that answers as a test says, and how often the runtime was brought back. */
+function linkTo(answer: () => Promise<void>) {
+  const guest: GuestLink = {
     connected: true,
     request: async () => {
       await answer()
@@ -18,24 +18,24 @@ function gateTo(answer: () => Promise<void>) {
     },
   }
   const engine = new FakeEngine()
-  engine.dial = async () => link
+  engine.dial = async () => guest
   let woken = 0
-  const gate: Gate = new Gate({
+  const link: RuntimeLink = new RuntimeLink({
     runtimeId: 'rt1',
     engine,
     monotonic: () => performance.now(),
     wake: async () => {
       woken += 1
-      gate.setBack()
+      link.setBack()
     },
   })
-  return { gate, wakes: () => woken }
+  return { link, wakes: () => woken }
 }
 
 test('a request that arrives during a pause resumes the runtime', async () => {
-  const { gate, wakes } = gateTo(async () => {})
-  const asked = gate.request(ask('POST'))
-  gate.setAway()
+  const { link, wakes } = linkTo(async () => {})
+  const asked = link.request(ask('POST'))
+  link.setAway()
   expect((await asked).status).toBe(200)
   expect(wakes()).toBe(1)
 })
@@ -43,37 +43,37 @@ test('a request that arrives during a pause resumes the runtime', async () => {
 test('a query that a pause interrupted is repeated after the resume, and does not cause it', async () => {
   const broken = Promise.withResolvers<void>()
   let asked = 0
-  const { gate, wakes } = gateTo(async () => {
+  const { link, wakes } = linkTo(async () => {
     asked += 1
     if (asked === 1) await broken.promise
   })
-  const answer = gate.request(ask('GET'))
+  const answer = link.request(ask('GET'))
   await expect.poll(() => asked).toBe(1)
-  gate.setAway()
+  link.setAway()
   broken.reject(new EngineError('unavailable', 'the connection broke'))
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect([wakes(), asked]).toEqual([0, 1])
-  gate.setBack()
+  link.setBack()
   expect((await answer).status).toBe(200)
   expect([wakes(), asked]).toEqual([0, 2])
 })
 
 test('a wait for another hold or for work in progress can be cancelled', async () => {
   const held = Promise.withResolvers<void>()
-  const { gate } = gateTo(() => held.promise)
-  const first = gate.hold(0, () => held.promise, signal())
+  const { link } = linkTo(() => held.promise)
+  const first = link.hold(0, () => held.promise, signal())
   const stop = new AbortController()
-  const second = gate.hold(0, async () => {}, stop.signal)
+  const second = link.hold(0, async () => {}, stop.signal)
   stop.abort(new Error('it is deleted'))
   await expect(second).rejects.toThrow('it is deleted')
   held.resolve()
   await first
   const answering = Promise.withResolvers<void>()
   const arrived = Promise.withResolvers<void>()
-  const busy = gateTo(() => {
+  const busy = linkTo(() => {
     arrived.resolve()
     return answering.promise
-  }).gate
+  }).link
   const asked = busy.request(ask('POST'))
   await arrived.promise
   const stopBusy = new AbortController()
@@ -87,22 +87,22 @@ test('a wait for another hold or for work in progress can be cancelled', async (
 })
 
 /** Counts what is kept of requests whose clients have left while the runtime was not to be had. */
-function keptOfThoseWhoAsk(gate: Gate): Promise<number> {
+function keptOfThoseWhoAsk(link: RuntimeLink): Promise<number> {
   return keptOfThoseWhoLeave((leaving, pieces) =>
-    gate.request({ ...ask('POST'), signal: leaving, body: pieces.next() }),
+    link.request({ ...ask('POST'), signal: leaving, body: pieces.next() }),
   )
 }
 
 test('cancelled waiters are released while a runtime is held and while it is resumed', async () => {
-  const { gate } = gateTo(async () => {})
+  const { link } = linkTo(async () => {})
   const written = Promise.withResolvers<void>()
-  const held = gate.hold(0, () => written.promise, signal())
-  expect(await keptOfThoseWhoAsk(gate)).toBeLessThanOrEqual(2)
+  const held = link.hold(0, () => written.promise, signal())
+  expect(await keptOfThoseWhoAsk(link)).toBeLessThanOrEqual(2)
   written.resolve()
   await held
   const back = Promise.withResolvers<void>()
   let woken = 0
-  const paused: Gate = new Gate({
+  const paused: RuntimeLink = new RuntimeLink({
     runtimeId: 'rt1',
     engine: new FakeEngine(),
     monotonic: () => performance.now(),

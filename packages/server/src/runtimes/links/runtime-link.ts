@@ -14,8 +14,8 @@ const awayPauseMs = 5
  */
 const dialTimeoutMs = 10_000
 
-/** The parts that a gate needs. */
-export interface GateParts {
+/** The parts that a link needs. */
+export interface RuntimeLinkParts {
   readonly runtimeId: string
   readonly engine: Engine
   /** Returns milliseconds of a clock that is never set. */
@@ -25,7 +25,7 @@ export interface GateParts {
 }
 
 /** A request in progress. */
-interface Passage {
+interface OpenRequest {
   readonly request: GuestRequest
   answered: boolean
 }
@@ -34,10 +34,10 @@ interface Passage {
  * The link to one runtime. It counts the uses, blocks requests during a checkpoint, and thaws the
  * runtime for each request.
  */
-export class Gate implements GuestLink {
-  readonly #parts: GateParts
-  readonly #passages = new Set<Passage>()
-  readonly #temperature = new KeyedLock()
+export class RuntimeLink implements GuestLink {
+  readonly #parts: RuntimeLinkParts
+  readonly #requests = new Set<OpenRequest>()
+  readonly #freezeLock = new KeyedLock()
   #uses = 0
   #lastUsedAt: number
   #inner: GuestLink | null = null
@@ -48,7 +48,7 @@ export class Gate implements GuestLink {
   #quiet: Waiters | null = null
   #holds = 0
 
-  constructor(parts: GateParts) {
+  constructor(parts: RuntimeLinkParts) {
     this.#parts = parts
     this.#lastUsedAt = parts.monotonic()
   }
@@ -63,7 +63,7 @@ export class Gate implements GuestLink {
 
   /** The number of open requests, streams and visits. */
   get open(): number {
-    return this.#uses + this.#passages.size
+    return this.#uses + this.#requests.size
   }
 
   /** The time of the last use, on the monotonic clock. During a use it is the present time. */
@@ -107,16 +107,16 @@ export class Gate implements GuestLink {
   async request(request: GuestRequest): Promise<GuestResponse> {
     for (;;) {
       const holds = this.#holds
-      const passage = await this.#enter(request)
+      const entry = await this.#enter(request)
       try {
         const response = await (await this.#link(request.signal)).request(request)
-        passage.answered = true
+        entry.answered = true
         if (request.follows === true) this.#notice()
-        response.body.once('close', () => this.#leave(passage))
-        if (response.body.closed) this.#leave(passage)
+        response.body.once('close', () => this.#leave(entry))
+        if (response.body.closed) this.#leave(entry)
         return response
       } catch (error) {
-        this.#leave(passage)
+        this.#leave(entry)
         if (!this.#mayRepeat(request, { error, holds })) throw error
         // A request that the pause itself broke must not resume the runtime.
         await this.whenOpen(request.signal)
@@ -177,7 +177,7 @@ export class Gate implements GuestLink {
 
   /** Freezes the runtime unless it is in use. */
   async freeze(): Promise<void> {
-    await this.#temperature.run('', async () => {
+    await this.#freezeLock.run('', async () => {
       const freezer = this.#parts.engine.ability('freezer')
       if (freezer === null || this.open > 0 || !this.isOpen || this.#frozen) return
       this.#frozen = true // Later requests thaw it, after this is done.
@@ -192,26 +192,26 @@ export class Gate implements GuestLink {
 
   async thaw(): Promise<void> {
     if (!this.#frozen) return
-    await this.#temperature.run('', async () => {
+    await this.#freezeLock.run('', async () => {
       if (!this.#frozen) return
       await this.#parts.engine.ability('freezer')?.thaw(this.#parts.runtimeId)
       this.#frozen = false
     })
   }
 
-  async #enter(request: GuestRequest): Promise<Passage> {
-    const passage: Passage = { request, answered: false }
+  async #enter(request: GuestRequest): Promise<OpenRequest> {
+    const entry: OpenRequest = { request, answered: false }
     // It may have closed since the wait ended, and `hold` counts the requests inside.
     do await this.#open(request.signal)
     while (!this.isOpen)
-    this.#passages.add(passage)
+    this.#requests.add(entry)
     try {
       await this.thaw()
     } catch (error) {
-      this.#leave(passage)
+      this.#leave(entry)
       throw error
     }
-    return passage
+    return entry
   }
 
   async #admitted(signal: AbortSignal): Promise<void> {
@@ -251,8 +251,8 @@ export class Gate implements GuestLink {
     return inner
   }
 
-  #leave(passage: Passage): void {
-    if (!this.#passages.delete(passage)) return
+  #leave(entry: OpenRequest): void {
+    if (!this.#requests.delete(entry)) return
     this.#touch()
     this.#notice()
   }
@@ -274,7 +274,7 @@ export class Gate implements GuestLink {
    * reopened.
    */
   get #busy(): boolean {
-    return [...this.#passages].some(({ request: { follows = false, method }, answered }) =>
+    return [...this.#requests].some(({ request: { follows = false, method }, answered }) =>
       follows ? method !== 'GET' && !answered : true,
     )
   }
