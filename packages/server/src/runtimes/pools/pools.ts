@@ -11,8 +11,8 @@ import { Pool, type PoolState } from './pool.ts'
 import { makeMember, type PoolMember, removeMember } from './pool-member.ts'
 import { type PoolKey, type PoolShape, poolKey, sameShape } from './pool-shape.ts'
 import { poolSizes } from './pool-sizes.ts'
-import { RefillGate } from './refill-gate.ts'
 import { makingAtOnce } from './refill-rate.ts'
+import { RefillScheduler } from './refill-scheduler.ts'
 
 /**
  * The interval of checks of templates, memory and demand, in milliseconds. A claim is refilled
@@ -49,7 +49,7 @@ export class Pools {
   readonly #pools = new Map<PoolKey, Pool>()
   /** Limits the members that are woken and bound at the same time. */
   readonly waking = new Semaphore(wakingPerCpu * availableParallelism())
-  readonly #gate = new RefillGate((busy) => this.#refill(busy))
+  readonly #refills = new RefillScheduler((busy) => this.#refill(busy))
   /** The members that are being made or removed. */
   readonly #work = new Set<Promise<void>>()
   /** The members that could not be removed. Their removal is tried again. */
@@ -88,7 +88,7 @@ export class Pools {
       })
       await pause(lookMs, closing)
     }
-    this.#gate.close()
+    this.#refills.close()
     while (this.#work.size > 0) await Promise.all(this.#work)
   }
 
@@ -107,7 +107,7 @@ export class Pools {
       metrics.pools.noteClaim({ template: templateName, isolation: shape.isolation, hit: member !== null })
     }
     this.#resize()
-    this.#gate.wish()
+    this.#refills.request()
     return member
   }
 
@@ -128,7 +128,7 @@ export class Pools {
    * progress.
    */
   creating(): Disposable {
-    return this.#gate.holdBack()
+    return this.#refills.creating()
   }
 
   /**
@@ -138,7 +138,7 @@ export class Pools {
     if (![...this.#pools.values()].some((pool) => pool.takeOne(runtimeId))) return
     this.#service().log.warn({ runtime_id: runtimeId }, 'a pooled runtime ended by itself')
     this.discard({ runtimeId })
-    this.#gate.wish()
+    this.#refills.request()
   }
 
   #poolOf(shape: PoolShape, templateName: string): Pool {
@@ -169,7 +169,7 @@ export class Pools {
     this.#giveBack(room)
     this.#room = lessMemory(room, this.#makingMiB)
     this.#retryRemovals()
-    this.#gate.wish()
+    this.#refills.request()
   }
 
   /** Removes members of outdated templates, and the pools of deleted templates. */
@@ -265,7 +265,7 @@ export class Pools {
           service.log.warn({ err: error, template: pool.templateName }, 'a runtime for the pool could not be made')
       } finally {
         this.#making -= 1
-        if (!service.closing.aborted) this.#gate.wish()
+        if (!service.closing.aborted) this.#refills.request()
       }
     })
   }

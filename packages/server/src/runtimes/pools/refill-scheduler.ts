@@ -8,10 +8,10 @@ const holdMs = 250
  * Decides when pools are refilled: at once without a create in progress, else a quarter of a second
  * after the first request. A burst of creates is not slowed down, and no load starves the pools.
  */
-export class RefillGate {
+export class RefillScheduler {
   readonly #refill: (busy: boolean) => void
   #creates = 0
-  #wished = false
+  #requested = false
   #timer: NodeJS.Timeout | null = null
 
   /** `refill` starts refills. Its parameter is true while creates are in progress. */
@@ -20,19 +20,19 @@ export class RefillGate {
   }
 
   /** Requests a refill. */
-  wish(): void {
-    this.#wished = true
+  request(): void {
+    this.#requested = true
     if (this.#creates === 0) this.#pass()
     else this.#timer ??= setTimeout(() => this.#pass(), holdMs).unref()
   }
 
   /** Marks a create as in progress until the result is disposed of. */
-  holdBack(): Disposable {
+  creating(): Disposable {
     this.#creates += 1
     return {
       [Symbol.dispose]: () => {
         this.#creates -= 1
-        if (this.#creates === 0 && this.#wished) this.#pass()
+        if (this.#creates === 0 && this.#requested) this.#pass()
       },
     }
   }
@@ -41,14 +41,14 @@ export class RefillGate {
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
-    this.#wished = false
+    this.#requested = false
   }
 
   /** Starts one refill beside running creates. The others start after the creates. */
   #pass(): void {
     this.close()
     const busy = this.#creates > 0
-    this.#wished = busy
+    this.#requested = busy
     this.#refill(busy)
   }
 }
