@@ -1,5 +1,5 @@
 import type { BuildFailed, BuildLogLine } from '@holt/sdk'
-import { inOurWords } from '../errors/hint-of.ts'
+import { translateHint } from '../output/hint-of.ts'
 import { say, styled } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'
@@ -24,6 +24,6 @@ export function reportFailure(
   if (failed !== undefined) say(`${styled('red', '✗')} step ${failed.step}${where}: ${printable(failed.text)}`)
   const lines = message.split('\n').map(printable)
   say(`${styled('red', 'error')}: ${reason}: ${lines.join('\n  ')}`)
-  say(`${styled('yellow', 'hint')}: ${printable(inOurWords(build.reason?.hint ?? hint))}`)
+  say(`${styled('yellow', 'hint')}: ${printable(translateHint(build.reason?.hint ?? hint))}`)
   say(`build: ${build.build_id}   its whole log: holt template logs ${shellWord(build.build_id)}`)
 }

@@ -17,7 +17,7 @@ Examples:
   HOLT_DATABASE_URL=postgres://holt@db.example.com/holt holt import store.jsonl`,
 } as const
 
-const words = {
+const descriptions = {
   export: 'write all rows of the service to a file of this machine (-: stdout)',
   import: 'fill the empty store of a stopped service from such a file (-: stdin)',
 } as const
@@ -44,7 +44,7 @@ function addTransfer(program: Command, verb: 'export' | 'import'): void {
   const [flag, what] = options[verb]
   const command = program
     .command(verb)
-    .description(words[verb])
+    .description(descriptions[verb])
     .argument('<file>')
     .option(flag, what)
     .option(

@@ -85,7 +85,7 @@ async function up(options: UpOptions): Promise<number> {
     },
     checkAlive: async () => {
       const end = started?.ended() ?? null
-      if (started !== null && end !== null) throw new Error(`holtd ended ${end}:\n${await started.lastWords()}`)
+      if (started !== null && end !== null) throw new Error(`holtd ended ${end}:\n${await started.lastOutput()}`)
       if (started === null && (await findDaemon()) === null) throw new Error(`holtd has ended; see ${await logPlace()}`)
     },
   }).catch((error: unknown) => {

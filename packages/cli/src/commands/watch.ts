@@ -35,7 +35,7 @@ export function addWatch(program: Command): void {
   })
 }
 
-const words: Readonly<Record<Extract<WatchItem, { path: string }>['type'], string>> = {
+const labels: Readonly<Record<Extract<WatchItem, { path: string }>['type'], string>> = {
   created: 'created   ',
   modified: 'modified  ',
   attributes: 'attributes',
@@ -49,9 +49,9 @@ function tell(item: WatchItem, path: string): void {
   else if (item.type === 'end') say(`holt: ${endings[item.reason ?? 'closed']}`)
   else if (item.type === 'moved')
     print(
-      `${words.moved}  ${nameOf(item.from, item.from_base64, item)} -> ${nameOf(item.path, item.path_base64, item)}`,
+      `${labels.moved}  ${nameOf(item.from, item.from_base64, item)} -> ${nameOf(item.path, item.path_base64, item)}`,
     )
-  else print(`${words[item.type]}  ${nameOf(item.path, item.path_base64, item)}`)
+  else print(`${labels[item.type]}  ${nameOf(item.path, item.path_base64, item)}`)
 }
 
 function nameOf(path: string, base64: string | undefined, { directory }: { directory: boolean }): string {

@@ -39,11 +39,7 @@ export interface ChangedSettings {
 export async function compareSettings(env: NodeJS.ProcessEnv): Promise<ChangedSettings> {
   const args = ['--disable-warning=ExperimentalWarning', '--', daemonProgram(), 'settings']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
-  const [words, complaint, [exitCode]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit'),
-  ])
-  if (exitCode !== 0) throw new Error(complaint.trim().replace(/^error: /, ''))
-  return JSON.parse(words) as ChangedSettings
+  const [output, errors, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  if (exitCode !== 0) throw new Error(errors.trim().replace(/^error: /, ''))
+  return JSON.parse(output) as ChangedSettings
 }

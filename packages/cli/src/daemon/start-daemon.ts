@@ -15,10 +15,10 @@ export interface StartedDaemon {
   /** Returns the way in which it ended; null while it runs. */
   readonly ended: () => string | null
   /** Returns the last lines of its output since the start. */
-  readonly lastWords: () => Promise<string>
+  readonly lastOutput: () => Promise<string>
 }
 
-const wordsShown = 20
+const linesShown = 20
 
 /**
  * The flags keep the space for young objects small. Streams make many objects that are garbage
@@ -39,7 +39,7 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
   })
   await once(child, 'spawn')
   child.unref()
-  return { pid: child.pid ?? 0, ended: () => endOf(child), lastWords: () => wordsSince(size) }
+  return { pid: child.pid ?? 0, ended: () => endOf(child), lastOutput: () => outputSince(size) }
 }
 
 /**
@@ -60,7 +60,7 @@ function endOf(child: ChildProcess): string | null {
   return child.signalCode === null ? null : `by ${child.signalCode}`
 }
 
-async function wordsSince(offset: number): Promise<string> {
-  const words = (await readFile(logPath())).subarray(offset).toString()
-  return words.trimEnd().split('\n').slice(-wordsShown).join('\n')
+async function outputSince(offset: number): Promise<string> {
+  const output = (await readFile(logPath())).subarray(offset).toString()
+  return output.trimEnd().split('\n').slice(-linesShown).join('\n')
 }

@@ -15,13 +15,13 @@ export function hintOf(error: unknown): string | undefined {
     if (hint !== undefined) return hint
   }
   const hint = error instanceof HoltApiError ? error.wireHint : error.hint
-  const words = inOurWords(hint, error.details)
+  const text = translateHint(hint, error.details)
   const isGeneral = error.hint === new HoltError(error.code, '').hint
   // The hint of this one error is more specific than the general hint of its code.
-  if (!isGeneral && !speaksOfRequests.test(words)) return words
+  if (!isGeneral && !speaksOfRequests.test(text)) return text
   if (error.code === 'invalid_request' && error.details?.issues !== undefined) return undefined
   const ours = (hintsHere as Readonly<Record<string, string | undefined>>)[error.code]
-  return ours === undefined ? words : named(ours, error.details)
+  return ours === undefined ? text : named(ours, error.details)
 }
 
 /** Matches routes, headers, fields and other terms of the API. */
@@ -79,7 +79,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
 }
 
 /** Terms of the API, and their counterparts on the command line. */
-const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
+const replacements: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Build it with POST \S+\.$/, 'Build it: holt template build'],
   [/: GET \/v1\/agents\/template lists them\.$/, ': holt template ls'],
   [
@@ -99,8 +99,8 @@ const ourWords: readonly (readonly [theirs: RegExp, ours: string])[] = [
 ]
 
 /** Returns an API hint in terms of the command line. */
-export function inOurWords(hint: string, details?: ErrorDetails): string {
-  const text = ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), hint)
+export function translateHint(hint: string, details?: ErrorDetails): string {
+  const text = replacements.reduce((text, [theirs, ours]) => text.replace(theirs, ours), hint)
   return named(nameSameAsRequests(text, 'command'), details).replace(
     /(?:they are in )?details\.(\w+)/,
     (whole, name: string) => {

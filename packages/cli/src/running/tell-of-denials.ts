@@ -19,7 +19,7 @@ const tailLength = 8_192
 /**
  * The messages of programs about an unreachable host: libc, curl, git, apt, pip, Node, Go, Java.
  */
-const unreachedWords =
+const unreachableMessages =
   /could not resolve|name resolution|temporary failure resolving|name or service not known|unable to resolve|EAI_AGAIN|ENOTFOUND|ENETUNREACH|network is unreachable|no such host|UnknownHostException/i
 
 type Decision = Extract<NetworkLogItem, { readonly rule: string }>
@@ -50,7 +50,7 @@ export class OutputTail {
 
   /** True if the output says that a host could not be reached. */
   get tellsOfNetwork(): boolean {
-    return unreachedWords.test(this.#text)
+    return unreachableMessages.test(this.#text)
   }
 }
 

@@ -6,14 +6,14 @@ import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { insteadOfOption, insteadOfOptionOf } from './other-options.ts'
 import {
-  documentationWords,
+  documentationNames,
   groupVerbsFor,
   insteadInGroup,
   insteadOf,
   mainVerbOf,
   serviceOrRuntime,
   verbFor,
-} from './other-words.ts'
+} from './synonyms.ts'
 
 /** A command line that commander refused, and its program. */
 interface Refused {
@@ -62,7 +62,7 @@ function withoutSecret(message: string, [verb, second]: readonly string[]): stri
 function insteadOfVerb(word: string, second: string): string | undefined {
   const both = own(serviceOrRuntime, word)
   if (both !== undefined) return insteadOfBoth(both, second)
-  if (documentationWords.includes(word))
+  if (documentationNames.includes(word))
     return hint(`The documentation, once the service runs: ${documentationUrl()}. Every command: holt --help`)
   const known = own(verbFor, word)
   return known === undefined ? hint(own(insteadOf, word)) : didYouMean(known)

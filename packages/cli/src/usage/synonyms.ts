@@ -58,8 +58,8 @@ export const serviceOrRuntime: Readonly<Record<string, { readonly service: strin
   halt: { service: 'down', runtime: 'pause' },
 }
 
-/** The words for the documentation, which the service has. */
-export const documentationWords: readonly string[] = ['docs', 'doc', 'documentation', 'manual', 'man', 'guide']
+/** The names of the documentation, which the service has. */
+export const documentationNames: readonly string[] = ['docs', 'doc', 'documentation', 'manual', 'man', 'guide']
 
 const noNoun = 'A runtime needs no word before the verb: holt create, holt ls, holt rm RUNTIME'
 const files = 'List files: holt exec RUNTIME -- ls -la /DIR. Copy them: holt cp -r RUNTIME:/DIR DIR'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { labelOf, nextOf } from '../../src/output/runtime-words.ts'
+import { labelOf, nextOf } from '../../src/output/describe-runtime.ts'
 
 const now = Date.UTC(2030, 0, 1)
 const running = {
