@@ -13,7 +13,7 @@ export interface ProgramOptions {
 }
 
 const toolPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-const wordsShown = 500
+const charactersShown = 500
 let outputs = 0
 
 /** Returns the path of a program on the usual path; null if it is missing. */
@@ -40,9 +40,9 @@ export async function runProgram(argv: readonly string[], options: ProgramOption
   const file = await open(output, 'wx', 0o600)
   try {
     const code = await waitFor(argv, file.fd, options)
-    const words = await readFile(output, 'utf8')
-    if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${words.trim().slice(-wordsShown)}`)
-    return words
+    const text = await readFile(output, 'utf8')
+    if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${text.trim().slice(-charactersShown)}`)
+    return text
   } finally {
     await file.close()
     await rm(output, { force: true })

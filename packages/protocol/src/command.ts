@@ -331,15 +331,15 @@ type RealTimeSignal = 'SIGRTMIN' | `SIGRTMIN+${number}`
 
 const realTimePattern = /^SIGRTMIN(?:\+(?:[1-9]|[12]\d|30))?$/
 
-const signalWords = 'must be the name of a signal: SIGTERM, say, or SIGRTMIN+1'
+const signalMessage = 'must be the name of a signal: SIGTERM, say, or SIGRTMIN+1'
 
-const realTimeSignal = z.string().regex(realTimePattern, signalWords) as unknown as z.ZodType<
+const realTimeSignal = z.string().regex(realTimePattern, signalMessage) as unknown as z.ZodType<
   RealTimeSignal,
   RealTimeSignal
 >
 
 /** A signal by name. The real-time signals are `SIGRTMIN` and `SIGRTMIN+1` to `SIGRTMIN+30`. */
-export const SignalName = z.union([z.enum(signalNames), realTimeSignal], signalWords)
+export const SignalName = z.union([z.enum(signalNames), realTimeSignal], signalMessage)
 export type SignalName = z.output<typeof SignalName>
 
 /** Returns true if a text is a signal name that `SignalName` accepts. */

@@ -35,7 +35,7 @@ export const manifestSchema = z.object({
 })
 
 const text = z.string().max(32 * 1024)
-const words = bounded(text, { max: 1024 }).nullish()
+const strings = bounded(text, { max: 1024 }).nullish()
 
 /**
  * The schema of the image configuration. Unknown members are dropped, and no value is ever used on
@@ -50,11 +50,11 @@ export const configSchema = z.object({
     .object({
       User: text.nullish(),
       WorkingDir: text.nullish(),
-      Env: words,
-      Entrypoint: words,
-      Cmd: words,
-      Shell: words,
-      OnBuild: words,
+      Env: strings,
+      Entrypoint: strings,
+      Cmd: strings,
+      Shell: strings,
+      OnBuild: strings,
       Labels: z.record(text, text).nullish(),
       ExposedPorts: z.record(text, z.unknown()).nullish(),
     })

@@ -103,7 +103,7 @@ async function resolve(reference: ImageReference, skopeo: Skopeo): Promise<strin
 }
 
 /** The maximum length of skopeo's last line that is searched. It includes text of the registry. */
-const maxWords = 2_000
+const maxCharacters = 2_000
 
 /**
  * Returns the error for skopeo's last line. Addresses are removed first, because the digits of a
@@ -111,28 +111,28 @@ const maxWords = 2_000
  */
 export function pullError(reference: string, log: string): BuilderError {
   const detail = lastLines(log)
-  const words = lastLines(log, 1)
-    .slice(-maxWords)
+  const lastLine = lastLines(log, 1)
+    .slice(-maxCharacters)
     .replaceAll(/\S+/g, (word) => (word.includes('/') ? '' : word.replace(/^.+:\d+/, '')))
-  if (/manifest unknown|name unknown|repository name not known|status(code)?: 404/i.test(words)) {
+  if (/manifest unknown|name unknown|repository name not known|status(code)?: 404/i.test(lastLine)) {
     return new BuilderError('image_not_found', `The registry has no image ${reference}.`, { detail })
   }
-  if (/unauthorized|denied|authentication required|status(code)?: 40[13]/i.test(words)) {
+  if (/unauthorized|denied|authentication required|status(code)?: 40[13]/i.test(lastLine)) {
     return new BuilderError('image_refused', `The registry does not give ${reference} to these credentials.`, {
       detail,
     })
   }
-  if (/no image found in (manifest list|image index)/i.test(words)) {
+  if (/no image found in (manifest list|image index)/i.test(lastLine)) {
     return new BuilderError('platform_missing', `${reference} has no image for linux/${hostArchitecture}.`, {
       detail,
     })
   }
-  if (/digest|manifest.*(invalid|does not match)/i.test(words)) {
+  if (/digest|manifest.*(invalid|does not match)/i.test(lastLine)) {
     return new BuilderError('image_invalid', `${reference} is damaged.`, { detail })
   }
   // Go's errors name their cause last.
-  const why = words
-    .slice(words.lastIndexOf(':') + 1)
+  const why = lastLine
+    .slice(lastLine.lastIndexOf(':') + 1)
     .replaceAll(/["\\,]/g, '')
     .trim()
     .slice(0, 200)

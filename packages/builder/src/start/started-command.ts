@@ -7,7 +7,7 @@ import { Lines } from '../output/lines.ts'
 import { type CommandEnd, endOf, templateCommand, wayOfEnding } from './template-command.ts'
 
 /** The time that the end of a command waits for its last output, in milliseconds. */
-const lastWordsMs = 2000
+const outputMs = 2000
 
 /**
  * A running start command and its output. Disposing it stops the watching, and the command
@@ -54,7 +54,7 @@ export class StartedCommand implements Disposable {
     const process = await this.now(signal)
     if (process.state === 'running' || process.exit_code === 0) return process
     // Its last output may not have arrived yet.
-    await Promise.race([this.#following, sleep(lastWordsMs)])
+    await Promise.race([this.#following, sleep(outputMs)])
     throw this.#failure(endOf(process))
   }
 

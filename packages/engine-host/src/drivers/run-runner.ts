@@ -14,7 +14,7 @@ const RUNNER_TIMEOUT_MS = 60_000
 const SLOWEST_BYTES_PER_MS = 8 * 1024
 
 /** The most characters of a failed runner's message. */
-const WORDS_MAX = 2_000
+const OUTPUT_MAX = 2_000
 
 /**
  * Returns the flag with the state directory of this runtime's runner, the same for runsc and runc.
@@ -39,10 +39,10 @@ export async function runRunner(
   const result = await runTool(argv, { timeoutMs, signal, output: 'discard' })
   if (result.code === 0) return
   const log = await readFile(paths.runnerLog, 'utf8').catch(() => '') // The runner logged nothing.
-  const words = log.slice(-WORDS_MAX).trim()
+  const output = log.slice(-OUTPUT_MAX).trim()
   throw new EngineError(
-    /no space left/i.test(words) ? 'no_space' : 'failed',
-    `${argv.at(0)} ended with ${result.code ?? result.killedBy}: ${words}`,
+    /no space left/i.test(output) ? 'no_space' : 'failed',
+    `${argv.at(0)} ended with ${result.code ?? result.killedBy}: ${output}`,
   )
 }
 

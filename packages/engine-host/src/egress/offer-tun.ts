@@ -22,7 +22,7 @@ const READY_TIMEOUT_MS = 10_000
 const FETCH_TIMEOUT_MS = 10_000
 
 /** The most characters kept of a failed program's output. */
-const WORDS_MAX = 2_000
+const OUTPUT_MAX = 2_000
 
 /** The runtime that gets a tun device. */
 export interface TunReceiver {
@@ -88,14 +88,14 @@ export async function offerTun({ guest, process, socket, owner }: TunReceiver, s
  */
 function listening(child: ChildProcess, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    let words = ''
+    let output = ''
     child.stderr?.on('data', (part: Buffer) => {
-      words = `${words}${part.toString()}`.slice(0, WORDS_MAX)
+      output = `${output}${part.toString()}`.slice(0, OUTPUT_MAX)
     })
     child.stdout?.once('data', () => resolve())
     child.once('error', (cause) => reject(new EngineError('failed', 'cannot start holt-guest tun', { cause })))
     child.once('close', (code) =>
-      reject(new EngineError('failed', `holt-guest tun ended with ${code}: ${words.trim()}`)),
+      reject(new EngineError('failed', `holt-guest tun ended with ${code}: ${output.trim()}`)),
     )
     signal.addEventListener('abort', () => reject(new EngineError('failed', 'holt-guest tun does not answer')), {
       once: true,

@@ -2,7 +2,7 @@ import type { Isolation } from '@holt/engine'
 import type { Lack } from './lack.ts'
 
 /** The most characters of the message: a line or two of a terminal. */
-const wordsMax = 300
+const reasonMax = 300
 
 const remedies: Readonly<Record<Isolation, string>> = {
   gvisor:
@@ -12,23 +12,23 @@ const remedies: Readonly<Record<Isolation, string>> = {
 
 /** Describes a trial start that failed: its last message and the remedy. */
 export function explainTrial(isolation: Isolation, error: unknown): Lack {
-  const words =
+  const reason =
     error instanceof DOMException && error.name === 'TimeoutError'
       ? 'its guest did not answer in time'
-      : lastWords(error)
-  return { reason: `a trial start of a runtime fails (${words}): ${remedies[isolation]}`, fix: null }
+      : reasonOf(error)
+  return { reason: `a trial start of a runtime fails (${reason}): ${remedies[isolation]}`, fix: null }
 }
 
 /**
  * Returns the innermost message. A runner logs a JSON object in each line, and its `msg` is for
  * people.
  */
-function lastWords(error: unknown): string {
+function reasonOf(error: unknown): string {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
-  if (cause instanceof Error) return lastWords(cause)
+  if (cause instanceof Error) return reasonOf(cause)
   const last = message.trimEnd().split('\n').at(-1) ?? ''
   const logged = /"msg":"((?:[^"\\]|\\.)*)"/.exec(last)?.[1]
-  const words =
+  const reason =
     logged === undefined ? message : logged.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? ' ' : escaped))
-  return words.replace(/\s+/g, ' ').trim().slice(0, wordsMax) || 'no reason is known'
+  return reason.replace(/\s+/g, ' ').trim().slice(0, reasonMax) || 'no reason is known'
 }

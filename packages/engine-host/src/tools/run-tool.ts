@@ -133,9 +133,9 @@ function cannotStart(argv: readonly string[], cause: unknown): EngineError {
 export async function mustRun(argv: readonly string[], options: ToolOptions): Promise<ToolResult> {
   const result = await runTool(argv, options)
   if (result.code === 0) return result
-  const words = (result.stderr || result.stdout).trim().slice(-2_000)
-  const kind = /no space left on device/i.test(words) ? 'no_space' : 'failed'
-  throw new EngineError(kind, `${argv.join(' ')}: exit ${result.code ?? result.killedBy}: ${words}`)
+  const output = (result.stderr || result.stdout).trim().slice(-2_000)
+  const kind = /no space left on device/i.test(output) ? 'no_space' : 'failed'
+  throw new EngineError(kind, `${argv.join(' ')}: exit ${result.code ?? result.killedBy}: ${output}`)
 }
 
 function collect(stream: NodeJS.ReadableStream | null): () => string {
