@@ -3,10 +3,11 @@ import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { mergePieces } from '@holt/async'
-import { refusalBody } from '../requests/judge-request.ts'
-import type { Upstream } from '../requests/upstream.ts'
+import { refusalBody } from '../judge-request.ts'
+import type { Upstream } from '../upstream.ts'
 import { forwardRequest } from './forward-request.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
+import type { Http1Connection } from './http1-connection.ts'
 import { SerialQueue } from './serial-queue.ts'
 
 const headersTimeoutMs = 30_000
