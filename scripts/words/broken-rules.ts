@@ -22,16 +22,16 @@ const maxName = 120
 const bannedName =
   /^(?:what|whatever|who|whoever|whether|where)\b|\b(?:whoever|anew|under way|goe?s? on|let go of|is none|are none)\b/i
 
-/**
- * Returns the places of a file that break a rule, in order. In the tests of packages and in the
- * end-to-end tests, the rules hold for names only.
- */
+/** Matches a file that has descriptions of fields. Tests describe none. */
+const hasDescriptions = /^(?!e2e\/)(?!packages\/[^/]+\/test\/).*\.ts$/
+
+/** Returns the places of a file that break a rule, in order. */
 export function brokenRules(file: string, text: string): readonly Broken[] {
   if (file.endsWith('.md')) return inPage(text)
   if (file.endsWith('.py')) return inPython(text)
-  const names = file.endsWith('.test.ts') ? namesOf(text).flatMap(inName) : []
-  if (/^(?:packages|e2e)\/.*\.test\.ts$/.test(file)) return names
-  return [...inSource(file, text), ...names].toSorted((a, b) => a.line - b.line)
+  const names = file.endsWith('.test.ts') ? [...namesOf(text).flatMap(inName), ...labelsOf(text).flatMap(inLabel)] : []
+  const descriptions = hasDescriptions.test(file) ? descriptionsOf(file, text).flatMap(inDescription) : []
+  return [...inComments(text), ...descriptions, ...names].toSorted((a, b) => a.line - b.line)
 }
 
 /** A paragraph, list item or comment, and the line on which it begins. */
@@ -51,7 +51,7 @@ function inPage(text: string): readonly Broken[] {
 /** Matches a line of a comment, and not the name of a generator method (`*#names`). */
 const isComment = /^\s*(?:\/\/|\/\*|\*(?![#\w]))/
 
-function inSource(file: string, text: string): readonly Broken[] {
+function inComments(text: string): readonly Broken[] {
   const lines = text.split('\n')
   const wide = lines.flatMap((line, at) =>
     isComment.test(line) && columns(line) > maxColumns && !/https?:/.test(line)
@@ -61,8 +61,7 @@ function inSource(file: string, text: string): readonly Broken[] {
   const openings = docstringsOf(lines).flatMap(({ line, text }) =>
     bannedOpening.test(text) ? [{ line, rule: `"${openingOf(text)}" opens a comment` }] : [],
   )
-  const descriptions = file.endsWith('.ts') ? descriptionsOf(text).flatMap(inDescription) : []
-  return [...wide, ...openings, ...descriptions].toSorted((a, b) => a.line - b.line)
+  return [...wide, ...openings]
 }
 
 function inDescription({ line, text }: Block): readonly Broken[] {
@@ -80,6 +79,11 @@ function inName({ line, text }: Block): readonly Broken[] {
     ...(text.length > maxName ? [{ line, rule: `a name of ${text.length} characters: ${openingOf(text)}` }] : []),
     ...(idiom === undefined ? [] : [{ line, rule: `"${idiom}" in the name of a test: ${openingOf(text)}` }]),
   ]
+}
+
+function inLabel({ line, text }: Block): readonly Broken[] {
+  const idiom = bannedName.exec(text)?.[0]
+  return idiom === undefined ? [] : [{ line, rule: `"${idiom}" in the label of a case: ${openingOf(text)}` }]
 }
 
 /** Checks docstrings and comments of Python. A docstring begins a line with three quotes. */
@@ -161,18 +165,34 @@ function docstringsOf(lines: readonly string[]): readonly Block[] {
   })
 }
 
-/** Returns the texts of `describe` calls of schemas. A call that is not of a schema has no text. */
-function descriptionsOf(source: string): readonly Block[] {
-  return [...source.matchAll(/\.describe\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map(({ index, 2: text = '' }) => ({
-    line: source.slice(0, index).split('\n').length,
-    text: text.replace(/\\(.)/g, '$1'),
-  }))
+/**
+ * Returns the texts of `describe` calls of schemas, and the descriptions of routes. A call that is
+ * not of a schema has no text.
+ */
+function descriptionsOf(file: string, source: string): readonly Block[] {
+  const calls = textsOf(source, /\.describe\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)
+  if (!file.includes('/routes/')) return calls
+  return [...calls, ...textsOf(source, /^ +description:\s*(['"`])((?:\\.|(?!\1).)*)\1/gms)]
 }
 
-/** Returns the names of tests and of their groups. Expressions in a name count as nothing. */
+/**
+ * Returns the names of tests and of their groups, also those behind a table. Expressions in a name
+ * count as nothing.
+ */
 function namesOf(source: string): readonly Block[] {
-  const name = /^[ \t]*(?:describe|test|it)\b(?:\.\w+)*(?:\([^'"`]*?\))?\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gms
-  return [...source.matchAll(name)].map(({ index, 2: text = '' }) => ({
+  const name =
+    /^[ \t]*(?:(?:describe|test|it)\b(?:\.\w+)*(?:\([^'"`]*?\))?|[^\n'"`]*\]\))\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gms
+  return textsOf(source, name)
+}
+
+/** Returns the labels of the cases in tables: the first text of a row, or its `name`. */
+function labelsOf(source: string): readonly Block[] {
+  return textsOf(source, /^[ \t]*(?:\[|\{ name: )\s*(['"`])((?:\\.|(?!\1).)* (?:\\.|(?!\1).)*)\1/gms)
+}
+
+/** Returns the second groups of all matches. */
+function textsOf(source: string, pattern: RegExp): readonly Block[] {
+  return [...source.matchAll(pattern)].map(({ index, 2: text = '' }) => ({
     line: source.slice(0, index).split('\n').length,
     text: text.replace(/\$\{[^}]*\}/g, '').replace(/\\(.)/g, '$1'),
   }))

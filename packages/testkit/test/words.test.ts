@@ -41,6 +41,12 @@ test.each([
   expect(rulesOf('source.ts', text)).toEqual(expected)
 })
 
+test('source: the description of a route is checked, and of nothing else', () => {
+  const text = "    description:\n      'Whether it runs.',"
+  expect(rulesOf('src/routes/x.ts', text)).toEqual(['1 "Whether it runs." opens a sentence'])
+  expect(rulesOf('source.ts', text)).toEqual([])
+})
+
 test.each([
   ['a plain name', "test('returns the image', () => {})", []],
   ['a clause as a subject', "  it('what is gone is removed')", ['1 "what" in the name of a test: what is gone is']],
@@ -48,7 +54,16 @@ test.each([
   ['a long name', `test('${'x'.repeat(121)}')`, [`1 a name of 121 characters: ${'x'.repeat(121)}`]],
   ['an expression', `test(\`runs (\${'x'.repeat(121)})\`)`, []],
   ['another call', "expect('what is gone')", []],
-  ['a comment', '/** Whether it runs. */', []],
+  [
+    'a name behind a table',
+    "  ['a', 1],\n])('what %s is removed')",
+    ['2 "what" in the name of a test: what %s is removed'],
+  ],
+  ['the label of a case', "  ['where it was', 1],", ['1 "where" in the label of a case: where it was']],
+  ['a row of values', "  ['what', 1],", []],
+  ['a comment', '/** Whether it runs. */', ['1 "Whether it runs." opens a comment']],
+  ['a wide comment', `// ${'x'.repeat(101)}`, ['1 104 columns, and at most 100 are allowed']],
+  ['a description', "a.describe('How many')", []],
 ])('name: %s', (_name, text, expected) => {
   expect(rulesOf('packages/x/test/names.test.ts', text)).toEqual(expected)
 })
