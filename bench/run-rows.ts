@@ -1,7 +1,7 @@
+import { measureRows } from './rows/measure-rows.ts'
 import type { Row } from './rows/row.ts'
 import { rowsToRun } from './rows/rows.ts'
 import { rowsByEnvironment } from './rows/rows-by-environment.ts'
-import { rowsInTurn } from './rows/rows-in-turn.ts'
 import { parseOptions, type RunOptions } from './support/command-line.ts'
 import { loadAverage } from './support/machine-facts.ts'
 import type { RowFailure, RowReport } from './support/report.ts'
@@ -47,7 +47,7 @@ export async function runRows(
     await onResult(result)
   }
   try {
-    await rowsInTurn<StageOf>(rowsByEnvironment(chosen), {
+    await measureRows<StageOf>(rowsByEnvironment(chosen), {
       signal: interrupted.signal,
       open: (environment, use) => withStage({ repo, environment, signal: interrupted.signal, say }, use),
       refusal: () => (leftMs() > 0 ? null : `the run has taken its ${options.limitMins} minutes`),

@@ -2,7 +2,7 @@ import type { Row } from './row.ts'
 import type { RowGroup } from './rows-by-environment.ts'
 
 /** The parts of a run of several rows. */
-export interface Turns<Stage> {
+export interface RowRun<Stage> {
   /** Ends the run. */
   readonly signal: AbortSignal
   /** Opens the stage of a group, passes it to `use`, and closes it. */
@@ -21,10 +21,10 @@ export interface Turns<Stage> {
  * row the others of its group get a new stage, because the daemon may have ended, and runtimes may
  * be left. Rejects only if `signal` is aborted.
  */
-export async function rowsInTurn<Stage>(groups: readonly RowGroup[], turns: Turns<Stage>): Promise<void> {
+export async function measureRows<Stage>(groups: readonly RowGroup[], run: RowRun<Stage>): Promise<void> {
   for (const { environment, rows } of groups) {
     let left = rows
-    while (left.length > 0) left = left.slice(await onOneStage(environment, left, turns))
+    while (left.length > 0) left = left.slice(await onOneStage(environment, left, run))
   }
 }
 
@@ -32,34 +32,34 @@ export async function rowsInTurn<Stage>(groups: readonly RowGroup[], turns: Turn
 async function onOneStage<Stage>(
   environment: Row['environment'],
   rows: readonly Row[],
-  turns: Turns<Stage>,
+  run: RowRun<Stage>,
 ): Promise<number> {
   let ended = 0
   const failNext = async (error: unknown) => {
     const row = rows[ended]
     ended += 1
-    if (row !== undefined) await turns.fail(row, error)
+    if (row !== undefined) await run.fail(row, error)
   }
   try {
-    const refused = turns.refusal()
+    const refused = run.refusal()
     if (refused !== null) throw new Error(refused)
-    await turns.open(environment, async (stage) => {
+    await run.open(environment, async (stage) => {
       for (const row of rows) {
-        if (turns.refusal() !== null) return
+        if (run.refusal() !== null) return
         try {
-          await turns.measure(row, stage)
+          await run.measure(row, stage)
           ended += 1
         } catch (error) {
-          turns.signal.throwIfAborted()
+          run.signal.throwIfAborted()
           return failNext(error)
         }
       }
     })
-    if (ended === 0) await failNext(new Error(turns.refusal() ?? 'the row did not begin'))
+    if (ended === 0) await failNext(new Error(run.refusal() ?? 'the row did not begin'))
   } catch (error) {
-    turns.signal.throwIfAborted()
+    run.signal.throwIfAborted()
     if (ended === 0) await failNext(error)
-    else turns.warn(error)
+    else run.warn(error)
   }
   return ended
 }
