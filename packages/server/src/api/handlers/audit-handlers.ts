@@ -3,7 +3,7 @@ import type { AuditRow } from '../../foundation/store/event-tables.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { encodeCursor, pageOfRows } from '../../foundation/store/page-cursor.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { findMeant } from '../../tenancy/audit/find-meant.ts'
 import { findEntries } from '../../tenancy/audit/read-audit.ts'
@@ -18,7 +18,7 @@ async function listAudit({ service, caller, query, gone }: Call<'listAudit', Api
   if (reference !== caller.projectId && !caller.scopes.has('operator'))
     throw new HoltError('forbidden', 'This key lacks the scope operator.', { details: { scope: 'operator' } })
   const project = await projectOf(service.store.db, reference)
-  const { rows, lookedTo } = await readInTurn(service, { projectId: caller.projectId, gone }, async () => {
+  const { rows, lookedTo } = await readOneByOne(service, { projectId: caller.projectId, gone }, async () => {
     await service.audit.flush()
     const known = { project, isOperator: caller.scopes.has('operator') }
     const meant = query.subject === undefined ? null : await findMeant(service.store.db, known, query.subject)

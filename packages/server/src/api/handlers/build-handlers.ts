@@ -7,7 +7,7 @@ import { listBuilds } from '../../builds/list-builds.ts'
 import { presentBuild, presentStarted } from '../../builds/present-build.ts'
 import { pullAgentTemplate } from '../../builds/pull-agent-template.ts'
 import { presentContext, storeContext } from '../../builds/store-context.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
@@ -22,7 +22,7 @@ export const buildHandlers = {
     return { status: 202, json: presentStarted(row) }
   },
   listBuilds: async ({ service, caller: { projectId }, query, gone }) =>
-    answerPage(await readInTurn(service, { projectId, gone }, () => listBuilds(service, projectId, query))),
+    answerPage(await readOneByOne(service, { projectId, gone }, () => listBuilds(service, projectId, query))),
   getBuild: async ({ service, caller, params }) => show(service, refOf(caller.projectId, params)),
   cancelBuild: async ({ service, caller, params }) => {
     const ref = refOf(caller.projectId, params)

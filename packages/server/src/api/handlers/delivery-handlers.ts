@@ -5,7 +5,7 @@ import type { DeliveryRow } from '../../foundation/store/event-tables.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { isTaken } from '../../tenancy/webhooks/note-outcome.ts'
 import { findWebhook, presentDelivery, retryingOf, type WebhookRef } from '../../tenancy/webhooks/webhook-rows.ts'
@@ -64,7 +64,7 @@ async function listDeliveries({ service, caller, params, query, gone }: Call<'li
     .where('seq', '<', seqBefore(query.cursor))
   if (query.state !== undefined) rows = rows.where('state', '=', query.state)
   const page = rows.orderBy('seq', 'desc').limit(query.limit + 1)
-  const found = await readInTurn(service, { projectId: caller.projectId, gone }, () => page.execute())
+  const found = await readOneByOne(service, { projectId: caller.projectId, gone }, () => page.execute())
   return answerPage(pageOfRows(found, query.limit, { present: presentDelivery, log: service.log }))
 }
 

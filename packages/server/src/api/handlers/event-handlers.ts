@@ -1,7 +1,7 @@
 import { type Event, type EventPage, HoltError, isSet, typesMatching } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
-import { hasEnded } from '../../foundation/rows/states.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { hasEnded } from '../../foundation/rows/runtime-states.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
@@ -21,13 +21,13 @@ async function listEvents(call: Call<'listEvents', Api>): Promise<Answer> {
   if (query.order === 'desc') {
     if (follow) throw invalidField('/query/order', 'must be asc with follow')
     const read = () => newestFirst(service, filter, query)
-    return { status: 200, json: await readInTurn(service, { projectId, gone }, read) }
+    return { status: 200, json: await readOneByOne(service, { projectId, gone }, read) }
   }
   const cursor = await startOf(service, projectId, query.cursor)
   if (follow || acceptedFormat(headers.accept) !== null)
     return { status: 200, items: eventItems(service, filter, { cursor, follow, gone }) }
   const read = () => oldestFirst(service, filter, { cursor, asked: query.cursor, limit: query.limit })
-  return { status: 200, json: await readInTurn(service, { projectId, gone }, read) }
+  return { status: 200, json: await readOneByOne(service, { projectId, gone }, read) }
 }
 
 async function readRuntimeEvents(call: Call<'readRuntimeEvents', Api>): Promise<Answer> {

@@ -1,6 +1,6 @@
 import { imageAsItIs, imageToUse } from '../../builds/pull-agent-template.ts'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { createRuntime } from '../../runtimes/create/create-runtime.ts'
@@ -32,7 +32,7 @@ export const runtimeHandlers = {
   },
   listRuntimes: async ({ service, caller: { projectId }, query, gone, keepAnswer }) => {
     const list = () => listRuntimes(service, { projectId, gone }, { list: query, keepAnswer })
-    return answerPage(await readInTurn(service, { projectId, gone }, list))
+    return answerPage(await readOneByOne(service, { projectId, gone }, list))
   },
   getRuntime: async ({ service, ref }) => {
     const row = await findRuntime(service, ref)

@@ -1,4 +1,4 @@
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import { answerPage } from '../../foundation/wire/call.ts'
 import { deleteSnapshot } from '../../runtimes/snapshots/delete-snapshot.ts'
 import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
@@ -19,7 +19,7 @@ export const snapshotHandlers = {
     return { status: 201, json: presentSnapshot(row) }
   },
   listSnapshots: async ({ service, caller: { projectId }, query, gone }) =>
-    answerPage(await readInTurn(service, { projectId, gone }, () => listSnapshots(service, projectId, query))),
+    answerPage(await readOneByOne(service, { projectId, gone }, () => listSnapshots(service, projectId, query))),
   getSnapshot: async ({ service, caller, params }) => {
     const row = await findSnapshot(service.store.db, { projectId: caller.projectId, reference: params.snapshot_id })
     return { status: 200, json: presentSnapshot(row) }

@@ -1,5 +1,5 @@
 import { encodeCursor, seqBefore } from './page-cursor.ts'
-import { giveTurn } from './read-in-turn.ts'
+import { yieldEventLoop } from './read-one-by-one.ts'
 
 /** The number of rows that one query examines if filters leave few of them. */
 const examinedRows = 250
@@ -50,7 +50,7 @@ export async function findPage(
     found.push(...(await find({ before, from: from ?? 0 }, limit + 1 - found.length)))
     if (from === null || found.length > limit) break
     before = from
-    await giveTurn()
+    await yieldEventLoop()
   }
   return cut(found, limit)
 }

@@ -1,7 +1,7 @@
 import { type EffectivePolicy, isReachable, makeEffectivePolicy, presets } from '@holt/egress'
 import { hostForm, type PolicyBody, type PolicyRule, type SuggestedPolicy } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { giveTurn } from '../../foundation/store/read-in-turn.ts'
+import { yieldEventLoop } from '../../foundation/store/read-one-by-one.ts'
 import type { DecisionLog } from './decision-log.ts'
 import type { LoggedDecision } from './logged-decision.ts'
 
@@ -43,7 +43,7 @@ export async function suggestPolicy(
     for (const { item } of rows) if (collect(hosts, item, allowedNetworks)) count += 1
     const last = rows.at(-1)
     if (last === undefined || rows.length < batch) break
-    await giveTurn()
+    await yieldEventLoop()
     after = last.cursor
   }
   return suggestion(hosts, count, current ?? { allow: [], include: [], allow_all_hosts: false })
@@ -81,7 +81,7 @@ async function suggestion(
   const { rules } = makeEffectivePolicy(current)
   const sorted = [...hosts].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [index, [host, { ports, reasons }]] of sorted.entries()) {
-    if (index % hostsPerTurn === 0) await giveTurn()
+    if (index % hostsPerTurn === 0) await yieldEventLoop()
     const ruleHost = hostOfRule(host)
     const missing = [...(ports.size === 0 ? [guessedPort] : ports)]
       .sort((a, b) => a - b)

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { readableBy } from '../../foundation/rows/system-project.ts'
 import { templateName } from '../../foundation/rows/template-name.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import { giveTurn } from '../../foundation/store/read-in-turn.ts'
+import { yieldEventLoop } from '../../foundation/store/read-one-by-one.ts'
 
 /** The search terms of a subject filter. */
 export interface Meant {
@@ -56,7 +56,7 @@ export async function findMeant(db: Queries, known: Known, subject: string): Pro
       WHERE ${isNamed(table, subject)} AND ${isKnown(table, known)}
       ORDER BY created_at DESC LIMIT ${sql.lit(maxNamesakes)}`.execute(db)
     subjects.push(...rows.map((row) => row.id))
-    await giveTurn()
+    await yieldEventLoop()
   }
   return { subjects, named: await namesOf(db, known, subject) }
 }

@@ -3,13 +3,13 @@ import { sql } from 'kysely'
 import type { AuditRow } from '../../foundation/store/event-tables.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { seqBefore } from '../../foundation/store/page-cursor.ts'
-import { giveTurn } from '../../foundation/store/read-in-turn.ts'
+import { yieldEventLoop } from '../../foundation/store/read-one-by-one.ts'
 import type { Meant } from './find-meant.ts'
 
 /** The entries that one request examines. A log has millions, and most filters have no index. */
 export const examinedEntries = 20_000
 
-/** The entries that one query examines. Other requests get a turn between two. */
+/** The entries that one query examines. The event loop runs between two queries. */
 const stepEntries = 2_000
 
 /** A query, and the meaning of its `subject`. */
@@ -41,7 +41,7 @@ export async function findEntries(
     rows.push(...(await entries(db, query, { before, from: lookedTo, count: query.limit + 1 - rows.length })))
     if (lookedTo === null || left <= stepEntries || rows.length > query.limit) return { rows, lookedTo }
     before = lookedTo
-    await giveTurn()
+    await yieldEventLoop()
   }
 }
 

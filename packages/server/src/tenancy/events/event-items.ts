@@ -1,6 +1,6 @@
 import type { EventItem } from '@holt/protocol'
 import { Notification } from '../../foundation/async/notification.ts'
-import { giveTurn } from '../../foundation/store/read-in-turn.ts'
+import { yieldEventLoop } from '../../foundation/store/read-one-by-one.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { type Follower, followLog } from './followers.ts'
 import { type EventFilter, presentEvent } from './read-events.ts'
@@ -54,8 +54,8 @@ async function* items(
       }
       at = Math.max(at, reach)
       if (reach < last) {
-        // Other requests get a turn between two reads of a long log.
-        await giveTurn()
+        // Other requests run between two reads of a long log.
+        await yieldEventLoop()
         continue
       }
       if (over) {

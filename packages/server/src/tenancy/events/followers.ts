@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { EventRow } from '../../foundation/store/event-tables.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { type EventFilter, eventsAfter, isOf, logPosition, reachAfter } from './read-events.ts'
 
@@ -74,7 +74,7 @@ class FollowedLog {
   /** Reads for a stream that lags, with its own filter. */
   async #behind(filter: EventFilter, at: number, last: number): Promise<LogPart> {
     const { store } = this.#service
-    const rows = await readInTurn(this.#service, filter, () => eventsAfter(store.db, filter, at, batch))
+    const rows = await readOneByOne(this.#service, filter, () => eventsAfter(store.db, filter, at, batch))
     const full = rows.length === batch ? rows.at(-1) : undefined
     return this.#settled({ rows, reach: full?.cursor ?? reachAfter(filter, at, last), last }, at)
   }

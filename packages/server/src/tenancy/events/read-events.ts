@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { EventRow } from '../../foundation/store/event-tables.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
-import { giveTurn } from '../../foundation/store/read-in-turn.ts'
+import { yieldEventLoop } from '../../foundation/store/read-one-by-one.ts'
 
 /** A filter for events of a project. */
 export interface EventFilter {
@@ -22,7 +22,7 @@ export const inLog = sql<boolean>`cursor > 0`
 /** The events that a page examines with a filter by type, which has no index. */
 export const examinedEvents = 20_000
 
-/** The events that one such query examines. Other requests get a turn between two. */
+/** The events that one such query examines. The event loop runs between two queries. */
 const stepEvents = 2_000
 
 /** Returns true if an event matches the filter. */
@@ -70,7 +70,7 @@ export async function findAfter(
   { after, last, limit }: { after: number; last: number; limit: number },
 ): Promise<{ rows: readonly EventRow[]; reach: number }> {
   const rows: EventRow[] = []
-  for (let at = after; ; await giveTurn()) {
+  for (let at = after; ; await yieldEventLoop()) {
     rows.push(...(await eventsAfter(db, filter, at, limit - rows.length)))
     at = reachAfter(filter, at, last)
     if (rows.length >= limit || at >= last || at - after >= examinedEvents) return { rows, reach: at }
@@ -84,7 +84,7 @@ export async function findBefore(
   { before, limit }: { before: number; limit: number },
 ): Promise<{ rows: readonly EventRow[]; reach: number }> {
   const rows: EventRow[] = []
-  for (let at = before; ; await giveTurn()) {
+  for (let at = before; ; await yieldEventLoop()) {
     rows.push(...(await eventsBefore(db, filter, at, limit - rows.length)))
     at = reachBefore(filter, at)
     if (rows.length >= limit || at <= 1 || before - at >= examinedEvents) return { rows, reach: at }

@@ -4,7 +4,7 @@ import { HoltError, type IdKind, idPrefixes, randomText } from '@holt/protocol'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { maxKeptAnswerBytes } from '../../foundation/rows/kept-answers.ts'
-import { readInTurn } from '../../foundation/store/read-in-turn.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -210,7 +210,7 @@ function isRefusal(error: unknown): error is HoltError {
  * it a thousand times at once.
  */
 function replay(service: Tenancy, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
-  return readInTurn(service, { projectId: `${ref.projectId} replays` }, async () => {
+  return readOneByOne(service, { projectId: `${ref.projectId} replays` }, async () => {
     const body = await readKept(service, ref)
     once.keepAnswer(Math.floor((body?.length ?? 0) / 2))
     return keptAnswer(once, { status, body })

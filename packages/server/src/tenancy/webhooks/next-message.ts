@@ -53,7 +53,7 @@ async function firstAfter(
   for (let at = from; at < last; at = reachAfter(filter, at, last)) {
     const [event] = await eventsAfter(db, filter, at, 1)
     if (event !== undefined) return event
-    // Other requests get a turn between two reads of a long log.
+    // Other requests run between two reads of a long log.
     await setImmediate()
   }
   return undefined
