@@ -110,7 +110,7 @@ export class Connections {
    * the answers for a client that reads nothing would all be kept. A connection with too many
    * waiting requests is cut, and its remaining input is not parsed.
    */
-  inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+  answerInOrder(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request
     const connection = this.#all.get(socket)
     // The connection was cut or had its last answer. Later requests on it are ignored.

@@ -87,7 +87,7 @@ function makeHttpServer(
   server.on('request', (request, response) => {
     mergePieces(request)
     dropRestOfBody(request, response)
-    connections.inTurn(request, response, () => {
+    connections.answerInOrder(request, response, () => {
       if (answerForPort(request, response)) connections.lend(request.socket)
       else answerByRoute(request, response)
     })

@@ -33,7 +33,7 @@ async function start(limits: Partial<ConnectionLimits>) {
   const seen = { requests: 0 }
   server.on('request', (request, response) => {
     seen.requests += 1
-    connections.inTurn(request, response, () => answer(request, response))
+    connections.answerInOrder(request, response, () => answer(request, response))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -16,7 +16,7 @@ async function say(
   const server = createServer((request, response) => {
     mergePieces(request)
     dropRestOfBody(request, response)
-    connections.inTurn(request, response, () => {
+    connections.answerInOrder(request, response, () => {
       asked.push(request.url ?? '')
       closeAfterLongBody(request, response)
       response.end(`answer to ${request.url}`)
