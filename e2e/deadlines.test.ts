@@ -129,7 +129,7 @@ describe.skipIf(withoutGvisor)('an idle runtime', () => {
     await using runtime = await idle()
     const ticker = await Ticker.start(runtime)
     expect(await stateOf(runtime, 'paused')).toMatchObject({ state_reason: { code: 'idle' } })
-    await ticker.goesOn(await ticker.count())
+    await ticker.countsBeyond(await ticker.count())
     await stateOf(runtime, 'paused')
   })
 
@@ -205,7 +205,7 @@ describe.skipIf(withoutGvisor)('time that passes', () => {
     await sleep(5000)
     process.kill(pid, 'SIGCONT')
     await stateOf(short, 'paused')
-    await ticker.goesOn(await ticker.count())
+    await ticker.countsBeyond(await ticker.count())
     expect(await long.refresh()).toMatchObject({ state: 'running', expires_at: long.data.expires_at })
     expect(daemonPid()).toBe(pid)
   })

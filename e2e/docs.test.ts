@@ -10,8 +10,8 @@ import { mainFile, nodeBinary, repository, serviceEnvironment } from './support/
 /** Much longer than the blocks of a page take. */
 const pageTimeoutMs = 240_000
 
-/** Commands that go on until Ctrl-C, which comes here after three seconds. */
-const goesOn = /^holt (?=watch |.* (?:-f|--watch|--forward) )/
+/** Commands that run until Ctrl-C, which comes here after three seconds. */
+const endless = /^holt (?=watch |.* (?:-f|--watch|--forward) )/
 /** Commands that are for a terminal. There somebody types `exit`. */
 const atTerminal = /^holt shell /
 
@@ -25,7 +25,7 @@ at_terminal() { script -qec "$1" /dev/null <<<exit; }
 function scriptOf(commands: string): string {
   const lines = commands.split('\n').map((line) => {
     const [command = ''] = line.split(/\s+#/, 1)
-    const way = goesOn.test(`${command} `) ? 'interrupted' : atTerminal.test(command) ? 'at_terminal' : null
+    const way = endless.test(`${command} `) ? 'interrupted' : atTerminal.test(command) ? 'at_terminal' : null
     return way === null ? line : `${way} "${command}"`
   })
   return `${prelude}${lines.join('\n')}`

@@ -68,7 +68,7 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
     const followed = ticker.follow()
     await followed.reaches(3)
     children = await source.fork({ count, metadata: { of: 'fork' } })
-    await followed.reaches((await ticker.goesOn(followed.count)) + 1)
+    await followed.reaches((await ticker.countsBeyond(followed.count)) + 1)
     await followed.stop()
   }, 180_000)
   afterAll(async () => {
@@ -114,7 +114,7 @@ describe.skipIf(withoutGvisor)('eight forks', () => {
         expect(await process.look()).toMatchObject({ pid, digest, total: 5 })
         expect((await process.add(index)).total).toBe(5 + index)
         const copied = ticker.in(child)
-        await copied.goesOn(await copied.count())
+        await copied.countsBeyond(await copied.count())
         await child.sh(`sha256sum --quiet -c /srv/sum; test ! -e /srv/own; echo ${index} > /srv/own`)
       }),
     )

@@ -55,9 +55,9 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
       expect(cgroupsOf(paused.id)).toEqual([])
     }
     expect((await living.look()).total).toBe(4)
-    await ticker.goesOn(await ticker.count())
+    await ticker.countsBeyond(await ticker.count())
     expect((await living.in(paused).look()).total).toBe(14)
-    await ticker.in(paused).goesOn(await ticker.in(paused).count())
+    await ticker.in(paused).countsBeyond(await ticker.in(paused).count())
     await using made = await createRuntime({ snapshot: snapshot_id })
     expect((await living.in(made).look()).total).toBe(4)
     for (const one of [paused, made, runtime]) await one.delete()
@@ -81,7 +81,7 @@ describe.skipIf(withoutGvisor)('after a kill -9 of the service', () => {
         const { state } = await settled(runtime)
         expect(['running', 'paused'], `after ${afterMs} ms`).toContain(state)
         expect(await living.look(), `after ${afterMs} ms`).toMatchObject({ digest, total })
-        await ticker.goesOn(await ticker.count())
+        await ticker.countsBeyond(await ticker.count())
       }
     },
     180_000,

@@ -59,7 +59,7 @@ describe.skipIf(withoutGvisor)(`a runtime that is paused and resumed ${rounds} t
     expect((await runtime.run('pwd; echo $LEFT $KEPT', { session: 'kept', user: 'root' })).stdout).toBe(
       '/srv\nthere yes\n',
     )
-    const counted = await ticker.goesOn(await ticker.count())
+    const counted = await ticker.countsBeyond(await ticker.count())
     await followed.reaches(counted)
     await followed.stop()
   }, 180_000)
@@ -160,7 +160,7 @@ describe.skipIf(withoutGvisor)('a paused runtime', () => {
       await Promise.all([...changes, ...commands])
     }
     expect(['running', 'paused']).toContain((await settled(runtime)).state)
-    await ticker.goesOn(await ticker.count())
+    await ticker.countsBeyond(await ticker.count())
   })
 
   sometimes('is deleted at once, even during a pause or resume', async () => {
@@ -413,13 +413,13 @@ describe.skipIf(withoutGvisor)('with a full disk of the service', () => {
         failure(await runtime.call('POST', `/${what}`, what === 'pause' ? {} : { json: {} }), 'disk_full')
         expect((await runtime.refresh()).state).toBe('running')
         expect((await living.add(1)).orders).toBeGreaterThan(0)
-        await followed.reaches(await ticker.goesOn(followed.count))
+        await followed.reaches(await ticker.countsBeyond(followed.count))
       }
       expect(checkpoints()).toEqual([])
     })
     await runtime.pause()
     expect((await living.add(1)).total).toBe(4)
-    await followed.reaches(await ticker.goesOn(followed.count))
+    await followed.reaches(await ticker.countsBeyond(followed.count))
     await followed.stop()
     expect(await runtime.sh('getent hosts db.example.com')).toContain('db.example.com')
   })

@@ -273,7 +273,7 @@ describeClasses('a pool', (isolation) => {
         await restart(settings)
         await filled(floor)
         expect(initOf(running.id)).toBe(init)
-        await ticker.goesOn(await ticker.count())
+        await ticker.countsBeyond(await ticker.count())
         expect(await asleep?.refresh()).toEqual(paused)
         // It keeps as many as it needs: what was asked for is forgotten with the daemon.
         const kept = (await atRest(...ids)).filter((id) => members.includes(id))

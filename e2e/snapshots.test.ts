@@ -43,7 +43,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     const followed = ticker.follow()
     await followed.reaches(3)
     snapshot = await source.snapshot({ name: 'whole' })
-    await followed.reaches((await ticker.goesOn(followed.count)) + 1)
+    await followed.reaches((await ticker.countsBeyond(followed.count)) + 1)
     await followed.stop()
   }, 120_000)
   afterAll(async () => {
@@ -81,7 +81,7 @@ describe.skipIf(withoutGvisor)('a memory snapshot', () => {
     for (const runtime of [one, two]) {
       await runtime.sh('sha256sum --quiet -c /srv/sum')
       const copied = ticker.in(runtime)
-      await copied.goesOn(await copied.count())
+      await copied.countsBeyond(await copied.count())
     }
     expect(await one.sh('echo $OF')).toBe('source')
     expect(await two.sh('echo $OF')).toBe('create')
@@ -258,7 +258,7 @@ describeClasses('a filesystem snapshot', (isolation) => {
     const [ticker, living] = [await Ticker.start(source), await LivingProcess.start(source)]
     const { ticks: before } = await living.look()
     snapshot = await source.snapshot({ kind: 'filesystem', name: named('files') })
-    ticks = { before, after: (await living.look()).ticks, count: await ticker.goesOn(await ticker.count()) }
+    ticks = { before, after: (await living.look()).ticks, count: await ticker.countsBeyond(await ticker.count()) }
   }, exportTimeoutMs)
   afterAll(async () => {
     await source?.delete()

@@ -114,10 +114,10 @@ async def test_a_failure_of_work_in_parallel_is_not_in_a_group() -> None:
 
 async def test_a_runtime_that_is_not_deleted_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holt._async.runtime._delete_secs", 0.2)
-    go_on = threading.Event()
+    released = threading.Event()
 
     def answer(request: Request, number: int) -> Answer:
-        go_on.wait(60)
+        released.wait(60)
         return Answer(204, body=b"")
 
     with scripted(answer) as service:
@@ -128,7 +128,7 @@ async def test_a_runtime_that_is_not_deleted_in_time_is_an_error(monkeypatch: py
             with pytest.raises(LookupError):
                 async with given_runtime(holt):
                     raise LookupError
-        go_on.set()
+        released.set()
 
 
 def given_runtime(holt: AsyncHolt) -> AsyncRuntime:

@@ -23,7 +23,7 @@ export async function checkRuntime(runtime: TestRuntime, expected: Expected): Pr
   for (const [commandId, fed] of expected.keepers) await checkKeeper(runtime, commandId, fed)
   const tickers = new Map<string, number>()
   for (const [commandId, seen] of expected.tickers)
-    tickers.set(commandId, await Ticker.of(runtime, commandId).goesOn(seen))
+    tickers.set(commandId, await Ticker.of(runtime, commandId).countsBeyond(seen))
   for (const commandId of expected.timers) await checkTimer(runtime, commandId)
   await checkUpload(runtime, expected)
   if (expected.session !== null)

@@ -40,13 +40,13 @@ export class Ticker {
     return expectCounted(bytesOf(items, 'stdout').toString())
   }
 
-  /** Waits until it is further than `from`, and answers how far. */
-  goesOn(from: number): Promise<number> {
+  /** Waits until the count is above `from`, and returns the count. */
+  countsBeyond(from: number): Promise<number> {
     const counted = async () => {
       const count = await this.count()
       return count > from ? count : null
     }
-    return until('the count goes on', counted, 30_000)
+    return until('the count grows', counted, 30_000)
   }
 
   /** Follows its output from the beginning until `stop`, and answers how far the stream came. */

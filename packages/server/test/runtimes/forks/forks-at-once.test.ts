@@ -11,7 +11,7 @@ const forks = 30
  * Starts a server whose first checkpoint waits for a number of fork requests. Counts checkpoints.
  */
 async function serverThatWaits(fail: () => boolean = () => false) {
-  const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const counts = { taken: 0, restoring: 0, mostRestoring: 0 }
   let begun = false // The service takes checkpoints of its templates first.
   const engine = new FakeEngine({
@@ -19,7 +19,7 @@ async function serverThatWaits(fail: () => boolean = () => false) {
       if (!begun) return
       if (verb === 'take') {
         counts.taken += 1
-        if (counts.taken === 1) await mayGoOn
+        if (counts.taken === 1) await released
         if (fail()) throw new EngineError('no_space', 'no room')
       }
       if (verb !== 'ensure') return
@@ -32,7 +32,7 @@ async function serverThatWaits(fail: () => boolean = () => false) {
   const server = await startTestServer({ engine })
   begun = true
   const waiting = async (count: number) => expect.poll(() => openRequests(server)).toBeGreaterThan(count)
-  return { server, counts, goOn, waiting }
+  return { server, counts, release, waiting }
 }
 
 /** Returns the number of requests that have arrived and are not answered. */
@@ -47,7 +47,7 @@ const askForForks = ({ ask }: TestServer, id: string, count: number, json: objec
 const checkpointsOf = async ({ engine }: TestServer) => (await engine.ability('checkpoints')?.list())?.length
 
 test('concurrent forks share one checkpoint, which is newer than each request', async () => {
-  const { server, counts, goOn, waiting } = await serverThatWaits()
+  const { server, counts, release, waiting } = await serverThatWaits()
   const source = await server.makeRuntime()
   const before = await checkpointsOf(server)
   const { write, read } = inside(server)
@@ -56,7 +56,7 @@ test('concurrent forks share one checkpoint, which is newer than each request', 
   await expect.poll(() => counts.taken).toBe(1)
   const others = askForForks(server, source, forks - 1)
   await waiting(forks)
-  goOn()
+  release()
   const answers = await Promise.all([...first, ...others])
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
   expect(answers.flatMap(({ json }) => json.data).filter(({ error }) => error !== null)).toEqual([])
@@ -70,14 +70,14 @@ test('concurrent forks share one checkpoint, which is newer than each request', 
 
 test('a failed checkpoint fails all its forks and leaves nothing', async () => {
   let fails = true
-  const { server, counts, goOn, waiting } = await serverThatWaits(() => fails)
+  const { server, counts, release, waiting } = await serverThatWaits(() => fails)
   const source = await server.makeRuntime()
   const before = await checkpointsOf(server)
   const first = askForForks(server, source, 1)
   await expect.poll(() => counts.taken).toBe(1)
   const others = askForForks(server, source, 5)
   await waiting(6)
-  goOn()
+  release()
   const answers = await Promise.all([...first, ...others])
   expect(answers.map(({ json }) => json.error.code)).toEqual(Array(6).fill('disk_full'))
   expect(counts.taken).toBe(2)
@@ -88,8 +88,8 @@ test('a failed checkpoint fails all its forks and leaves nothing', async () => {
 })
 
 test('children of many forks are created a few at a time', async () => {
-  const { server, counts, goOn } = await serverThatWaits()
-  goOn()
+  const { server, counts, release } = await serverThatWaits()
+  release()
   const source = await server.makeRuntime()
   const answers = await Promise.all(askForForks(server, source, 5, { count: 6 }))
   expect(answers.flatMap(({ json }) => json.data)).toHaveLength(30)

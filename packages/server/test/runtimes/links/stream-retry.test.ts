@@ -14,13 +14,13 @@ test('breaks during an absence of the runtime are retried, and other breaks only
   const streamRetry = new StreamRetry({ ...service, links }, { ref, signal: AbortSignal.timeout(10_000) })
   const broken = new EngineError('unavailable', 'the connection broke')
   // There is no row: who got so far as to look for it was not refused.
-  const goesOn = { code: 'runtime_not_found' }
+  const continued = { code: 'runtime_not_found' }
   for (let round = 0; round < 20; round += 1) {
     links.link('rt1').setAway()
     links.link('rt1').setBack()
-    await expect(streamRetry.after(broken)).rejects.toMatchObject(goesOn)
+    await expect(streamRetry.after(broken)).rejects.toMatchObject(continued)
   }
-  for (let round = 0; round < 4; round += 1) await expect(streamRetry.after(broken)).rejects.toMatchObject(goesOn)
+  for (let round = 0; round < 4; round += 1) await expect(streamRetry.after(broken)).rejects.toMatchObject(continued)
   await expect(streamRetry.after(broken)).rejects.toBe(broken)
   await store.close()
 })

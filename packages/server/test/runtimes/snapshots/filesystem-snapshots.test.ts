@@ -145,10 +145,10 @@ test('a slow source does not delay removals of others', async () => {
   const images = engine.ability('images')
   if (images === null) throw new Error('no images')
   const importing = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const slow: typeof images.import = async (tar, ...rest) => {
     importing.resolve()
-    await goOn.promise
+    await released.promise
     return images.import(tar, ...rest)
   }
   const ability = engine.ability.bind(engine)
@@ -160,7 +160,7 @@ test('a slow source does not delay removals of others', async () => {
   await ask('DELETE', `${snapshots}/${other}`)
   await ask('DELETE', `${snapshots}/gone`)
   await expect.poll(kept).toEqual({ images: before.images - 1, checkpoints: before.checkpoints - 1 })
-  goOn.resolve()
+  released.resolve()
   expect((await answer).json.state).toBe('ready')
   await makeRuntime({ snapshot: 'slow' })
 })
