@@ -12,9 +12,13 @@ import { getBuild, messagesOf, templatesPath } from './support/test-build.ts'
 import { createRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// The vendors' own programs, installed from the registry of this machine, talk to vendors that the rig plays.
+// The vendors' own programs, installed from the registry of this machine, talk to vendors that the
+// rig plays.
 
-/** A program of a few hundred MiB is fetched, exported and booted, four times, on a machine that may be busy. */
+/**
+ * A program of a few hundred MiB is fetched, exported and booted, four times, on a machine that may
+ * be busy.
+ */
 const buildsTimeoutMs = 15 * 60_000
 
 /** The programs start slowly on a busy machine. */

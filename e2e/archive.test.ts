@@ -14,7 +14,7 @@ type Query = Readonly<Record<string, string | number | boolean>>
 
 const end = Buffer.alloc(1024)
 
-/** What has to be refused, and by what name. `secret` lies beside the destination. */
+/** The archives to refuse, by name. `secret` lies beside the destination. */
 const refused: readonly (readonly [name: string, archive: Buffer, code: ErrorCode])[] = [
   ['..', rawTar({ name: '../secret', content: 'evil' }), 'invalid_archive'],
   ['.. in the middle', rawTar({ name: 'a/../../secret', content: 'evil' }), 'invalid_archive'],

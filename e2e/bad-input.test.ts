@@ -180,7 +180,8 @@ describe('input that is not valid HTTP', () => {
   it('a thousand silent connections do not block other clients for long', async () => {
     const sockets = Array.from({ length: 1_000 }, () => connect(service.port, '127.0.0.1').on('error', () => undefined))
     try {
-      // Over the limit of connections the service closes some; asking again is what any client does.
+      // Over the limit of connections the service closes some; asking again is what any client
+      // does.
       await expect
         .poll(async () => (await call('GET', '/healthz', { key: null, timeoutMs: 5_000 }).catch(() => null))?.status, {
           timeout: 30_000,
@@ -198,7 +199,10 @@ describe('input that is not valid HTTP', () => {
 const numRuns = byLength({ short: 10, long: 60, soak: 60 })
 
 describe('requests generated from the API description', () => {
-  /** The routes that would take away what the others are tried on, or make what costs seconds, are tried on their own. */
+  /**
+   * The routes that would take away what the others are tried on, or make what costs seconds, are
+   * tried on their own.
+   */
   const apart: readonly RouteName[] = ['createRuntime', 'deleteRuntime']
   const names = (Object.keys(routes) as RouteName[]).filter((name) => !apart.includes(name))
 
@@ -278,7 +282,10 @@ function requestOf(route: Route): fc.Arbitrary<FuzzedRequest> {
   })
 }
 
-/** Sends a request and holds the answer against the contract: a success of the route's own, or an error of the catalogue. */
+/**
+ * Sends a request and holds the answer against the contract: a success of the route's own, or an
+ * error of the catalogue.
+ */
 async function check(route: Route, { params, query, body, headers }: FuzzedRequest): Promise<Answer> {
   const ids = new Map([
     ['here', runtime.id],
@@ -334,7 +341,10 @@ async function removeMade({ path }: Route, { status, text }: Answer): Promise<vo
   if (id !== undefined) await call('DELETE', `${path}/${id}`)
 }
 
-/** Keeps a request from costing minutes: commands get a short time, keys a name by which they are found again. */
+/**
+ * Keeps a request from costing minutes: commands get a short time, keys a name by which they are
+ * found again.
+ */
 function inBounds(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   if ('command' in body || 'argv' in body) return { ...body, timeout_secs: 1 }
@@ -347,7 +357,10 @@ function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()) || '%20'
 }
 
-/** Sends bytes over a connection of their own and reads what comes until the service closes it or is silent. */
+/**
+ * Sends bytes over a connection of their own and reads what comes until the service closes it or is
+ * silent.
+ */
 async function exchange(bytes: Buffer): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let text = ''

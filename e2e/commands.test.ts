@@ -323,7 +323,8 @@ describeClasses('commands', (isolation) => {
         'the flood is over',
         async () => !(await runtime.call('GET', '/commands', { query: { state: 'running' } })).text.includes('"yes"'),
       )
-      // Nothing is dropped for the reader that began it, so what the command has written is what lies in all the buffers together.
+      // Nothing is dropped for the reader that began it, so what the command has written is what
+      // lies in all the buffers together.
       const page = success(await runtime.call('GET', '/commands'), 200, pageOf(Command))
       const flood = page.data.find(({ command }) => command === 'yes')
       expect(flood?.timed_out).toBe(true)

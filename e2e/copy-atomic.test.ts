@@ -9,7 +9,8 @@ import { daemonPid, initOf, processesOf } from './support/host.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// Reads in a loop until /srv/stop is there and counts what it saw: each distinct content, and how often nothing was there.
+// Reads in a loop until /srv/stop is there and counts what it saw: each distinct content, and how
+// often nothing was there.
 const fileReader = `
 import collections, json, os
 seen = collections.Counter()
@@ -27,7 +28,8 @@ os.makedirs('/srv/s', exist_ok=True)
 for n in range(int(sys.argv[1]), int(sys.argv[2])):
     with open(f'/srv/s/{n}', 'w') as file: file.write(f'{n}\\n' * 100)`
 
-// What is read counts when the directory was still in place afterwards: one that has been replaced meanwhile is being removed.
+// What is read counts when the directory was still in place afterwards: one that has been replaced
+// meanwhile is being removed.
 const treeReader = `
 import collections, json, os
 seen = collections.Counter()
@@ -82,7 +84,8 @@ describeClasses('while a copy is made', (isolation) => {
       'rm -rf /srv/*; mkdir /srv/a /srv/b; cd /srv/a; seq -f a%g 200 | xargs touch; cd /srv/b; seq -f b%g 300 | xargs touch',
     )
     const seen = await observe(treeReader)
-    // gVisor cannot exchange two directories in one step: for a moment neither is there. Never is there a part.
+    // gVisor cannot exchange two directories in one step: for a moment neither is there. Never is
+    // there a part.
     const allowed = isolation === 'gvisor' ? ['a200', 'b300', 'absent'] : ['a200', 'b300']
     expect(Object.keys(seen).filter((what) => !allowed.includes(what))).toEqual([])
     expect((seen.a200 ?? 0) + (seen.b300 ?? 0)).toBeGreaterThan(0)
@@ -116,7 +119,8 @@ describeClasses('a runtime that is killed half-way through a copy', (isolation) 
     await runtime.sh('mkdir /srv/d; echo old > /srv/d/old')
     const copying = runtime.copy({ source: '/srv/s', destination: '/srv/d', recursive: true, overwrite: true })
     await copyBegun(runtime)
-    // The service holds still, so that what the runtime left is seen before the service takes it away.
+    // The service holds still, so that what the runtime left is seen before the service takes it
+    // away.
     const daemon = daemonPid()
     process.kill(daemon, 'SIGSTOP')
     try {
@@ -145,7 +149,7 @@ describeClasses('a runtime that is killed half-way through a copy', (isolation) 
   })
 })
 
-/** Where the host has mounted a container's root. */
+/** The path on the host at which the root of a container is mounted. */
 function rootOf(runtime: TestRuntime): string {
   return join(service.stateDir, 'runtimes', runtime.id, 'rootfs')
 }

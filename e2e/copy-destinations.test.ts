@@ -10,7 +10,10 @@ const tree = 'mkdir -p $S/sub; echo new > $S/sub/f'
 
 interface Refusal {
   readonly name: string
-  /** Makes source and destination, as root, in an empty directory in which `$S` and `$D` are `s` and `d`. */
+  /**
+   * Makes source and destination, as root, in an empty directory in which `$S` and `$D` are `s` and
+   * `d`.
+   */
   readonly make: string
   readonly code: ErrorCode | readonly ErrorCode[]
   /** Relative to the directory. Default `s` and `d`. */
@@ -286,7 +289,10 @@ describeClasses('a copy', (isolation) => {
   })
 })
 
-/** Entries of a tree but for those at and below `name`, and but for the time of the directory that holds it: a copy may begin beside its destination. */
+/**
+ * Entries of a tree but for those at and below `name`, and but for the time of the directory that
+ * holds it: a copy may begin beside its destination.
+ */
 function apartFrom(tree: readonly TreeEntry[] | null | undefined, name: string | null) {
   return tree
     ?.filter(({ path }) => name === null || (path !== name && !path.startsWith(`${name}/`)))

@@ -145,7 +145,8 @@ describeClasses('a copy keeps', (isolation) => {
         `cd ${destination}; stat -c '%n %s' all mixed; cmp all ${source}/all; cmp mixed ${source}/mixed`,
       ),
     ).toBe(`all ${300 * 2 ** 20}\nmixed ${101 * 2 ** 20}`)
-    // gVisor's overlay does not count blocks; what a copy takes from the disk is tested where the disk is full.
+    // gVisor's overlay does not count blocks; what a copy takes from the disk is tested where the
+    // disk is full.
     if (isolation === 'container') {
       const [blocks = Number.NaN] = (await runtime.sh(`du -s -k ${destination}`)).split('\t').map(Number)
       expect(blocks).toBeLessThan(1024)

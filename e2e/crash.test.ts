@@ -102,7 +102,8 @@ describe('after a kill -9 of the service', () => {
     it('are deleted on request', async () => {
       await until('it is gone', async () => {
         const { state } = await deleted.refresh()
-        // The request may have been lost before the service wrote it down; then it still runs and says so.
+        // The request may have been lost before the service wrote it down; then it still runs and
+        // says so.
         return state === 'terminated' || state === 'running'
       })
       await deleted.delete()
@@ -124,7 +125,8 @@ describe('after a kill -9 of the service', () => {
       for (const afterMs of creates) {
         const metadata = { half: crypto.randomUUID() }
         const creating = call('POST', runtimesPath, { json: { isolation, metadata } }).catch(() => undefined) // The answer is lost.
-        // Each kill falls into another step of the create: that is the point of the pause, not a hope.
+        // Each kill falls into another step of the create: that is the point of the pause, not a
+        // hope.
         await new Promise((resolve) => setTimeout(resolve, afterMs))
         await crash()
         await creating

@@ -18,7 +18,8 @@ import { Ticker } from './support/lifecycle/ticker.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// When a runtime ends or is paused by itself. Nothing here says how soon: only that it happens, why, and that nothing happens that must not. Those wait side by side that leave the daemon alone.
+// When a runtime ends or is paused by itself. Nothing here says how soon: only that it happens,
+// why, and that nothing happens that must not. Those wait side by side that leave the daemon alone.
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 

@@ -21,7 +21,10 @@ interrupted() { local code=0; timeout -k 20 -s INT 3 bash -c "exec $1" || code=$
 at_terminal() { script -qec "$1" /dev/null <<<exit; }
 `
 
-/** Returns a block as a script: what a person does at the keyboard is added to the lines that need it. */
+/**
+ * Returns a block as a script: what a person does at the keyboard is added to the lines that need
+ * it.
+ */
 function scriptOf(commands: string): string {
   const lines = commands.split('\n').map((line) => {
     const [command = ''] = line.split(/\s+#/, 1)
@@ -41,7 +44,10 @@ function endGroup(group: number | undefined): void {
   }
 }
 
-/** Another installation than that of the other tests. It begins with their base template, and nothing else. */
+/**
+ * Another installation than that of the other tests. It begins with their base template, and
+ * nothing else.
+ */
 class Installation {
   readonly #dir: string
   readonly #env: NodeJS.ProcessEnv
@@ -101,7 +107,8 @@ class Installation {
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-    // Not `close`: a service that the script has started is nobody's child, and has the log for its words.
+    // Not `close`: a service that the script has started is nobody's child, and has the log for its
+    // words.
     const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve))
     endGroup(child.pid)
     expect(code, output).toBe(0)
@@ -116,7 +123,10 @@ class Installation {
 
 const pages = docPages()
 
-/** The pages with commands to run. A short run has the README, which people read first, and half of the others. */
+/**
+ * The pages with commands to run. A short run has the README, which people read first, and half of
+ * the others.
+ */
 const [readme, ...others] = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === null))
 if (readme === undefined) throw new Error('no page has a command to run')
 const run = [readme, ...shareOf(others, 1 / 2, 'pages')]

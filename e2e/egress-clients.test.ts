@@ -9,7 +9,8 @@ import { hashOfKnownBytes, knownBytesCommand } from './support/rig/known-bytes.t
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// Programs that know nothing of Holt go through a policy: no proxy variables, no options for certificates where TLS is terminated.
+// Programs that know nothing of Holt go through a policy: no proxy variables, no options for
+// certificates where TLS is terminated.
 
 const get = { methods: ['GET', 'HEAD'] }
 
@@ -36,7 +37,9 @@ beforeAll(async () => {
 
 describeClasses('programs on their way out', (isolation) => {
   let runtime: TestRuntime
-  /** Runs it as the user whom commands have by default, in an empty directory. Answers what it says. */
+  /**
+   * Runs it as the user whom commands have by default, in an empty directory. Answers what it says.
+   */
   const say = async (script: string): Promise<string> => {
     const { exit_code, stdout, stderr } = await runtime.run(`cd "$(mktemp -d)" && ${script}`, {
       timeout_secs: 80,

@@ -37,7 +37,7 @@ import { until } from './support/until.ts'
 
 const policiesPath = '/v1/agents/network-policy'
 
-/** What `connect` says where there is no route at all; gVisor has its own word for it. */
+/** The errors of `connect` without a route. gVisor has one of its own. */
 const noRoute = /^E(NET|HOST)UNREACH$/
 
 const put = async (runtime: TestRuntime, network_policy: string | PolicyBodyInput | null) =>
@@ -448,7 +448,7 @@ describe('while the service is stopped', () => {
     for (const { runtime } of knocking) await runtime.delete()
   })
 
-  /** What has been tried, and what came of it. */
+  /** Returns the attempts so far, with their results. */
   const knocks = async ({ runtime, path }: Knocking) =>
     (await runtime.sh('cat /tmp/log 2>/dev/null || true'))
       .split('\n')
@@ -471,7 +471,10 @@ describe('while the service is stopped', () => {
       90_000,
     )
 
-  /** Has the service away for a while, until each has knocked wholly within, and asserts that nobody has heard of those knocks. */
+  /**
+   * Has the service away for a while, until each has knocked wholly within, and asserts that nobody
+   * has heard of those knocks.
+   */
   async function whileAway(leave: () => Promise<void>, comeBack: () => Promise<void>): Promise<void> {
     for (let round = 1; ; round++) {
       await works()

@@ -50,7 +50,10 @@ describeClasses('file operations', (isolation) => {
     timeoutMs,
   )
 
-  /** Does a sequence on both sides, each time in a new directory, and compares every answer and, at the end, the trees. */
+  /**
+   * Does a sequence on both sides, each time in a new directory, and compares every answer and, at
+   * the end, the trees.
+   */
   async function compare(operations: readonly Operation[], there: string): Promise<void> {
     const [base, top] = [join(here, 'model'), join(here, 'model', around)]
     clear(base)

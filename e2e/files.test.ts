@@ -104,7 +104,8 @@ describeClasses('files', (isolation) => {
 
     it('of an aborted upload leaves only the old file', async () => {
       await put('/srv/broken/file', 'old')
-      // An upload is written in a directory of Holt's, and moved beside the old file once it is whole.
+      // An upload is written in a directory of Holt's, and moved beside the old file once it is
+      // whole.
       const unfinished = () => runtime.sh('ls -A /run/.holt-stage /srv/broken')
       const before = await unfinished()
       const abort = new AbortController()
@@ -154,7 +155,8 @@ describeClasses('files', (isolation) => {
     await runtime.sh('rm -rf /srv/fifos; mkdir /srv/fifos; cd /srv/fifos; for n in $(seq 64); do mkfifo $n; done')
     await using other = await createRuntime({ isolation })
     await other.call('PUT', '/files/content', { query: { path: '/srv/file' }, body: 'served' })
-    // Nothing ever writes to them: a read that waits would wait for ever, and with it whatever waits its turn behind it.
+    // Nothing ever writes to them: a read that waits would wait for ever, and with it whatever
+    // waits its turn behind it.
     const asked = Array.from({ length: 64 }, (_, n) => get(`/srv/fifos/${n + 1}`))
     const served = await other.call('GET', '/files/content', { query: { path: '/srv/file' } })
     expect([served.status, served.text]).toEqual([200, 'served'])

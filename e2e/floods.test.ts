@@ -9,14 +9,17 @@ import { until } from './support/until.ts'
 
 const mib = 2 ** 20
 
-/** What writes faster than anybody reads. */
+/** Commands that write faster than anybody reads. */
 const floods = {
   yes: (bytes: number) => `yes | head -c ${bytes}`,
   'one-byte lines': (bytes: number) => `yes '' | head -c ${bytes}`,
   'one line': (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' x`,
 }
 
-/** gVisor's pipes are some twenty times slower, and much more would only take longer: all that flows is far more than the bound. */
+/**
+ * gVisor's pipes are some twenty times slower, and much more would only take longer: all that flows
+ * is far more than the bound.
+ */
 const volumes = { gvisor: { unread: 24 * mib, read: 40 * mib }, container: { unread: 1024 * mib, read: 128 * mib } }
 
 describeClasses('a flood', (isolation) => {

@@ -20,7 +20,9 @@ const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 /** The kinds of SSH host key that the source has; RSA's would take eight forks at once too long. */
 const hostKeys = ['ecdsa', 'ed25519'] as const
 
-/** The public part of each private host key of a runtime, which its `.pub` file has to be as well. */
+/**
+ * The public part of each private host key of a runtime, which its `.pub` file has to be as well.
+ */
 async function hostKeysOf(runtime: TestRuntime): Promise<readonly string[]> {
   const said = await runtime.sh('for key in /etc/ssh/ssh_host_*_key; do ssh-keygen -y -f $key; cat $key.pub; done')
   const keys = said.split('\n').map((line) => line.split(' ').slice(0, 2).join(' '))

@@ -51,7 +51,10 @@ const targets = [
   ),
 ] satisfies [string, number][]
 
-/** The service listens on loopback: the host's, not the runtime's. Nothing listens on the runtime's own. */
+/**
+ * The service listens on loopback: the host's, not the runtime's. Nothing listens on the runtime's
+ * own.
+ */
 const loopbackTargets = [
   ['127.0.0.1', service.port],
   ['::1', service.port],
@@ -100,8 +103,10 @@ const ofContainerRoot = [
 
 /** The accesses that are allowed, by class and user, with the reason. */
 const openTo: Readonly<Record<IsolationClass, Readonly<Record<'root' | 'user', readonly string[]>>>> = {
-  // gVisor's own kernel answers all of these: what happens, happens to that kernel, which is the tenant's alone. The tun device and the FUSE device are
-  // gVisor's own too, and so is the kernel log. Root may replace the guest, so it reaches the guest's socket; the service does not trust what it says there.
+  // gVisor's own kernel answers all of these: what happens, happens to that kernel, which is the
+  // tenant's alone. The tun device and the FUSE device are gVisor's own too, and so is the kernel
+  // log. Root may replace the guest, so it reaches the guest's socket; the service does not trust
+  // what it says there.
   gvisor: {
     root: [...ofGvisor, ...ofGvisorRoot],
     user: ofGvisor,
@@ -160,7 +165,8 @@ describeClasses('from inside', (isolation) => {
 
     it('only the mounts of a runtime', () => {
       const points = found.lists.mounts?.map((line) => line.split(' ')[0] ?? '')
-      // Below /proc and /sys lie the masks that hide the host's kernel; that they are read-only is told by the next test.
+      // Below /proc and /sys lie the masks that hide the host's kernel; that they are read-only is
+      // told by the next test.
       expect(points?.filter((point) => !/^\/(?:proc|sys)\/./.test(point))).toEqual(mountPoints[isolation])
     })
 
@@ -259,7 +265,8 @@ function namesOf(mask: string): number[] {
 }
 
 function refused(name: string, outcome: string): boolean {
-  // On loopback nobody listens: that is a refusal of the runtime's own kernel. Elsewhere the connection would have been made.
+  // On loopback nobody listens: that is a refusal of the runtime's own kernel. Elsewhere the
+  // connection would have been made.
   if (name.startsWith('connect to 127.') || name.startsWith('connect to ::1 ')) return outcome === 'ECONNREFUSED'
   return refusals.includes(outcome)
 }

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { describeClasses, type IsolationClass } from './support/classes.ts'
 import { createRuntime } from './support/test-runtime.ts'
 
-// Features of a kernel that programs ask for. LIMITATIONS.md names the missing ones, with a way round.
+// Features of a kernel that programs ask for. LIMITATIONS.md names the missing ones, with a way
+// round.
 
 const program = readFileSync(new URL('probe/kernel-features.py', import.meta.url), 'utf8')
 

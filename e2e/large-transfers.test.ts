@@ -17,7 +17,10 @@ import { until } from './support/until.ts'
 const MiB = 2 ** 20
 const largeMiB = byLength({ short: 384, long: 1024, soak: 1024 })
 
-/** Much less than a file, or the part of one that is on its way, and more than a collector of garbage leaves behind. */
+/**
+ * Much less than a file, or the part of one that is on its way, and more than a collector of
+ * garbage leaves behind.
+ */
 const memoryGrowthMiB = 150
 
 const block = randomBytes(MiB)
@@ -73,7 +76,10 @@ function sourceOf(sizeMiB: number, starts: number[]): FileSource {
   }
 }
 
-/** A way to the service that is cut after so many bytes in either direction, as often as there are numbers. */
+/**
+ * A way to the service that is cut after so many bytes in either direction, as often as there are
+ * numbers.
+ */
 class CuttingWay implements AsyncDisposable {
   readonly #server: Server
   readonly #sockets = new Set<{ destroy(): void }>()

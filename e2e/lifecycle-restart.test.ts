@@ -23,7 +23,10 @@ const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 /** When the kill comes: each falls into another step. A short run draws one. */
 const momentsMs = shareOf([0, 25, 60, 110, 180, 300], 1 / 6, 'moments of a kill')
 
-/** Makes a request whose answer is lost: the daemon is killed so long after it was sent, and the next one is started. */
+/**
+ * Makes a request whose answer is lost: the daemon is killed so long after it was sent, and the
+ * next one is started.
+ */
 async function crashDuring(request: Promise<unknown>, afterMs: number): Promise<void> {
   const answered = request.catch(() => undefined)
   await sleep(afterMs)

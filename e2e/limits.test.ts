@@ -14,7 +14,8 @@ while True:
     held.append(bytearray(b'x') * (16 << 20))
     print(16 * len(held), flush=True)`
 
-// Starts threads until that is refused, and says how many there were. A thread is what the kernel counts as a process, and costs the least.
+// Starts threads until that is refused, and says how many there were. A thread is what the kernel
+// counts as a process, and costs the least.
 const threads = `
 import json, threading
 end = threading.Event()
@@ -39,7 +40,8 @@ describeClasses('limits', (isolation) => {
     bystander = await createRuntime({ isolation })
   })
 
-  // gVisor keeps processes and inodes in its own memory, megabytes for a process: there it is the limit of memory that is met first, and the sooner the smaller.
+  // gVisor keeps processes and inodes in its own memory, megabytes for a process: there it is the
+  // limit of memory that is met first, and the sooner the smaller.
   const small = isolation === 'gvisor' ? { memory: '256MiB' } : {}
 
   const served = async () => {
@@ -116,7 +118,8 @@ describeClasses('limits', (isolation) => {
     const { command_id } = success(await runtime.call('POST', '/commands', { json }), 201, Command)
     await until('it has exploded', async () => processesOf(runtime.id).length > 50)
     await served()
-    // A kill that cannot keep up within its time says so, and is asked for again. Of gVisor the bomb may have taken all memory before.
+    // A kill that cannot keep up within its time says so, and is asked for again. Of gVisor the
+    // bomb may have taken all memory before.
     const ended = await until(
       'the bomb is dead',
       async () => {

@@ -8,7 +8,8 @@ import { crash, restart, restartWith } from './support/crash.ts'
 import { service } from './support/facts.ts'
 import { createRuntime } from './support/test-runtime.ts'
 
-// The log of a daemon that says everything it can, with all that is secret put wherever a client may put it.
+// The log of a daemon that says everything it can, with all that is secret put wherever a client
+// may put it.
 
 const logFile = join(service.stateDir, 'holtd.log')
 

@@ -6,7 +6,8 @@ import { holt } from './support/cli.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// What a runtime takes is told from outside. These tests make it take something, and look whether that is told.
+// What a runtime takes is told from outside. These tests make it take something, and look whether
+// that is told.
 
 const mib = 2 ** 20
 

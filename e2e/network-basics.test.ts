@@ -13,7 +13,8 @@ import { describeClasses } from './support/classes.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// What holds without a host to reach: no packet of these tests leaves the machine, because nothing that they ask for is allowed or public.
+// What holds without a host to reach: no packet of these tests leaves the machine, because nothing
+// that they ask for is allowed or public.
 
 const allow = {
   allow: [{ host: 'allowed.example.com' }, { host: '127.0.0.0/8', ports: [1, 8080] }],
@@ -29,7 +30,10 @@ async function logOf(runtime: TestRuntime): Promise<NetworkLogItem[]> {
     .map((line) => NetworkLogItem.parse(JSON.parse(line)))
 }
 
-/** Connects to an address and port with a program that knows nothing of proxies; answers the error's name, or `connected`. */
+/**
+ * Connects to an address and port with a program that knows nothing of proxies; answers the error's
+ * name, or `connected`.
+ */
 const tryConnect = (runtime: TestRuntime, host: string, port: number) =>
   runtime.python<string>(
     `import errno, json, socket, sys
@@ -40,7 +44,7 @@ except OSError as error: print(json.dumps(errno.errorcode.get(error.errno, str(e
     [host, String(port)],
   )
 
-/** What the two kernels say where there is no route. */
+/** The errors of the two kernels without a route. */
 const unreachable = ['ENETUNREACH', 'EHOSTUNREACH']
 
 describeClasses('a runtime and its network', (isolation) => {

@@ -16,7 +16,8 @@ import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 import { visit } from './support/visit.ts'
 
-// A pause writes everything of a runtime down and gives the machine back. Who uses the runtime afterwards cannot tell, but by the clock.
+// A pause writes everything of a runtime down and gives the machine back. Who uses the runtime
+// afterwards cannot tell, but by the clock.
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 

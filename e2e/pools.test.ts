@@ -20,15 +20,22 @@ import { built, templatesPath } from './support/test-build.ts'
 import { createRuntime, TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// Runtimes that wait for who wants one. Nobody can tell such a runtime from one that was made for them, but by the metrics.
+// Runtimes that wait for who wants one. Nobody can tell such a runtime from one that was made for
+// them, but by the metrics.
 
 /** Making a member is a create. */
 const fillTimeoutMs = 60_000
 
-/** What of a create says what its runtime is made of. All else is said to one that is there already. */
+/**
+ * The fields of a create that decide the parts of its runtime. The others apply to a runtime that
+ * exists already.
+ */
 const madeOf = ['template', 'snapshot', 'isolation', 'cpu', 'memory']
 
-/** Whether this machine lets a disk grow that is mounted: for that the kernel wants CAP_SYS_RESOURCE, number 24 (capabilities(7)). */
+/**
+ * True if a mounted disk can grow on this machine. The kernel requires CAP_SYS_RESOURCE, number 24
+ * (capabilities(7)).
+ */
 const growsDisks =
   (BigInt(`0x${/^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]}`) >> 24n) % 2n === 1n
 
@@ -54,7 +61,10 @@ describeClasses('a pool', (isolation) => {
   /** The runtimes that exist on the machine, whoever has them. */
   const existing = () => readdirSync(join(service.stateDir, 'runtimes'))
 
-  /** The members, once none is being made or taken away. `owned` are the runtimes that are somebody's. */
+  /**
+   * The members, once none is being made or taken away. `owned` are the runtimes that are
+   * somebody's.
+   */
   const atRest = (...owned: readonly string[]) =>
     until(
       'what exists is what waits',

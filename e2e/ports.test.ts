@@ -27,8 +27,8 @@ const MIB = 2 ** 20
 
 /**
  * The memory that the service may take to carry a body, in MiB. V8 frees the buffers of what has
- * gone through only after tens of MiB (68 were seen), so a tighter bound would measure V8. The tests
- * carry more than twice as much.
+ * gone through only after tens of MiB (68 were seen), so a tighter bound would measure V8. The
+ * tests carry more than twice as much.
  */
 const CARRY_MIB = 100
 

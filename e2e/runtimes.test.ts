@@ -307,7 +307,8 @@ describe('keys', () => {
     const refusals = await Promise.all(wrong.map((headers) => call('GET', runtimesPath, { key: null, headers })))
     const expected = refusals.map(({ text }) => strip(text))
     const guarded = Object.values(routes).filter(({ scope }) => scope !== null)
-    // A route gets one of them, and the next route the next: an address may be wrong two hundred times in a row.
+    // A route gets one of them, and the next route the next: an address may be wrong two hundred
+    // times in a row.
     for (const [index, { method, path }] of guarded.entries()) {
       const which = index % wrong.length
       const headers = wrong[which] ?? {}

@@ -13,8 +13,8 @@ import { createRuntime } from './support/test-runtime.ts'
 
 /**
  * The service is ready within 1.5 s on a machine where `node -e 0` takes 39 ms, so within 38 such
- * runs in turn. A third more is noise. Both sides take about the same work, and a busy machine slows
- * them alike.
+ * runs in turn. A third more is noise. Both sides take about the same work, and a busy machine
+ * slows them alike.
  */
 const runsOfNode = 50
 /** The most pairs of measurements. A machine that is busy with others disturbs most of them. */

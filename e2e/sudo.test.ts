@@ -71,8 +71,8 @@ describe.skipIf(service.unavailable.gvisor !== null)('sudo in gVisor', () => {
     await shows(screen, 'root@')
     screen.type('echo I am $(id -u)\r')
     await shows(screen, 'I am 0')
-    // It starts no program after "begun": a child that is stopped between vfork(2) and execve(2) would
-    // keep its parent from stopping.
+    // It starts no program after "begun": a child that is stopped between vfork(2) and execve(2)
+    // would keep its parent from stopping.
     const job = `sh -c 'sleep 60 & trap "echo con""tinued" CONT; echo be""gun; while :; do wait; done'`
     screen.type(`${job}\r`)
     await shows(screen, 'begun')

@@ -27,7 +27,10 @@ describeClasses('a watch', (isolation) => {
     return path
   }
 
-  /** Watches, makes changes once that has begun, and answers what is told up to the item that ends the wait. */
+  /**
+   * Watches, makes changes once that has begun, and answers what is told up to the item that ends
+   * the wait.
+   */
   async function changes(path: string, { script, last, query }: { script: string; last: string; query?: string }) {
     const seen: WatchItem[] = []
     for await (const item of watch(path, query)) {

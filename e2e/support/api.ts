@@ -13,7 +13,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** What a call may carry. */
+/** The parts of a request. */
 export interface CallOptions extends Pick<WireRequest, 'body' | 'signal' | 'timeoutMs'> {
   readonly json?: unknown
   readonly query?: Readonly<Record<string, string | number | boolean>>
@@ -22,7 +22,7 @@ export interface CallOptions extends Pick<WireRequest, 'body' | 'signal' | 'time
   readonly key?: string | null
 }
 
-/** Where runtimes are. */
+/** The path of the runtimes. */
 export const runtimesPath = '/v1/agents/runtime'
 
 /** Calls the service and answers whatever it answers. */

@@ -17,7 +17,10 @@ interface JsonSchema {
   readonly maximum?: number
 }
 
-/** Text that has broken a parser somewhere: of paths, of JSON, of numbers, of headers, of shells, of SQL. */
+/**
+ * Text that has broken a parser somewhere: of paths, of JSON, of numbers, of headers, of shells, of
+ * SQL.
+ */
 // biome-ignore format: a list of words
 const evilText = [
   '', ' ', '\0', 'a\0b', '/', '//', '/.', '/..', '../../etc/passwd', '/srv/../..', '/srv/\0', '/proc/self/mem', '/dev/zero', '/dev/stdin', '/proc/kmsg',

@@ -1,7 +1,9 @@
 import { AttachServerFrame, attachKeyPrefix, attachProtocol } from '@holt/protocol'
 import { service } from './facts.ts'
 
-/** A WebSocket to a command, as a browser would have it. The bytes are counted as the contract says. */
+/**
+ * A WebSocket to a command, as a browser would have it. The bytes are counted as the contract says.
+ */
 export class TestAttachment implements Disposable {
   readonly frames: AttachServerFrame[] = []
   readonly closed: Promise<number>
@@ -22,7 +24,7 @@ export class TestAttachment implements Disposable {
     })
   }
 
-  /** What the terminal has shown so far. */
+  /** The output of the terminal so far. */
   get text(): string {
     return this.output.toString()
   }

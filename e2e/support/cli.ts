@@ -23,7 +23,10 @@ export interface CliOptions {
 /** Much longer than any of them takes. */
 const TIMEOUT_MS = 60_000
 
-/** Runs `holt` as a user would from a script: piped, in another directory, with the address and key in the environment. */
+/**
+ * Runs `holt` as a user would from a script: piped, in another directory, with the address and key
+ * in the environment.
+ */
 export async function holt(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const child = holtProcess(args, options)
   const stdout: Buffer[] = []

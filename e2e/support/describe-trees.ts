@@ -17,7 +17,10 @@ export interface TreeEntry {
   readonly linked_to?: string
 }
 
-/** Describes trees inside a runtime with a program of its own, not with the service's file routes. Null where nothing is. */
+/**
+ * Describes trees inside a runtime with a program of its own, not with the service's file routes.
+ * Null where nothing is.
+ */
 export async function describeTrees(
   runtime: TestRuntime,
   ...paths: string[]
@@ -25,7 +28,10 @@ export async function describeTrees(
   return runtime.python(program, paths)
 }
 
-/** As `describeTrees`, for trees whose description is too long to be handed over: how many entries, and a digest of all. */
+/**
+ * As `describeTrees`, for trees whose description is too long to be handed over: how many entries,
+ * and a digest of all.
+ */
 export async function digestTrees(
   runtime: TestRuntime,
   ...paths: string[]

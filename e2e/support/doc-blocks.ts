@@ -25,7 +25,10 @@ export function docPages(): readonly DocPage[] {
     .filter(({ blocks }) => blocks.length > 0)
 }
 
-/** A fence of commands with what stands in it, and before it perhaps a comment `<!-- not run: REASON -->`. */
+/**
+ * A fence of commands with what stands in it, and before it perhaps a comment `<!-- not run: REASON
+ * -->`.
+ */
 const fenced = /^(?:<!-- not run: (?<reason>[^\n]+?) -->\n+)?```(?:sh|bash|console)\n(?<commands>.*?)^```$/gms
 
 /** Returns the blocks of commands of a page. */

@@ -11,7 +11,7 @@ export type Attempt =
       readonly kind: 'connect'
       readonly host: string
       readonly port: number
-      /** What TLS asks for; null: no name. Absent: no TLS. */
+      /** The server name of TLS. Null: no name. Absent: no TLS. */
       readonly server_name?: string | null
       readonly trusts_all?: boolean
       readonly send?: string
@@ -64,7 +64,7 @@ const Outcome = z.strictObject({
   ends: z.array(z.string()).optional(),
 })
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type Outcome = z.infer<typeof Outcome>
 
 /** The resolver that a runtime's programs ask. */
@@ -73,7 +73,10 @@ export const resolver = '198.18.0.1'
 /** DNS codes (RFC 1035, 4.1.1; RFC 6895, 2.3). */
 export const dnsCode = { ok: 0, malformed: 1, failed: 2, noSuchName: 3, refused: 5 } as const
 
-/** Who signs the certificates of the rig's hosts. What is spliced shows it; what is terminated does not. */
+/**
+ * The issuer of the certificates of the rig's hosts. A spliced connection shows it, and a
+ * terminated one does not.
+ */
 export const rigAuthority = 'test authority'
 
 /** Has the rig's authority trusted inside, by the probe. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { service } from './facts.ts'
 
-/** What becomes of a request: answered, cut off half-way, or done without its answer arriving. */
+/** The fate of a request: answered, cut off half-way, or done with its answer lost. */
 type Fate = 'answered' | 'cut' | 'lost'
 
 /** Requests to the service over connections that break, some of them, where the path matches. */

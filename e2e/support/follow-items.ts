@@ -9,7 +9,10 @@ import type { TestRuntime } from './test-runtime.ts'
 /** Long enough for a stream that a whole test reads. */
 const STREAM_TIMEOUT_MS = 10 * 60_000
 
-/** Opens a stream below a runtime, as NDJSON, and answers its items as they come, each held against its schema. */
+/**
+ * Opens a stream below a runtime, as NDJSON, and answers its items as they come, each held against
+ * its schema.
+ */
 export async function* followItems<Item>(
   runtime: TestRuntime,
   { path, item: schema, options = {} }: { path: string; item: z.ZodType<Item>; options?: CallOptions },

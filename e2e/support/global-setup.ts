@@ -103,7 +103,10 @@ async function startLane(lane: Lane): Promise<ServiceFacts> {
   }
 }
 
-/** Makes and removes a runtime of each class, so that what is made once for all of them is there before the first file looks for leaks. */
+/**
+ * Makes and removes a runtime of each class, so that what is made once for all of them is there
+ * before the first file looks for leaks.
+ */
 async function warmUp(facts: ServiceFacts): Promise<void> {
   const headers = { authorization: `Bearer ${facts.key}`, 'content-type': 'application/json' }
   for (const isolation of ['gvisor', 'container'] as const) {
@@ -166,7 +169,10 @@ async function waitUntilReady({ port, pid }: { port: number; pid: number }, lane
   }
 }
 
-/** Runtimes can be made before each template has its checkpoint; those that are still taken would look like leaks. */
+/**
+ * Runtimes can be made before each template has its checkpoint; those that are still taken would
+ * look like leaks.
+ */
 async function templatesRest(url: string, apiKey: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${apiKey}` }
   const { status, bytes } = await send(url, { method: 'GET', target: '/v1/agents/template?limit=100', headers })

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync, writeSync } from 
 import { join } from 'node:path'
 import { service } from './facts.ts'
 
-/** Where checkpoints are. */
+/** The directory of the checkpoints. */
 export const checkpointsDir = join(service.stateDir, 'checkpoints')
 
 /** The checkpoints that are there, by the names of their directories. */
@@ -36,7 +36,10 @@ export function flipBit(path: string): void {
   }
 }
 
-/** Has a small file system in the place of the checkpoints while something is done, so that none fits. */
+/**
+ * Has a small file system in the place of the checkpoints while something is done, so that none
+ * fits.
+ */
 export async function withoutRoom(work: () => Promise<void>): Promise<void> {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'holt-e2e', checkpointsDir])
   try {

@@ -31,7 +31,10 @@ export function processesOf(runtimeId: string): number[] {
   return [...new Set(lines.filter((line) => line !== '').map(Number))]
 }
 
-/** The process that is the runtime: the guest as pid 1 of its namespace, or the sandbox that holds it. */
+/**
+ * The process that is the runtime: the guest as pid 1 of its namespace, or the sandbox that holds
+ * it.
+ */
 export function initOf(runtimeId: string): number {
   const pid = processesOf(runtimeId).find((candidate) => {
     const command = readFileSync(`/proc/${candidate}/cmdline`, 'utf8').split('\0')
@@ -58,7 +61,10 @@ export function cpuTimeOf(runtimeId: string): number {
   throw new Error('no cgroup counts processor time')
 }
 
-/** The length of all periods in which the limit of processor time stopped the runtime, in nanoseconds. */
+/**
+ * The length of all periods in which the limit of processor time stopped the runtime, in
+ * nanoseconds.
+ */
 export function throttledPeriodsOf(runtimeId: string): number {
   for (const path of cgroupsOf(runtimeId)) {
     const [v1, v2] = [join(path, 'cpu.cfs_period_us'), join(path, 'cpu.max')]
@@ -71,7 +77,7 @@ export function throttledPeriodsOf(runtimeId: string): number {
   throw new Error('no cgroup limits processor time')
 }
 
-/** Whether the kernel lets nothing of the runtime run (freezer of cgroup v1, `cgroup.freeze` of v2). */
+/** True if the kernel runs nothing of the runtime (freezer of cgroup v1, `cgroup.freeze` of v2). */
 export function isFrozen(runtimeId: string): boolean {
   return cgroupsOf(runtimeId).some((path) => {
     const [v1, v2] = [join(path, 'freezer.state'), join(path, 'cgroup.events')]

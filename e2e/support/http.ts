@@ -2,7 +2,9 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-/** A request as it goes over the wire: nothing is normalised, so that wrong ones arrive as they are. */
+/**
+ * A request as it goes over the wire: nothing is normalised, so that wrong ones arrive as they are.
+ */
 export interface WireRequest {
   readonly method: string
   /** Path and query, already encoded. */
@@ -21,7 +23,9 @@ export interface WireAnswer {
   readonly bytes: Buffer
 }
 
-/** Longer than any request of the tests may take; a service that hangs fails a test, not the run. */
+/**
+ * Longer than any request of the tests may take; a service that hangs fails a test, not the run.
+ */
 const DEFAULT_TIMEOUT_MS = 90_000
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
@@ -40,7 +44,10 @@ export async function send(url: string, wire: WireRequest): Promise<WireAnswer> 
   return { status: message.statusCode ?? 0, headers: message.headers, bytes: Buffer.concat(chunks) }
 }
 
-/** Sends a request and answers as soon as the headers are there; the caller reads or destroys the message. */
+/**
+ * Sends a request and answers as soon as the headers are there; the caller reads or destroys the
+ * message.
+ */
 export async function open(url: string, wire: WireRequest): Promise<IncomingMessage> {
   const { hostname, port } = new URL(url)
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()

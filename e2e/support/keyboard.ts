@@ -8,7 +8,7 @@ const repository = join(import.meta.dirname, '..', '..')
 /** How a program in a terminal ended. */
 export interface KeyboardEnd {
   readonly code: number
-  /** Whether the terminal is as it was before. */
+  /** True if the terminal has its earlier settings. */
   readonly restored: boolean
 }
 

@@ -14,7 +14,8 @@ beforeAll(() => {
   before = listBelongings(service)
 })
 
-// Hooks of this kind run last to first, and this file is set up first: all that a test file cleans up itself is done.
+// Hooks of this kind run last to first, and this file is set up first: all that a test file cleans
+// up itself is done.
 afterAll(async () => {
   await removeAll(service)
   closeConnections()

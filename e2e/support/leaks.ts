@@ -4,17 +4,23 @@ import { DatabaseSync } from 'node:sqlite'
 import { ownLane } from './lane.ts'
 import { findService } from './service-process.ts'
 
-/** What identifies an installation's kernel objects and files. */
+/** The names that identify the kernel objects and files of an installation. */
 export interface Installation {
   readonly stateDir: string
   readonly runDir: string
   readonly installationId: string
 }
 
-/** Everything that belongs to the installation at one moment, a line each, so that a difference reads as what it is. */
+/**
+ * Everything that belongs to the installation at one moment, a line each, so that a difference
+ * reads as what it is.
+ */
 export type Belongings = readonly string[]
 
-/** Lists processes, mounts, loop devices, cgroups, sockets, files and the daemon's descriptors that belong to the installation, and to no other. */
+/**
+ * Lists processes, mounts, loop devices, cgroups, sockets, files and the daemon's descriptors that
+ * belong to the installation, and to no other.
+ */
 export function listBelongings(installation: Installation, lane = ownLane): Belongings {
   const daemon = findService(lane)
   return [
@@ -29,7 +35,7 @@ export function listBelongings(installation: Installation, lane = ownLane): Belo
   ].sort()
 }
 
-/** What is there now and was not before. Equal lines count. */
+/** Returns the lines that were added. Equal lines count. */
 export function addedTo(before: Belongings, after: Belongings): Belongings {
   const left = [...before]
   return after.filter((line) => {
@@ -39,7 +45,10 @@ export function addedTo(before: Belongings, after: Belongings): Belongings {
   })
 }
 
-/** Processes of runtimes and of tools that work for them: by cgroup and by command line. The daemon itself is none of them. */
+/**
+ * Processes of runtimes and of tools that work for them: by cgroup and by command line. The daemon
+ * itself is none of them.
+ */
 function processes({ stateDir, runDir, installationId }: Installation, daemon: number | null): string[] {
   return numbers('/proc').flatMap((pid) => {
     if (pid === daemon || pid === process.pid) return []
@@ -52,7 +61,10 @@ function processes({ stateDir, runDir, installationId }: Installation, daemon: n
   })
 }
 
-/** Mounts below the installation's directories. Images stay mounted, one mount each, for the next runtime of their template. */
+/**
+ * Mounts below the installation's directories. Images stay mounted, one mount each, for the next
+ * runtime of their template.
+ */
 function mounts({ stateDir, runDir }: Installation): string[] {
   return read('/proc/self/mountinfo')
     .split('\n')
@@ -87,7 +99,10 @@ function cgroups({ installationId }: Installation): string[] {
     .map((path) => `cgroup ${path}`)
 }
 
-/** Files of the state directory besides the store, the log, the formatted disks that are kept ready, and what is kept for later builds. */
+/**
+ * Files of the state directory besides the store, the log, the formatted disks that are kept ready,
+ * and what is kept for later builds.
+ */
 function files(stateDir: string): string[] {
   const kept = /^(?:holt\.db.*|holtd\.(?:log|pid)|disks|builds|\.mnt)$/
   const cached = cachedOfBuilds(stateDir)
@@ -122,7 +137,7 @@ function hexOf(id: string): string {
   return id.replace('sha256:', '')
 }
 
-/** What the daemon holds open, by kind. */
+/** The open descriptors of the daemon, by kind. */
 function descriptors(pid: number | null): string[] {
   if (pid === null) return []
   return list(`/proc/${pid}/fd`).flatMap((fd) => {

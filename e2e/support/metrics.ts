@@ -7,7 +7,7 @@ interface Sample {
   readonly value: number
 }
 
-/** What the service tells of itself (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/** The metrics of the service (https://prometheus.io/docs/instrumenting/exposition_formats/). */
 async function readMetrics(): Promise<readonly Sample[]> {
   const { status, text } = await call('GET', '/metrics')
   if (status !== 200) throw new Error(text)

@@ -6,7 +6,10 @@ import { service } from './facts.ts'
 import { open } from './http.ts'
 import type { TestRuntime } from './test-runtime.ts'
 
-/** Opens a stream of a runtime's command and answers its items as they come, whether sent as NDJSON or as Server-Sent Events. */
+/**
+ * Opens a stream of a runtime's command and answers its items as they come, whether sent as NDJSON
+ * or as Server-Sent Events.
+ */
 export async function* follow(
   runtime: TestRuntime,
   method: string,

@@ -8,7 +8,10 @@ interface Service {
   readonly key: string
 }
 
-/** Deletes every runtime of the service that has not ended, waits until they are gone, and deletes every snapshot and every secret. */
+/**
+ * Deletes every runtime of the service that has not ended, waits until they are gone, and deletes
+ * every snapshot and every secret.
+ */
 export async function removeAll(service: Service): Promise<void> {
   await removeRuntimes(service)
   await removeListed(service, '/v1/agents/snapshot', 'snapshot_id')

@@ -25,8 +25,8 @@ try {
 }
 
 /**
- * Returns the variables that name the service, and the classes of isolation that it has. A short run
- * has one of two classes: most tests of a client say the same in both.
+ * Returns the variables that name the service, and the classes of isolation that it has. A short
+ * run has one of two classes: most tests of a client say the same in both.
  */
 function environmentOf({ url, key, unavailable }: ServiceFacts): NodeJS.ProcessEnv {
   const classes = Object.entries(unavailable).flatMap(([name, reason]) => (reason === null ? [name] : []))

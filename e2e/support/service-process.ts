@@ -80,7 +80,10 @@ export function serviceEnvironment(port: number, settings: Settings = {}, lane =
   }
 }
 
-/** Starts the daemon. It outlives the process that started it. Answers its pid; the caller waits for `/readyz`. */
+/**
+ * Starts the daemon. It outlives the process that started it. Answers its pid; the caller waits for
+ * `/readyz`.
+ */
 export async function startService(port: number, settings: Settings = {}, lane = ownLane): Promise<number> {
   await mkdir(lane.stateDir, { recursive: true, mode: 0o700 })
   await using log = await open(logFile(lane), 'a', 0o600)
@@ -96,7 +99,10 @@ export async function startService(port: number, settings: Settings = {}, lane =
   return child.pid
 }
 
-/** The pid of the running daemon, from its lock file; null when none runs. The start time tells it from a later process of the same number. */
+/**
+ * The pid of the running daemon, from its lock file; null when none runs. The start time tells it
+ * from a later process of the same number.
+ */
 export function findService(lane = ownLane): number | null {
   const path = join(lane.stateDir, 'holtd.pid')
   if (!existsSync(path)) return null
@@ -145,7 +151,10 @@ export function serviceLog(lane: Lane, lines = 40): string {
   return existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').slice(-lines).join('\n') : ''
 }
 
-/** Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null for no process and for one that has ended but is not reaped. */
+/**
+ * Field 22 of `/proc/PID/stat` (proc_pid_stat(5)); null for no process and for one that has ended
+ * but is not reaped.
+ */
 function startTimeOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

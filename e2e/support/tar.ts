@@ -7,7 +7,7 @@ export interface RawEntry {
   readonly link?: string
   readonly content?: string
   readonly mode?: number
-  /** What the header claims; default the content's. */
+  /** The size in the header. Default: that of the content. */
   readonly sizeBytes?: number
 }
 

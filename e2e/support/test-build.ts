@@ -6,10 +6,10 @@ import { service } from './facts.ts'
 import { open } from './http.ts'
 import { until } from './until.ts'
 
-/** Where templates are. */
+/** The path of the templates. */
 export const templatesPath = '/v1/agents/template'
 
-/** Where builds are. */
+/** The path of the builds. */
 export const buildsPath = `${templatesPath}/build`
 
 /** A build boots runtimes and takes checkpoints, on a machine that may be busy. */

@@ -39,7 +39,9 @@ export class TestRuntime implements AsyncDisposable {
     return success(await this.call('POST', '/commands', { json: { ...what, ...options } }), 200, CommandResult)
   }
 
-  /** Runs a shell script as root that has to succeed; answers its stdout without the last newline. */
+  /**
+   * Runs a shell script as root that has to succeed; answers its stdout without the last newline.
+   */
   async sh(script: string, options: RunOptions = {}): Promise<string> {
     const { exit_code, stdout, stderr } = await this.run(`set -eu\n${script}`, { user: 'root', cwd: '/', ...options })
     expect(exit_code, `${script}\n${stdout}${stderr}`).toBe(0)

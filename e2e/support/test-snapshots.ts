@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type Answer, call } from './api.ts'
 
-/** Where snapshots are. */
+/** The path of the snapshots. */
 export const snapshotsPath = '/v1/agents/snapshot'
 
 /** Calls a route of one snapshot, by name or id. */

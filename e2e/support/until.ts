@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Polls until `check` answers something other than false, null or undefined, and answers it. Fails with `what` after `timeoutMs`. */
+/**
+ * Polls until `check` answers something other than false, null or undefined, and answers it. Fails
+ * with `what` after `timeoutMs`.
+ */
 export async function until<Value>(
   what: string,
   check: () => Promise<Value | false | null | undefined>,

@@ -5,7 +5,10 @@ import { service } from './facts.ts'
 import { send } from './http.ts'
 import type { TestRuntime } from './test-runtime.ts'
 
-/** One visit to a port of a runtime, which waits for nothing; answers the JSON that its program said. */
+/**
+ * One visit to a port of a runtime, which waits for nothing; answers the JSON that its program
+ * said.
+ */
 export async function visit<Value>(runtime: TestRuntime, number: number, path: string): Promise<Value> {
   const port = success(await runtime.call('GET', `/ports/${number}`), 200, Port)
   expect(port.listening).toBe(true)
@@ -15,7 +18,7 @@ export async function visit<Value>(runtime: TestRuntime, number: number, path: s
   return JSON.parse(answer.bytes.toString()) as Value
 }
 
-/** What a visit was answered that failed, and what is left of the program. */
+/** The answer to a failed visit, and the remains of the program. */
 async function describe(runtime: TestRuntime, number: number, answer: Buffer): Promise<string> {
   const port = await runtime.call('GET', `/ports/${number}`)
   const commands = await runtime.call('GET', '/commands')

@@ -87,7 +87,7 @@ describe('isEnough', () => {
     ['100 in any case', 100, fast, untilRuleSays, 0, true],
     ['as many as are asked for', 7, fast, { ...untilRuleSays, rounds: 7 }, 0, true],
     ['not fewer than are asked for', 50, slow, { ...untilRuleSays, rounds: 60 }, 0, false],
-    ['what the budget allows', 3, slow, { rounds: null, budgetMs: 1000, leastRounds: 3 }, 1001, true],
+    ['as many as the budget allows', 3, slow, { rounds: null, budgetMs: 1000, leastRounds: 3 }, 1001, true],
     ['the least number whatever the budget', 2, slow, { rounds: null, budgetMs: 1000, leastRounds: 3 }, 9000, false],
   ] as const)('takes %s', (_, rounds, operations, length, elapsedMs, enough) => {
     expect(isEnough(rounds, operations, length, elapsedMs)).toBe(enough)

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 
-/** What a client does with a runtime. Numbers choose among what there is; what has nothing to choose from is left out. */
+/**
+ * The actions of a client on a runtime. Numbers choose among the existing things. An action with
+ * nothing to choose from is left out.
+ */
 export type UseAction = { readonly runtime: number } & (
   | { readonly type: 'append'; readonly file: number; readonly seed: number }
   | { readonly type: 'remove'; readonly file: number }
@@ -10,7 +13,10 @@ export type UseAction = { readonly runtime: number } & (
   | { readonly type: 'useSession'; readonly number: number }
 )
 
-/** What is done to a runtime, over which the daemon may be killed, and while which a command may run (`busy`). */
+/**
+ * An action on a runtime. The daemon may be killed during it, and a command may run during it
+ * (`busy`).
+ */
 type LifecycleAction = { readonly runtime: number; readonly cutMs: Cut } & (
   | { readonly type: 'write'; readonly file: number; readonly seed: number; readonly bytes: number }
   | { readonly type: 'pause'; readonly busy: boolean }

@@ -8,7 +8,7 @@ import { until } from '../until.ts'
 import type { Expected } from './expected.ts'
 import { Ticker } from './ticker.ts'
 
-/** Where the files of the model are. */
+/** The directory of the files of the model. */
 export const modelDir = '/srv/model'
 
 const outputOf = async (runtime: TestRuntime, commandId: string) =>
@@ -17,7 +17,10 @@ const outputOf = async (runtime: TestRuntime, commandId: string) =>
 const commandOf = async (runtime: TestRuntime, commandId: string) =>
   success(await runtime.call('GET', `/commands/${commandId}`), 200, Command)
 
-/** Holds a runtime against what it has to hold, byte for byte and process for process, and answers the model with what was seen. */
+/**
+ * Holds a runtime against what it has to hold, byte for byte and process for process, and answers
+ * the model with what was seen.
+ */
 export async function checkRuntime(runtime: TestRuntime, expected: Expected): Promise<Expected> {
   await checkFiles(runtime, expected)
   for (const [commandId, fed] of expected.keepers) await checkKeeper(runtime, commandId, fed)

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/** What a runtime has to hold: the model of it. */
+/** The model of a runtime: the state that it must have. */
 export interface Expected {
   /** Contents by name. */
   readonly files: ReadonlyMap<string, Buffer>
-  /** What each command that adds was fed, by its id. */
+  /** The numbers that were written to each adding command, by its id. */
   readonly keepers: ReadonlyMap<string, readonly number[]>
   /** How far each command that counts was seen, by its id. */
   readonly tickers: ReadonlyMap<string, number>
   /** Commands that say something once, after a while. */
   readonly timers: readonly string[]
-  /** What has come of a file that is uploaded in parts. */
+  /** The arrived bytes of a file that is uploaded in parts. */
   readonly upload: { readonly id: string; readonly content: Buffer } | null
   /** The sum that a shell session keeps in a variable. */
   readonly session: number | null
@@ -26,7 +26,7 @@ export const untouched: Expected = {
   session: null,
 }
 
-/** What a filesystem snapshot keeps of a runtime. */
+/** The state of a runtime that a filesystem snapshot keeps. */
 export function filesOf({ files }: Expected): Expected {
   return { ...untouched, files }
 }

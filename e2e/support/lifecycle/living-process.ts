@@ -24,12 +24,15 @@ const Identity = z.strictObject({
 })
 const Reached = z.strictObject({ end: z.string(), received: z.string().optional() })
 
-/** What the process is and holds; the clocks in seconds. */
+/** The state of the process. Clocks are in seconds. */
 export type Look = z.infer<typeof Look>
-/** What has to be another one in each clone of a runtime. */
+/** The values that must differ in each clone of a runtime. */
 export type Identity = z.infer<typeof Identity>
 
-/** A process inside a runtime that keeps things in its memory and answers orders; `probe/living.py` says which. */
+/**
+ * A process inside a runtime that keeps things in its memory and answers orders; `probe/living.py`
+ * says which.
+ */
 export class LivingProcess {
   readonly commandId: string
   readonly runtime: TestRuntime
@@ -68,12 +71,18 @@ export class LivingProcess {
     return (await this.#ask({ connect: [host, port] }, Reached)).end
   }
 
-  /** Sends a word over the connection that it keeps, and answers what came back: `received`, or how it ended. */
+  /**
+   * Sends a word over the connection that it keeps, and answers what came back: `received`, or how
+   * it ended.
+   */
   exchange(word: string): Promise<z.infer<typeof Reached>> {
     return this.#ask({ exchange: word }, Reached)
   }
 
-  /** It answers each order before it is given the next, so what it has written so far is before the answer. */
+  /**
+   * It answers each order before it is given the next, so what it has written so far is before the
+   * answer.
+   */
   async #ask<Answer>(order: object, schema: z.ZodType<Answer>): Promise<Answer> {
     const path = `/commands/${this.commandId}`
     const { stdout_bytes: cursor } = success(await this.runtime.call('GET', path), 200, Command)

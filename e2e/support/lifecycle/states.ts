@@ -35,12 +35,16 @@ export function settled(runtime: TestRuntime): Promise<Runtime> {
   )
 }
 
-/** What belongs to the installation now and did not before, without what the daemon holds open. */
+/**
+ * The belongings that were added to the installation, without the open descriptors of the daemon.
+ */
 export function appeared(before: Belongings): Belongings {
   return addedTo(before, listBelongings(service)).filter((line) => !line.startsWith('descriptor '))
 }
 
-/** Waits until nothing belongs to the installation that did not before, and fails with what does. */
+/**
+ * Waits until nothing belongs to the installation that did not before, and fails with what does.
+ */
 export async function nothingLeft(before: Belongings): Promise<void> {
   await until('nothing is left', async () => appeared(before).length === 0, timeoutMs).catch(() => undefined)
   expect(appeared(before), 'what is left').toEqual([])

@@ -5,7 +5,10 @@ import { bytesOf, collect, follow } from '../output.ts'
 import type { TestRuntime } from '../test-runtime.ts'
 import { until } from '../until.ts'
 
-/** A background command that counts: each line is the one before and one more, so that nothing can be lost, come twice or begin anew without being seen. */
+/**
+ * A background command that counts: each line is the one before and one more, so that nothing can
+ * be lost, come twice or begin anew without being seen.
+ */
 export class Ticker {
   readonly commandId: string
   readonly runtime: TestRuntime

@@ -11,12 +11,15 @@ type Of<Type extends Action['type']> = Extract<Action, { type: Type }>
 /** So many commands of each kind run in a runtime at the most. */
 const mostCommands = 3
 
-/** What a file of the model is called. */
+/** The name of a file of the model. */
 export function nameOf(file: number): string {
   return `file-${file % 5}`
 }
 
-/** Uses a runtime as its client would, and answers what it has to hold then. One that is paused wakes. */
+/**
+ * Uses a runtime as its client would, and answers what it has to hold then. One that is paused
+ * wakes.
+ */
 export async function useRuntime(runtime: TestRuntime, expected: Expected, action: UseAction): Promise<Expected> {
   switch (action.type) {
     case 'append':

@@ -14,7 +14,10 @@ import { bytesOfSeed, type Expected, filesOf, untouched, withEntry } from './exp
 import { settled } from './states.ts'
 import { nameOf, useRuntime } from './use-runtime.ts'
 
-/** So many runtimes and snapshots are there at once at the most, so that the machine is not what is tested. */
+/**
+ * So many runtimes and snapshots are there at once at the most, so that the machine is not what is
+ * tested.
+ */
 const most = { runtimes: 4, snapshots: 3 }
 
 /** The service as users have it, with pools, as small as `most` is. */
@@ -175,7 +178,7 @@ export class World {
     await command?.(cutMs !== null)
   }
 
-  /** What became of a snapshot whose answer was lost: it is whole, or it failed. */
+  /** Adds a snapshot with a lost answer to the model: it is complete, or it failed. */
   async #adoptSnapshots({ runtime }: Inhabited, expected: Expected): Promise<void> {
     const query = { runtime_id: runtime.id }
     const { data } = success(await call('GET', snapshotsPath, { query }), 200, pageOf(Snapshot))
@@ -213,7 +216,10 @@ export class World {
     await command?.(cutMs !== null)
   }
 
-  /** Takes up the runtimes that a create or a fork made, whether or not it was answered; answers those that run. */
+  /**
+   * Takes up the runtimes that a create or a fork made, whether or not it was answered; answers
+   * those that run.
+   */
   async #adopt(metadata: { of: string }, expected: Expected): Promise<readonly TestRuntime[]> {
     const query = { 'metadata.of': metadata.of }
     const { data } = success(await call('GET', runtimesPath, { query }), 200, pageOf(Runtime))
@@ -242,7 +248,10 @@ export class World {
     expect((await callSnapshot('DELETE', `${kept?.id}`)).status).toBe(204)
   }
 
-  /** Sends a request, and where `cutMs` says so kills the daemon meanwhile; then the answer is lost, unless it came before. */
+  /**
+   * Sends a request, and where `cutMs` says so kills the daemon meanwhile; then the answer is lost,
+   * unless it came before.
+   */
   async #send(cutMs: Cut, request: () => Promise<Answer>): Promise<Answer | null> {
     if (cutMs === null) return request()
     await this.#countClaims()
@@ -264,7 +273,10 @@ async function inhabit(runtime: TestRuntime): Promise<void> {
   await runtime.sh(`mkdir -p ${modelDir}`)
 }
 
-/** Runs a command over what happens next; answers what expects that it ran as if nothing had happened, unless its answer may be lost. */
+/**
+ * Runs a command over what happens next; answers what expects that it ran as if nothing had
+ * happened, unless its answer may be lost.
+ */
 function runMeanwhile(runtime: TestRuntime): (mayBeLost: boolean) => Promise<void> {
   const command = 'for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.05; done; exit 5'
   const outcome = runtime.run(command).then(

@@ -3,7 +3,10 @@ import type { Answer } from '../api.ts'
 import type { TestRuntime } from '../test-runtime.ts'
 import type { Operation } from './operations.ts'
 
-/** What the API made of an operation: a code of an error, or what the oracle can tell of a success. */
+/**
+ * The result of an operation of the API: the code of an error, or the facts of a success that the
+ * oracle knows.
+ */
 export type Outcome =
   | { readonly type: 'failure'; readonly code: string }
   | { readonly type: 'success'; readonly answer: unknown }

@@ -29,7 +29,7 @@ export interface HostEntry {
   readonly linked_to?: string
 }
 
-/** What the API calls a failure of a system call. */
+/** The error codes of the API for failures of system calls. */
 export type Code = string
 
 const codes: Readonly<Record<string, Code>> = {
@@ -39,7 +39,7 @@ const codes: Readonly<Record<string, Code>> = {
   EACCES: 'path_permission_denied',
 }
 
-/** What is at a path, or the code of why that cannot be told. */
+/** The entry at a path, or the code of the error. */
 export function look(path: string, how: 'follow' | 'itself'): Stats | Code {
   try {
     return how === 'follow' ? statSync(path) : lstatSync(path)
@@ -97,7 +97,10 @@ export function writeTarget(path: string): { readonly path: string; readonly sta
   return 'symlink_loop'
 }
 
-/** The real place of the deepest directory of a path that exists, going up by its names; or why there is none. */
+/**
+ * The real place of the deepest directory of a path that exists, going up by its names; or why
+ * there is none.
+ */
 export function realParent(path: string): { readonly dir: string } | Code {
   for (let at = dirname(path); ; at = dirname(at)) {
     const found = look(at, 'follow')
@@ -106,7 +109,7 @@ export function realParent(path: string): { readonly dir: string } | Code {
   }
 }
 
-/** Whether a directory is another or below it. */
+/** True if a directory is another one or below it. */
 export function isInside(dir: string, other: string): boolean {
   return dir === other || dir.startsWith(`${other}/`)
 }
@@ -129,7 +132,10 @@ export function clear(path: string): void {
   rmSync(path, { recursive: true, force: true })
 }
 
-/** Sets a mode as the system call does, and as a change of owner does: programs lose the bits that lend rights. */
+/**
+ * Sets a mode as the system call does, and as a change of owner does: programs lose the bits that
+ * lend rights.
+ */
 export function setOwner(path: string, uid: number, gid: number | null): void {
   const stats = lstatSync(path)
   lchownSync(path, uid, gid ?? stats.gid)
@@ -138,7 +144,10 @@ export function setOwner(path: string, uid: number, gid: number | null): void {
   chmodSync(path, stats.mode & 0o7777 & ~lost)
 }
 
-/** Everything below a directory, a directory before what is in it, siblings by the bytes of their names; links are not followed. */
+/**
+ * Everything below a directory, a directory before what is in it, siblings by the bytes of their
+ * names; links are not followed.
+ */
 export function below(dir: string, depth = Number.POSITIVE_INFINITY): string[] {
   if (depth === 0) return []
   const names = readdirSync(dir).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))

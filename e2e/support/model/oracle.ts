@@ -27,7 +27,7 @@ import {
 } from './host-tree.ts'
 import type { Operation } from './operations.ts'
 
-/** What an operation has to come to: one of some failures, or a success that answers this. */
+/** The expected result of an operation: one of several failures, or a success with this answer. */
 export type Expected =
   | { readonly type: 'failure'; readonly codes: ReadonlySet<Code> }
   | { readonly type: 'success'; readonly answer: unknown }
@@ -43,8 +43,9 @@ function idsOf(user: string): readonly [number, number | null] {
 }
 
 /**
- * What the API promises, done to a plain directory of this machine with Node's file system calls and `cp -a`. Where several things are wrong with an operation any of their codes
- * will do: the contract does not say which comes first.
+ * The promises of the API, carried out in a plain directory of this machine with Node's file system
+ * calls and `cp -a`. If an operation has several faults, any of their codes will do: the contract
+ * does not say which comes first.
  */
 export class Oracle {
   readonly #base: string
@@ -56,7 +57,7 @@ export class Oracle {
     this.#top = top
   }
 
-  /** Whether links lead an operation out of the directory, so that it must not be done here. */
+  /** True if links lead an operation out of the directory. It must not be carried out here. */
   leaves(operation: Operation): boolean {
     const paths = 'source' in operation ? [operation.source, operation.destination] : [operation.path]
     return paths.some((path) => {

@@ -6,12 +6,15 @@ import type { ArrivedRequest } from './records.ts'
 import type { Registries } from './registries.ts'
 import { answerAsVendor, isVendor } from './vendor-apis.ts'
 
-/** Where tokens are to be had by client credentials (RFC 6749, 4.4). */
+/** The host that gives tokens for client credentials (RFC 6749, 4.4). */
 const tokenHost = 'token.example.com'
 
 let tokens = 0
 
-/** Answers a request: a registry's file, what its path asks for, or else everything that arrived, as JSON. */
+/**
+ * Answers a request: a registry's file, what its path asks for, or else everything that arrived, as
+ * JSON.
+ */
 export async function answer(
   registries: Registries,
   { host, arrived, response }: { host: string; arrived: ArrivedRequest; response: ServerResponse },

@@ -15,7 +15,7 @@ export const rig: RigFacts = ofOwnLane(inject('rigs'))
 
 const timeoutMs = 10_000
 
-/** What has arrived in the rig since it was last forgotten. */
+/** Reads the arrivals in the rig since they were last forgotten. */
 export function readArrivals(): Promise<Arrivals> {
   return ask('GET')
 }

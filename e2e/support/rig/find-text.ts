@@ -1,6 +1,6 @@
 import type { Arrivals } from './records.ts'
 
-/** Where a text has arrived: `HOST header NAME`, `HOST path`, `HOST body`; plain HTTP as `http://HOST`. Also where it stands in Basic credentials. */
+/** Returns the places at which a text has arrived: `HOST header NAME`, `HOST path`, `HOST body`. Plain HTTP is `http://HOST`. Basic credentials are searched, too. */
 export function placesOf(text: string, { requests }: Arrivals): string[] {
   const places = requests.flatMap(({ sni, path, rawHeaders, body }) => {
     const fields: [string, string][] = []

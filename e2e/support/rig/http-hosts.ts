@@ -28,7 +28,10 @@ const bodyBytesKept = 4096
 /** A model's whole prompt is read: what has to come back stands at its end. */
 const promptBytesKept = 8 * 1024 * 1024
 
-/** Starts the rig's web: TLS at 443 for every name, HTTP/1.1 and HTTP/2, and plain HTTP at 80. Answers where its authority's certificate lies. */
+/**
+ * Starts the rig's web: TLS at 443 for every name, HTTP/1.1 and HTTP/2, and plain HTTP at 80.
+ * Answers where its authority's certificate lies.
+ */
 export async function startHttpHosts(options: HttpHostsOptions): Promise<{ caFile: string }> {
   const ca = await makeTestCa()
   const caFile = join(options.directory, 'ca.pem')

@@ -3,12 +3,15 @@ import { Readable } from 'node:stream'
 
 const chunkBytes = 1 << 16
 
-/** Bytes that do not compress and that each side can make for itself: the key stream of AES-128 in counter mode with a key and a counter of zeros. */
+/**
+ * Bytes that do not compress and that each side can make for itself: the key stream of AES-128 in
+ * counter mode with a key and a counter of zeros.
+ */
 export function knownBytes(bytes: number): Readable {
   return Readable.from(chunksOf(bytes))
 }
 
-/** What they hash to, in hexadecimal. */
+/** Returns their hash, in hexadecimal. */
 export function hashOfKnownBytes(bytes: number): string {
   const hash = createHash('sha256')
   for (const chunk of chunksOf(bytes)) hash.update(chunk)

@@ -8,7 +8,10 @@ const pythonHosts = ['pypi.org', 'files.pythonhosted.org'] as const
 export const npmHost = 'registry.npmjs.org'
 const connectTimeoutMs = 3_000
 
-/** Where the package index is that this machine's own pip uses, by name; empty where it cannot be reached. */
+/**
+ * The addresses of the package index of this machine's own pip, by name. Empty if it cannot be
+ * reached.
+ */
 export async function findPackageIndex(): Promise<Readonly<Record<string, readonly string[]>>> {
   try {
     return Object.fromEntries(await Promise.all(pythonHosts.map(async (host) => [host, await findHost(host)] as const)))
@@ -17,7 +20,10 @@ export async function findPackageIndex(): Promise<Readonly<Record<string, readon
   }
 }
 
-/** Where the registry is that this machine's own npm uses; empty where it cannot be reached, which the tests that need it say. */
+/**
+ * The addresses of the registry of this machine's own npm. Empty if it cannot be reached, which the
+ * tests that need it report.
+ */
 export async function findNpmRegistry(): Promise<readonly string[]> {
   return findHost(npmHost).catch(() => [])
 }

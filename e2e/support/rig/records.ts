@@ -1,6 +1,6 @@
 /** One HTTP request that arrived at a host of the rig. */
 export interface ArrivedRequest {
-  /** What TLS was asked for; null on plain HTTP. */
+  /** The server name of TLS; null on plain HTTP. */
   readonly sni: string | null
   readonly protocol: 'h1' | 'h2'
   readonly method: string
@@ -14,7 +14,10 @@ export interface ArrivedRequest {
   readonly body: string
 }
 
-/** One TCP connection that arrived, with the first bytes that came on it where nobody else reads them. */
+/**
+ * One TCP connection that arrived, with the first bytes that came on it where nobody else reads
+ * them.
+ */
 export interface ArrivedConnection {
   readonly address: string
   readonly port: number
@@ -31,16 +34,16 @@ export interface Arrivals {
   readonly datagrams: readonly string[]
 }
 
-/** What the rig tells when it is ready. */
+/** The facts that the rig reports when it is ready. */
 export interface RigFacts {
   readonly resolver: string
   readonly caFile: string
   readonly controlSocket: string
   readonly listedAddress: string
   readonly unlistedAddress: string
-  /** Where this machine's own package index is, by name; empty where it reaches none. */
+  /** The addresses of this machine's own package index, by name. Empty without one. */
   readonly packageIndex: Readonly<Record<string, readonly string[]>>
-  /** Where this machine's own npm registry is; empty where it reaches none. */
+  /** The addresses of this machine's own npm registry. Empty without one. */
   readonly npmRegistry: readonly string[]
   /** This machine's own address in the rig's network. */
   readonly hostAddress: string

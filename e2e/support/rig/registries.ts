@@ -6,14 +6,16 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const limits = { timeout: 60_000 }
 
-/** What a registry answers: a file, or content. */
+/** The answer of a registry: a file, or content. */
 interface Found {
   readonly type: string
   readonly path: string | null
   readonly content: string
 }
 
-/** Package registries of one package each, as their real clients ask for them, and a git repository. */
+/**
+ * Package registries of one package each, as their real clients ask for them, and a git repository.
+ */
 export interface Registries {
   owns(host: string): boolean
   find(host: string, path: string): Promise<Found | null>

@@ -1,4 +1,5 @@
-// The Internet of the tests: runs inside their own network namespace, and remembers everything that arrives.
+// The Internet of the tests: runs inside their own network namespace, and remembers everything that
+// arrives.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { rename, writeFile } from 'node:fs/promises'
@@ -10,7 +11,10 @@ import type { ArrivedConnection, ArrivedRequest, RigFacts } from './records.ts'
 import { makeRegistries } from './registries.ts'
 import { startTcpHosts } from './tcp-hosts.ts'
 
-/** Outside the range from which the kernel takes free ports: a test that listens on one on the host must not hit on it. */
+/**
+ * Outside the range from which the kernel takes free ports: a test that listens on one on the host
+ * must not hit on it.
+ */
 const dnsPort = 5300
 
 const [directory = '', listedAddress = '', unlistedAddress = '', hostAddress = ''] = process.argv.slice(2)

@@ -5,7 +5,7 @@ import type { ArrivedConnection } from './records.ts'
 /** Raw TCP: a port that echoes, one that says its whole and ends, and canaries that only listen. */
 const ports = { echo: 5432, speaks: 5433, canaries: [22, 25, 4444, 8080, 3128] } as const
 
-/** What the port that speaks says. */
+/** The text that the speaking port sends. */
 export const spoken = 'the whole of it\n'
 
 /** Starts the rig's TCP hosts on each address. */

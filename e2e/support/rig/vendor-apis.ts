@@ -1,4 +1,4 @@
-/** What a client sent to a vendor's API, with its whole body. */
+/** A request of a client to a vendor's API, with its whole body. */
 export interface VendorRequest {
   readonly host: string
   readonly method: string
@@ -8,14 +8,14 @@ export interface VendorRequest {
   readonly body: string
 }
 
-/** What a vendor's API answers. */
+/** The answer of a vendor's API. */
 export interface VendorAnswer {
   readonly status: number
   readonly type: 'application/json' | 'text/event-stream'
   readonly body: string
 }
 
-/** What keys have to begin with that a vendor's API knows; a placeholder is none. */
+/** The beginnings of the keys that a vendor's API accepts. A placeholder has none of them. */
 export const vendorKeyPrefix = 'rig-vendor-key-'
 
 /** How a prompt says what has to come back. */
@@ -33,12 +33,15 @@ const vendors: Readonly<
 /** The hosts of the vendors' APIs. */
 export const vendorHosts: readonly string[] = Object.keys(vendors)
 
-/** Whether a host is a vendor's API. */
+/** True if a host is a vendor's API. */
 export function isVendor(host: string): boolean {
   return Object.hasOwn(vendors, host)
 }
 
-/** Answers as the API of a model vendor does: a model that gives back, in capitals, the last `say-...` it was told. Without a key it knows, 401. */
+/**
+ * Answers as the API of a model vendor does: a model that gives back, in capitals, the last
+ * `say-...` it was told. Without a key it knows, 401.
+ */
 export function answerAsVendor(request: VendorRequest): VendorAnswer {
   const vendor = vendors[request.host]
   if (vendor === undefined) return json(404, { error: { message: 'no such host' } })

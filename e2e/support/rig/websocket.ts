@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What the key of a handshake is hashed with (RFC 6455, 1.3). */
+/** The text that is hashed with the key of a handshake (RFC 6455, 1.3). */
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** Agrees to a WebSocket and gives each short message back. The first one of all is `header NAME`'s value where the path asks for one: `/ws?header=NAME`. */
+/**
+ * Agrees to a WebSocket and gives each short message back. The first one of all is `header NAME`'s
+ * value where the path asks for one: `/ws?header=NAME`.
+ */
 export function echoWebSocket(request: IncomingMessage, socket: Socket): void {
   const key = request.headers['sec-websocket-key'] ?? ''
   const accept = createHash('sha1')
@@ -27,7 +30,10 @@ export function echoWebSocket(request: IncomingMessage, socket: Socket): void {
   })
 }
 
-/** A whole masked frame at the beginning of `bytes`, with less than 126 bytes in it; null while it is not there. */
+/**
+ * A whole masked frame at the beginning of `bytes`, with less than 126 bytes in it; null while it
+ * is not there.
+ */
 function readFrame(bytes: Buffer): { opcode: number; payload: Buffer; bytes: number } | null {
   const length = (bytes[1] ?? 0) & 0x7f
   if (bytes.length < 6 + length) return null

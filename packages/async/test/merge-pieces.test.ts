@@ -150,7 +150,10 @@ const readings: readonly [string, Reading][] = [
   ['with pauses', withPauses],
 ]
 
-/** Asks for three bytes at a time, as who looks at the head of a format does, and waits where there are fewer. */
+/**
+ * Asks for three bytes at a time, as who looks at the head of a format does, and waits where there
+ * are fewer.
+ */
 async function byPart(source: Readable): Promise<Buffer> {
   const parts: Buffer[] = []
   source.on('readable', () => {

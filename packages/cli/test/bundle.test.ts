@@ -122,7 +122,9 @@ test('a change of any source of the bundle is noticed', () => {
   expect(others).toEqual([])
 })
 
-/** A completion takes up to 2.5 times as long as `node -e 0`. The rest is noise of a busy machine. */
+/**
+ * A completion takes up to 2.5 times as long as `node -e 0`. The rest is noise of a busy machine.
+ */
 const mostTimesNode = 2.5 * 1.3
 /** Pairs of runs until the quickest of each tell: on a busy machine most runs wait for others. */
 const mostPairs = 40

@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** What bash offers for a line, by the script as a person sources it. */
+/** The completions of bash for a line, with the script as a person sources it. */
 async function offered(line: string): Promise<string[]> {
   const words = line.split(' ')
   const script = `

@@ -10,7 +10,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const script = fileURLToPath(new URL('../../../deploy/image/holt-service', import.meta.url))
 
-/** Writes what it is asked to `log`. `serve` ends by itself with code 3, or at SIGTERM with code 0. */
+/**
+ * Writes what it is asked to `log`. `serve` ends by itself with code 3, or at SIGTERM with code 0.
+ */
 const standIn = `#!/bin/sh
 echo "$*" >>"$LOG"
 case $1 in

@@ -7,7 +7,10 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const program = fileURLToPath(new URL('../../../examples/quickstart/reach-out.py', import.meta.url))
 
-/** Starts a DNS server that answers every query with a code, and returns its address. Null: it hangs up. */
+/**
+ * Starts a DNS server that answers every query with a code, and returns its address. Null: it hangs
+ * up.
+ */
 async function answering(code: number | null): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)

@@ -81,7 +81,10 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     expect(await run(join(work, 'bin/holtd'), ['version'])).toBe(`${facts.version}\n`)
   })
 
-  /** Runs the doctor of the directory, and returns what it prints. It fails where something is to be fixed. */
+  /**
+   * Runs the doctor of the directory, and returns what it prints. It fails where something is to be
+   * fixed.
+   */
   function runDoctor(): Promise<string> {
     return run(join(tree, 'bin/holtd'), ['doctor']).catch(({ stdout }) => stdout as string)
   }

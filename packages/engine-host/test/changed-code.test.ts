@@ -19,7 +19,10 @@ import { missing } from './support/test-machine.ts'
 
 // Programs whose code gVisor has changed, over a checkpoint.
 
-/** A program that lives through a checkpoint writes more than this; one that does not ends in its first round. */
+/**
+ * A program that lives through a checkpoint writes more than this; one that does not ends in its
+ * first round.
+ */
 const ROUNDS = 5
 
 const reason = process.arch === 'x64' ? await missing('root', 'go', 'runsc') : 'needs x64'

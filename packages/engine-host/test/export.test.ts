@@ -26,7 +26,9 @@ import { missing } from './support/test-machine.ts'
 
 const run = promisify(execFile)
 
-/** What is in the image: something for each way in which it will be changed, and files that the guest writes to. */
+/**
+ * The content of the image: an entry for each kind of change, and files that the guest writes to.
+ */
 const MAKE_TREE = `
   mkdir -p a/b a/dir/inner etc/ssl/certs proc/below usr/local/share opt; chmod 750 a/b; chown 7:8 a/b
   for name in append cut mode rename link mapped time owner replace remove same lower; do head -c 70000 /dev/urandom > a/$name; done
@@ -35,7 +37,7 @@ const MAKE_TREE = `
   ln -s ../run/somewhere etc/resolv.conf; chmod 600 etc/ssl/certs/ca-certificates.crt
   find . -exec touch -h -d '2001-02-03 04:05:06.789' {} +`
 
-/** What is done to it, in the runtime and, as the oracle, in a copy of the tree. */
+/** The changes, made in the runtime and, as the oracle, in a copy of the tree. */
 const CHANGE_TREE = `set -e; cd /a
   echo more >> append; truncate -s 7 cut; chmod 2711 mode; mv rename renamed; ln link linked; /bin/probe mapped mapped; touch -d @12345.5 time; chown 12:34 owner
   echo new > replacing; mv replacing replace; rm remove; mv dir moved; mkdir -p new/deep; echo y > new/deep/y; ln -s /nowhere new/dangling; rm symlink; mkdir symlink
@@ -234,7 +236,10 @@ async function runProcess(guest: GuestClient, request: StartProcess): Promise<st
   return items.map((item) => (item.type === 'stdout' ? Buffer.from(item.data, 'base64').toString() : '')).join('')
 }
 
-/** Everything about a tree but the times of directories, which also a copy changes; hard links as the first name of each group. */
+/**
+ * Everything about a tree but the times of directories, which also a copy changes; hard links as
+ * the first name of each group.
+ */
 async function describeTree(root: string): Promise<string> {
   const script = `find . -type d -printf '%P d %m %U:%G\\n' -o -printf '%P %y %m %U:%G %s %T@ %n %l\\n' | sort
     find . -type f -exec sha256sum {} + | sort -k 2

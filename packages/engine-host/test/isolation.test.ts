@@ -31,7 +31,7 @@ const Facts = z.object({
   pid1: z.string(),
 })
 
-/** What is in `/dev` and reaches no hardware: the kernel's own sources, sinks and terminals. */
+/** The devices in `/dev` that reach no hardware: the kernel's own sources, sinks and terminals. */
 const HARMLESS_DEVICE = /^\/dev\/(null|zero|full|random|urandom|tty|ptmx|console|fuse|net\/tun|pts\/(ptmx|\d+))$/
 
 async function look(isolation: Isolation): Promise<z.infer<typeof Facts>> {
@@ -62,7 +62,8 @@ test.skipIf(noContainer !== null)(
     expect(facts.writable).toEqual([])
     expect(facts.status).toMatch(/^NoNewPrivs:\t1$/m)
     expect(facts.status).toMatch(/^Seccomp:\t2$/m)
-    // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE, SYS_CHROOT, SETFCAP.
+    // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE, SYS_CHROOT,
+    // SETFCAP.
     expect(facts.status).toMatch(/^CapBnd:\t00000000800404fb$/m)
     expect(facts.blockNode).toMatch(/^mknod: operation not permitted/)
     if (arch() === 'x64') {
@@ -79,11 +80,13 @@ test.skipIf(noGvisor !== null)(
   async () => {
     const facts = await look('gvisor')
     expectNoWayOut(facts)
-    // gVisor's own: it can be opened, a write to it answers EIO, and nothing of it reaches the host's kernel.
+    // gVisor's own: it can be opened, a write to it answers EIO, and nothing of it reaches the
+    // host's kernel.
     expect(facts.writable).toEqual(['/proc/sysrq-trigger'])
     expect(facts.blockNode).not.toBe('opened')
     if (arch() === 'x64') {
-      // Mounts, namespaces and keyrings are gVisor's own there; what reaches for the host's kernel does not exist.
+      // Mounts, namespaces and keyrings are gVisor's own there; what reaches for the host's kernel
+      // does not exist.
       for (const call of [
         'bpf',
         'perf_event_open',
@@ -102,7 +105,10 @@ test.skipIf(noGvisor !== null)(
   },
 )
 
-/** Nothing of a runtime is in this process's session, which is the daemon's: the kernel would give it what it gives that one. */
+/**
+ * Nothing of a runtime is in this process's session, which is the daemon's: the kernel would give
+ * it what it gives that one.
+ */
 async function expectOtherSessions(parent: string, id: string): Promise<void> {
   const host = { cgroups: await detectCgroups(), freezer: null }
   const pids = await new RuntimeCgroup(host, parent, id).processes()

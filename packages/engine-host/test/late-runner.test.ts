@@ -30,7 +30,8 @@ test.skipIf(reason !== null)(
     const spec = smallSpec('gvisor', await importImage(first, under))
     await startGuest(first, spec)
     await first.close()
-    // As on a machine that is so busy that the runner comes to its work when its daemon is long gone.
+    // As on a machine that is so busy that the runner comes to its work when its daemon is long
+    // gone.
     const [go, slow, checkpoints] = ['go', 'slow-runsc', 'checkpoints'].map((name) => join(stateDir, name)) as [
       string,
       string,

@@ -222,7 +222,9 @@ async function traffic(guest: GuestClient, ...step: readonly string[]): Promise<
   return (await runCommand(guest, '/bin/probe', 'traffic', ...step)).output.trimEnd()
 }
 
-/** Starts a step that says at first that it is connected. The promise in the answer is all it says. */
+/**
+ * Starts a step that says at first that it is connected. The promise in the answer is all it says.
+ */
 async function startTraffic(
   guest: GuestClient,
   ...step: readonly string[]

@@ -240,7 +240,8 @@ test.skipIf(reason !== null).each(both)(
       const engine = await under.open()
       await startGuest(engine, spec)
       await engine.close()
-      // Whoever comes first and whoever comes again: a mark that an earlier one has left is not the last one's.
+      // Whoever comes first and whoever comes again: a mark that an earlier one has left is not the
+      // last one's.
       for (const place of [...places, ...places.toReversed()]) await open(place).then((next) => next.close())
       const other = await open(stranger)
       const theirs = smallSpec(isolation, await importImage(other, under))

@@ -25,7 +25,10 @@ import { missing } from './support/test-machine.ts'
 
 const FORKS = 8
 
-/** Lines of `seq` up to here are some times what a process's ring holds and what is on its way to the host. */
+/**
+ * Lines of `seq` up to here are some times what a process's ring holds and what is on its way to
+ * the host.
+ */
 const LAST_LINE = 4_000_000
 
 const reason = await missing('root', 'go', 'runsc')
@@ -306,7 +309,10 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
   }
 })
 
-/** A client that reads a process's output as slowly as it likes, and comes back where it has read to. */
+/**
+ * A client that reads a process's output as slowly as it likes, and comes back where it has read
+ * to.
+ */
 class SlowReader {
   readonly #id: string
   #items: AsyncGenerator<GuestItem> | null = null

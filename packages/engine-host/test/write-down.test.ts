@@ -114,17 +114,17 @@ test.skipIf(reason !== null).each([true, false])(
 )
 
 test.skipIf(reason !== null).each([
-  { what: 'is no room', options: 'size=300m' },
-  { what: 'is none left half-way', options: 'size=1g,nr_inodes=4' },
+  { lack: 'space', options: 'size=300m' },
+  { lack: 'inodes', options: 'size=1g,nr_inodes=4' },
 ])(
-  `a runtime goes on when there $what for its checkpoint (${reason ?? 'ready'})`,
+  `a runtime continues when the disk lacks $lack for its checkpoint (${reason ?? 'ready'})`,
   options,
-  async ({ what, options: tmpfs }) => {
+  async ({ lack, options: tmpfs }) => {
     await withEngine(async ({ under, engine, image }) => {
       const point = join(under.options.stateDir, 'checkpoints')
       await mount({ type: 'tmpfs', source: 'tmpfs', point, options: tmpfs.split(',') })
       try {
-        const held = what === 'is no room' ? 48 * 2 ** 20 : 0
+        const held = lack === 'space' ? 48 * 2 ** 20 : 0
         const { spec, guest, waiting } = await startWaiting(engine, image, held)
         await guest.quiesce(timeout(), { force: true })
         const take = checkpointsOf(engine).take(spec.id, 'cp', timeout())
@@ -168,7 +168,8 @@ test.skipIf(reason !== null).each([
           expect(error).toMatchObject({ message: 'enough' })
           break
         }
-        // On a busy machine the take can end before the abort. The runtime is in its checkpoint then.
+        // On a busy machine the take can end before the abort. The runtime is in its checkpoint
+        // then.
         await engine.ensure({ ...spec, checkpointId: 'cp1', restoreOnly: true }, timeout())
         await checkpoints.remove('cp1')
       }
@@ -271,7 +272,8 @@ test.skipIf(reason !== null)(
   },
 )
 
-// Moments of a take: before the runner, while it writes, while its files are hashed, while the runtime is taken away, when all is done.
+// Moments of a take: before the runner, while it writes, while its files are hashed, while the
+// runtime is taken away, when all is done.
 const moments = [0, 40, 80, 130, 180, 250, 350, 600].flatMap((delayMs) =>
   [true, false].map((goOn) => ({ delayMs, goOn })),
 )

@@ -21,7 +21,9 @@ interface Seen {
   readonly error: string
 }
 
-/** Builds the probe, puts it into an image beside the entries, and answers what it sees below `/t`. */
+/**
+ * Builds the probe, puts it into an image beside the entries, and answers what it sees below `/t`.
+ */
 async function seenInRunsc(entries: readonly Entry[]): Promise<Map<string, Seen>> {
   await using dir = await scratch()
   const program = await buildOnce(fileURLToPath(new URL('support/probe', import.meta.url)))

@@ -21,7 +21,7 @@ test('no two routes have the same method and path', () => {
   expect(new Set(keys).size).toBe(keys.length)
 })
 
-/** What anyone may ask, so that a machine can be watched without a key. */
+/** The routes without a key, with which a machine can be monitored. */
 const open = ['/healthz', '/readyz', '/openapi.json', '/docs']
 
 test('every path parameter has a schema, and all routes except the public ones need a key', () => {

@@ -262,7 +262,7 @@ describe('a cancelled command', () => {
           if (item.type === 'stdout') break
       },
     ],
-  ])('goes on with `leave`: %s', async (_, leave) => {
+  ])('continues with `leave`: %s', async (_, leave) => {
     await leave()
     const [command, ...others] = await running()
     expect(others).toEqual([])
@@ -350,7 +350,8 @@ describe('in the background', () => {
     const command = await patient.commands.start(['sha256sum'], { stdin: true })
     const bytes = Buffer.alloc(3_000_000)
     for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE((at * 2654435761) >>> 0, at)
-    // Two faults of each of the first five writes: after ten in a row the client would wait for 20 s.
+    // Two faults of each of the first five writes: after ten in a row the client would wait for 20
+    // s.
     let requests = 0
     service.onCall = (route) => {
       if (route !== 'writeStdin' || ++requests > 15 || requests % 3 === 0) return

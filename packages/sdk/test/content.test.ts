@@ -11,7 +11,7 @@ const MiB = 2 ** 20
 
 let service: TestService
 let runtime: Runtime
-/** What happens to each request on its way; one after the other, then nothing does. */
+/** The faults of requests, one after the other. Later requests have none. */
 let faults: ((input: URL, init: RequestInit) => Promise<Response>)[]
 beforeEach(async () => {
   service = await startTestService()

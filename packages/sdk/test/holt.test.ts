@@ -207,7 +207,7 @@ describe('service', () => {
 describe('credentials', () => {
   test.each([
     [
-      'what is given wins',
+      'given credentials win',
       { url: 'http://g', apiKey: 'g' },
       { HOLT_URL: 'http://e', HOLT_API_KEY: 'e' },
       { url: 'http://g', apiKey: 'g' },
@@ -227,7 +227,7 @@ describe('credentials', () => {
       { url: 'http://elsewhere', apiKey: undefined },
     ],
     [
-      'an empty variable is none',
+      'an empty variable counts as missing',
       {},
       { HOLT_URL: '', HOLT_API_KEY: '' },
       { url: 'http://127.0.0.1:1', apiKey: 'file' },

@@ -5,7 +5,10 @@ import { expect, test } from 'vitest'
 
 const source = join(import.meta.dirname, '../src')
 
-/** The optional fields of exported interfaces and of options in signatures: `readonly waitSecs?: number`. */
+/**
+ * The optional fields of exported interfaces and of options in signatures: `readonly waitSecs?:
+ * number`.
+ */
 async function optionNames(): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   for await (const name of glob('**/*.ts', { cwd: source }))
@@ -28,7 +31,10 @@ function apiNames(): ReadonlySet<string> {
   return found
 }
 
-/** Two different things: the wait of this client and a command's own limit, a sync that only decides and a create. */
+/**
+ * Two different things: the wait of this client and a command's own limit, a sync that only decides
+ * and a create.
+ */
 const clientOwn = ['timeoutSecs', 'dryRun']
 
 test('an option of the API has the same name here', async () => {

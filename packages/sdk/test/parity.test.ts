@@ -65,7 +65,9 @@ test('every field of a request is used in the call of its route', async () => {
   expect(missing).toEqual([])
 })
 
-/** Returns the fields that a caller may give. A body that is passed on as a whole has all of them. */
+/**
+ * Returns the fields that a caller may give. A body that is passed on as a whole has all of them.
+ */
 function fieldsOf({ parameters, requestBody }: Operation, all: string): string[] {
   const query = parameters.filter((one) => one.in === 'query').map(({ name }) => name)
   const id = requestBody?.content['application/json']?.schema?.$ref?.split('/').at(-1)

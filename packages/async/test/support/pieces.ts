@@ -30,7 +30,10 @@ export class Pieces {
   }
 }
 
-/** Has twenty wait who leave with a reason of theirs once they wait, and answers how many of them are kept by what they have waited for. */
+/**
+ * Has twenty wait who leave with a reason of theirs once they wait, and answers how many of them
+ * are kept by what they have waited for.
+ */
 export async function keptOfThoseWhoLeave(
   wait: (signal: AbortSignal, pieces: Pieces) => Promise<unknown>,
 ): Promise<number> {

@@ -84,7 +84,7 @@ function checkListing(listing: ReadonlyMap<string, Entry>): void {
   }
 }
 
-/** What a user of a runtime sees, tried in a chroot of the image under an overlay. */
+/** Checks the view of a runtime's user, in a chroot of the image under an overlay. */
 async function checkInside(dir: string): Promise<void> {
   await using mounted = new AsyncDisposableStack()
   const [lower, over, root] = [join(dir, 'lower'), join(dir, 'over'), join(dir, 'root')]

@@ -10,7 +10,10 @@ const file = (path: string): Entry => ({ ...common, path, type: 'file', size: 0 
 const link = (path: string, linkTarget: string): Entry => ({ ...common, path, type: 'symlink', linkTarget })
 const hard = (path: string, linkTarget: string): Entry => ({ ...common, path, type: 'hardlink', linkTarget })
 
-/** The finished tree as text: directories end in a slash, a file says `layer.position` of its content. */
+/**
+ * The finished tree as text: directories end in a slash, a file says `layer.position` of its
+ * content.
+ */
 async function flatten(...layers: readonly (readonly Entry[])[]): Promise<string[]> {
   const tree = new LayerTree(1000)
   for (const [index, entries] of layers.entries()) await tree.addLayer(index, stream(entries))

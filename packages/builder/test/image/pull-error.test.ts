@@ -2,7 +2,7 @@ import { longestPieceMs } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { pullError } from '../../src/image/pull-image.ts'
 
-/** What skopeo 1.9 writes, with ports and names that look like a status. */
+/** Messages of skopeo 1.9, with ports and names that look like a status. */
 const line = (message: string) => `time="2026-01-01T04:04:03Z" level=fatal msg="${message}"\n`
 const registry = '127.0.0.1:40403'
 const begin = `initializing source docker://${registry}/a404/denied:1: `
@@ -41,7 +41,7 @@ test.each([
 test.each([
   ['letters before a colon', `${'x'.repeat(2_000)}:`],
   ['letters by the megabyte', 'x'.repeat(1 << 20)],
-  ['addresses that are none', 'x:1y'.repeat(1 << 18)],
+  ['texts like addresses', 'x:1y'.repeat(1 << 18)],
   ['manifests by the megabyte', 'manifest'.repeat(1 << 17)],
 ])('a long message of a registry in %s does not block the thread', (_, words) => {
   const before = process.threadCpuUsage()

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { OutputLines } from '../../src/output/output-lines.ts'
 import { Redactor } from '../../src/output/redact.ts'
 
-/** What the log gets of a step that writes these pieces. */
+/** Returns the log of a step that writes these pieces. */
 function linesOf(pieces: readonly (string | Uint8Array)[], secrets: readonly string[] = []): string[] {
   const written: string[] = []
   const lines = new OutputLines(new Redactor(secrets), (line) => written.push(line))
@@ -21,7 +21,7 @@ test.each([
   ['colours and titles', ['\u001b[1;31mred\u001b[0m\u001b]0;title\u0007 rest\n'], ['red rest']],
   ['control characters', ['a\u0000b\u0008c\td\n'], ['abc\td']],
   ['a character in two pieces', [Buffer.from('é\n').subarray(0, 1), Buffer.from('é\n').subarray(1)], ['é']],
-  ['what is no UTF-8', [Buffer.from([0x61, 0xff, 0x62, 0x0a])], ['a\ufffdb']],
+  ['bytes that are not UTF-8', [Buffer.from([0x61, 0xff, 0x62, 0x0a])], ['a\ufffdb']],
 ])('keeps %s', (_, pieces, lines) => {
   expect(linesOf(pieces)).toEqual(lines)
 })

@@ -48,7 +48,10 @@ async function pull(
   return { result, asked: network.asked.map(({ host }) => host) }
 }
 
-/** Does something else than a registry should, the first `times` times that a request is for what `when` says. */
+/**
+ * Does something else than a registry should, the first `times` times that a request is for what
+ * `when` says.
+ */
 function atFirst(times: number, when: (request: Parameters<Behaviour>[0]) => boolean, otherwise: Behaviour): Behaviour {
   let left = times
   return (request, response, honestly) => {
@@ -96,7 +99,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
   })
 
   test.each([
-    ['goes on where it broke', true],
+    ['continues after the break', true],
     ['sends all again', false],
   ])('an interrupted layer is completed by a registry that %s', async (_what, isRanged) => {
     const image = await tinyImage()
@@ -426,7 +429,7 @@ describe.skipIf(missing !== '')(`mirrors${missing}`, () => {
         response.write('x', () => response.destroy())
       },
     ],
-  ])('where one %s, the registry helps out', async (_what, otherwise) => {
+  ])('if a mirror %s, the registry itself is used', async (_what, otherwise) => {
     const image = await tinyImage()
     await using registry = await startBadRegistry(image)
     const behave = atFirst(always, (request) => isForLayer(image, request), otherwise)

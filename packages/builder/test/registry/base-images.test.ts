@@ -32,7 +32,10 @@ describe.skipIf(missing !== '')(`pulling images for builds${missing}`, { timeout
     await rm(dir, { recursive: true })
   })
 
-  /** Makes an image by a script in a tree, commits it as `format`, pushes it, and answers its reference. */
+  /**
+   * Makes an image by a script in a tree, commits it as `format`, pushes it, and answers its
+   * reference.
+   */
   function make(script: string, ...options: readonly ('docker' | 'oci' | Compression)[]): string {
     count += 1
     const reference = `${registry.address}/team/image-${count}:1`

@@ -93,7 +93,7 @@ test.each<[string, string, RegExp, Behaviour]>([
   ['is not HTTP', 'file:///etc/shadow', /not a URL/, () => undefined],
   ['is no address', 'nothing', /not a URL/, () => undefined],
   ['has a password', 'https://a:b@files.test/', /credentials/, () => undefined],
-])('what %s fails the step and says so', async (_what, url, message, behave) => {
+])('a source that %s fails the step with the reason', async (_what, url, message, behave) => {
   await expect(fetched(url, behave)).rejects.toMatchObject({
     code: 'step_failed',
     message: expect.stringMatching(message),

@@ -17,7 +17,7 @@ export interface FakeHost {
   finishing(change?: Partial<Finishing['request']>): Finishing
 }
 
-/** What a test chooses. */
+/** The choices of a test. */
 export interface FakeHostOptions extends FakeEngineOptions {
   readonly isolation?: 'gvisor' | 'container'
   readonly network?: GuestNetwork | null

@@ -5,7 +5,7 @@ import { checkBase, checkFinished, checkInstalled, filledDisk, stepDiskMiB } fro
 
 const MIB = 2 ** 20
 
-/** What a check says is required; null where it is content. */
+/** The size that a check requires; null if it is content. */
 function requiredOf(check: () => void): number | null {
   try {
     check()

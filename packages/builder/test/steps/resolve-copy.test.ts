@@ -7,7 +7,9 @@ import { resolveCopy } from '../../src/steps/resolve-copy.ts'
 import { BuildArgs, StageScope } from '../../src/steps/stage-scope.ts'
 import type { StepContext } from '../../src/steps/step-context.ts'
 
-/** Resolves a COPY or an ADD. `matches` are the paths of the context that each source stands for. */
+/**
+ * Resolves a COPY or an ADD. `matches` are the paths of the context that each source stands for.
+ */
 function resolve(line: string, matches: (source: string) => readonly string[]) {
   const plan = planDockerfile(`FROM scratch\n${line}`, { buildArgs: {} })
   const [instruction] = plan.stages[0]?.instructions ?? []

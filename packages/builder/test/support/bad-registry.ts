@@ -14,7 +14,7 @@ export interface TinyImage {
   readonly blobs: ReadonlyMap<string, Buffer>
 }
 
-/** What a server does with a request; `honestly` answers it as a registry should. */
+/** The behaviour of a server. `honestly` answers as a registry should. */
 export type Behaviour = (request: IncomingMessage, response: ServerResponse, honestly: () => void) => void
 
 /** A server on loopback that does as it is told, and remembers who came. */
@@ -26,7 +26,10 @@ export interface BadRegistry extends AsyncDisposable {
 
 const manifestType = 'application/vnd.oci.image.manifest.v1+json'
 
-/** Makes an image of one file with random content, which no compression makes smaller. `change` puts other things into its manifest. */
+/**
+ * Makes an image of one file with random content, which no compression makes smaller. `change` puts
+ * other things into its manifest.
+ */
 export async function tinyImage(change: object = {}, options: { architecture?: string } = {}): Promise<TinyImage> {
   const tar = await collect(writeTar(oneFile(randomBytes(400_000))))
   const layer = gzipSync(tar)
@@ -64,7 +67,7 @@ export async function startBadRegistry(image: TinyImage, behave: Behaviour = (_,
   return registry
 }
 
-/** Whether a request is for the layer of an image. */
+/** True if a request is for the layer of an image. */
 export function isForLayer(image: TinyImage, { url, method }: IncomingMessage): boolean {
   return method === 'GET' && url?.endsWith(image.layerDigest) === true
 }

@@ -9,7 +9,7 @@ import { run as runTool } from './machine.ts'
 
 const run = promisify(execFile)
 
-/** What the oracle builds. */
+/** The build of the oracle. */
 export interface OracleBuild {
   readonly name: string
   readonly text: string
@@ -19,7 +19,10 @@ export interface OracleBuild {
   readonly target: string | null
 }
 
-/** Builds as another program does, with a storage of its own, and describes the tree that comes of it. */
+/**
+ * Builds as another program does, with a storage of its own, and describes the tree that comes of
+ * it.
+ */
 export async function buildWithBuildah(dir: string, build: OracleBuild): Promise<Map<string, Described>> {
   const work = join(dir, `buildah-${build.name}`)
   const output = join(work, 'tree.tar')

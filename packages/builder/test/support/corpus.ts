@@ -17,7 +17,7 @@ export interface CorpusCase extends z.infer<typeof settingsSchema> {
   readonly name: string
   /** With the registry's address in it. */
   readonly dockerfile: (registry: string) => string
-  /** What `buildah build` is given: the same, or what does the same in its language. */
+  /** The input of `buildah build`: the same, or its counterpart in buildah's language. */
   readonly oracle: (registry: string) => string
   /** Makes the context in a directory that is not there yet. */
   readonly prepare: (directory: string) => void

@@ -1,7 +1,10 @@
 import { connect } from 'node:net'
 import { NetworkError, type NetworkTarget, type RegistryNetwork } from '../../src/index.ts'
 
-/** A network for tests: names are what `hosts` says, and what is not there does not exist. Loopback needs the operator's word, like everywhere. */
+/**
+ * A network for tests: names are what `hosts` says, and what is not there does not exist. Loopback
+ * needs the operator's word, like everywhere.
+ */
 export function directNetwork(hosts: Readonly<Record<string, number>> = {}): RegistryNetwork & {
   readonly asked: NetworkTarget[]
 } {

@@ -4,7 +4,7 @@ import { readTar } from '@holt/tar'
 import type { PulledFacts, PulledImageStore } from '../../src/index.ts'
 import { type Listing, listEntries } from './tree-listing.ts'
 
-/** Where images go in tests: the fake engine's store, which here remembers what was in each. */
+/** The image store of tests: that of the fake engine, which records the content of each image. */
 export function makeShelf(): {
   images: ImageStore
   store: PulledImageStore

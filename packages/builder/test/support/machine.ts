@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process'
 
-/** What this machine lacks for a test, as text for its title; empty when nothing. */
+/**
+ * The abilities that this machine lacks for a test, as text for its title. Empty if it lacks none.
+ */
 export function lacks(...tools: readonly string[]): string {
   const missing = tools.filter((tool) => spawnSync('which', [tool], { stdio: 'ignore' }).status !== 0)
   if (process.getuid?.() !== 0) missing.push('root')
   return missing.length === 0 ? '' : ` (skipped: this machine lacks ${missing.join(', ')})`
 }
 
-/** Runs a command of the test's own and returns its output; what it wrote to stderr is in the error. */
+/**
+ * Runs a command of the test's own and returns its output; what it wrote to stderr is in the error.
+ */
 export function run(
   argv: readonly string[],
   options: { readonly input?: string; readonly timeoutMs?: number } = {},

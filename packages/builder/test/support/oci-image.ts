@@ -18,7 +18,10 @@ export interface LayerSource {
 const suffix = { none: '', gzip: '+gzip', zstd: '+zstd' } as const
 const compress = { none: (tar: Buffer) => tar, gzip: gzipSync, zstd: zstdCompressSync } as const
 
-/** Makes a tar with GNU tar of what a script leaves in an empty directory; the script runs as root there. */
+/**
+ * Makes a tar with GNU tar of what a script leaves in an empty directory; the script runs as root
+ * there.
+ */
 export async function tarOf(dir: string, script: string, ...tarFlags: string[]): Promise<Buffer> {
   await mkdir(dir, { recursive: true })
   run(['sh', '-euc', `umask 022; cd "$1"; ${script}`, 'sh', dir])

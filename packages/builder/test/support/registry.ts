@@ -8,15 +8,21 @@ import { freePort } from '@holt/testkit'
 /** A registry on loopback that lives as long as its owner. */
 export interface Registry extends AsyncDisposable {
   readonly address: string
-  /** Where it keeps its files. */
+  /** The directory of its files. */
   readonly dir: string
 }
 
-/** Who may read a registry that asks: `holt` with the word `open sesame`; the hash is bcrypt, the only kind that it knows. */
+/**
+ * The account of a registry with a login: `holt` with the password `open sesame`. The hash is
+ * bcrypt, the only kind that it knows.
+ */
 export const reader = { username: 'holt', password: 'open sesame' }
 const htpasswd = 'holt:$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n'
 
-/** Starts the distribution's own registry, on a free port unless told which; `asks` whoever comes for a name and a password. */
+/**
+ * Starts the distribution's own registry, on a free port unless told which; `asks` whoever comes
+ * for a name and a password.
+ */
 export async function startRegistry(port?: number, options: { readonly asks?: boolean } = {}): Promise<Registry> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-registry-'))
   const address = `127.0.0.1:${port ?? (await freePort())}`

@@ -1,6 +1,6 @@
 import { run } from './machine.ts'
 
-/** What steps of tests use. */
+/** The programs that steps of tests use. */
 const programs =
   'sh bash dash env cat ls cp mv rm mkdir rmdir chmod chown chgrp ln readlink touch stat find grep sed tar gzip id whoami pwd ' +
   'printf echo test true false sleep head tail wc sort uniq date dd mkfifo install tee tr cut seq sha256sum du df basename dirname ' +

@@ -3,12 +3,16 @@ import type { Entry } from '@holt/tar'
 import { run } from './machine.ts'
 
 /**
- * A tree as text, one line per path: type, mode, owner, time, and a link's target or a file's digest. Names are one
- * character per byte. Directories have no time: a container engine changes it when it unpacks what is in them.
+ * A tree as text, one line per path: type, mode, owner, time, and a link's target or a file's
+ * digest. Names are one character per byte. Directories have no time: a container engine changes it
+ * when it unpacks what is in them.
  */
 export type Listing = ReadonlyMap<string, string>
 
-/** Lists the entries of a flattened tree; two names of one file have the same line and the same mark. */
+/**
+ * Lists the entries of a flattened tree; two names of one file have the same line and the same
+ * mark.
+ */
 export async function listEntries(entries: AsyncIterable<Entry>): Promise<Listing> {
   const listing = new Map<string, string>()
   for await (const entry of entries) {

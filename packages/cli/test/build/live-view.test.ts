@@ -8,7 +8,7 @@ import { fitted, widthOf } from '../../src/output/live-region.ts'
 
 const job = fileURLToPath(new URL('../support/show-build.ts', import.meta.url))
 
-/** What a terminal of so many columns and rows shows at the end, and how much was drawn. */
+/** The final screen of a terminal with so many columns and rows, and the number of drawn bytes. */
 function onTerminal(
   columns: number,
   rows: number,

@@ -253,7 +253,7 @@ describe('build', () => {
 
 describe('Ctrl-C', () => {
   const start = () => startHolt(['template', 'build', '-t', 'web', '--from-image', 'x'], { service, cwd: here })
-  /** What the program shows, and a wait until something of it is there. */
+  /** The output of the program, and a wait for a text in it. */
   function watching(child: ReturnType<typeof start>) {
     let seen = ''
     child.stderr.on('data', (chunk: Buffer) => (seen += chunk))

@@ -6,7 +6,10 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A runtime whose deadline has just been acted on each time it is looked at, in one state after the other. */
+/**
+ * A runtime whose deadline has just been acted on each time it is looked at, in one state after the
+ * other.
+ */
 function runtimeOf(states: readonly (RuntimeState | Error)[]) {
   const ended = new AbortController()
   const left = [...states]

@@ -13,17 +13,20 @@ export const holtArgv = [process.execPath, '--', programFile('holt')] as const
 /** The program from its sources. */
 export const sourceArgv = [process.execPath, '--', sourceFile('holt')] as const
 
-/** The directory of Node's compiled code. Without it, half of a start is compiling. A bundle has its own. */
+/**
+ * The directory of Node's compiled code. Without it, half of a start is compiling. A bundle has its
+ * own.
+ */
 const compileCache = fileURLToPath(new URL('../../../../.holt/compile-cache', import.meta.url))
 
-/** What a run of the program came to. */
+/** The result of a run of the program. */
 export interface Ended {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Where and how the program is run. */
+/** The options for a run of the program. */
 export interface RunHow {
   readonly service?: TestService
   readonly env?: Readonly<Record<string, string>>

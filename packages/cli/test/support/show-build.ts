@@ -1,7 +1,10 @@
 import type { Build, BuildLogLine, BuildStepState } from '../../../sdk/src/index.ts'
 import { LiveView } from '../../src/build/live-view.ts'
 
-/** Shows a build on a terminal: two steps end, one is cached; with `narrow` the terminal becomes narrower meanwhile. */
+/**
+ * Shows a build on a terminal: two steps end, one is cached; with `narrow` the terminal becomes
+ * narrower meanwhile.
+ */
 const view = new LiveView()
 const step = (number: number, text: string, state: BuildStepState['state'], ms: number | null = null) => ({
   step: number,

@@ -8,13 +8,16 @@ import { type Ended, endOf } from './run-holt.ts'
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** Where the machine has an unpacked release. */
+/** The path of an unpacked release on the machine. */
 export const releaseDir = '/media/holt release'
 
 /** Packages that an installation needs, and which a machine without network may lack. */
 const packagePrograms = ['mmdebstrap', 'runc', 'ip', 'skopeo', 'python3']
 
-/** Mounts the host's programs and `/proc` into a root, and runs a shell command there. The mounts end with it. */
+/**
+ * Mounts the host's programs and `/proc` into a root, and runs a shell command there. The mounts
+ * end with it.
+ */
 const runInside = `set -e
 mount --bind /usr "$1/usr"
 mount -o remount,bind,ro "$1/usr"
@@ -25,8 +28,8 @@ mount -t proc proc "$1/proc"
 exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/opt/programs:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"`
 
 /**
- * A machine for tests of the installation: a directory with its own `/etc`, `/var`, `/run`, `/home` and
- * `/usr/local`, the programs of the host, and a systemctl that notes its calls.
+ * A machine for tests of the installation: a directory with its own `/etc`, `/var`, `/run`, `/home`
+ * and `/usr/local`, the programs of the host, and a systemctl that notes its calls.
  */
 export class TestMachine {
   readonly #root: string

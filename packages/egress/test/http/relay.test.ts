@@ -175,7 +175,7 @@ describe('plain HTTP', () => {
   })
 
   test.each([
-    ['a chunk size that is none', 'zz\r\nabc\r\n'],
+    ['an invalid chunk size', 'zz\r\nabc\r\n'],
     ['a signed chunk size', '+3\r\nabc\r\n'],
     ['a chunk that is longer than it says', '3\r\nabcd\r\n0\r\n\r\n'],
     ['a chunk line without CR', '3\nabc\r\n0\r\n\r\n'],

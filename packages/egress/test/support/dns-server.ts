@@ -27,7 +27,10 @@ interface DnsQuirks {
   readonly rewrite?: (answer: Buffer) => Buffer
 }
 
-/** An authoritative DNS server for tests, over UDP and TCP on one port, that remembers what it was asked. */
+/**
+ * An authoritative DNS server for tests, over UDP and TCP on one port, that remembers what it was
+ * asked.
+ */
 export interface TestDnsServer extends AsyncDisposable {
   readonly address: string
   /** `type name`, in the order of arrival, with TCP ones as `tcp type name`. */
@@ -38,7 +41,10 @@ export interface TestDnsServer extends AsyncDisposable {
 
 const bindTries = 20
 
-/** Listens over TCP and UDP on one port. A port that the kernel gives to one may be taken for the other. */
+/**
+ * Listens over TCP and UDP on one port. A port that the kernel gives to one may be taken for the
+ * other.
+ */
 async function bindBoth(host: string, wantedPort: number): Promise<{ tcp: Server; udp: UdpSocket; port: number }> {
   for (let tried = 1; ; tried += 1) {
     const tcp = createServer().listen(wantedPort, host)

@@ -14,7 +14,9 @@ export interface Connected {
   readonly stream: ClientHttp2Stream
 }
 
-/** Stands for a runtime's guest: speaks HTTP/2 to the gateway over a Unix socket, as `guest/` does. */
+/**
+ * Stands for a runtime's guest: speaks HTTP/2 to the gateway over a Unix socket, as `guest/` does.
+ */
 export class TestGuest implements AsyncDisposable {
   readonly session: ClientHttp2Session
   readonly socket: Socket

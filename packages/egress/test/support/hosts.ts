@@ -14,7 +14,10 @@ export interface TestHost extends AsyncDisposable {
   readonly received: string
 }
 
-/** A host that only listens, and must never hear a thing; or that does with a connection what it is told. */
+/**
+ * A host that only listens, and must never hear a thing; or that does with a connection what it is
+ * told.
+ */
 export function startTcpHost(
   onConnection: (socket: Socket) => void = () => undefined,
   options: { host?: string; port?: number } = {},

@@ -4,12 +4,15 @@ import { createServer, type SecureContext, type TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { type Frame, FrameReader, frame, frameType } from './raw-http2.ts'
 
-/** What a server of HTTP/2 that writes frames as it likes does with each frame that it reads. */
+/** The reaction of a raw HTTP/2 server to each frame that it reads. */
 export type OnFrame = (seen: Frame, write: (...frames: readonly Buffer[]) => void) => void
 
 const prefaceBytes = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'.length
 
-/** A server of HTTP/2 inside TLS that writes frames as it likes; what is written at once arrives at once. */
+/**
+ * A server of HTTP/2 inside TLS that writes frames as it likes; what is written at once arrives at
+ * once.
+ */
 export async function startRawUpstream(
   context: SecureContext,
   onFrame: OnFrame,

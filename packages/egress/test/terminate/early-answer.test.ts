@@ -51,7 +51,8 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
   stream.setEncoding('latin1').on('data', (part: string) => {
     body += part
   })
-  // Node's client does not close one that was reset without an error before it has sent all that was written to it.
+  // Node's client does not close one that was reset without an error before it has sent all that
+  // was written to it.
   await until(() => stream.destroyed || (stream.closed && stream.readableEnded), 'the stream is over')
   return { status: Number(headers[':status']), body, rstCode: stream.rstCode }
 }

@@ -12,7 +12,7 @@ import { LeafCertificates } from '../../src/terminate/tls/leaf-certificates.ts'
 /** The name that every test host has. */
 export const hostName = 'api.example.com'
 
-/** What a runtime meets: a terminator between it and an upstream of the test. */
+/** The path of a runtime's connection: a terminator, and behind it an upstream of the test. */
 export interface Passage {
   /** The runtime's authority. */
   readonly ca: RuntimeCa

@@ -155,7 +155,8 @@ describe('HTTP/1.1 inside TLS that the gateway ends', () => {
       return fastest
     }
     const blanksMs = await fastestMs('/blanks')
-    // The kernel may count a thread's time by its ticks. An expression with blanks before the comma took seconds.
+    // The kernel may count a thread's time by its ticks. An expression with blanks before the comma
+    // took seconds.
     expect(blanksMs / Math.max(tickMs, await fastestMs('/letters'))).toBeLessThan(30)
   })
 

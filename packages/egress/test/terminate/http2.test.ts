@@ -179,7 +179,7 @@ describe('HTTP/2 inside TLS that the gateway ends', () => {
     ['another Host beside the authority', { host: 'other.example.com', ':path': '/' }, 421],
     ['plain http', { ':scheme': 'http', ':path': '/' }, 400],
     ['a fragment', { ':path': '/a#b' }, 400],
-    ['a method that is none', { ':method': 'get', ':path': '/' }, 400],
+    ['an invalid method', { ':method': 'get', ':path': '/' }, 400],
   ])('carries no request with %s', async (_name, headers, status) => {
     const { passage, arrived } = await passageTo(ok)
     const answer = await ask(await passage.enterHttp2(), headers)

@@ -99,7 +99,8 @@ describe('a ClientHello', () => {
       Buffer.concat([buildHello([serverNames('api.example.com')]), buildHello([serverNames('evil.example.com')])]),
     ],
   ])('is not %s', (name, bytes) => {
-    // A second message in a record of its own is nobody's business before the server has spoken; the first counts.
+    // A second message in a record of its own is nobody's business before the server has spoken;
+    // the first counts.
     expect(readClientHello(bytes).type).toBe(name === 'a second message' ? 'hello' : 'invalid')
   })
 

@@ -60,6 +60,7 @@ test.each([
 /** Returns what is mounted on the probe's directories; other tests mount elsewhere. */
 async function mounts(): Promise<readonly string[]> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n')
-  // The fifth field is the mount point (proc_pid_mountinfo(5)). Other tests mount loop devices meanwhile, elsewhere.
+  // The fifth field is the mount point (proc_pid_mountinfo(5)). Other tests mount loop devices
+  // meanwhile, elsewhere.
   return lines.filter((line) => /^\/(?:mnt|dev)(?:\/|$)/.test(line.split(' ')[4] ?? ''))
 }

@@ -32,8 +32,8 @@ const images = byLength({ short: 6, long: 18, soak: 18 })
 /** Content that only the base has. */
 const BASE_BYTES = 24 * MIB
 /**
- * The most that a delta takes beside its content: its frame, and the names and attributes of a small
- * tree.
+ * The most that a delta takes beside its content: its frame, and the names and attributes of a
+ * small tree.
  */
 const DELTA_BYTES = MIB / 2
 

@@ -169,7 +169,10 @@ test('reads only as fast as its reader', async () => {
   body.destroy()
 })
 
-/** Answers with endless items until it is told to quiesce, which it grants or not; then it ends what it has begun, and the connection. */
+/**
+ * Answers with endless items until it is told to quiesce, which it grants or not; then it ends what
+ * it has begun, and the connection.
+ */
 function flood(grant: boolean) {
   let sent = 0
   let ending = false

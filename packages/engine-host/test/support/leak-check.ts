@@ -5,19 +5,22 @@ import { detectCgroups } from '../../src/cgroups/detect-cgroups.ts'
 import { readMounts } from '../../src/mounts/mount-table.ts'
 import { findByArgument } from '../../src/tools/process-table.ts'
 
-/** Where one engine keeps what it must not leave behind. */
+/** The directories and names of the objects that one engine must not leave behind. */
 export interface LeakScope {
   readonly stateDir: string
   readonly runDir: string
   readonly cgroupParent: string
 }
 
-/** A loop device is let go by the kernel a moment after its last user: how long that moment may be. */
+/**
+ * A loop device is let go by the kernel a moment after its last user: how long that moment may be.
+ */
 const SETTLE_MS = 5_000
 
 /**
- * Everything of an engine's runtimes that the host still holds: processes, mounts, loop devices, cgroups, sockets, files, temporaries. Empty when nothing leaks. Images,
- * checkpoints at rest and spare disks are no leaks.
+ * Everything of an engine's runtimes that the host still holds: processes, mounts, loop devices,
+ * cgroups, sockets, files, temporaries. Empty when nothing leaks. Images, checkpoints at rest and
+ * spare disks are no leaks.
  */
 export async function findLeaks(scope: LeakScope): Promise<string[]> {
   const deadline = performance.now() + SETTLE_MS

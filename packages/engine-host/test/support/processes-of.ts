@@ -1,6 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** The host's processes that are a runtime's, by their cgroups: those inside it that the host sees, and those that keep it. */
+/**
+ * The host's processes that are a runtime's, by their cgroups: those inside it that the host sees,
+ * and those that keep it.
+ */
 export async function processesOf(id: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const owned = await Promise.all(

@@ -11,11 +11,12 @@ interface Step {
   ended: number
 }
 
-/** What this process makes durable and renames below a directory, until it is disposed. */
+/** Records the syncs and renames of this process below a directory, until it is disposed of. */
 export interface DurabilityRecord extends Disposable {
   /**
-   * Expects exactly these steps until now, those of a stage in any order, and each only when all of the stage before had ended: `sync PATH` and `rename FROM TO`, by paths from
-   * the directory, the random part of temporary names left out.
+   * Expects exactly these steps until now, those of a stage in any order, and each only when all of
+   * the stage before had ended: `sync PATH` and `rename FROM TO`, by paths from the directory, the
+   * random part of temporary names left out.
    */
   expectStages(stages: readonly (readonly string[])[]): void
 }

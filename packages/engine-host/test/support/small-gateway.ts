@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 /** The one name that the gateway knows, and its address. */
 export const KNOWN = { name: 'echo.test', address: '198.18.1.0' } as const
 
-/** What each port of every address does. */
+/** The behaviour of each port of every address. */
 export const PORTS = { echo: 7, bulk: 20, bye: 24, wait: 25, refused: 403, broken: 502, late: 504 } as const
 
 const BULK_BYTES = 128 * 2 ** 20
@@ -13,7 +13,7 @@ const BULK_BYTES = 128 * 2 ** 20
 /** The host's end of an egress, with just enough of a gateway to see what the guest does. */
 export class SmallGateway {
   readonly #sessions = new Set<ServerHttp2Session>()
-  /** What came on the port `bye` after it had said so. */
+  /** The bytes that arrived on the port `bye` after its farewell. */
   afterBye = ''
   /** Streams that have not ended. */
   open = 0
@@ -77,7 +77,10 @@ function sendBulk(stream: ServerHttp2Stream): void {
   send()
 }
 
-/** Answers A of the known name with its address, refuses other names, and has nothing else (RFC 1035, section 4). */
+/**
+ * Answers A of the known name with its address, refuses other names, and has nothing else (RFC
+ * 1035, section 4).
+ */
 async function answerQuestion(stream: ServerHttp2Stream): Promise<void> {
   const question = await buffer(stream).catch(() => Buffer.alloc(0)) // A stream that broke asks nothing.
   if (question.length < 12) return

@@ -7,8 +7,9 @@ const PAUSE = 0x100
 const BEAT_MS = 10
 
 /**
- * A static program of x64 of two pages that writes a byte to its output every `BEAT_MS`. Its system calls are such as gVisor changes, all on the first page, and an instruction
- * begins on that page and ends on the second: the least that shows what becomes of changed code.
+ * A static program of x64 of two pages that writes a byte to its output every `BEAT_MS`. Its system
+ * calls are such as gVisor changes, all on the first page, and an instruction begins on that page
+ * and ends on the second: the least that shows what becomes of changed code.
  */
 export function straddlingProgram(): Buffer {
   const program = Buffer.alloc(2 * PAGE_BYTES, 0x90)
@@ -53,7 +54,10 @@ function jump(from: number, to: number): Buffer {
   return instruction
 }
 
-/** The header of an executable for x64 (elf(5)) with one segment, readable and executable: all of the file. */
+/**
+ * The header of an executable for x64 (elf(5)) with one segment, readable and executable: all of
+ * the file.
+ */
 function header(): Buffer {
   const bytes = Buffer.alloc(64 + 56)
   Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]).copy(bytes)

@@ -35,7 +35,10 @@ export async function buildGuest(dir: string): Promise<string> {
   return target
 }
 
-/** Makes the tree of the test image in `dir`: one program under many names, and the directories programs expect. */
+/**
+ * Makes the tree of the test image in `dir`: one program under many names, and the directories
+ * programs expect.
+ */
 export async function makeImageTree(dir: string): Promise<void> {
   for (const each of ['bin', 'etc', 'tmp', 'root', 'run', 'proc', 'sys', 'dev', 'var/lib/data']) {
     await mkdir(join(dir, each), { recursive: true })

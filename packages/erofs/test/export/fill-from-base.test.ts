@@ -126,7 +126,7 @@ describe('an export that is completed from the base image', () => {
 
 describe('the markers of an export', () => {
   test.each([
-    ['a size that is none', { unchanged: '1', size: 'x' }],
+    ['an invalid size', { unchanged: '1', size: 'x' }],
     ['no size', { unchanged: '1' }],
     ['a mount of no kind', { mount: 'other' }],
     ['one that nobody knows', { other: '1' }],

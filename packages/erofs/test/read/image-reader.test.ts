@@ -8,7 +8,9 @@ import { device, directory, fifo, file, hardlink, pattern, streamOf, symlink } f
 import { buildTree, step } from '../support/random-tree.ts'
 import { scratch } from '../support/scratch.ts'
 
-/** All that a reader says of an image, in the form in which other tests say what the kernel shows. */
+/**
+ * All that a reader says of an image, in the form in which other tests say what the kernel shows.
+ */
 async function describeImage(image: string): Promise<Map<string, Partial<Description>>> {
   await using reader = await ImageReader.open(image)
   const root = await reader.find('/')

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { run } from './run.ts'
 
-/** All that a user of a file system can see of one path. Names and targets have one character per byte. */
+/**
+ * All that a user of a file system can see of one path. Names and targets have one character per
+ * byte.
+ */
 export interface Description {
   readonly type: string
   readonly mode: number

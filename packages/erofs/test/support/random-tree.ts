@@ -41,10 +41,13 @@ export const step = fc.record({
   xattrs,
 })
 
-/** What `step` gives. */
+/** The result of `step`. */
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** The entries of a random tree, and what the kernel has to show of it, told without the code under test. */
+/**
+ * The entries of a random tree, and what the kernel has to show of it, told without the code under
+ * test.
+ */
 export function buildTree(steps: readonly Step[]): {
   entries: Entry[]
   expected: Map<string, Omit<Description, 'sameAs'>>

@@ -2,7 +2,10 @@ import { linkSync, lutimesSync, mkdirSync, symlinkSync, truncateSync, utimesSync
 import { pattern } from './entries.ts'
 import { run } from './run.ts'
 
-/** Makes a directory on the host with one of everything that fits into a tar. Needs root for devices and owners. */
+/**
+ * Makes a directory on the host with one of everything that fits into a tar. Needs root for devices
+ * and owners.
+ */
 export async function makeRealTree(root: string): Promise<void> {
   mkdirSync(`${root}/deep/er`, { recursive: true, mode: 0o2750 })
   for (const size of [0, 1, 511, 512, 513, 4096, 100_000]) writeFileSync(`${root}/deep/f${size}`, pattern(size))

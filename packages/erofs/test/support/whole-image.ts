@@ -2,7 +2,10 @@ import { mkdir } from 'node:fs/promises'
 import { unmount } from './mounted.ts'
 import { run } from './run.ts'
 
-/** Has the kernel make one file of a delta and its base, and answers its path; mount and devices are gone when the scope ends. */
+/**
+ * Has the kernel make one file of a delta and its base, and answers its path; mount and devices are
+ * gone when the scope ends.
+ */
 export async function wholeImage(delta: string, base: string): Promise<{ readonly path: string } & AsyncDisposable> {
   const point = `${delta}.whole`
   await mkdir(point, { recursive: true })

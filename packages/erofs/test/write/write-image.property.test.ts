@@ -33,7 +33,8 @@ describe.skipIf(kernel.skip)(`random trees${kernel.note}`, () => {
       return running
     })
     try {
-      // The limit also ends the search for a smaller failure, which would go on beyond the test's own timeout.
+      // The limit also ends the search for a smaller failure, which would go on beyond the test's
+      // own timeout.
       await fc.assert(property, { numRuns: 60, interruptAfterTimeLimit: 60_000 })
     } finally {
       // An interrupt does not wait for the run under way, and that run has a mount to undo.

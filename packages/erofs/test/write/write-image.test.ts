@@ -341,7 +341,8 @@ describe('refused input', () => {
       '2',
     ],
   ]
-  // Metadata counts only where a case is about it: attributes in these cases are larger than that bound.
+  // Metadata counts only where a case is about it: attributes in these cases are larger than that
+  // bound.
   const limits = (code: string): object => ({
     maxEntries: code === 'too_many_entries' ? 3 : 10,
     maxBytes: 100_000,

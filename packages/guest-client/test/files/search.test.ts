@@ -37,7 +37,7 @@ test('collects the results of a guest', async () => {
 test.each([
   ['more matches than were asked for', [match(1), match(2), match(3), end]],
   ['a line that is too long', [match(1, { text: 'x'.repeat(5000) }), end]],
-  ['a number that is none', [match(1, { line: -1 }), end]],
+  ['an invalid line number', [match(1, { line: -1 }), end]],
   ['no end', [match(1)]],
   ['something else', [{ type: 'surprise' }]],
 ])('refuses %s', async (_, items) => {

@@ -11,7 +11,10 @@ import { startTestService, type TestService } from '../support/test-service.ts'
 const speaksHttp =
   /\b(?:GET|POST|PUT|PATCH|DELETE|HEAD) [./]|\/v1\/|Idempotency-Key|Retry-After|Authorization|Bearer|\bheader\b|application\/json|openapi/i
 
-/** The hints in the sources of what answers: literals after `hint`, with expressions in templates left out. */
+/**
+ * The hints in the sources of what answers: literals after `hint`, with expressions in templates
+ * left out.
+ */
 async function hintsInSources(): Promise<readonly string[]> {
   const packages = join(import.meta.dirname, '../../..')
   const found = new Set<string>()
@@ -119,7 +122,7 @@ describe('a message names wrong options with their values', () => {
       'template no template is named web.',
     ],
     [
-      'a field that is none',
+      'a text like a field',
       { '/apples': 'is not a known field' },
       { json: { apples: 1 } },
       'apples is not a known field.',

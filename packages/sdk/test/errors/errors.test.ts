@@ -56,11 +56,11 @@ async function serveBrokenAnswers(): Promise<{ readonly url: string; close(): Pr
 describe('everything that the client throws is a HoltError with a code and a hint', () => {
   test.each<[string, code: string, () => unknown]>([
     ['a refusal of the service', 'runtime_not_found', () => holt.runtimes.get('rtnone')],
-    ['an address that is none', 'invalid_request', () => new Holt({ url: 'nowhere' })],
+    ['an invalid address', 'invalid_request', () => new Holt({ url: 'nowhere' })],
     ['a name with two tags', 'invalid_request', () => Template('a:b:c')],
     ['a template that begins with nothing', 'invalid_request', () => Template('web').build({ holt })],
     ['a path that leads out of a port', 'invalid_request', () => runtime.ports.url(80, '/../..')],
-    ['a digest that is none', 'invalid_request', () => runtime.files.write('/a', 'x', { sha256: 'x' })],
+    ['an invalid digest', 'invalid_request', () => runtime.files.write('/a', 'x', { sha256: 'x' })],
     ['a remote path that is relative', 'invalid_path', () => runtime.files.upload(here, 'x')],
     ['a directory to upload that is not there', 'path_not_found', () => runtime.files.upload(join(here, 'no'), '/x')],
     ['a directory to upload that is a file', 'not_a_directory', async () => runtime.files.upload(await aFile(), '/x')],

@@ -82,7 +82,8 @@ test('it runs', async () => {
 /** Asks at the 14 positions where nothing was shown once. */
 const program = `import { Holt, HoltError } from '@holt/sdk'
 await using runtime = await new Holt().runtimes.create({
-  /*?*/idle_timeout_secs: 60, /*?*/network_policy: null, /*?*/on_timeout: 'pause', /*?*/cpu: 1, /*?*/metadata: {},
+  /*?*/idle_timeout_secs: 60, /*?*/network_policy: null, /*?*/on_timeout: 'pause',
+  /*?*/cpu: 1, /*?*/metadata: {},
 })
 const result = await runtime.commands.run('id', {
   /*?*/timeout_secs: 5, /*?*/pty: { cols: 80, rows: 24 }, /*?*/rlimits: { nofile: 5 },

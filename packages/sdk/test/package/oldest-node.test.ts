@@ -28,7 +28,9 @@ test('the types are those of the oldest supported Node', async () => {
     expect(await manifestOf(`packages/${name}`), name).toMatchObject({ engines: { node: '>=20.19' } })
 })
 
-/** Compiles sources against those types. `es2024.string` is in Node 20: its V8 has `isWellFormed`. */
+/**
+ * Compiles sources against those types. `es2024.string` is in Node 20: its V8 has `isWellFormed`.
+ */
 function compile(...files: readonly string[]): Promise<string> {
   const libraries = 'es2023,es2024.string,esnext.disposable'
   const types = ['--typeRoots', join(folder, '@types'), '--types', 'node', '--lib', libraries]

@@ -2,7 +2,10 @@ import { type DryRun, errorCatalogue, type ForkDryRun, HoltError, type Id } from
 import { templateOf } from './template-handlers.ts'
 import type { TestService } from './test-service.ts'
 
-/** What the service answers a create with `dry_run`: it knows of templates, of names and of a quota of 8 GiB of memory. */
+/**
+ * Returns the answer to a create with `dry_run`. It knows templates, names and a quota of 8 GiB of
+ * memory.
+ */
 export function dryRunOf(service: TestService, body: Readonly<Record<string, unknown>>): DryRun {
   const problems: DryRun['problems'] = []
   const template = templateIfThere(service, String(body.template ?? 'base-small'), problems)
@@ -38,7 +41,7 @@ export function dryRunOf(service: TestService, body: Readonly<Record<string, unk
   }
 }
 
-/** What the service answers a fork with `dry_run`: each of `childErrors` is a child less. */
+/** Returns the answer to a fork with `dry_run`. Each of `childErrors` is a missing child. */
 export function forkDryRunOf(
   service: TestService,
   { body, count }: { body: Readonly<Record<string, unknown>>; count: number },

@@ -11,7 +11,7 @@ export class FakeWebSocket implements WebSocketLike {
   readonly url: URL
   readonly protocols: readonly string[]
   readonly frames: AttachClientFrame[] = []
-  /** What was typed. */
+  /** The input. */
   input = Buffer.alloc(0)
   isClosed = false
 
@@ -51,7 +51,10 @@ export class FakeWebSocket implements WebSocketLike {
   }
 }
 
-/** A class of WebSockets that a test plays the service for: each that is made goes to `onSocket`, in its order. */
+/**
+ * A class of WebSockets that a test plays the service for: each that is made goes to `onSocket`, in
+ * its order.
+ */
 export function fakeWebSockets(onSocket: (socket: FakeWebSocket, index: number) => void) {
   const sockets: FakeWebSocket[] = []
   const WebSocket = class extends FakeWebSocket {

@@ -145,7 +145,7 @@ function keyOf({ service, params, query }: TestCall): string {
   return `${service.url} ${params.runtime_id} ${query.path} ${query.upload_id}`
 }
 
-/** What has come of a file with this part of it. */
+/** Returns the arrived bytes of a file, with this part. */
 function partOf(call: TestCall): Buffer {
   if (call.query.upload_id === undefined) return call.bytes
   const before = uploads.get(keyOf(call)) ?? Buffer.alloc(0)
@@ -177,7 +177,7 @@ async function makeRoom(call: TestCall, destination: string, overwrite: boolean)
   await mkdir(dirname(place), { recursive: true })
 }
 
-/** What is at a path of a runtime. */
+/** Returns the entry at a path of a runtime. */
 export async function infoAt(call: TestCall, path: string): Promise<FileInfo> {
   const place = at(call, path)
   const found = await lstat(place).catch(() => null)

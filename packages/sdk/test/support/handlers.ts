@@ -23,7 +23,7 @@ import { treeHandlers } from './tree-handlers.ts'
 
 type Handler = (call: TestCall) => TestAnswer | Promise<TestAnswer>
 
-/** What each route does. */
+/** The handler of each route. */
 export const handlers: Readonly<Record<RouteName, Handler>> = {
   createRuntime: ({ service, body, request }) => {
     const key = request.headers['idempotency-key'] as string | undefined

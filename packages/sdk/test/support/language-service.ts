@@ -8,7 +8,10 @@ const compiler = fileURLToPath(new URL('../../../../node_modules/.bin/tsc', impo
 /** The most milliseconds for an answer: a first one loads the program. */
 const answerMs = 60_000
 
-/** The language service of TypeScript over one directory, as an editor asks it (Language Server Protocol 3.17). */
+/**
+ * The language service of TypeScript over one directory, as an editor asks it (Language Server
+ * Protocol 3.17).
+ */
 export class LanguageService {
   readonly #server: ChildProcess
   readonly #waiting = new Map<number, (result: unknown) => void>()
@@ -30,7 +33,10 @@ export class LanguageService {
     return service
   }
 
-  /** Returns the hover text at each mark of a file: a comment with only a question mark stands before the name that is asked for. */
+  /**
+   * Returns the hover text at each mark of a file: a comment with only a question mark stands
+   * before the name that is asked for.
+   */
   async hovers(directory: string, name: string, text: string): Promise<readonly string[]> {
     const uri = pathToFileURL(join(directory, name)).href
     this.#send({

@@ -3,7 +3,9 @@ import { runningOf } from './named-runtime.ts'
 import { now } from './samples.ts'
 import type { TestAnswer, TestCall } from './test-service.ts'
 
-/** Ports of the test service: those in `listening` are listened on. Tokens name their generation. */
+/**
+ * Ports of the test service: those in `listening` are listened on. Tokens name their generation.
+ */
 export const portHandlers = {
   listPorts: (call: TestCall): TestAnswer => {
     runningOf(call)

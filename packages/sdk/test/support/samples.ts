@@ -35,7 +35,7 @@ export function readyTemplate(): Record<string, unknown> {
   }
 }
 
-/** What a runtime takes that does a little. */
+/** The metrics of a runtime with a little work. */
 export function sampleUsage(): Record<string, unknown> {
   return {
     at: now(),

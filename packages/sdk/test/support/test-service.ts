@@ -31,10 +31,13 @@ export interface TestCall {
   readonly response: ServerResponse
 }
 
-/** What the service does to a request instead of, or besides, answering it. */
+/** A fault of the service: it does this in place of an answer, or besides. */
 export interface Fault {
   readonly route: RouteName
-  /** `refuse`: answer an error. `lose`: do it, then cut the connection without an answer. `cut`: end a stream after some items. */
+  /**
+   * `refuse`: answer an error. `lose`: do it, then cut the connection without an answer. `cut`: end
+   * a stream after some items.
+   */
   readonly type: 'refuse' | 'lose' | 'cut' | 'hang'
   readonly code?: ErrorCode
   readonly headers?: Readonly<Record<string, string>>
@@ -42,32 +45,35 @@ export interface Fault {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** A service that speaks the contract: runtimes are folders, commands are processes of this machine. Answers are checked by schema. */
+/**
+ * A service that speaks the contract: runtimes are folders, commands are processes of this machine.
+ * Answers are checked by schema.
+ */
 export class TestService {
   readonly key = 'holt_test'
   readonly calls: { route: RouteName; headers: IncomingMessage['headers']; body: unknown }[] = []
   readonly faults: Fault[] = []
   readonly runtimes = new Map<string, Record<string, unknown>>()
   readonly snapshots = new Map<string, Record<string, unknown>>()
-  /** What becomes of the next children of forks instead of runtimes. */
+  /** The errors of the next children of forks. */
   readonly childErrors: { readonly code: string; readonly message: string; readonly hint: string }[] = []
   readonly processes = new Map<string, TestProcess>()
   readonly sessions = new Map<string, Record<string, unknown>>()
   readonly keys = new Map<string, Record<string, unknown>>()
   readonly projects = new Map<string, Record<string, unknown>>()
-  /** What the key in use may do. */
+  /** The scopes of the key in use. */
   scopes: readonly string[] = ['admin', 'operator']
   readonly policies = new Map<string, Record<string, unknown>>()
   readonly secrets = new Map<string, Record<string, unknown>>()
   readonly events: Event[] = []
   readonly webhooks = new Map<string, Record<string, unknown>>()
-  /** What was sent to webhooks, newest first. */
+  /** The deliveries to webhooks, newest first. */
   readonly deliveries: Record<string, unknown>[] = []
-  /** What becomes of a test of a webhook, where it is not taken. */
+  /** The failure of a test of a webhook, if it is not delivered. */
   tested: Record<string, unknown> = {}
   readonly audit: Record<string, unknown>[] = []
   readonly providers = new Map<string, Record<string, unknown>>()
-  /** What each runtime may reach. */
+  /** The network policy of each runtime. */
   readonly networks = new Map<string, Record<string, unknown> | null>()
   /** The network log of every runtime. */
   readonly decisions: NetworkLogItem[] = []
@@ -81,18 +87,18 @@ export class TestService {
   readonly builds = new Map<string, TestBuild>()
   /** The contexts that were sent, by id. */
   readonly contexts = new Map<string, Buffer>()
-  /** What a new build does. */
+  /** The behaviour of a new build. */
   script: (build: TestBuild) => void | Promise<void> = (build) => build.succeed()
   ready = true
   /** The isolation classes that the readiness tells. */
   isolation: Readiness['isolation'] = {}
-  /** Whether the `exit` of a command carries its final state. An older service leaves it out. */
+  /** True if the `exit` of a command carries its final state. An older service leaves it out. */
   tellsEnd = true
   /** The most bytes that one write to a stdin takes. */
   stdinPieceBytes = Number.POSITIVE_INFINITY
   /** Sent instead of any archive, as a hostile runtime would. */
   archive: Buffer | null = null
-  /** What watches tell; `changed` says that there is more. */
+  /** The items of watches. `changed` reports new ones. */
   readonly changes: WatchItem[] = []
   readonly changed = new EventEmitter()
   /** Hears of each call before it is answered. */
@@ -117,7 +123,7 @@ export class TestService {
     return this.calls.filter((call) => call.route === route).length
   }
 
-  /** Where a runtime's path is on this machine. */
+  /** Returns the path on this machine for a path of a runtime. */
   place(runtimeId: string | undefined, path: string): string {
     return join(this.folder, runtimeId ?? '', path)
   }
@@ -172,7 +178,7 @@ export class TestService {
   }
 }
 
-/** What a handler answers; undefined where it has written the answer itself. */
+/** The answer of a handler; undefined if it has written the answer itself. */
 export type TestAnswer = { readonly status: number; readonly json?: unknown } | undefined
 
 declare module 'node:http' {

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(here, { recursive: true, force: true })
 })
 
-/** What a context that was sent has, as tar lists it. */
+/** Returns the content of an uploaded context, as tar lists it. */
 function listed(contextId: string, verbose = false): string[] {
   const input = service.contexts.get(contextId)
   const flags = verbose ? '-tvf' : '-tf'

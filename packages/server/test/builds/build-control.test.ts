@@ -44,7 +44,7 @@ async function makeThings(run: FakeRun, status: BuildStatus) {
   return { runtimeId: second.runtime.id, checkpointId, imageDigest }
 }
 
-/** What there is of builds on the host. */
+/** The remains of builds on the host. */
 async function residue({ engine, stateDir }: Pick<TestServer, 'engine' | 'stateDir'>) {
   const ids: string[] = []
   const stop = new AbortController()
@@ -62,7 +62,7 @@ async function residue({ engine, stateDir }: Pick<TestServer, 'engine' | 'stateD
   }
 }
 
-/** Whether a build has made its things: the runtime that the checkpoint was taken of is gone by then. */
+/** True if a build has made its resources. The runtime of the checkpoint has ended by then. */
 async function hasMadeThings(server: Pick<TestServer, 'engine' | 'stateDir'>): Promise<boolean> {
   const { checkpoints, runtimes } = await residue(server)
   return checkpoints === clean.checkpoints + 1 && runtimes.length === 1

@@ -14,7 +14,9 @@ import { makeRegistryNetwork } from '../../src/resources/network/registry-networ
 const isMissing = spawnSync('which', ['skopeo'], { stdio: 'ignore' }).status !== 0
 const options = () => ({ auth: null, onProgress: () => undefined, signal: AbortSignal.timeout(25_000) })
 
-/** What builds have when `registry.example.com` and `*.inside.example.com` are what the test says. */
+/**
+ * The sources of builds, with `registry.example.com` and `*.inside.example.com` set by the test.
+ */
 async function sourcesOf(onRequest: RequestListener, change: Partial<EgressSettings> = {}) {
   const ca = await makeTestCa()
   const owned = new AsyncDisposableStack()

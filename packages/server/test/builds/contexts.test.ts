@@ -218,7 +218,8 @@ test('an unused context is removed after a day, and the context of a queued buil
   await until(() => server.builder.runs.length === 1)
   now += dayMs + 1
   const again = await server.restart()
-  // A start looks at once; the build of before has failed by now, so both would be old but for when they were used.
+  // A start looks at once; the build of before has failed by now, so both would be old but for when
+  // they were used.
   await until(() => !server.files().includes(`${idle.context_id}.tar`))
   const refused = await again.ask('POST', '/v1/agents/template/build', {
     json: { ...json, context_id: idle.context_id },
@@ -240,7 +241,10 @@ test('the context of a build exists until the build uses it', async () => {
   expect((await ended(server, build_id)).status).toBe('ready')
 })
 
-/** Resolves when a handler of this process has begun: a client that leaves before that is no client of a route. */
+/**
+ * Resolves when a handler of this process has begun: a client that leaves before that is no client
+ * of a route.
+ */
 function nextHandler(): Promise<void> {
   const channel = 'tracing:fastify.request.handler:start'
   return new Promise((resolve) => {

@@ -12,7 +12,7 @@ interface Asked {
   readonly json: object
 }
 
-/** What a build of this name has copied. */
+/** Checks the files that a build of this name has copied. */
 async function expectBuilt(server: TestServer, name: string): Promise<void> {
   const id = await server.makeRuntime({ template: name })
   expect((await server.ask('GET', `/v1/agents/runtime/${id}/files/content?path=/workspace/copied`)).text).toBe(name)
@@ -24,7 +24,7 @@ async function buildsOf({ ask }: TestServer, name: string): Promise<{ status: st
   return data.filter((one: { name: string }) => one.name === name)
 }
 
-/** What is done to builds. */
+/** The actions on builds. */
 export const build: Scenario<Asked> = {
   name: 'a build makes a template or says why not, and leaves nothing else',
   parts: ['build', 'collect'],

@@ -9,5 +9,6 @@ vi.hoisted(() => {
 
 afterAll(removeFailpoints)
 
-// A build has more steps than anything else: 130 failures, each of some seconds on a machine that is busy.
+// A build has more steps than anything else: 130 failures, each of some seconds on a machine that
+// is busy.
 test(`${build.name}, at every failpoint`, { timeout: 1_800_000 }, () => expectEverywhere(build))

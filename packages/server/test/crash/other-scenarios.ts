@@ -39,7 +39,10 @@ const policy: Scenario<Ruled> = {
   },
 }
 
-/** One waits, however many were asked for of late: a pool that grows shrinks again after minutes only. */
+/**
+ * One waits, however many were asked for of late: a pool that grows shrinks again after minutes
+ * only.
+ */
 const pooled = { pools: { floor: 1, ceiling: 1 } } as ServerConfig
 
 /** Waits until a runtime waits to be claimed. */
@@ -95,6 +98,6 @@ const context: Scenario<Uint8Array> = {
   },
 }
 
-/** What is done to everything else. */
-// biome-ignore lint/suspicious/noExplicitAny: each has a subject of its own, which nobody but itself looks into
+/** The actions on everything else. */
+// biome-ignore lint/suspicious/noExplicitAny: each has a subject that only itself looks into
 export const otherScenarios: readonly Scenario<any>[] = [policy, claim, context]

@@ -28,7 +28,7 @@ function post({ ask }: TestServer, path: string, key: string, json?: object) {
   return ask('POST', path, { headers: { 'idempotency-key': key }, ...(json === undefined ? {} : { json }) })
 }
 
-/** What of a list is in a state. */
+/** The entries of a list in a state. */
 async function those({ ask }: TestServer, path: string, wanted: string): Promise<Listed[]> {
   const { data } = (await ask('GET', path)).json as { data: Listed[] }
   return data.filter(({ state }) => state === wanted)
@@ -147,7 +147,7 @@ const network: Scenario<string> = {
   },
 }
 
-/** What is done to runtimes. */
+/** The actions on runtimes. */
 export const runtimeScenarios: readonly Scenario<string>[] = [
   create,
   remove,

@@ -17,7 +17,9 @@ async function belongingsOf(engine: FakeEngine): Promise<readonly string[]> {
   return [...checkpoints.map(({ checkpointId }) => checkpointId), ...images.map(({ digest }) => digest)].sort()
 }
 
-/** A server that has ended, with a paused runtime and a context of a build in its state directory. */
+/**
+ * A server that has ended, with a paused runtime and a context of a build in its state directory.
+ */
 async function endedServer(): Promise<{ server: TestServer; id: string; belongings: readonly string[] }> {
   const server = await startTestServer()
   const id = await server.makeRuntime()

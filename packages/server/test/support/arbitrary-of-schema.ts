@@ -55,7 +55,10 @@ export const anyJson = fc.oneof(
 /** Paths that are good, some of something that is there. */
 const goodPaths = fc.constantFrom('/', '/tmp', '/workspace', '/workspace/a', '/workspace/a/b c', '/tmp/é', '//tmp//x/')
 
-/** Values for a schema: half of them of its shape throughout, the others with something else at any place. */
+/**
+ * Values for a schema: half of them of its shape throughout, the others with something else at any
+ * place.
+ */
 export function arbitraryOf(schema: z.ZodType): fc.Arbitrary<unknown> {
   const {
     $ref,

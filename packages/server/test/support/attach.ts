@@ -3,7 +3,7 @@ import { AttachServerFrame, attachProtocol } from '@holt/protocol'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 
-/** What came over a WebSocket that was not opened. */
+/** The answer to a refused WebSocket. */
 export interface Refused {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -11,7 +11,10 @@ export interface Refused {
   readonly json: any
 }
 
-/** An attachment as tests use it. Every frame is held against the contract, and the bytes are counted as a client counts them. */
+/**
+ * An attachment as tests use it. Every frame is held against the contract, and the bytes are
+ * counted as a client counts them.
+ */
 export class TestAttachment {
   readonly ws: WebSocket
   readonly frames: AttachServerFrame[] = []

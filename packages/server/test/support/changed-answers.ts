@@ -4,7 +4,9 @@ import type { FakeGuest } from '@holt/engine-testkit/fake'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Has a guest answer something else at a path from now on. Fields that are undefined are left out. */
+/**
+ * Has a guest answer something else at a path from now on. Fields that are undefined are left out.
+ */
 export function changeAnswers(guest: FakeGuest | null, path: string, change: (answer: Fields) => Fields): void {
   if (guest === null) throw new Error('there is no guest')
   const request = guest.request.bind(guest)

@@ -21,7 +21,10 @@ export interface Scenario<Subject> {
   /** The parts of the service all of whose failpoints it reaches. */
   readonly parts: readonly (keyof typeof parts)[]
   readonly options?: Partial<ServerOptions>
-  /** Each change of the store that counts has a failpoint of the scenario's own behind it: `store.committed` is left to others. */
+  /**
+   * Each change of the store that counts has a failpoint of the scenario's own behind it:
+   * `store.committed` is left to others.
+   */
   readonly marksChanges?: boolean
   /** The last step, beside its answer or after it. */
   readonly last?: FailpointName
@@ -33,7 +36,10 @@ export interface Scenario<Subject> {
   over?(server: TestServer, subject: Subject): Promise<unknown>
   /** Looks at what a failure has left, before anything is sent again. */
   afterFailure?(server: TestServer, subject: Subject): Promise<void>
-  /** Holds what is there after the same request was sent again against what each answer said; `before` is null where it was lost. */
+  /**
+   * Holds what is there after the same request was sent again against what each answer said;
+   * `before` is null where it was lost.
+   */
   check(
     server: TestServer,
     subject: Subject,
@@ -128,7 +134,10 @@ interface Failing<Subject> {
   readonly options: Partial<ServerOptions>
 }
 
-/** One failure: the request, the next process where this one was killed, the request again, and what has to be true then. Answers the server that goes on, and whether it failed at all. */
+/**
+ * One failure: the request, the next process where this one was killed, the request again, and what
+ * has to be true then. Answers the server that goes on, and whether it failed at all.
+ */
 async function failOnce<Subject>(
   server: MortalServer,
   { scenario, failpoints, arming, engine, options }: Failing<Subject>,
@@ -198,7 +207,8 @@ async function expectTruth(server: TestServer, engine: FakeEngine): Promise<void
   }
   const strangers = async () => {
     const there = await present(engine)
-    // Rows come before what they tell of, and go after it: those of this moment know all that was there before it.
+    // Rows come before what they tell of, and go after it: those of this moment know all that was
+    // there before it.
     const others = await ids(
       server,
       `SELECT runtime_id AS id FROM pool_members UNION SELECT resource_id FROM build_resources

@@ -1,14 +1,17 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What a failpoint is armed to do, with which hit of its name. */
+/** The action of a failpoint, and the number of the hit that triggers it. */
 export interface Arming {
   readonly name: string
   readonly hit: number
   readonly action: 'error' | 'kill'
 }
 
-/** The failpoints of this process, which has to have been started with `HOLT_FAILPOINTS=@DIRECTORY/FILE`. */
+/**
+ * The failpoints of this process, which has to have been started with
+ * `HOLT_FAILPOINTS=@DIRECTORY/FILE`.
+ */
 export class Failpoints {
   readonly #file: string
   #armed = 0
@@ -39,7 +42,10 @@ export class Failpoints {
   }
 }
 
-/** Removes what there is of failpoints, when no service is left: each hit of one would write its file anew, were it not for the directory. */
+/**
+ * Removes what there is of failpoints, when no service is left: each hit of one would write its
+ * file anew, were it not for the directory.
+ */
 export function removeFailpoints(): void {
   rmSync(dirname(fileOf(process.env.HOLT_FAILPOINTS)), { recursive: true, force: true })
 }
@@ -49,7 +55,10 @@ function fileOf(setting: string | undefined): string {
   return setting.slice(1)
 }
 
-/** Every hit of these, as armings: `error` at each, and `kill` where it is another moment than that of the hit before. */
+/**
+ * Every hit of these, as armings: `error` at each, and `kill` where it is another moment than that
+ * of the hit before.
+ */
 export function armingsOf(hits: readonly string[]): readonly Arming[] {
   const counts = new Map<string, number>()
   return hits.flatMap((name): Arming[] => {

@@ -8,11 +8,11 @@ export interface FakeRun {
   readonly request: BuildRequest
   readonly host: BuildHost
   readonly signal: AbortSignal
-  /** What its sources were made with. */
+  /** The arguments with which its sources were made. */
   readonly parts: SourceParts
 }
 
-/** What a build does in a test; what it answers is laid over a plain result. */
+/** The behaviour of a build in a test. Its answer is laid over a plain result. */
 export type Script = (run: FakeRun) => Promise<Partial<BuildResult> | undefined>
 
 const settings: BuildSettings = {
@@ -74,7 +74,10 @@ export async function importImage(host: Pick<BuildHost, 'engine'>, text: string)
   return image.digest
 }
 
-/** Runs a runtime of a build, as a step would where no size is given: it stays until it is disposed of. */
+/**
+ * Runs a runtime of a build, as a step would where no size is given: it stays until it is disposed
+ * of.
+ */
 export async function startStep(
   host: BuildHost,
   imageDigest: Awaited<ReturnType<typeof importImage>>,

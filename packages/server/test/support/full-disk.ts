@@ -3,7 +3,10 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 
-/** Mounts a file system at `disk` until the test ends, on which nothing has room once `before` has put there what it does. Options are those of tmpfs(5). */
+/**
+ * Mounts a file system at `disk` until the test ends, on which nothing has room once `before` has
+ * put there what it does. Options are those of tmpfs(5).
+ */
 export async function mountFullDisk(disk: string, options: string, before: () => Promise<void>): Promise<void> {
   await mkdir(disk)
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'holt-test', disk])

@@ -9,7 +9,10 @@ interface Kept {
 /** By the address of a database. They end with this process. */
 const sessions = new Map<string, Kept>()
 
-/** Asks statements over a connection that is kept for the next ones: making one takes longer than most statements, and the first to use a table over each reads the catalogues anew. */
+/**
+ * Asks statements over a connection that is kept for the next ones: making one takes longer than
+ * most statements, and the first to use a table over each reads the catalogues anew.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into rows of every shape
 export async function askAgain(url: string, sql: string): Promise<readonly any[]> {
   const { session, turns } = sessions.get(url) ?? keep(url)

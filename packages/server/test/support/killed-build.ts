@@ -12,7 +12,10 @@ export interface KilledBuild {
   readonly imageDigest: ImageDigest
 }
 
-/** Leaves the database and the host of a server that has ended as a kill in the middle of a build would. */
+/**
+ * Leaves the database and the host of a server that has ended as a kill in the middle of a build
+ * would.
+ */
 export async function leaveKilledBuild({ engine, stateDir }: TestServer, killed: KilledBuild): Promise<void> {
   const runtimeId = makeId('runtime')
   const checkpointId = `cp${'a'.repeat(20)}`

@@ -1,6 +1,6 @@
 import type { RouteName } from '@holt/protocol'
 
-/** What each route that is about one thing needs to get as far as looking for it. */
+/** The least request of each route with one subject that reaches the lookup of the subject. */
 export const leastRequests: Partial<Record<RouteName, { readonly query?: string; readonly json?: object }>> = {
   updateRuntime: { json: { metadata: { taken: 'over' } } },
   startCommand: { json: { command: 'true' } },

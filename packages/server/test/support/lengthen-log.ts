@@ -2,7 +2,10 @@ import { examinedEvents } from '../../src/tenancy/events/read-events.ts'
 import type { TestServer } from './start-test-server.ts'
 import { openTestStore } from './test-store.ts'
 
-/** Ends a server and makes its project's log longer than what one query looks at. Two of the new events are of the rare type: the first and the last. */
+/**
+ * Ends a server and makes its project's log longer than what one query looks at. Two of the new
+ * events are of the rare type: the first and the last.
+ */
 export async function lengthenLog(
   server: TestServer,
   { rare }: { rare: string },

@@ -6,13 +6,16 @@ import { type PostgresProxy, startProxy } from './postgres-proxy.ts'
 import { startTestServer, type TestServer } from './start-test-server.ts'
 import { newStateDir, testDatabase } from './test-store.ts'
 
-/** A server that ends as by `kill -9` when a failpoint says so: from then on it changes nothing, neither rows nor runtimes. */
+/**
+ * A server that ends as by `kill -9` when a failpoint says so: from then on it changes nothing,
+ * neither rows nor runtimes.
+ */
 export interface MortalServer extends TestServer {
   /** Resolves when it has been killed. */
   readonly killed: Promise<void>
 }
 
-/** What a server has while it lives. */
+/** The parts of a server while it lives. */
 class Life {
   readonly databases = new Set<DatabaseSync>()
   readonly #killed = Promise.withResolvers<void>()
@@ -31,7 +34,10 @@ class Life {
     return this.#proxy.url(new URL(url).pathname.slice(1))
   }
 
-  /** What is in the middle of a transaction is rolled back, as a process that ends leaves it. Its connections break at once, and it gets no other. */
+  /**
+   * Ends the server as a kill does: open transactions are rolled back, and its connections break at
+   * once. It gets no new ones.
+   */
   end(): void {
     this.over = true
     for (const database of this.databases) if (database.isOpen) database.close()
@@ -43,8 +49,9 @@ class Life {
 let current = new Life()
 
 /**
- * Has `kill -9` of this process end the server that was started last, and nothing else. Its database is closed and its engine does nothing any more; the next server is
- * started over the same store and the same engine.
+ * Has `kill -9` of this process end the server that was started last, and nothing else. Its
+ * database is closed and its engine does nothing any more; the next server is started over the same
+ * store and the same engine.
  */
 export function catchKills(): Disposable {
   const { exec } = DatabaseSync.prototype
@@ -67,7 +74,10 @@ export function catchKills(): Disposable {
   }
 }
 
-/** Starts a server that can be killed, over a state directory and an engine that may have been another's. */
+/**
+ * Starts a server that can be killed, over a state directory and an engine that may have been
+ * another's.
+ */
 export async function startMortalServer(
   engine: FakeEngine,
   options: Partial<ServerOptions>,

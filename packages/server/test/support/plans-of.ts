@@ -3,7 +3,10 @@ import { SqliteFile } from '../../src/foundation/store/sqlite-database.ts'
 import { migrateSqlite } from '../../src/foundation/store/sqlite-store.ts'
 import type { Tables } from '../../src/foundation/store/tables.ts'
 
-/** How SQLite would answer what a function asks a database, a line for each step. What it asks is answered with nothing. */
+/**
+ * How SQLite would answer what a function asks a database, a line for each step. What it asks is
+ * answered with nothing.
+ */
 export async function plansOf(ask: (db: Kysely<Tables>) => Promise<unknown>): Promise<readonly string[]> {
   const asked: string[] = []
   const db = new Kysely<Tables>({

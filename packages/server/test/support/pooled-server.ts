@@ -15,7 +15,10 @@ export interface PooledServer extends TestServer {
   tamper(sql: string): Promise<void>
 }
 
-/** Starts a server whose default pool has `floor` members, and whose pools together have up to `ceiling`. */
+/**
+ * Starts a server whose default pool has `floor` members, and whose pools together have up to
+ * `ceiling`.
+ */
 export async function startPooledServer(
   { floor = 2, ceiling = 16, ...options }: Partial<ServerOptions> & { floor?: number; ceiling?: number } = {},
   state?: string,

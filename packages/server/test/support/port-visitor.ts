@@ -11,7 +11,7 @@ export interface VisitRequest {
   readonly body?: string
 }
 
-/** What came back. */
+/** The answer. */
 interface Visited {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -23,9 +23,9 @@ interface Visited {
 /** A server with a runtime in it, and the ways to its ports. */
 export interface PortServer extends TestServer {
   readonly id: string
-  /** Where the API has the port. */
+  /** The path of the port in the API. */
   port(port: number | string): string
-  /** What the API says of a port. */
+  /** The facts of a port in the API. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   get(port: number, query?: string): Promise<any>
   /** Lets an HTTP program listen inside. */

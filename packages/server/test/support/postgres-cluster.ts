@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { memoryDir } from '@holt/testkit'
 import { Session } from '../../src/foundation/store/postgres/session.ts'
 
-/** Where Debian keeps the programs of each version, the newest last. */
+/** The directory in which Debian keeps the programs, with a directory for each version. */
 const debianPrograms = '/usr/lib/postgresql'
 
 /** The user that the server runs as where the tests run as root, which PostgreSQL refuses. */
@@ -40,7 +40,10 @@ export function hasPostgres(): boolean {
   return existsSync(debianPrograms)
 }
 
-/** Starts a server. `durable` is one that survives a power cut, as a user's does; the others are quicker. */
+/**
+ * Starts a server. `durable` is one that survives a power cut, as a user's does; the others are
+ * quicker.
+ */
 export async function startCluster({ durable = false } = {}): Promise<Cluster> {
   const dir = mkdtempSync(join(durable ? tmpdir() : memoryDir(), 'holt-postgres-'))
   const asUser = runAs(dir)
@@ -69,7 +72,8 @@ export async function startCluster({ durable = false } = {}): Promise<Cluster> {
     url,
     start,
     run: (sql) => ask(url('postgres'), sql),
-    // A server that is killed leaves its children, which end by themselves; an immediate shutdown writes as little and leaves none.
+    // A server that is killed leaves its children, which end by themselves; an immediate shutdown
+    // writes as little and leaves none.
     kill: () => end('SIGQUIT'),
     stop: () => end('SIGINT'),
     [Symbol.asyncDispose]: async () => {

@@ -3,7 +3,10 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where a connection breaks: before the server sees what is sent, or when it has answered and the client has not heard it. */
+/**
+ * The moment at which a connection breaks: before the server gets the request, or after its answer
+ * and before the client gets it.
+ */
 export type Break = 'unsent' | 'unanswered'
 
 /** A way to a PostgreSQL server that can be broken. */
@@ -12,7 +15,10 @@ export interface PostgresProxy extends AsyncDisposable {
   url(database: string): string
   /** Breaks the connection over which a text is sent next, and once. */
   breakAt(text: string, where: Break): void
-  /** Ends every connection on the client's side alone, as a partition does: the server goes on believing in them. */
+  /**
+   * Ends every connection on the client's side alone, as a partition does: the server goes on
+   * believing in them.
+   */
   abandon(): void
 }
 

@@ -9,7 +9,10 @@ export interface Column {
 /** Text that is hard to carry. */
 const texts = ['', 'plain', `quotes ' " \\ and {"json":"ü"}`, 'two\nlines\r\n', 'astral 🜁 and é', ' \t ']
 
-/** Rows for every table of a schema version, each column with a value of its type, referring to rows that are there. */
+/**
+ * Rows for every table of a schema version, each column with a value of its type, referring to rows
+ * that are there.
+ */
 export function rowsOfEveryTable(
   version: number,
   columnsOf: (table: string) => readonly Column[],

@@ -1,7 +1,10 @@
 import { PassThrough } from 'node:stream'
 import type { FakeGuest } from '@holt/engine-testkit/fake'
 
-/** Has a guest answer every search with one match and then nothing more, for as long as somebody waits. */
+/**
+ * Has a guest answer every search with one match and then nothing more, for as long as somebody
+ * waits.
+ */
 export function stallSearches(guest: FakeGuest): void {
   const answerOthers = guest.request.bind(guest)
   guest.request = async (request) => {

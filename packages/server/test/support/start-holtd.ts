@@ -16,7 +16,10 @@ interface HoltdAnswer {
   readonly json: any
 }
 
-/** The real service over a state directory of its own. At its end every runtime and kernel object of it is removed. */
+/**
+ * The real service over a state directory of its own. At its end every runtime and kernel object of
+ * it is removed.
+ */
 export interface Holtd extends AsyncDisposable {
   readonly pid: number
   ask(method: string, path: string, body?: object): Promise<HoltdAnswer>

@@ -12,7 +12,7 @@ import {
 import { RecordingGateway } from './recording-gateway.ts'
 import { newStateDir, testDatabase } from './test-store.ts'
 
-/** What was logged at a level that operators look at. */
+/** The log entries at levels that operators read. */
 export interface Logged {
   readonly level: 'warn' | 'error'
   readonly facts: { readonly err?: unknown }
@@ -82,7 +82,10 @@ export interface TestServer {
   close(): Promise<void>
   /** Lets go of a server that a test has killed: nobody waits for its end, which may never come. */
   abandon(): void
-  /** Ends the server without a word, as a crash would, and starts another over the same state and engine. */
+  /**
+   * Ends the server without a word, as a crash would, and starts another over the same state and
+   * engine.
+   */
   restart(options?: Partial<ServerOptions>): Promise<TestServer>
 }
 

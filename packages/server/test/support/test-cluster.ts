@@ -4,15 +4,23 @@ import { tablesOf } from '../../src/foundation/store/transfer/history-tables.ts'
 import { askAgain } from './kept-sessions.ts'
 import { ask, type Cluster, startCluster } from './postgres-cluster.ts'
 
-/** The variable that names the cluster to the tests: the address of its database that says which others are free. */
+/**
+ * The variable that names the cluster to the tests: the address of its database that says which
+ * others are free.
+ */
 export const clusterVariable = 'HOLT_TEST_CLUSTER'
 
-/** What every database of a test is a copy of: one that has the newest schema and, beside it, the rows that a new store has. */
+/**
+ * The original of every database of a test. It has the newest schema, and the rows of a new store.
+ */
 const template = 'holt_template'
 
 let cluster: Cluster | null = null
 
-/** Starts the cluster that the tests of the server share with `HOLT_TEST_DATABASE=postgres`, before all of them (vitest's global setup). */
+/**
+ * Starts the cluster that the tests of the server share with `HOLT_TEST_DATABASE=postgres`, before
+ * all of them (vitest's global setup).
+ */
 export async function setup(): Promise<void> {
   if (process.env.HOLT_TEST_DATABASE !== 'postgres') return
   cluster = await startCluster()
@@ -35,7 +43,10 @@ export function databaseUrl(clusterUrl: string, name: string): string {
   return clusterUrl.replace('/postgres?', `/${name}?`)
 }
 
-/** A database with a new store that nobody else has: one that was given back, or another one. Making one takes as long as a test. */
+/**
+ * A database with a new store that nobody else has: one that was given back, or another one. Making
+ * one takes as long as a test.
+ */
 export async function takeDatabase(clusterUrl: string): Promise<string> {
   const [free] = await askAgain(
     clusterUrl,

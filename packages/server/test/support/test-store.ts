@@ -9,7 +9,10 @@ import { tablesOf } from '../../src/foundation/store/transfer/history-tables.ts'
 import { askAgain } from './kept-sessions.ts'
 import { clusterVariable, databaseUrl, giveDatabaseBack, takeDatabase } from './test-cluster.ts'
 
-/** The settings by which a server of these tests finds its store: `holt.db`, or a database of its own where the tests run on PostgreSQL. */
+/**
+ * The settings by which a server of these tests finds its store: `holt.db`, or a database of its
+ * own where the tests run on PostgreSQL.
+ */
 export interface TestDatabase {
   readonly stateDir: string
   readonly databaseUrl: string | null
@@ -21,7 +24,9 @@ export const onPostgres = process.env.HOLT_TEST_DATABASE === 'postgres'
 /** The databases that this process's state directories have. */
 const databases = new Map<string, string>()
 
-/** The store of a state directory, made where it is not there yet. It goes with `dropTestDatabase`. */
+/**
+ * The store of a state directory, made where it is not there yet. It goes with `dropTestDatabase`.
+ */
 export async function testDatabase(stateDir: string): Promise<TestDatabase> {
   if (!onPostgres) return { stateDir, databaseUrl: null }
   const database = databases.get(stateDir) ?? (await takeDatabase(clusterUrl()))

@@ -2,10 +2,13 @@ import { ended } from './fake-builder.ts'
 import type { TestServer } from './start-test-server.ts'
 import { tarOf } from './tar-of.ts'
 
-/** The ids of things by the parameter that stands for them in paths, and `name`, which all of them that have one bear. */
+/**
+ * The ids of things by the parameter that stands for them in paths, and `name`, which all of them
+ * that have one bear.
+ */
 export type Things = Readonly<Record<ThingParam, string>>
 
-/** What stands for a thing in a path or a field. */
+/** The text that identifies a thing in a path or a field. */
 type ThingParam =
   | 'runtime_id'
   | 'command_id'
@@ -22,7 +25,10 @@ type ThingParam =
   | 'name'
   | 'port'
 
-/** Makes something of each kind in the project whose `ask` it is, under one name; a port of the runtime is made public. */
+/**
+ * Makes something of each kind in the project whose `ask` it is, under one name; a port of the
+ * runtime is made public.
+ */
 export async function makeThings(ask: TestServer['ask'], name: string, port = '3000'): Promise<Things> {
   const make = async (path: string, json: object) => {
     const answer = await ask('POST', `/v1/agents/${path}`, { json })
@@ -80,7 +86,10 @@ export const noThings: Things = {
   port: '4000',
 }
 
-/** A route's path with ids in it. Throws for a parameter that has none: its path would lead nowhere, and that is a 404 as well. */
+/**
+ * A route's path with ids in it. Throws for a parameter that has none: its path would lead nowhere,
+ * and that is a 404 as well.
+ */
 export function fillPath(path: string, ids: Readonly<Record<string, string>>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, param: string) => {
     const id = ids[param]

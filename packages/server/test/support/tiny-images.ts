@@ -13,7 +13,10 @@ const settings: BuildSettings = {
   onBuild: [],
 }
 
-/** The real builder, over container images that are no more than their name. They are pulled as real ones are: what is known is not pulled again, what is pulled is remembered. */
+/**
+ * The real builder, over container images that are no more than their name. They are pulled as real
+ * ones are: what is known is not pulled again, what is pulled is remembered.
+ */
 export const tinyImageBuilder: Builder = {
   run: runBuild,
   sources: (parts) => ({ images: tinyImages(parts), fetch: () => Promise.reject(new Error('nothing is outside')) }),

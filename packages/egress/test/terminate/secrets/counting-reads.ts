@@ -1,6 +1,9 @@
 import type { Redaction } from '../../../src/terminate/secrets/masker.ts'
 
-/** Redactions, and how often one of their values was read: whoever makes a masker reads each, and hashes it. */
+/**
+ * Redactions, and how often one of their values was read: whoever makes a masker reads each, and
+ * hashes it.
+ */
 export function countingReads(redactions: readonly Redaction[]): {
   readonly counted: readonly Redaction[]
   readonly reads: () => number

@@ -6,7 +6,10 @@ import { Connections, recognise } from '../../../src/api/http/connections.ts'
 import { type ConnectionLimits, connectionLimits, limitsFor } from '../../../src/foundation/config/connection-limits.ts'
 import type { DropReason } from '../../../src/foundation/metrics/http-metrics.ts'
 
-/** A server that answers, takes a visitor for a client with a key, and keeps others waiting: whatever the path says. */
+/**
+ * A server that answers, takes a visitor for a client with a key, and keeps others waiting:
+ * whatever the path says.
+ */
 async function start(limits: Partial<ConnectionLimits>) {
   const waiting: (() => void)[] = []
   const answer: RequestListener = (request, response) => {
@@ -240,7 +243,8 @@ test('under load, a request with a likely valid key queues with its project, not
   }
   await askAll('/')
   expect(answered.indexOf('/')).toBe(80)
-  // Eight begin in a turn of the event loop, and what was written in one breath may be read in several.
+  // Eight begin in a turn of the event loop, and what was written in one breath may be read in
+  // several.
   await askAll('/likely')
   expect(answered.indexOf('/likely')).toBeLessThan(40)
 })

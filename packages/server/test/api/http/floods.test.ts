@@ -173,7 +173,8 @@ test('a request that waits for a runtime ends and releases its bytes when its cl
   leave.abort()
   await Promise.all(waiting)
   await expect.poll(closed).toBe(66)
-  // A body counts until its turn to be read has come. A command for no runtime needs the same room, and waits for nothing.
+  // A body counts until its turn to be read has come. A command for no runtime needs the same room,
+  // and waits for nothing.
   const statuses = async () => {
     const json = { command: 'true', stdin: large }
     const forNone = () => ask('POST', `/v1/agents/runtime/${makeId('runtime')}/commands`, { json })
@@ -226,7 +227,10 @@ test('bodies in chunks of one byte behind unread answers use little more memory 
   const [sockets, chunks] = [8, 15_000]
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
   const body = `POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`
-  /** Sends it behind answers that fill the connection. When the request after it has begun, all of it has been taken in. */
+  /**
+   * Sends it behind answers that fill the connection. When the request after it has begun, all of
+   * it has been taken in.
+   */
   const sendAll = async (bytes: string) => {
     for (let n = 0; n < sockets; n += 1) {
       const before = begun

@@ -47,10 +47,12 @@ function encode(text: string): string {
 /** The requests of each route. */
 const numRuns = byLength({ short: 20, long: 60, soak: 60 })
 
-/** What any route may refuse before it is asked. */
+/** The errors of any route before its handler runs. */
 const framing: readonly ErrorCode[] = ['route_not_found', 'method_not_allowed', 'unsupported_media_type']
 
-/** A short run sends them to half of the routes: `e2e/bad-input` has each route, over real runtimes. */
+/**
+ * A short run sends them to half of the routes: `e2e/bad-input` has each route, over real runtimes.
+ */
 test.each(shareOf(Object.entries<Route>(routes), 1 / 2, 'routes'))(
   '%s answers every input within its contract, and never with 500',
   async (_name, route) => {

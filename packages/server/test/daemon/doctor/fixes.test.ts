@@ -15,7 +15,9 @@ import { checkQuotas } from '../../../src/daemon/doctor/quota-checks.ts'
 import { checkDisk } from '../../../src/daemon/doctor/state-checks.ts'
 import { checkTimeSource } from '../../../src/daemon/doctor/time-source.ts'
 
-/** What a line that can be typed begins with: programs of a Debian machine and of Holt, and what the shell has itself. */
+/**
+ * The first words of commands: programs of a Debian machine and of Holt, and builtins of the shell.
+ */
 const programs = new Set(
   (
     'apt-get cd chmod chown cp echo export find go holt losetup mkdir modprobe mount npm reboot runuser sudo sysctl systemctl ' +

@@ -20,7 +20,7 @@ const fine: CgroupFacts = {
 }
 const limits: LimitFacts = { openFiles: 1_048_576, threads: 100_000, mapsPerProcess: 65_530, inotifyInstances: 128 }
 
-/** What a check finds that is not well: names and states. */
+/** The failed results of a check: names and states. */
 const bad = (checks: readonly { name: string; status: string }[]) =>
   checks.filter(({ status }) => status !== 'ok').map(({ name, status }) => [name, status])
 

@@ -13,7 +13,10 @@ import { version } from '../../../src/foundation/config/version.ts'
 
 const isRoot = process.geteuid?.() === 0
 
-/** A state directory whose daemon is this process, which answers only whether it is ready; and a runsc that only tells its version. */
+/**
+ * A state directory whose daemon is this process, which answers only whether it is ready; and a
+ * runsc that only tells its version.
+ */
 async function besideDaemon(more: object = {}) {
   const stateDir = await mkdtemp(join(tmpdir(), 'holt-doctor-test-'))
   onTestFinished(() => rm(stateDir, { recursive: true, force: true }))

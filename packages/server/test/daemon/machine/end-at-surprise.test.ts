@@ -5,7 +5,10 @@ import { expect, test } from 'vitest'
 
 const urlOf = (name: string) => new URL(`../../../src/daemon/machine/${name}.ts`, import.meta.url).href
 
-/** Runs a statement in a process that ends at what nobody expected, and answers how it ended and what it has logged. */
+/**
+ * Runs a statement in a process that ends at what nobody expected, and answers how it ended and
+ * what it has logged.
+ */
 async function run(statement: string) {
   const program = `
     import { endAtSurprise } from ${JSON.stringify(urlOf('end-at-surprise'))}

@@ -7,7 +7,8 @@ import { openInstallation } from '../../../src/foundation/config/installation.ts
 import { startTestServer } from '../../support/start-test-server.ts'
 import { testDatabase } from '../../support/test-store.ts'
 
-// What a start makes of a file of its state directory that is damaged: a refusal where going on would lose something, a new one where it would not.
+// What a start makes of a file of its state directory that is damaged: a refusal where going on
+// would lose something, a new one where it would not.
 
 /** A server with a secret, stopped, and one of its files. */
 async function stoppedServer(name: string) {
@@ -22,7 +23,7 @@ async function stoppedServer(name: string) {
 const damages: readonly (readonly [string, (whole: string) => string])[] = [
   ['is empty', () => ''],
   ['is cut off', (whole) => whole.slice(0, whole.length / 2)],
-  ['is none of its kind', () => 'no json\n'],
+  ['has another format', () => 'no json\n'],
   ['has a key that is too short', (whole) => whole.replace(/(?<=[A-Za-z0-9+/_]{30})[A-Za-z0-9+/_]{8}/, '')],
 ]
 

@@ -11,7 +11,7 @@ const headers = (retryAfter: number, [limit, remaining, reset]: readonly number[
 
 test.each([
   ['places that others have', 'rate_limited', { limit: 1024 }, headers(1, [1024, 0, 1])],
-  ['what fills with time', 'rate_limited', { limit: 5, retry_after_secs: 2, reset_secs: 7 }, headers(2, [5, 0, 7])],
+  ['a bucket that refills', 'rate_limited', { limit: 5, retry_after_secs: 2, reset_secs: 7 }, headers(2, [5, 0, 7])],
   ['a quota', 'quota_exceeded', { quota: 'runtimes', limit: 10, used: 10 }, headers(60, [10, 0, 60])],
   ['a quota with too little left', 'quota_exceeded', { limit: 2.5, used: 1.25 }, headers(60, [2, 1, 60])],
   ['a quota that was lowered', 'quota_exceeded', { limit: 3, used: 8 }, headers(60, [3, 0, 60])],

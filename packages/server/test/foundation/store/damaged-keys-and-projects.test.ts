@@ -14,7 +14,7 @@ const providers = '/v1/agents/identity-provider'
 const left = 'a row of the database cannot be read and was left out of the list'
 const said = ({ logged }: TestServer) => logged.map(({ message, facts }) => `${message} ${JSON.stringify(facts)}`)
 
-/** What is no JSON, and what is JSON and not what was written. */
+/** Texts that are no JSON, and JSON that is not what was written. */
 const damages = ['{"half', '{}', 'null', '["nothing"]'] as const
 
 test.each(damages)(
@@ -181,7 +181,8 @@ test('a webhook with damaged types is logged once and sends again after a change
   let refused = 0
   receiver.answer = (_, response) => response.writeHead(refused++ === 0 ? 503 : 204).end()
   await server.makeRuntime()
-  // The one that is whole has tried again: some seconds, in which the other one was looked at more than once where it is looked at as a failure is.
+  // The one that is whole has tried again: some seconds, in which the other one was looked at more
+  // than once where it is looked at as a failure is.
   await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(2)
   const told = () => said(server).filter((line) => line.includes(made.webhook_id))
   expect(told()).toHaveLength(1)

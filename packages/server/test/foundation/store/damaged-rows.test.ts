@@ -15,7 +15,7 @@ const columns = {
   templates: ['state_reason_json', 'env_json', 'facts_json', 'ignored_json', 'ports_json', 'labels_json'],
 } as const
 
-/** Where a list of each is. */
+/** The path of the list of each kind. */
 const lists: Readonly<Record<keyof typeof columns, string>> = {
   runtimes,
   snapshots: '/v1/agents/snapshot',

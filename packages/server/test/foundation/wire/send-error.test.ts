@@ -9,7 +9,7 @@ import { errorHeaders, toHoltError } from '../../../src/foundation/wire/send-err
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 import { keepingLog } from '../../support/start-test-server.ts'
 
-/** What SQLite throws of a write to a database that is read-only. */
+/** The error of SQLite for a write to a read-only database. */
 async function readOnlyFailure(): Promise<unknown> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-store-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))

@@ -167,7 +167,7 @@ describe('an attachment', () => {
     ['text that is no JSON', 'x'],
     ['JSON that is no frame', '{"type":"start"}'],
     ['a frame with more than it has', '{"type":"eof","x":1}'],
-    ['a size that is none', '{"type":"resize","cols":0,"rows":1}'],
+    ['an invalid size', '{"type":"resize","cols":0,"rows":1}'],
   ])('is closed with 1008 for %s', async (_, text) => {
     const { start, attached } = await setUp()
     const one = await attached(await start({ command: 'sleep' }))

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { shortenResult } from '../../../src/inside/commands/shorten-result.ts'
 
-/** What is looked at of a result. */
+/** The tested fields of a result. */
 const resultWith = (stdout: string, stderr: string) =>
   ({
     command_id: 'cm1',

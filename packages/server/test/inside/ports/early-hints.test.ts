@@ -4,7 +4,10 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { earlyHints } from '../../../src/inside/ports/early-hints.ts'
 
-/** Passes on an early answer with these `Link` headers, and returns what Node gets and whether it takes it. */
+/**
+ * Passes on an early answer with these `Link` headers, and returns what Node gets and whether it
+ * takes it.
+ */
 function given(...headers: readonly string[]): { readonly links: unknown[]; readonly isTaken: boolean } {
   const request = new IncomingMessage(new Socket())
   request.httpVersion = '1.1'
@@ -18,7 +21,8 @@ function given(...headers: readonly string[]): { readonly links: unknown[]; read
   }
 }
 
-// Each parameter doubles the time in which Node finds out that it does not take such a link: with forty it takes a day.
+// Each parameter doubles the time in which Node finds out that it does not take such a link: with
+// forty it takes a day.
 test.each([
   ['a parameter that no link has', ' x y'],
   ['a quoted value with a space', ';title="x y"'],

@@ -8,7 +8,10 @@ import { keepingLog, startTestServer } from '../../support/start-test-server.ts'
 
 const runtimes = '/v1/agents/runtime'
 
-/** A server over the real gateway, whose names live on loopback, and a host that answers what it is told. */
+/**
+ * A server over the real gateway, whose names live on loopback, and a host that answers what it is
+ * told.
+ */
 async function setUp() {
   const host = await startTcpHost((socket) => socket.pipe(socket))
   const dns = await startDnsServer({

@@ -14,7 +14,10 @@ import { keepingLog, startTestServer } from '../../support/start-test-server.ts'
 
 const secrets = '/v1/agents/secret'
 
-/** A server over the real gateway, and a host of an API that keeps what it is sent and echoes a header. */
+/**
+ * A server over the real gateway, and a host of an API that keeps what it is sent and echoes a
+ * header.
+ */
 async function setUp() {
   const ca = await makeTestCa()
   const seen: IncomingHttpHeaders[] = []

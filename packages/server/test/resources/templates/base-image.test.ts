@@ -12,7 +12,7 @@ import { startHoltd } from '../../support/start-holtd.ts'
 const missing = lacks('docker-registry', 'buildah', 'skopeo', 'runsc', 'runc', 'go', 'ldd')
 const TIMEOUT_MS = 180_000
 
-/** What a shell needs of this machine, copied into the directory it is run in. */
+/** The files of this machine that a shell needs, copied into its directory. */
 const shell = `mkdir -p tmp home/app etc; chmod 1777 tmp
   for path in /bin/sh /usr/bin/id /usr/bin/env; do
     cp -L --parents "$path" $(ldd "$path" | grep -o '/[^ ]*') .
@@ -34,7 +34,10 @@ describe.skipIf(missing !== '')(`base templates from a container image${missing}
   })
   afterAll(() => rm(dir, { recursive: true, force: true }))
 
-  /** Puts an image with a shell into the registry, and answers its reference with the digest that the registry has. */
+  /**
+   * Puts an image with a shell into the registry, and answers its reference with the digest that
+   * the registry has.
+   */
   function publish({ address }: Registry, name: string): string {
     const container = buildah('from', 'scratch')
     run(['sh', '-euc', `umask 022; cd "$1"; ${shell}`, 'sh', buildah('mount', container)])

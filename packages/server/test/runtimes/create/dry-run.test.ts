@@ -35,7 +35,7 @@ interface Place {
   readonly team: OwnProject
   readonly facts: Partial<EngineFacts>
   readonly free: { mib: number }
-  /** What the engine was asked to do. */
+  /** The requests to the engine. */
   readonly verbs: readonly string[]
   readonly builder: FakeBuilder
 }

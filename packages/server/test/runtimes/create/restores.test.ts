@@ -32,7 +32,8 @@ test('a host with room for a cold boot can have no room for a restore', async ()
   // 64 MiB of files, which the checkpoint of the test's engine has in it as a real one has memory.
   await ask('PUT', `${path}/${id}/files/content?path=/tmp/large`, { body: Buffer.alloc(64 * 2 ** 20) })
   expect((await ask('POST', `${path}/${id}/pause`)).json.state).toBe('paused')
-  // The reserve of 64 GiB is 3277 MiB: what is left is enough for a start, and not for the memory as well.
+  // The reserve of 64 GiB is 3277 MiB: what is left is enough for a start, and not for the memory
+  // as well.
   freeMiB = 3277 + 48 + 32
   const refused = await ask('POST', `${path}/${id}/resume`)
   expect([refused.status, refused.json.error.code]).toEqual([503, 'capacity_exhausted'])

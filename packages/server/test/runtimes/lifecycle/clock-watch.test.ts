@@ -107,8 +107,8 @@ describe('a clock change while the service is stopped', () => {
 
   test.each([
     ['after another boot of the host', 'two', 'one 0'],
-    ['where nobody has kept what it was', 'one', null],
-    ['where what was kept is damaged', 'one', 'one two'],
+    ['without a kept value', 'one', null],
+    ['with a damaged value', 'one', 'one two'],
   ])('is believed %s, and watched from then on', async (_, bootId, kept) => {
     const { ids, service, clock, read, write } = await rowsOf(1)
     const facts = service.store.db

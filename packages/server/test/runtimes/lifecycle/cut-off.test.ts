@@ -29,7 +29,10 @@ async function expectKept({ ask }: TestServer, id: string): Promise<void> {
   expect((await ask('GET', `${path}/${id}/files/content?path=/workspace/kept`)).text).toBe('kept')
 }
 
-/** Resolves when what was asked before is at work: what is asked after it has been answered, several times. */
+/**
+ * Resolves when what was asked before is at work: what is asked after it has been answered, several
+ * times.
+ */
 async function hasArrived({ ask }: TestServer): Promise<void> {
   for (let count = 0; count < 5; count += 1) await ask('GET', path)
 }

@@ -6,15 +6,21 @@ import { startPooledServer } from '../../support/pooled-server.ts'
 /** Longer than pools take to look again, and than refilling stands back for creates. */
 const looksMs = 2200
 
-/** The host's memory, below which of it nothing is made for pools, and what is reckoned for a member; in MiB. */
+/**
+ * The host's memory, below which of it nothing is made for pools, and what is reckoned for a
+ * member; in MiB.
+ */
 const memoryMiB = 64 * 1024
 const leftMiB = Math.round(memoryMiB * 0.1) + 256
 const memberMiB = 41
 
-/** What begins for pools does so within a second; this is for busy machines. */
+/** Work for pools begins within a second. This limit is for busy machines. */
 const begun = { timeout: 10_000 }
 
-/** A host whose starts can be held up, and whose pools of `floor` members make nothing until it has `room`. */
+/**
+ * A host whose starts can be held up, and whose pools of `floor` members make nothing until it has
+ * `room`.
+ */
 async function setUp(floor: number, facts: { readonly cpus?: number; readonly startsAtOnce?: number } = {}) {
   const starting = new Map<string, () => void>()
   let [holding, most, free] = [false, 0, leftMiB]
@@ -52,7 +58,7 @@ async function setUp(floor: number, facts: { readonly cpus?: number; readonly st
     room: (freeMiB = memoryMiB) => {
       free = freeMiB
     },
-    /** Whether starts that come from here on are held up until they are released. */
+    /** Sets whether later starts wait until they are released. */
     hold,
     release,
     releaseAll,

@@ -12,7 +12,10 @@ const snapshots = '/v1/agents/snapshot'
 /** Long enough for an answer that waits for nothing. */
 const answerMs = 300
 
-/** Between `hold` and `release` no `fdatasync` of this process ends, by which stores that were opened since make SQLite's log durable. */
+/**
+ * Between `hold` and `release` no `fdatasync` of this process ends, by which stores that were
+ * opened since make SQLite's log durable.
+ */
 function steeredSyncs() {
   const { fdatasync } = fs
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -30,7 +33,10 @@ function steeredSyncs() {
   return { hold, release }
 }
 
-/** An engine that says that a snapshot's files or its memory are durable only when `release` is called. */
+/**
+ * An engine that says that a snapshot's files or its memory are durable only when `release` is
+ * called.
+ */
 function heldEngine() {
   const engine = new FakeEngine()
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>()

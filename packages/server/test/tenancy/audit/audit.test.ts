@@ -221,7 +221,10 @@ test('calls without a valid key are counted by address', async () => {
   expect(rows).toMatchObject([{ project_id: null, address: '127.0.0.1', count: 3, status: 401 }])
 })
 
-/** Asks for a runtime and vanishes before the service, which stands still meanwhile, knows of the connection. */
+/**
+ * Asks for a runtime and vanishes before the service, which stands still meanwhile, knows of the
+ * connection.
+ */
 function askAndVanish(url: string, key: string): void {
   const { hostname, port } = new URL(url)
   const request = `POST /v1/agents/runtime HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ${key}\\r\\nContent-Type: application/json\\r\\nContent-Length: 2\\r\\n\\r\\n{}`

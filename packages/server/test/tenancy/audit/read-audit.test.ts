@@ -12,7 +12,10 @@ import { openTestStore } from '../../support/test-store.ts'
 
 const path = '/v1/agents/audit'
 
-/** Writes entries of a project, numbered in `subject_id` and a millisecond apart; every tenth is of another route, key and kind than the others. */
+/**
+ * Writes entries of a project, numbered in `subject_id` and a millisecond apart; every tenth is of
+ * another route, key and kind than the others.
+ */
 async function write(store: Store, project_id: string, count: number, from = 0): Promise<void> {
   const entries = Array.from({ length: count }, (_, index) => {
     const kind: AuditEntry['kind'] = index % 10 === 0 ? 'change' : 'inside'
@@ -27,7 +30,7 @@ async function write(store: Store, project_id: string, count: number, from = 0):
       .execute()
 }
 
-/** What an id means that nothing has, or a name that nothing is known by. */
+/** The meaning of an unknown id or name. */
 const itself = (subject: string): Meant => ({ subjects: [subject], named: null })
 
 test.each<[string, Partial<ListAuditQuery> & { readonly meant?: Meant }, readonly number[]]>([

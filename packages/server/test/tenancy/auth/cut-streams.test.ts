@@ -7,7 +7,7 @@ import { FakeBuilder } from '../../support/fake-builder.ts'
 import { type PortServer, startPortServer } from '../../support/port-visitor.ts'
 import { stallSearches } from '../../support/stall-searches.ts'
 
-/** What nobody takes whole within a test, as slowly as it is read here. */
+/** A size that no slow reader takes within a test. */
 const manyBytes = 64 * 2 ** 20
 
 /** Answers that are there at once, though not as JSON. */
@@ -24,7 +24,10 @@ function isFollowed(answers: Route['answers']): boolean {
   )
 }
 
-/** How something is opened that goes on: the request, or what to attach to. Paths are below the API's own. */
+/**
+ * How something is opened that goes on: the request, or what to attach to. Paths are below the
+ * API's own.
+ */
 interface Opening {
   readonly method?: 'GET' | 'POST' | 'PUT'
   readonly path: string
@@ -62,7 +65,10 @@ async function openings(server: PortServer, buildId: string): Promise<Readonly<R
   }
 }
 
-/** A runtime with a large file, a search that does not end, and programs on two ports that go on for ever; and a build that does. */
+/**
+ * A runtime with a large file, a search that does not end, and programs on two ports that go on for
+ * ever; and a build that does.
+ */
 async function start(options: Parameters<typeof startPortServer>[0] = {}) {
   const builder = new FakeBuilder()
   builder.script = ({ signal }) =>
@@ -79,7 +85,7 @@ async function start(options: Parameters<typeof startPortServer>[0] = {}) {
   return { server, ways: await openings(server, build_id) }
 }
 
-/** What became of something that was open: the service has cut it, or brought it to its end as if nothing were missing. */
+/** The fate of an open stream: the service has cut it, or ended it as if it were complete. */
 type Ended = 'cut' | 'finished'
 
 /** Opens something with a key, and follows it. Throws where it is not let in. */
@@ -119,7 +125,10 @@ async function follow(server: PortServer, opening: Opening, key: string): Promis
   return { ended: readSlowly(answer) }
 }
 
-/** Takes an answer a piece at a time, so that a large one is under way for as long as a test may take. */
+/**
+ * Takes an answer a piece at a time, so that a large one is under way for as long as a test may
+ * take.
+ */
 function readSlowly(answer: IncomingMessage): Promise<Ended> {
   answer.on('error', () => {}) // It is cut: that is what is looked for.
   answer.on('data', () => {
@@ -140,7 +149,7 @@ test('every streaming route has an example here', async () => {
 
 const keys = '/v1/agents/key'
 
-/** Whose key is to end, and what sets the clock to so many milliseconds after the start. */
+/** The key that ends, and a function that sets the clock to a time after the start. */
 interface Ending {
   readonly ask: PortServer['ask']
   readonly keyId: string
@@ -151,7 +160,7 @@ test.each<[string, (of: Ending) => unknown]>([
   ['is revoked', ({ ask, keyId }) => ask('DELETE', `${keys}/${keyId}`)],
   ['is rotated', ({ ask, keyId }) => ask('POST', `${keys}/${keyId}/rotate`, { json: { overlap_secs: 0 } })],
   ['expires', ({ skipTo }) => skipTo(61_000)],
-])('whatever is followed with a key that %s is cut, and nothing else', async (_, endKey) => {
+])('streams of a key that %s are cut, and no others', async (_, endKey) => {
   const begunAt = Date.now()
   let now = begunAt
   const skipTo = (ms: number) => {

@@ -4,7 +4,10 @@ import { startTestServer, type TestServer } from '../../support/start-test-serve
 
 const keys = '/v1/agents/key'
 
-/** Sends a request for a key whose body ends when that is said, and resolves when the service has let it in. */
+/**
+ * Sends a request for a key whose body ends when that is said, and resolves when the service has
+ * let it in.
+ */
 async function askSlowly(server: TestServer, { key, keyId }: { key: string; keyId: string }) {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const body = new ReadableStream<Uint8Array>({

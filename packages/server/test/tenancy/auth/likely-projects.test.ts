@@ -52,7 +52,10 @@ test('on a new connection, a known key queues with its project, and an invalidat
   const { server, ask } = holt
   const strangers = await Promise.all(Array.from({ length: 80 }, () => open(server.url)))
   const answered: string[] = []
-  /** How the request of a new connection was answered that came after those of many strangers, and before how many of them. */
+  /**
+   * How the request of a new connection was answered that came after those of many strangers, and
+   * before how many of them.
+   */
   const placeOf = async (secret: string) => {
     const client = await open(server.url)
     answered.length = 0

@@ -24,11 +24,13 @@ interface Side {
   readonly ask: TestServer['ask']
   /** Of the one that is asked about where a path names one. */
   readonly things: Things
-  /** What is the project's alone and may be in none of the other's answers. */
+  /** The values of the project that no answer to another project may have. */
   readonly marks: readonly string[]
 }
 
-/** Two projects with rows that alternate, so that a cursor of one stands between rows of the other. */
+/**
+ * Two projects with rows that alternate, so that a cursor of one stands between rows of the other.
+ */
 async function setUp(): Promise<{ mine: Side; theirs: Side }> {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const asks = [server.ask, (await makeProject(server, 'another')).ask]

@@ -13,7 +13,10 @@ const ofParts = (Object.entries<Route>(routes) as [RouteName, Route][]).filter(
   ([, { path }]) => paramsOf(path).length > 1,
 )
 
-/** An answer's text without what is of that one request (its id, a new token) and without the part that it asked for. */
+/**
+ * An answer's text without what is of that one request (its id, a new token) and without the part
+ * that it asked for.
+ */
 function withoutPart(text: string, named: readonly string[]): string {
   const lasting = text.replaceAll(/"(?:request_id|token|expires_at)":"[^"]*"/g, '')
   return named.reduce((told, id) => told.replaceAll(id, 'the part'), lasting)
@@ -48,7 +51,8 @@ test('a sub-resource is found only below its own parent, on every route', async 
     const unknown = await answerFor(noThings)
     expect(await answerFor(foreign)).toEqual(unknown)
     expect(await answerFor(sibling)).toEqual(unknown)
-    // A port is a number that every runtime has, and the end of a session that is not there is the end of one.
+    // A port is a number that every runtime has, and the end of a session that is not there is the
+    // end of one.
     if (!parts.includes('port') && !parts.includes('name')) expect(unknown[1]).toBe(404)
   }
 })

@@ -41,7 +41,10 @@ function isReference(field: string): boolean {
   return field.split('_').some((word) => words.includes(word) || words.includes(word.replace(/s$/, '')))
 }
 
-/** In a query `name` is what a thing is looked for by; in a body it is what a new one will be called. */
+/**
+ * In a query `name` is what a thing is looked for by; in a body it is what a new one will be
+ * called.
+ */
 function isFilterByName(field: string): boolean {
   return field === 'name'
 }
@@ -66,12 +69,12 @@ function fieldsOf(schema: z.ZodType | undefined): readonly string[] {
 
 /** How a thing is named: by what of it, and in which body. A query needs none. */
 interface Way {
-  /** What stands for the thing that is named; the project for the project's own id. */
+  /** The text that identifies the named thing. For a project it is its id. */
   readonly by: readonly (keyof Named)[]
   readonly body?: (value: string, made: string) => object
 }
 
-/** What stands for things, and for the project that they are of. */
+/** The texts that identify things, and their project. */
 type Named = Things & { readonly project_id: string; readonly project: string }
 
 const nothing: Named = { ...noThings, project_id: `pr${'a'.repeat(20)}`, project: 'no-such-project' }

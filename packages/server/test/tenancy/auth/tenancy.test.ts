@@ -9,14 +9,17 @@ import { fillPath, makeThings, noThings } from '../../support/things-of-a-projec
 import { withoutRequest } from '../../support/without-request.ts'
 
 const guarded = Object.entries<Route>(routes).filter(([, { scope }]) => scope !== null) as [RouteName, Route][]
-/** What concerns the whole installation: a project's own keys open none of it. */
+/** The routes of the whole installation, which keys of a project cannot use. */
 const ofOperators = guarded.filter(([, { scope }]) => scope === 'operator')
 const ofOneThing = guarded.filter(([, { path, scope }]) => path.includes('{') && scope !== 'operator')
 const lists = guarded.filter(
   ([name, { path, scope }]) => name.startsWith('list') && !path.includes('{') && scope !== 'operator',
 )
 
-/** An answer's error, but for what is another with each request, and for the names that it asked for. */
+/**
+ * An answer's error, but for what is another with each request, and for the names that it asked
+ * for.
+ */
 function lasting(answer: Parameters<typeof withoutRequest>[0], asked: readonly string[]): string {
   const text = JSON.stringify(withoutRequest(answer))
   return asked.reduce((told, name) => told.replaceAll(name, 'what was asked for'), text)

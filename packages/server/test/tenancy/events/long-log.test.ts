@@ -10,7 +10,10 @@ import { tamper } from '../../support/test-store.ts'
 const path = '/v1/agents/event'
 const type = 'webhook.deleted'
 
-/** A server whose log is longer than what one query looks at, with two events of a type: near its beginning, and its last one. */
+/**
+ * A server whose log is longer than what one query looks at, with two events of a type: near its
+ * beginning, and its last one.
+ */
 async function setUp() {
   const first = await startTestServer()
   await first.makeKey('runtime:read')
@@ -48,7 +51,8 @@ test('events that are removed while a page is read are reported as lost', async 
   const answers = []
   for (let turns = 0; turns < 60; turns += 1) {
     const cursor = begin + 100 * turns
-    // Reads of a project wait for each other, and so its removal comes before, within or after the second one.
+    // Reads of a project wait for each other, and so its removal comes before, within or after the
+    // second one.
     const longest = server.ask('GET', `${path}?type=${type}`)
     const asked = server.ask('GET', `${path}?type=project.updated&cursor=${cursor}&limit=1`)
     for (let turn = 0; turn < turns; turn += 1) await setImmediate()

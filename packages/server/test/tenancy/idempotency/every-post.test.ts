@@ -13,7 +13,7 @@ import { tamper } from '../../support/test-store.ts'
 
 const posts = Object.entries<Route>(routes).filter(([, { method }]) => method === 'POST') as [RouteName, Route][]
 
-/** What a request of each route is, so that it succeeds. */
+/** A successful request of each route. */
 interface Example {
   readonly json?: object
   readonly before?: (world: World) => Promise<unknown>
@@ -56,7 +56,9 @@ const examples: Partial<Record<RouteName, Example>> = {
   redeliver: {},
 }
 
-/** What is made anew where the answer was lost: ids and names are the same, and these are not. */
+/**
+ * The values that are made again after a lost answer. Ids and names are the same, and these differ.
+ */
 const differs = [
   ...['key', 'prefix', 'token', 'url', 'path_url', 'status', 'duration_ms'],
   ...['updated_at', 'created_at', 'started_at', 'ended_at', 'rotated_at', 'expires_at'],
@@ -72,7 +74,10 @@ interface World {
 
 let agents: readonly AgentTemplate[] | null = null
 
-/** A runtime with a file, a command with a terminal, a key, and a webhook that something was sent to. */
+/**
+ * A runtime with a file, a command with a terminal, a key, and a webhook that something was sent
+ * to.
+ */
 async function makeWorld(): Promise<World> {
   agents ??= await readAgentTemplates(join(import.meta.dirname, '../../../../../templates/agents'))
   const options = { builder: new FakeBuilder(), agentTemplates: agents.slice(0, 1) }

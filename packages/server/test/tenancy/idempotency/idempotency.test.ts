@@ -173,13 +173,19 @@ interface Bound {
   readonly keyIdOf: (key: string) => string
 }
 
-/** Of whom 8 requests are known at the most: a project in which each is of another API key, or one key of a project that has room for more. */
+/**
+ * Of whom 8 requests are known at the most: a project in which each is of another API key, or one
+ * key of a project that has room for more.
+ */
 const holders = [
   { whose: 'project', maxRecords: 8, keyIdOf: (key: string) => `ke${key}` },
   { whose: 'key', maxRecords: 16, keyIdOf: () => 'ke1' },
 ] as const satisfies readonly (Bound & { whose: string })[]
 
-/** A store with a project that has such a bound. Each request is a millisecond younger than the one before. */
+/**
+ * A store with a project that has such a bound. Each request is a millisecond younger than the one
+ * before.
+ */
 async function boundedStore({ maxRecords, keyIdOf }: Bound) {
   const store = await openTestStore()
   onTestFinished(() => store.close())
@@ -346,8 +352,8 @@ test('refusals of one key do not count against other keys of the project', async
 })
 
 test.each([
-  ['what it was refused', (count: number) => ({ name: `r${count}`, template: 'none' }), 404, 20],
-  ['what it has done', (count: number) => ({ name: `r${count}` }), 201, 4],
+  ['refused requests', (count: number) => ({ name: `r${count}`, template: 'none' }), 404, 20],
+  ['completed requests', (count: number) => ({ name: `r${count}` }), 201, 4],
 ])('a key that fills its share by %s leaves room for other keys of its project', async (_, json, status, most) => {
   const server = await startTestServer({ limits: { ...connectionLimits, maxKeyedPerProject: 8 } })
   const busy = await server.makeKey('runtime:write')

@@ -210,7 +210,8 @@ test('messages are sent under the egress rules', async () => {
   probe.destroy()
   const ask = async (allowedNetworks: string[], url: string) => {
     const outside = await openOutside({ egress: { ...egress, allowedNetworks } }, log)
-    // Made while the address was allowed: what holds is what the operator says when a message is sent.
+    // Made while the address was allowed: what holds is what the operator says when a message is
+    // sent.
     const config = { egress: { ...egress, allowedNetworks: ['127.0.0.0/8'] } }
     const server = await startTestServer({ outside: { ...outside }, config: config as never })
     const made = (await server.ask('POST', path, { json: { url } })).json

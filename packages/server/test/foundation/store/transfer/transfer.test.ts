@@ -30,7 +30,9 @@ function columnsOf(file: SqliteFile): (table: string) => readonly Column[] {
     }))
 }
 
-/** A file of an earlier schema with rows in every table, as that version of the service has left it. */
+/**
+ * A file of an earlier schema with rows in every table, as that version of the service has left it.
+ */
 function writeEarlier(path: string, version: number): void {
   const file = new SqliteFile(path)
   migrateSqlite(file, version)
@@ -284,7 +286,10 @@ function insertOf(table: string, row: Record<string, string | number>): string {
   return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${Object.values(row).map(literal).join(', ')})`
 }
 
-/** What a migration may change of a row is what it is about: `source_json` gets a value, and what Holt provides changes its project. */
+/**
+ * Returns a row without the columns that a migration may change. `source_json` gets a value, and
+ * the templates of Holt change their project.
+ */
 function kept({ source_json: _source, project_id: _project, ...row }: Record<string, string | number>) {
   return row
 }
