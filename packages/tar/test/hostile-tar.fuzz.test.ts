@@ -35,7 +35,7 @@ describe.skipIf(python.skip)(`hostile archives of HOLT_FUZZ_SEED=${seed}${python
   }, 120_000)
 })
 
-/** The most bytes of a file whose content is read. A sparse file can be of any size, and a writer refuses those above its own limit. */
+/** The most bytes of a file whose content is read. A sparse file can be of any size. */
 const largest = 2 ** 30
 
 /** Lists an archive; null if it is refused. Content is read to its end, as a writer does. */

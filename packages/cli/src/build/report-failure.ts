@@ -1,5 +1,5 @@
 import type { BuildFailed, BuildLogLine } from '@holt/sdk'
-import { translateHint } from '../output/hint-of.ts'
+import { translateHint } from '../errors/hint-of.ts'
 import { say, styled } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { shellWord } from '../shell/shell-word.ts'

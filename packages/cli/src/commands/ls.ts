@@ -4,11 +4,11 @@ import { type Command, Option } from 'commander'
 import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
 import { addListOptions } from '../arguments/list-options.ts'
 import { keyValue } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { nextOf } from '../output/describe-runtime.ts'
-import { print, printJson, say } from '../output/print.ts'
-import { ageOf, mib, printTable } from '../output/table.ts'
-import { act } from '../verb.ts'
+import { printList } from '../output/print-list.ts'
+import { ageOf, mib } from '../output/table.ts'
+import { act } from '../verb/verb.ts'
 
 interface LsOptions {
   readonly all?: boolean

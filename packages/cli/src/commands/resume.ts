@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { labelOf, nextOf } from '../output/describe-runtime.ts'
 import { whileWaiting } from '../output/while-waiting.ts'
 import { act } from '../verb/verb.ts'

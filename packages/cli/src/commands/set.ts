@@ -3,10 +3,10 @@ import type { Command } from 'commander'
 import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { collected, keyValue } from '../arguments/parse.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { labelOf, nextOf } from '../output/describe-runtime.ts'
 import { printJson, say } from '../output/print.ts'
-import { act, UsageError } from '../verb.ts'
+import { act, UsageError } from '../verb/verb.ts'
 
 interface SetOptions extends DeadlineOptions {
   readonly metadata?: Record<string, string>

@@ -2,8 +2,8 @@ import { type ErrorCode, type ErrorDetails, errorCatalogue } from '@holt/protoco
 import { HoltApiError, HoltConnectionError, HoltError } from '@holt/sdk'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { translateHint } from '../../src/output/hint-of.ts'
-import { reportError } from '../../src/output/report-error.ts'
+import { translateHint } from '../../src/errors/hint-of.ts'
+import { reportError } from '../../src/errors/report-error.ts'
 import { buildWholeProgram } from '../../src/whole-program.ts'
 
 beforeEach(() => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { guestCodes } from '../answers/failure-schema.ts'
 import * as word from '../answers/words.ts'
 
-// Schemas of the guest's answers about searches (guest/PROTOCOL.md), made of the words in `words.ts`.
+// Schemas of the guest's answers about searches (guest/PROTOCOL.md).
 
 const { count, path } = word
 const raw = word.rawPath.optional()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import * as word from '../answers/words.ts'
 
-// Schemas of the guest's answers about processes (guest/PROTOCOL.md), made of the words in `words.ts`.
+// Schemas of the guest's answers about processes (guest/PROTOCOL.md).
 
 const { count, momentMs } = word
 const side = z.number().int().min(1).max(10_000)

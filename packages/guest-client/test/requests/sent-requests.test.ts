@@ -186,7 +186,7 @@ test.each(others)('sends %s without the id of its operation', async (sent, call)
 
 const followed: readonly Row[] = [
   ['a process that runs', (guest) => guest.processes.run(start, signal)],
-  ['output that goes on', (guest) => guest.processes.readOutput('cm1', { cursor: 0, follow: true }, signal)],
+  ['output that is followed', (guest) => guest.processes.readOutput('cm1', { cursor: 0, follow: true }, signal)],
   ['a watch', (guest) => guest.files.watch({ path, recursive: false, cursor: null }, signal)],
   ['a wait for a port', (guest) => guest.ports.wait(80, 1, signal)],
   ['a connection', (guest) => guest.ports.connect(80, signal)],

@@ -24,7 +24,7 @@ export function openApi(version: string): Json {
       title: 'Holt',
       version,
       description:
-        'Runs untrusted code for AI agents in runtimes made from templates. Where a GET needs no key, HEAD is answered too.',
+        'Runs untrusted code for AI agents in runtimes made from templates. A route without a key answers HEAD as well as GET.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     security: [{ bearer: [] }],

@@ -39,7 +39,7 @@ async function readAll(
 const refused = (bytes: Buffer) =>
   expect(readAll(bytes)).rejects.toMatchObject({ name: 'HoltError', code: 'invalid_archive' })
 
-/** An archive of one file whose name needs an extended header: two blocks, and the file's header. */
+/** An archive of one file whose name needs an extended header. It has three blocks. */
 let good: Buffer
 beforeAll(async () => {
   const body = inPieces(Buffer.from('abc'), 2)

@@ -46,7 +46,7 @@ test('an export is a new file with mode 0600, and replaces nothing', async () =>
   expect((await readdir(dir)).filter((name) => name.startsWith('dump'))).toHaveLength(2)
 })
 
-/** A dump of a server with a webhook, a paused runtime and a snapshot, and the server, which has ended. */
+/** Returns an ended server with a webhook, a paused runtime and a snapshot, and its dump. */
 async function dumped() {
   const config = { egress: { allowedNetworks: ['127.0.0.0/8'], overrides: [], resolvers: [], caFile: null } } as never
   const server = await startTestServer({ config })

@@ -13,7 +13,6 @@ import { plainAnswer } from '../requests/plain-answer.ts'
 import { UpstreamFailure } from '../requests/upstream.ts'
 import type { Redaction } from '../secrets/masker.ts'
 import { redactFields, redactText } from '../secrets/redact.ts'
-import { UpstreamFailure } from '../upstream.ts'
 import type { Http1Connection } from './http1-connection.ts'
 
 /** A request that may be forwarded. */

@@ -1,8 +1,8 @@
 import { type Agent, type IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import type { ConnectionToTerminate } from '../terminator.ts'
-import type { Upstream } from '../upstream.ts'
+import type { ConnectionToTerminate } from '../../contract/terminator.ts'
+import type { Upstream } from '../requests/upstream.ts'
 import type { SerialQueue } from './serial-queue.ts'
 
 /** One connection of a runtime that speaks HTTP/1.1, and its upstream. */

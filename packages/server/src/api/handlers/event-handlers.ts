@@ -1,6 +1,6 @@
 import { type Event, type EventPage, HoltError, isSet, typesMatching } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
-import { hasEnded } from '../../foundation/rows/runtime-states.ts'
+import { hasEnded } from '../../foundation/rows/states.ts'
 import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
