@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { issue, makeTestCa } from '@holt/egress/testing'
 import { answer } from './answers.ts'
+import { type GitRequest, gitHost } from './git-host.ts'
 import type { ArrivedConnection, ArrivedRequest } from './records.ts'
 import type { Registries } from './registries.ts'
 import { isVendor } from './vendor-apis.ts'
@@ -20,13 +21,15 @@ interface HttpHostsOptions {
   readonly directory: string
   readonly addresses: readonly string[]
   readonly registries: Registries
+  /** Answers for the host of the private repository. */
+  answerGit(request: GitRequest, response: ServerResponse): Promise<void>
   onRequest(request: ArrivedRequest): void
   onConnection(connection: ArrivedConnection): void
 }
 
 const bodyBytesKept = 4096
-/** A model's whole prompt is read: what has to come back stands at its end. */
-const promptBytesKept = 8 * 1024 * 1024
+/** A model's prompt and a pack of git are kept whole: the answer depends on all of it. */
+const wholeBytesKept = 8 * 1024 * 1024
 
 /**
  * Starts the rig's web: TLS at 443 for every name, HTTP/1.1 and HTTP/2, and plain HTTP at 80.
@@ -80,12 +83,12 @@ export async function startHttpHosts(options: HttpHostsOptions): Promise<{ caFil
 async function serve(
   request: AnyRequest,
   response: AnyResponse,
-  { registries, onRequest }: HttpHostsOptions,
+  { registries, answerGit, onRequest }: HttpHostsOptions,
 ): Promise<void> {
   const sni = (request.socket as TLSSocket).servername
   const host = String(request.headers[':authority'] ?? request.headers.host ?? '').replace(/:\d+$/, '')
   const path = request.url ?? ''
-  const mostKept = isVendor(host) ? promptBytesKept : bodyBytesKept
+  const mostKept = isVendor(host) || host === gitHost ? wholeBytesKept : bodyBytesKept
   let bodyBytes = 0
   let body = ''
   const hash = createHash('sha256')
@@ -109,6 +112,10 @@ async function serve(
     body,
   }
   onRequest(arrived)
+  if (host === gitHost) {
+    const sent = { method: arrived.method, path, headers: request.headers, body: Buffer.from(body, 'latin1') }
+    return answerGit(sent, response as ServerResponse)
+  }
   // Both kinds of response are writable streams with the same head.
   await answer(registries, { host, arrived, response: response as ServerResponse })
 }

@@ -95,7 +95,7 @@ async function makeNpmPackage(directory: string): Promise<{ tarball: string; doc
 }
 
 /** A bare repository with what the dumb protocol of HTTP needs (gitprotocol-http(5)). */
-async function makeGitRepository(bare: string): Promise<void> {
+export async function makeGitRepository(bare: string): Promise<void> {
   const work = `${bare}.work`
   const git = (...args: string[]) =>
     run('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], {

@@ -6,6 +6,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { createServer as createControl } from 'node:http'
 import { join } from 'node:path'
 import { startDnsServer, type ZoneEntry } from '@holt/egress/testing'
+import { startGitHost } from './git-host.ts'
 import { startHttpHosts } from './http-hosts.ts'
 import type { ArrivedConnection, ArrivedRequest, RigFacts } from './records.ts'
 import { makeRegistries } from './registries.ts'
@@ -38,6 +39,7 @@ const zone: Record<string, ZoneEntry> = {
   'cut.example.com': here,
   'db.example.com': here,
   'git.example.com': here,
+  'code.example.com': here,
   // Asked for anew each time: a test has them be the real ones for a while.
   'pypi.org': { ...here, ttlSecs: 0 },
   'files.pythonhosted.org': { ...here, ttlSecs: 0 },
@@ -64,6 +66,7 @@ const { caFile } = await startHttpHosts({
   directory,
   addresses: [listedAddress, unlistedAddress],
   registries,
+  answerGit: await startGitHost(join(directory, 'git')),
   onRequest: (request) => requests.push(request),
   onConnection: (connection) => connections.push(connection),
 })

@@ -120,6 +120,16 @@ export type { DroppedEvents, EventFilter, EventListFilter, Events, FollowEventsO
 export type { ArchiveContent, ExtractOptions, Files, SearchOptions, WatchOptions } from './files/files.ts'
 export type { SyncOptions, SyncResult } from './files/sync.ts'
 export type { Fork, ForkResult } from './fork.ts'
+export type { Git, GitDiff, GitHead } from './git/git.ts'
+export { GitFailed, type GitFailureReason } from './git/git-failed.ts'
+export type {
+  GitCloneOptions,
+  GitCommitOptions,
+  GitDiffOptions,
+  GitOptions,
+  GitPushOptions,
+} from './git/git-options.ts'
+export type { GitChange, GitStatus, GitStatusEntry } from './git/parse-status.ts'
 export { Holt, type HoltOptions } from './holt.ts'
 export type { Keys } from './keys.ts'
 export type { Network, NetworkLogOptions } from './network.ts'

@@ -1,18 +1,11 @@
-import type {
-  CreateSnapshotInput,
-  EventItem,
-  ForkDryRun,
-  ForkRuntimeInput,
-  Runtime as RuntimeData,
-  RuntimeMetrics,
-  Snapshot,
-  UpdateRuntimeInput,
-} from '@holt/protocol'
+import type { CreateSnapshotInput, EventItem, ForkDryRun, ForkRuntimeInput, Runtime as RuntimeData, RuntimeMetrics, Snapshot, UpdateRuntimeInput } from '@holt/protocol'
 import { Commands } from './commands.ts'
 import { HoltError } from './errors/errors.ts'
 import { queryOf } from './events.ts'
 import { Files } from './files/files.ts'
 import { type Fork, makeFork } from './fork.ts'
+import { Git } from './git/git.ts'
+import { eventStream, resumeItems } from './item-stream.ts'
 import { Network } from './network.ts'
 import { Ports } from './ports.ts'
 import { eventStream, resumeItems } from './transport/item-stream.ts'
@@ -64,6 +57,8 @@ class RuntimeActions implements AsyncDisposable {
   readonly ports: Ports
   /** The network access of the runtime. */
   readonly network: Network
+  /** Git in the runtime. */
+  readonly git: Git
   readonly #transport: Transport
   #data: RuntimeData
 
@@ -74,6 +69,7 @@ class RuntimeActions implements AsyncDisposable {
     this.files = new Files(transport, data.runtime_id)
     this.ports = new Ports(transport, data.runtime_id, () => this.#data.ports)
     this.network = new Network(transport, data.runtime_id)
+    this.git = new Git(this.commands, this.network)
   }
 
   /** Reads the runtime again into this object. */

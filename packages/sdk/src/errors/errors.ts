@@ -8,7 +8,12 @@ export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
  * The codes of the errors that the client throws. They are those of the service, which a local
  * check may use as well, and those of failures outside the service.
  */
-export type HoltErrorCode = ErrorCode | `connection_${ConnectionFailure}` | 'build_failed' | 'local_file_error'
+export type HoltErrorCode =
+  | ErrorCode
+  | `connection_${ConnectionFailure}`
+  | 'build_failed'
+  | 'git_failed'
+  | 'local_file_error'
 
 /** The hints of the codes that only the client has. */
 const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> = {
@@ -16,6 +21,7 @@ const clientHints: Readonly<Record<Exclude<HoltErrorCode, ErrorCode>, string>> =
   connection_lost: 'Read the current state, and try again: the service may have done the request.',
   connection_timeout: 'Read the current state, or allow more time: the service may still do the request.',
   build_failed: 'Correct the fault that the message names, and build again.',
+  git_failed: 'Correct the fault that the message names, and try again.',
   local_file_error: 'Correct the fault on this machine that the message names, and try again.',
 }
 

@@ -206,7 +206,7 @@ describe('everything that the client throws is a HoltError with a code and a hin
 
   test('an error subclass is one as well', () => {
     const classes = (Object.values(everything) as unknown[]).filter(isErrorClass)
-    expect(classes).toHaveLength(4)
+    expect(classes).toHaveLength(5)
     for (const one of classes) expect(one === HoltError || one.prototype instanceof HoltError).toBe(true)
   })
 
