@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._async.events import AsyncEvents
     from ._async.files import AsyncFiles
     from ._async.fork import AsyncFork
+    from ._async.git import AsyncGit
     from ._async.items import AsyncItems
     from ._async.keys import AsyncKeys
     from ._async.network import AsyncNetwork
@@ -73,7 +74,9 @@ if TYPE_CHECKING:
     from ._sync.content import FileContent, Progress
     from ._sync.events import Events
     from ._sync.files import ArchiveFormat, Files, Glob
+    from ._git.results import GitAuthor, GitChange, GitDiff, GitHead, GitStatus, GitStatusEntry
     from ._sync.fork import Fork
+    from ._sync.git import Git
     from ._sync.items import Items
     from ._sync.keys import Keys
     from ._sync.network import Network
@@ -98,7 +101,7 @@ if TYPE_CHECKING:
     from ._tree.local_tree import EntryFilter, Skipped
     from ._tree.transfer import OnTransfer, SyncResult, TransferProgress, TransferResult
     from ._webhook_verifier import InvalidSignature, WebhookVerifier
-    from .errors import ApiError, BuildFailed, HoltConnectionError, HoltError
+    from .errors import ApiError, BuildFailed, GitFailed, GitFailureReason, HoltConnectionError, HoltError
 
 __all__ = [
     "ApiError",
@@ -114,6 +117,7 @@ __all__ = [
     "AsyncFileContent",
     "AsyncFiles",
     "AsyncFork",
+    "AsyncGit",
     "AsyncHolt",
     "AsyncItems",
     "AsyncKeys",
@@ -152,6 +156,15 @@ __all__ = [
     "FileMode",
     "Files",
     "Fork",
+    "Git",
+    "GitAuthor",
+    "GitChange",
+    "GitDiff",
+    "GitFailed",
+    "GitFailureReason",
+    "GitHead",
+    "GitStatus",
+    "GitStatusEntry",
     "Glob",
     "Holt",
     "HoltConnectionError",
@@ -232,6 +245,7 @@ _homes = {
     "AsyncFileContent": "_async.content",
     "AsyncFiles": "_async.files",
     "AsyncFork": "_async.fork",
+    "AsyncGit": "_async.git",
     "AsyncHolt": "_async.client",
     "AsyncItems": "_async.items",
     "AsyncKeys": "_async.keys",
@@ -270,6 +284,15 @@ _homes = {
     "FileMode": "_options",
     "Files": "_sync.files",
     "Fork": "_sync.fork",
+    "Git": "_sync.git",
+    "GitAuthor": "_git.results",
+    "GitChange": "_git.results",
+    "GitDiff": "_git.results",
+    "GitFailed": "errors",
+    "GitFailureReason": "errors",
+    "GitHead": "_git.results",
+    "GitStatus": "_git.results",
+    "GitStatusEntry": "_git.results",
     "Glob": "_sync.files",
     "Holt": "_sync.client",
     "HoltConnectionError": "errors",

@@ -124,6 +124,50 @@ _build_hints = {
 """The remedies for builds without a hint of the service."""
 
 
+GitFailureReason = Literal[
+    "network",
+    "credentials",
+    "rejected",
+    "not_a_repository",
+    "nothing_to_commit",
+    "no_identity",
+    "no_git",
+    "timed_out",
+    "other",
+]
+"""The reasons for a failure of git.
+
+`network`: the host could not be reached. `credentials`: the host asks for credentials, or refuses
+them. `rejected`: the remote has commits that a push would lose. `other`: the message has the words
+of git.
+"""
+
+
+class GitFailed(HoltError):
+    """A git command that failed in a runtime, or that could not work there."""
+
+    default_code = "git_failed"
+    default_hint = "Correct the fault that the message names, and try again."
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: GitFailureReason,
+        hint: str,
+        exit_code: int | None = None,
+        stderr: str = "",
+    ) -> None:
+        details = {"reason": reason, "exit_code": exit_code, "stderr": stderr}
+        super().__init__(message, hint=hint, details=details)
+        self.reason: GitFailureReason = reason
+        """The reason, for programs."""
+        self.exit_code = exit_code
+        """The exit code of git; None if it did not run, or did not end by itself."""
+        self.stderr = stderr
+        """The words of git on stderr."""
+
+
 class ApiError(HoltError):
     """An error that the service returned, or that a local check found in its place.
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .._models.metrics import RuntimeMetrics
     from .._models.snapshot import Snapshot
     from .fork import AsyncFork
+    from .git import AsyncGit
     from .network import AsyncNetwork
     from .ports import AsyncPorts
 
@@ -63,6 +64,13 @@ class AsyncRuntime(RuntimeFields):
         from .network import AsyncNetwork
 
         return AsyncNetwork(self._transport, self.runtime_id)
+
+    @cached_property
+    def git(self) -> AsyncGit:
+        """Git in the runtime."""
+        from .git import AsyncGit
+
+        return AsyncGit(self.commands, self.network)
 
     async def refresh(self) -> None:
         """Reads the runtime again into this object."""

@@ -1,0 +1,1 @@
+"""The parts of git that need no connection: credentials, the parsing of answers, and failures."""
