@@ -55,7 +55,7 @@ class LocalCommands:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Makes the client of git in the test's directory, with what it is told of the network."""
+    """Makes the client of git in the test's directory."""
 
     def make(secrets: Sequence[RuntimeSecret] = (), *, allowed: bool = True, **env: str) -> Git:
         network = SimpleNamespace(
@@ -74,7 +74,8 @@ def repository(tmp_path: Path) -> Path:
         tmp_path,
         """git init -q --bare -b main remote.git && git clone -q remote.git first 2>&1
         cd first && git checkout -q -b main && echo one > file
-        git add file && git -c user.name=a -c user.email=a@b commit -q -m one && git push -q origin main""",
+        git add file && git -c user.name=a -c user.email=a@b commit -q -m one
+        git push -q origin main""",
     )
     return tmp_path
 
@@ -160,7 +161,9 @@ def test_the_token_comes_from_the_variable_and_is_in_no_argument(made: Made, tmp
         """#!/bin/sh
 printf '%s\\n' "$@" >> "$HOME/arguments"
 for helper in "$@"; do
-  case $helper in credential.helper=!*) sh -c "${helper#credential.helper=!} get" >> "$HOME/helper";; esac
+  case $helper in
+    credential.helper=!*) sh -c "${helper#credential.helper=!} get" >> "$HOME/helper";;
+  esac
 done
 exit 1
 """

@@ -21,7 +21,7 @@ export interface GitRequest {
   readonly body: Buffer
 }
 
-/** Makes the private repository `team/project.git`, and returns the function that answers for it. */
+/** Makes the private repository `team/project.git`. Returns the function that answers for it. */
 export async function startGitHost(
   directory: string,
 ): Promise<(request: GitRequest, response: ServerResponse) => Promise<void>> {

@@ -223,9 +223,17 @@ export const ForkRuntime = z
 export type ForkRuntimeInput = z.input<typeof ForkRuntime>
 export type ForkRuntime = z.output<typeof ForkRuntime>
 
+/** The states in a query: a repeated field, or values separated by commas. */
+const statesOfQuery = z
+  .union([z.string(), z.array(z.string())])
+  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+  .pipe(z.array(z.enum(runtimeStates)).max(100))
+  .optional()
+  .describe('Only runtimes in these states. Repeat the parameter, or separate states by commas. Default: all states.')
+
 const listFields = {
   ...pageQuery,
-  state: z.enum(runtimeStates).optional().describe('Only runtimes in this state.'),
+  state: statesOfQuery,
   template: Text.max(200).optional().describe('Only runtimes of this template, by name or id.'),
   name: Text.max(63).optional().describe('Only the runtime with this name.'),
   isolation: Isolation.optional().describe('Only runtimes of this isolation class.'),

@@ -1,11 +1,19 @@
-import type { CreateSnapshotInput, EventItem, ForkDryRun, ForkRuntimeInput, Runtime as RuntimeData, RuntimeMetrics, Snapshot, UpdateRuntimeInput } from '@holt/protocol'
+import type {
+  CreateSnapshotInput,
+  EventItem,
+  ForkDryRun,
+  ForkRuntimeInput,
+  Runtime as RuntimeData,
+  RuntimeMetrics,
+  Snapshot,
+  UpdateRuntimeInput,
+} from '@holt/protocol'
 import { Commands } from './commands.ts'
 import { HoltError } from './errors/errors.ts'
 import { queryOf } from './events.ts'
 import { Files } from './files/files.ts'
 import { type Fork, makeFork } from './fork.ts'
 import { Git } from './git/git.ts'
-import { eventStream, resumeItems } from './item-stream.ts'
 import { Network } from './network.ts'
 import { Ports } from './ports.ts'
 import { eventStream, resumeItems } from './transport/item-stream.ts'

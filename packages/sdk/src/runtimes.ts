@@ -1,4 +1,11 @@
-import { type CreateRuntimeInput, type DryRun, type Isolation, isIdParam, type RuntimeState } from '@holt/protocol'
+import {
+  type CreateRuntimeInput,
+  type DryRun,
+  type Isolation,
+  isIdParam,
+  type RuntimeState,
+  runtimeStates,
+} from '@holt/protocol'
 import { buildToWaitFor } from './errors/build-to-wait-for.ts'
 import { HoltApiError, HoltError } from './errors/errors.ts'
 import { makeRuntime, type Runtime } from './runtime.ts'
@@ -10,7 +17,8 @@ import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The filters of a list of runtimes. Several filters mean AND. */
 export interface RuntimeFilter {
-  readonly state?: RuntimeState
+  /** The state, or several of them. Default: all, with the ended ones of 7 days. */
+  readonly state?: RuntimeState | readonly RuntimeState[]
   readonly template?: string
   readonly name?: string
   readonly isolation?: Isolation
@@ -81,7 +89,9 @@ export class Runtimes {
 
   /** Lists runtimes, newest first. Ended runtimes are included for 7 days. */
   list(filter: RuntimeFilter = {}, options: CallOptions = {}): Paginated<Runtime> {
-    const { metadata = {}, ...query } = filter
+    const { metadata = {}, state, ...rest } = filter
+    const states = state === undefined ? undefined : [state].flat().join(',')
+    const query = { ...rest, state: states === '' ? undefined : states }
     const labels = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]))
     return paginate(async (cursor) => {
       const page = await this.#transport.call('listRuntimes', { ...options, query: { ...query, ...labels, cursor } })
@@ -128,14 +138,16 @@ export class Runtimes {
    */
   async #named(name: string, options: CallOptions): Promise<Runtime | null> {
     let failed: Runtime | null = null
-    for await (const runtime of this.list({ name, limit: 100 }, options)) {
-      if (runtime.state === 'terminated') continue
+    for await (const runtime of this.list({ name, state: nameableStates, limit: 100 }, options)) {
       if (runtime.state !== 'failed') return runtime
       failed ??= runtime
     }
     return failed
   }
 }
+
+/** The states in which a runtime can be found by its name. The name of a terminated one is free. */
+const nameableStates = runtimeStates.filter((state) => state !== 'terminated')
 
 /** The states that a runtime leaves by itself, or in which its name is free. */
 const passingStates: readonly RuntimeState[] = ['starting', 'terminating', 'failed']

@@ -16,7 +16,7 @@ const liveStates = [
 /** Returns the runtime for a text: by id, by name, or by the unique beginning of its id. */
 export async function findRuntime(holt: Holt, text: string): Promise<Runtime> {
   if (isIdParam('runtime_id', text)) return holt.runtimes.get(text)
-  const named = await holt.runtimes.list({ name: text }).all()
+  const named = await holt.runtimes.list({ name: text, state: liveStates }).all()
   for (const state of liveStates) {
     const live = named.find((runtime) => runtime.state === state)
     if (live !== undefined) return live
@@ -41,11 +41,7 @@ export async function findRuntimeId(holt: Holt, text: string): Promise<string> {
   return isIdParam('runtime_id', text) ? text : (await findRuntime(holt, text)).runtime_id
 }
 
-/**
- * Returns every runtime that has not ended, by state. A runtime that changes its state meanwhile is
- * included once.
- */
+/** Returns every runtime that can still be named, newest first. */
 export async function liveRuntimes(holt: Holt): Promise<Runtime[]> {
-  const lists = await Promise.all(liveStates.map((state) => holt.runtimes.list({ state, limit: 100 }).all()))
-  return [...new Map(lists.flat().map((runtime) => [runtime.runtime_id, runtime])).values()]
+  return holt.runtimes.list({ state: liveStates, limit: 100 }).all()
 }

@@ -1,5 +1,5 @@
 import { runtimeStates } from '@holt/protocol'
-import type { Isolation, Runtime, RuntimeFilter, RuntimeState } from '@holt/sdk'
+import type { Isolation, RuntimeFilter, RuntimeState } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined, isolationOption } from '../arguments/create-options.ts'
 import { addListOptions } from '../arguments/list-options.ts'
@@ -20,6 +20,9 @@ interface LsOptions {
   readonly quiet?: boolean
   readonly json?: boolean
 }
+
+/** The states of a runtime that has not ended. The ended ones of a week may be thousands. */
+const activeStates = runtimeStates.filter((state) => state !== 'terminated' && state !== 'failed')
 
 const examples = `
 Examples:
@@ -45,10 +48,11 @@ export function addLs(program: Command): void {
 }
 
 async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise<number> {
-  const found = await connect()
-    .runtimes.list({ ...dropUndefined(filter), limit: 100 } satisfies RuntimeFilter)
-    .all()
-  const shown = found.filter((runtime) => all === true || filter.state !== undefined || !hasEnded(runtime))
+  const { runtimes } = connect()
+  const wanted = { ...(all === true ? {} : { state: activeStates }), ...dropUndefined(filter) } satisfies RuntimeFilter
+  const shown = await runtimes.list({ ...wanted, limit: 100 }).all()
+  const isTable = json !== true && quiet !== true
+  const found = isTable && shown.length === 0 ? (await runtimes.list({ limit: 1 }).page()).data : shown
   return printList(
     shown,
     { quiet, json },
@@ -69,8 +73,4 @@ async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise
       ],
     },
   )
-}
-
-function hasEnded(runtime: Runtime): boolean {
-  return runtime.state === 'terminated' || runtime.state === 'failed'
 }

@@ -97,6 +97,15 @@ describe('ls', () => {
     expect((await runHolt(['ls', '--state', 'terminated', '-q'], { service })).stdout).toMatch(/^rt\w{20}\n$/)
   })
 
+  test('reads no pages of ended runtimes', async () => {
+    for (let count = 0; count < 101; count++) await (await holt.runtimes.create()).delete()
+    const { runtime_id } = await holt.runtimes.create({ name: 'mine' })
+    expect((await runHolt(['ls', '-q'], { service })).stdout).toBe(`${runtime_id}\n`)
+    expect(service.count('listRuntimes')).toBe(1)
+    expect((await runHolt(['get', 'mine', '--json'], { service })).stdout).toContain(runtime_id)
+    expect(service.count('listRuntimes')).toBe(2)
+  })
+
   test('prints the list of the API as JSON, filtered', async () => {
     await holt.runtimes.create({ name: 'a', metadata: { team: 'x' } })
     await holt.runtimes.create({ name: 'b', metadata: { team: 'y' } })

@@ -1,4 +1,4 @@
-import { HoltError } from '../errors.ts'
+import { HoltError } from '../errors/errors.ts'
 
 /**
  * The reasons for a failure of git, for programs. `network`: the host could not be reached.

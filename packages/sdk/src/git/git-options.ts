@@ -1,4 +1,4 @@
-import type { CallOptions } from '../transport.ts'
+import type { CallOptions } from '../transport/transport.ts'
 
 /** The options of every git command. */
 export interface GitOptions extends CallOptions {

@@ -1,6 +1,6 @@
 import type { CommandResult, RuntimeNetwork, TestedNetwork, TestNetworkInput } from '@holt/protocol'
-import { HoltApiError, HoltError } from '../errors.ts'
-import type { CallOptions } from '../transport.ts'
+import { HoltApiError, HoltError } from '../errors/errors.ts'
+import type { CallOptions } from '../transport/transport.ts'
 import { explainFailure } from './explain-failure.ts'
 import { credentialSettings, findSecret } from './find-secret.ts'
 import type {
@@ -92,11 +92,16 @@ export class Git {
     return parseHead(result.stdout)
   }
 
-  /** Returns the branch, and the files that differ from the last commit or are not tracked. */
-  async status(options: GitOptions = {}): Promise<GitStatus> {
+  /**
+   * Returns the branch, and the files that differ from the last commit or are not tracked.
+   * `truncated` is true if there are more than some 50,000.
+   */
+  async status(options: GitOptions = {}): Promise<GitStatus & { readonly truncated: boolean }> {
     const argv = ['status', '--porcelain=v2', '--branch', '-z']
-    const { stdout } = await this.#git('status', argv, { ...options, max_output_bytes: maxStatusBytes })
-    return parseStatus(stdout)
+    const { stdout, truncated } = await this.#git('status', argv, { ...options, max_output_bytes: maxStatusBytes })
+    // The last line may be cut.
+    const whole = truncated.stdout ? stdout.slice(0, stdout.lastIndexOf('\0') + 1) : stdout
+    return { ...parseStatus(whole), truncated: truncated.stdout }
   }
 
   /** Returns the difference between files, index and commits as a patch. */
@@ -184,8 +189,8 @@ export class Git {
   }
 }
 
-/** The most bytes of a status: some 100,000 files. */
-const maxStatusBytes = 16 * 1024 * 1024
+/** The most bytes of a status: some 50,000 files. The service allows no more. */
+const maxStatusBytes = 4 * 1024 * 1024
 
 interface RunGit extends GitOptions, GitCredentialOptions {
   readonly url?: string | null

@@ -216,6 +216,7 @@ function requireFreeName(service: TestCall['service'], name: unknown): void {
 function matches(runtime: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(query).every(([name, value]) => {
     if (name.startsWith('metadata.')) return (runtime.metadata as Record<string, string>)[name.slice(9)] === value
-    return !['state', 'name', 'isolation'].includes(name) || runtime[name] === value
+    if (name === 'state') return [value].flat().includes(runtime.state)
+    return !['name', 'isolation'].includes(name) || runtime[name] === value
   })
 }

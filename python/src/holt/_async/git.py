@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _timeout_secs = 60.0
 _transfer_timeout_secs = 600.0
 """A repository of some GiB takes minutes."""
-_max_status_bytes = 16 * 1024 * 1024
-"""The most bytes of a status: some 100,000 files."""
+_max_status_bytes = 4 * 1024 * 1024
+"""The most bytes of a status: some 50,000 files. The service allows no more."""
 _environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 """No command waits for input that nobody gives, or takes a lock that `status` does not need."""
 _show_head = (
@@ -85,10 +85,17 @@ class AsyncGit:
     async def status(
         self, *, cwd: RuntimePath | None = None, user: str | None = None, timeout_secs: Seconds = _timeout_secs
     ) -> GitStatus:
-        """Returns the branch, and the files that differ from the last commit or are not tracked."""
+        """Returns the branch, and the files that differ from the last commit or are not tracked.
+
+        `truncated` is true if there are more than some 50,000.
+        """
         argv = ["git", "status", "--porcelain=v2", "--branch", "-z"]
         result = await self._run("status", argv, cwd, user, timeout_secs, max_output_bytes=_max_status_bytes)
-        return parse_status(result.stdout)
+        # The last line of cut output may be cut.
+        whole = result.stdout.rpartition("\0")[0] if result.truncated.stdout else result.stdout
+        status = parse_status(whole)
+        status.truncated = result.truncated.stdout
+        return status
 
     async def diff(
         self,

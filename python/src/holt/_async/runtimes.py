@@ -6,13 +6,13 @@ import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from .._bodies import Isolation, NamedRuntime, NewRuntime, OnTimeout, Size, WantedPolicy, runtime_body
 from .._io.async_parts import sleep
 from .._model import decode
 from .._models.runtime import DryRun, RuntimeData, RuntimeState
-from .._options import UNSET, Seconds, Unset, check_names, text_of
+from .._options import UNSET, Seconds, Unset, check_names, joined, text_of
 from .._retry import backoff_secs, build_to_wait_for
 from ..errors import ApiError, Internal, NameTaken, Timeout
 from .pages import AsyncPaginated
@@ -29,6 +29,8 @@ _most_builds = 3
 Only a template that is rebuilt all the time needs more.
 """
 
+_nameable_states = tuple(state for state in get_args(RuntimeState) if state != "terminated")
+"""The states in which a runtime can be found by its name. The name of a terminated one is free."""
 _passing_states = ("starting", "terminating", "failed")
 """The states that a runtime leaves by itself, or in which its name is free."""
 
@@ -156,7 +158,7 @@ class AsyncRuntimes:
     def list(
         self,
         *,
-        state: RuntimeState | None = None,
+        state: RuntimeState | Sequence[RuntimeState] | None = None,
         template: str | None = None,
         name: str | None = None,
         isolation: Isolation | None = None,
@@ -165,10 +167,11 @@ class AsyncRuntimes:
     ) -> AsyncPaginated[AsyncRuntime]:
         """Lists runtimes, newest first. Several filters mean AND.
 
-        Ended runtimes are included for 7 days. `limit` is the number of items per page.
+        Ended runtimes are included for 7 days. `state` is one state, or several. `limit` is the
+        number of items per page.
         """
         labels = {f"metadata.{key}": value for key, value in (metadata or {}).items()}
-        query = {"state": state, "template": template, "name": name, "isolation": isolation, "limit": limit}
+        query = {"state": joined(state), "template": template, "name": name, "isolation": isolation, "limit": limit}
 
         async def read_page(cursor: str | None) -> dict[str, Any]:
             return await self._transport.call("listRuntimes", query={**query, **labels, "cursor": cursor})
@@ -191,11 +194,10 @@ class AsyncRuntimes:
     async def _named(self, name: str) -> AsyncRuntime | None:
         """Returns the runtime with a name that has not ended, or else one that has failed."""
         failed: AsyncRuntime | None = None
-        async for runtime in self.list(name=name, limit=100):
-            if runtime.state == "failed":
-                failed = failed or runtime
-            elif runtime.state != "terminated":
+        async for runtime in self.list(name=name, state=_nameable_states, limit=100):
+            if runtime.state != "failed":
                 return runtime
+            failed = failed or runtime
         return failed
 
     def _made(self, data: Any) -> AsyncRuntime:

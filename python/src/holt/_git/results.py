@@ -50,6 +50,8 @@ class GitStatus:
     behind: int
     """The number of commits that the upstream has in addition; 0 without an upstream."""
     entries: list[GitStatusEntry] = field(default_factory=list[GitStatusEntry])
+    truncated: bool = False
+    """True if there are more files than one answer holds."""
 
     @property
     def clean(self) -> bool:

@@ -38,7 +38,7 @@ function ofProject(db: Queries, projectId: string) {
 function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Finding {
   const all = ofProject(db, projectId)
   let wanted = all
-  if (list.state !== undefined) wanted = wanted.where('state', '=', list.state)
+  if (list.state !== undefined) wanted = wanted.where('state', 'in', list.state)
   if (list.name !== undefined) wanted = wanted.where('name', '=', list.name)
   if (list.isolation !== undefined) wanted = wanted.where('isolation', '=', list.isolation)
   if (list.template !== undefined) {

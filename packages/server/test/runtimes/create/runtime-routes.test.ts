@@ -210,6 +210,8 @@ describe('read', () => {
   test.each([
     ['state=running', ['a', 'b']],
     ['state=terminated', []],
+    ['state=terminated,running', ['a', 'b']],
+    ['state=paused&state=running', ['a', 'b']],
     ['name=a', ['a']],
     ['template=base-medium', ['b']],
     ['template=base-small:latest', ['a']],
@@ -237,7 +239,8 @@ describe('read', () => {
   test.each([
     ['limit=0', '/query/limit'],
     ['limit=101', '/query/limit'],
-    ['state=asleep', '/query/state'],
+    ['state=asleep', '/query/state/0'],
+    ['state=running,asleep', '/query/state/1'],
     ['colour=red', '/query/colour'],
     ['metadata.=x', '/query/metadata.'],
     ['cursor=abc', '/query/cursor'],
