@@ -211,6 +211,13 @@ chown 12:34 one; chmod 4640 one; ln -s one link; python -c "import os; os.setxat
       expect(await runtime.sh('cat /srv/r/one')).toBe('ew-n ew-n')
     })
 
+    it('replaces a text of 64 KiB', async () => {
+      await runtime.sh(`rm -rf /srv/r; mkdir -p /srv/r; python -c "print('é' * 32768, end='')" > /srv/r/long`)
+      const what = { paths: ['/srv/r/long'], pattern: 'é'.repeat(32_768), replacement: 'short', expected_count: 1 }
+      success(await post('replace', what), 200, ReplaceResult)
+      expect(await runtime.sh('cat /srv/r/long')).toBe('short')
+    })
+
     it('refuses files that are not text, and then changes nothing', async () => {
       await runtime.sh(
         'rm -rf /srv/r; mkdir -p /srv/r; cd /srv/r; echo old > one; printf "old\\0" > binary; mkfifo pipe',

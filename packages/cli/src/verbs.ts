@@ -38,6 +38,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
     kill: async () => (await import('./commands/kill.ts')).addKill,
     session: async () => (await import('./commands/session.ts')).addSession,
     cp: async () => (await import('./commands/cp.ts')).addCp,
+    edit: async () => (await import('./commands/edit.ts')).addEdit,
     sync: async () => (await import('./commands/sync.ts')).addSync,
     watch: async () => (await import('./commands/watch.ts')).addWatch,
     port: async () => (await import('./commands/port.ts')).addPort,

@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import { ifSound } from './if-sound.ts'
 import { RuntimePath } from './runtime-path.ts'
+import { byteLength } from './text.ts'
 
 const fileTypes = ['file', 'directory', 'symlink', 'fifo', 'socket', 'device'] as const
 
 const maxPatternLength = 4096
+
+/** The most bytes of a plain text to replace, and of its replacement. */
+const maxReplacedBytes = 64 * 1024
 
 const glob = z
   .string()
@@ -164,10 +168,17 @@ export const ReplaceInFiles = z
       'A text file to change, or a directory whose text files are changed. Give exactly one of `path` and `paths`.',
     ),
     ...walked,
-    pattern: pattern.describe('The text or regular expression to replace.'),
+    pattern: z
+      .string()
+      .min(1)
+      .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
+      .refine((text) => byteLength(text) <= maxReplacedBytes, `must be at most ${maxReplacedBytes} bytes`)
+      .describe(
+        'The text or regular expression to replace: at most 65,536 bytes of case-sensitive text, else 4,096 characters.',
+      ),
     replacement: z
       .string()
-      .max(64 * 1024)
+      .max(maxReplacedBytes)
       .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
       .describe('The replacement text. With `regex`, `$1` and `$name` insert groups, and `$$` inserts a dollar sign.'),
     regex: howToMatch.regex.describe(
@@ -185,11 +196,17 @@ export const ReplaceInFiles = z
     dry_run: z.boolean().default(false).describe('True: count the matches and change nothing. Default false.'),
   })
   .superRefine(
-    ({ path, paths }, context) => {
+    ({ path, paths, pattern, regex, case_sensitive }, context) => {
       if ((path === undefined) === (paths === undefined))
         context.addIssue({ code: 'custom', path: ['paths'], message: 'exactly one of path and paths is needed' })
+      if ((regex || !case_sensitive) && pattern.length > maxPatternLength)
+        context.addIssue({
+          code: 'custom',
+          path: ['pattern'],
+          message: `must be at most ${maxPatternLength} characters, unless it is case-sensitive plain text`,
+        })
     },
-    ifSound('path', 'paths'),
+    ifSound('path', 'paths', 'pattern', 'regex', 'case_sensitive'),
   )
   .meta({ id: 'ReplaceInFiles', examples: [{ path: '/workspace', glob: '*.py', pattern: 'old', replacement: 'new' }] })
 export type ReplaceInFilesInput = z.input<typeof ReplaceInFiles>

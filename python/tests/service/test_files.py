@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from holt import AsyncRuntime
-from holt.errors import AlreadyExists, DigestMismatch, InvalidArchive, IsDirectory, PathNotFound
+from holt.errors import AlreadyExists, Conflict, DigestMismatch, InvalidArchive, IsDirectory, PathNotFound
 from holt.models import SearchEnd, SearchFound, WatchChange, WatchStart
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +106,16 @@ async def test_lines_are_found_and_replaced(runtime: AsyncRuntime, place: str) -
     replaced = await runtime.files.replace("old", "older", path=place, glob=["*.py"])
     assert replaced.total_count == 1
     assert await runtime.files.read_text(f"{place}/one.py") == "older = 1\nnew = 2\n"
+
+
+async def test_an_exact_text_is_edited_as_often_as_expected(runtime: AsyncRuntime, place: str) -> None:
+    path = f"{place}/code.py"
+    await runtime.files.write(path, "a = $1\nb = $1\n")
+    assert (await runtime.files.edit(path, "a = $1\nb", "c")).total_count == 1
+    assert await runtime.files.read_text(path) == "c = $1\n"
+    with pytest.raises(Conflict):
+        await runtime.files.edit(path, "1", "2", expected_count=2)
+    assert await runtime.files.read_text(path) == "c = $1\n"
 
 
 async def test_a_tree_goes_there_and_back(runtime: AsyncRuntime, place: str, tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ export const verbFor: Readonly<Record<string, string>> = {
   acl: 'policy',
   token: 'key',
   serve: 'up',
+  replace: 'edit',
+  sed: 'edit',
   history: 'events',
 }
 
@@ -87,7 +89,6 @@ export const insteadOf: Readonly<Record<string, string>> = {
   download: 'Copy it out: holt cp -r RUNTIME:/PATH FILE',
   diff: 'Watch changes: holt watch RUNTIME:/DIR',
   tag: 'A build has the tag of its name: holt template build -t NAME:TAG',
-  edit: 'Edit it in a terminal: holt shell RUNTIME',
   prune: 'Ended runtimes need no room. Delete the others: holt rm --all',
   rename: 'A runtime keeps the name of its start: holt create -n NAME',
   restart:

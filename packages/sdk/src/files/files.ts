@@ -262,6 +262,21 @@ export class Files {
   }
 
   /**
+   * Replaces an exact text in one text file, atomically. The text must occur exactly
+   * `expected_count` times (default 1). Otherwise nothing changes, and the error is a `conflict`.
+   * Both texts have at most 64 KiB.
+   */
+  async edit(
+    path: string,
+    oldText: string,
+    newText: string,
+    options: { readonly expected_count?: number } & CallOptions = {},
+  ): Promise<ReplaceResult> {
+    const { signal, expected_count = 1 } = options
+    return this.replace({ paths: [path], pattern: oldText, replacement: newText, expected_count }, { signal })
+  }
+
+  /**
    * Reads a directory with everything below as tar or tar.gz, as a Web stream. A stream that breaks
    * is not a whole archive.
    */

@@ -82,6 +82,18 @@ test('refuses to replace on request', async () => {
   })
 })
 
+test('edits an exact text that occurs as often as expected', async () => {
+  await runtime.files.write('/code', 'a = $1\nb = $1\n')
+  expect(await runtime.files.edit('/code', 'a = $1\nb', 'c')).toMatchObject({ total_count: 1 })
+  expect(await runtime.files.readText('/code')).toBe('c = $1\n')
+  await runtime.files.write('/code', 'x x')
+  await expect(runtime.files.edit('/code', 'x', 'y')).rejects.toMatchObject({ code: 'conflict' })
+  await expect(runtime.files.edit('/code', 'z', 'y')).rejects.toMatchObject({ code: 'conflict' })
+  expect(await runtime.files.readText('/code')).toBe('x x')
+  expect(await runtime.files.edit('/code', 'x', '', { expected_count: 2 })).toMatchObject({ total_count: 2 })
+  expect(await runtime.files.readText('/code')).toBe(' ')
+})
+
 test('copies, moves, lists, creates and removes', async () => {
   await runtime.files.makeDirectory('/tree/sub')
   await runtime.files.write('/tree/sub/file', 'x')

@@ -98,17 +98,17 @@ export const fileHandlers = {
     return undefined
   },
   replaceInFiles: async (call: TestCall) => {
-    const { paths = [], pattern, replacement, dry_run = false } = call.body as ReplaceInFilesInput
-    const files = []
-    for (const path of paths) {
-      const text = await readFile(at(call, path), 'utf8')
-      files.push({ path, count: text.split(pattern).length - 1, error: null })
-      if (!dry_run)
-        await writeFile(
-          at(call, path),
-          text.replaceAll(pattern, () => replacement),
-        )
-    }
+    const { paths = [], pattern, replacement, expected_count, dry_run = false } = call.body as ReplaceInFilesInput
+    const texts = await Promise.all(paths.map(async (path) => ({ path, text: await readFile(at(call, path), 'utf8') })))
+    const files = texts.map(({ path, text }) => ({ path, count: text.split(pattern).length - 1, error: null }))
+    const total = files.reduce((sum, { count }) => sum + count, 0)
+    if (expected_count !== undefined && expected_count !== total)
+      throw new HoltError('conflict', `the pattern occurs ${total} times`)
+    for (const { path, text } of dry_run ? [] : texts)
+      await writeFile(
+        at(call, path),
+        text.replaceAll(pattern, () => replacement),
+      )
     return { status: 200, json: { files, total_count: files.reduce((sum, { count }) => sum + count, 0), dry_run } }
   },
   statFile: async (call: TestCall) => ({ status: 200, json: await infoAt(call, pathOf(call)) }),

@@ -286,6 +286,18 @@ class AsyncFiles:
         )
         return decode(ReplaceResult, await self._long_call("replaceInFiles", body))
 
+    async def edit(self, path: RuntimePath, old: str, new: str, *, expected_count: int = 1) -> ReplaceResult:
+        """Replaces an exact text in one text file, atomically.
+
+        Args:
+            path: The text file.
+            old: The text to replace, at most 64 KiB.
+            new: The new text, at most 64 KiB.
+            expected_count: The number of times that `old` must occur. Otherwise nothing changes,
+                and the error is a `Conflict`.
+        """
+        return await self.replace(old, new, paths=[path], expected_count=expected_count)
+
     def archive(self, path: RuntimePath, *, format: ArchiveFormat = "tar") -> AsyncItems[bytes]:
         """Yields a directory with everything below as tar or tar.gz.
 

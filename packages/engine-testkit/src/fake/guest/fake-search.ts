@@ -41,10 +41,11 @@ export function fakeReplace(
   request: ReplaceRequest,
   write: (path: string, data: Buffer) => void,
 ): FakeAnswer {
-  const pattern = expressionOf(request)
+  // A plain text may be longer than an expression of JavaScript.
+  const pattern = request.regex || !request.case_sensitive ? expressionOf(request) : request.pattern
   const found = files
     .filter(({ path, data }) => data !== null && (request.paths !== null || wanted(path, request.globs)))
-    .map(({ path, data }) => ({ path, text: String(data), count: [...String(data).matchAll(pattern)].length }))
+    .map(({ path, data }) => ({ path, text: String(data), count: countOf(String(data), pattern) }))
     .filter(({ count }) => count > 0)
   const total_count = found.reduce((sum, { count }) => sum + count, 0)
   if (request.expected_count !== null && request.expected_count !== total_count)
@@ -52,6 +53,10 @@ export function fakeReplace(
   for (const { path, text } of request.dry_run ? [] : found)
     write(path, Buffer.from(text.replaceAll(pattern, () => request.replacement)))
   return { json: { files: found.map(({ path, count }) => ({ path, count, error: null })), total_count } }
+}
+
+function countOf(text: string, pattern: RegExp | string): number {
+  return typeof pattern === 'string' ? text.split(pattern).length - 1 : [...text.matchAll(pattern)].length
 }
 
 function expressionOf(content: { pattern: string; regex: boolean; case_sensitive: boolean }): RegExp {

@@ -60,6 +60,14 @@ test('a replacement makes the expected number of changes, or none', async () => 
     expect((await post('replace', { ...what, ...wrong })).json.error.details.issues[0].pointer).toBe('/paths')
 })
 
+test('a plain text to replace may be long, and an expression may not', async () => {
+  const { post } = await start()
+  const what = { paths: ['/workspace/a.ts'], pattern: 'x'.repeat(65_536), replacement: '' }
+  expect((await post('replace', what)).json).toMatchObject({ total_count: 0 })
+  for (const more of [{ pattern: 'x'.repeat(65_537) }, { regex: true }, { case_sensitive: false }])
+    expect((await post('replace', { ...what, ...more })).json.error.details.issues[0].pointer).toBe('/pattern')
+})
+
 test('symlinks, modes and owners can be set', async () => {
   const { post } = await start()
   const link = { path: '/workspace/link', target: '../x' }
