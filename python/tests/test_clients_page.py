@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from holt import Build, Command, Holt, Runtime, ShellSession, Template
+from holt import Build, Command, Git, Holt, Runtime, ShellSession, Template
 from holt._sync.commands import Commands
 from holt._sync.files import Files
 
@@ -32,6 +32,7 @@ OBJECTS: dict[str, tuple[type, str]] = {
     "runtime.files": (Files, "files/files.ts"),
     "command": (Command, "command-handle.ts"),
     "shell": (ShellSession, "session.ts"),
+    "runtime.git": (Git, "git/git.ts"),
     "template": (Template, "template-builder.ts"),
     "build": (Build, "template/build-handle.ts"),
 }

@@ -58,9 +58,11 @@ def made(tmp_path: Path) -> Made:
     """Makes the client of git in the test's directory."""
 
     def make(secrets: Sequence[RuntimeSecret] = (), *, allowed: bool = True, **env: str) -> Git:
+        def test(host: str, *, port: int) -> SimpleNamespace:
+            return SimpleNamespace(host=host, port=port, allowed=allowed, rule="no_rule")
+
         network = SimpleNamespace(
-            get=lambda: SimpleNamespace(runtime_id="runtime", secrets=list(secrets)),
-            test=lambda host, port: SimpleNamespace(allowed=allowed, rule="no_rule"),
+            get=lambda: SimpleNamespace(runtime_id="runtime", secrets=list(secrets)), test=test
         )
         return Git(cast("Any", LocalCommands(tmp_path, env)), cast("Any", network))
 

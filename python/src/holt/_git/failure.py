@@ -58,7 +58,10 @@ def cause_of(result: CommandResult) -> GitFailureReason:
     if result.exit_code in (126, 127):  # The program is missing or cannot run (POSIX sh, 2.8.2).
         return "no_git"
     said = f"{result.stderr}\n{result.stdout}"
-    return next((reason for words, reason in _causes if words.search(said)), "other")
+    for words, reason in _causes:
+        if words.search(said):
+            return reason
+    return "other"
 
 
 def explain_failure(
