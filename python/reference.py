@@ -38,6 +38,7 @@ MODULES = {
         "_async/terminal.py",
     ],
     "Files": ["_async/files.py", "_async/trees.py"],
+    "Git": ["_async/git.py", "_git/results.py"],
     "Ports and network": ["_async/ports.py", "_async/tcp.py", "_async/network.py", "_async/policies.py"],
     "Secrets": ["_async/secrets.py"],
     "Templates": [
