@@ -21,9 +21,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'engine-host': ['async', 'engine', 'erofs', 'failpoints', 'guest-client', 'protocol', 'tar'],
   builder: ['async', 'engine', 'glob', 'guest-client', 'protocol', 'tar'],
   egress: ['async', 'protocol'],
-  server: ['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client', 'protocol', 'tar'],
+  server: [
+    ...['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client'],
+    ...['mcp', 'protocol', 'sdk', 'tar'],
+  ],
   sdk: ['glob', 'protocol', 'tar'],
-  cli: ['protocol', 'sdk'],
+  mcp: ['protocol', 'sdk'],
+  cli: ['mcp', 'protocol', 'sdk'],
   testkit: [],
   'engine-testkit': ['engine', 'guest-client', 'protocol'],
 }

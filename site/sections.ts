@@ -21,6 +21,7 @@ export const sections: readonly Section[] = [
       'docs/templates.md',
       'docs/lifecycle.md',
       'docs/ports.md',
+      'docs/mcp.md',
       'docs/events.md',
       'docs/projects.md',
       'docs/operations.md',

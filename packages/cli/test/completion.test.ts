@@ -47,6 +47,7 @@ describe('bash completes', () => {
     ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],
     ['runtimes', 'holt exec m', ['mine']],
     ['several runtimes', 'holt rm mine m', ['mine']],
+    ['runtimes of an agent', 'holt mcp --runtime m', ['mine']],
     ['runtimes with a file to edit', 'holt edit m', ['mine:']],
     ['presets', 'holt run --include py', ['pypi']],
     ['snapshots', 'holt create --snapshot b', ['before']],

@@ -5,6 +5,7 @@ export const serviceSettings = [
   'HOLT_HOST',
   'HOLT_PORT',
   'HOLT_PORT_DOMAIN',
+  'HOLT_MCP_HOSTS',
   'HOLT_ALLOW_REMOTE',
   'HOLT_ISOLATION',
   'HOLT_BASE_IMAGE',

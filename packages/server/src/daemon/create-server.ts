@@ -3,6 +3,7 @@ import { runBuild } from '@holt/builder'
 import type { Api } from '../api/api.ts'
 import { handlers } from '../api/handlers/handlers.ts'
 import { createApp } from '../api/http/create-app.ts'
+import { serveMcp } from '../api/mcp/serve-mcp.ts'
 import { registerGauges } from '../api/metrics/register-gauges.ts'
 import { makeBuildSources } from '../builds/build-sources.ts'
 import type { Builder } from '../builds/builder.ts'
@@ -82,7 +83,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
   const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
-  const app = createApp(service, handlers)
+  const app = createApp(service, handlers, [serveMcp])
   const background: Promise<unknown>[] = [following.ended, cleared]
   const close = async () => {
     controller.abort(new Error('the service closes'))

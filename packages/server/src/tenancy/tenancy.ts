@@ -1,5 +1,6 @@
 import type { Foundation } from '../foundation/foundation.ts'
 import { AuditLog } from './audit/audit-log.ts'
+import { OwnCalls } from './audit/own-calls.ts'
 import { LikelyProjects } from './auth/likely-projects.ts'
 import { OpenStreams } from './auth/open-streams.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
@@ -27,6 +28,8 @@ export interface Tenancy extends Foundation {
   readonly records: RecordState
   readonly webhooks: Webhooks
   readonly audit: AuditLog
+  /** The calls of the service to its own API. */
+  readonly ownCalls: OwnCalls
 }
 
 /** The parts of tenancy that are opened elsewhere. */
@@ -56,6 +59,7 @@ export function openTenancy(
     records: new RecordState(),
     webhooks: new Webhooks(() => tenancy, dialWebhook),
     audit: new AuditLog(store, log, now),
+    ownCalls: new OwnCalls(),
   }
   return tenancy
 }

@@ -14,15 +14,26 @@ import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
 import { portRequests, portUpgrades } from '../../inside/ports/serve-ports.ts'
 import type { Api, Handlers } from '../api.ts'
 import { serveSite, siteRoute } from '../docs/serve-site.ts'
-import { givenRequestId, observeRequests } from '../telemetry/observe-requests.ts'
+import { givenRequestId, mcpPath, observeRequests } from '../telemetry/observe-requests.ts'
 import { Connections, hadLastAnswer } from './connections.ts'
 import { answersHead, registerRoutes } from './register-routes.ts'
+import { RequestAccounts } from './request-accounts.ts'
+
+/** Serves a path that is not in the table of routes, with the accounts that all requests share. */
+export type Mount = (app: FastifyInstance, service: Api, accounts: RequestAccounts) => void
+
+/** The methods and the path of the Model Context Protocol. */
+export const mcpRoute = {
+  methods: ['GET', 'POST', 'DELETE'],
+  url: mcpPath,
+  pattern: /^\/mcp$/,
+} as const
 
 /**
- * Makes the HTTP application: every route of the table, and an error of the contract for every
- * other request.
+ * Makes the HTTP application: every route of the table, `mounts`, and an error of the contract for
+ * every other request.
  */
-export function createApp(service: Api, handlers: Handlers): FastifyInstance {
+export function createApp(service: Api, handlers: Handlers, mounts: readonly Mount[] = []): FastifyInstance {
   const upgradeHandlers: readonly UpgradeHandler[] = [portUpgrades(service), attachUpgrades(service)]
   const app = fastify({
     logger: false,
@@ -57,7 +68,9 @@ export function createApp(service: Api, handlers: Handlers): FastifyInstance {
     if (allowed.length > 0) reply.header('allow', allowed.join(', '))
     return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
   })
-  registerRoutes(app, service, handlers)
+  const accounts = new RequestAccounts(service.limits)
+  registerRoutes(app, service, { handlers, accounts })
+  for (const mount of mounts) mount(app, service, accounts)
   serveSite(app)
   return app
 }
@@ -115,6 +128,7 @@ const patterns: readonly { readonly methods: readonly string[]; readonly pattern
     pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   })),
   siteRoute,
+  mcpRoute,
 ]
 
 function methodsOf(target: string): readonly string[] {

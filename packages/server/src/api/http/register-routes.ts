@@ -19,27 +19,23 @@ import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
 import { answerOnce, type RequestIds, requireKey } from '../../tenancy/idempotency/answer-once.ts'
 import { hashedBody } from '../../tenancy/idempotency/hashed-body.ts'
 import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
-import { BodyRoom } from '../../tenancy/limits/body-room.ts'
-import { KeptMemory } from '../../tenancy/limits/kept-memory.ts'
 import type { Api, Handlers } from '../api.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
-import { BodyTurns } from './body-turns.ts'
 import { recognise } from './connections.ts'
 import { goneSignal } from './gone-signal.ts'
 import { type KeptFor, readJson } from './read-json.ts'
-import { RequestsInFlight } from './requests-in-flight.ts'
+import type { RequestAccounts } from './request-accounts.ts'
 import { sendAnswer } from './send-answer.ts'
 
 /** A call before its types are narrowed to one route. */
 type AnyCall = Call<RouteName, Api>
 
 /** Registers every route of the table with its handler. */
-export function registerRoutes(app: FastifyInstance, service: Api, handlers: Handlers): void {
-  const { limits } = service
-  const inFlight = new RequestsInFlight(limits.maxRequestsPerProject)
-  const bodies = new BodyRoom()
-  const turns = new BodyTurns()
-  const kept = new KeptMemory()
+export function registerRoutes(
+  app: FastifyInstance,
+  service: Api,
+  { handlers, accounts }: { readonly handlers: Handlers; readonly accounts: RequestAccounts },
+): void {
   app.decorateRequest('admitted', null)
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
     // The handler's own parameter type is the one of `name`; the parsed call below has exactly that
@@ -58,7 +54,7 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
         requireScope(caller, route.scope)
         const end = new RequestEnd(reply.raw)
         request.admitted = { caller, entry, end }
-        inFlight.enter(caller.projectId, end)
+        accounts.inFlight.enter(caller.projectId, end)
       },
       handler: async (request, reply) => {
         if (reply.raw.destroyed) throw new ClientGone('the client disconnected')
@@ -68,14 +64,7 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
           end: new RequestEnd(reply.raw),
         }
         using _work = end.work()
-        const payer = caller?.projectId ?? ''
-        const memory = {
-          room: bodies,
-          turns,
-          payer,
-          request: kept.open(payer, end),
-          timeoutMs: limits.bodyTimeoutMs,
-        }
+        const memory = accounts.open(caller?.projectId ?? '', end)
         const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
         const { answer, replayed } = caller === null ? await run() : await actFor({ ...caller, entry }, run)
         if (replayed) reply.header('idempotent-replayed', 'true')
@@ -93,7 +82,8 @@ export function registerRoutes(app: FastifyInstance, service: Api, handlers: Han
   }
 }
 
-function callerOf(service: Api, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
+/** Finds the caller of a request, and writes the headers of its rate limit. */
+export function callerOf(service: Api, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   const claim = { authorization: headers.authorization, peer: socket.remoteAddress }
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }

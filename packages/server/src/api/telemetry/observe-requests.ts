@@ -12,9 +12,12 @@ export function givenRequestId(header: string | string[] | undefined): string | 
   return typeof header === 'string' && soundId.test(header) ? header : null
 }
 
-/** The paths in the route table, by their registered form. */
+/** The path of the Model Context Protocol, which is not in the route table. */
+export const mcpPath = '/mcp'
+
+/** The paths in the route table and that one, by their registered form. */
 const paths: ReadonlyMap<string, string> = new Map(
-  Object.values<Route>(routes).map(({ path }) => [registeredPath(path), path]),
+  [...Object.values<Route>(routes).map(({ path }) => path), mcpPath].map((path) => [registeredPath(path), path]),
 )
 
 /** Returns a path of the table in the router's form. */

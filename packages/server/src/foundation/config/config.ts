@@ -76,6 +76,20 @@ const amount = z.string().transform((text, context) => {
 
 const domainName = /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i
 
+/** A list of host names. */
+const hostNames = z
+  .string()
+  .max(4096)
+  .default('')
+  .transform((text) =>
+    text
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  )
+  .refine((names) => names.every((name) => domainName.test(name)), 'must be host names, such as holt.example.com')
+
 /** A domain, or the address of the proxy that stands before the service. */
 const portDomain = z.string().transform((text, context): PortDomain => {
   const [, scheme, name = '', port] = /^(?:(https?):\/\/)?([^:/]*)(?::(\d{1,5}))?\/?$/.exec(text) ?? []
@@ -125,6 +139,9 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       .describe(
         '`1` allows an address other than loopback. The service has no TLS, so put a proxy with TLS before it.',
       ),
+    HOLT_MCP_HOSTS: hostNames.describe(
+      'Host names at which clients of `/mcp` reach the service through a proxy: `holt.example.com`. Addresses and `localhost` are always accepted. See [mcp.md](mcp.md#over-http).',
+    ),
     HOLT_ISOLATION: Isolation.optional().describe(
       'The isolation class of creates that name none: `gvisor` or `container`. See [SECURITY.md](../SECURITY.md).',
     ),
@@ -247,6 +264,8 @@ export interface ServerConfig {
   readonly portDomain: PortDomain
   /** The port; 0: any free port. */
   readonly port: number
+  /** The host names of `/mcp`, besides those of loopback. */
+  readonly mcpHosts: readonly string[]
   /** The class of a create without `isolation`; null: `gvisor`. */
   readonly isolation: Isolation | null
   /** The container image from which the base templates are made; null: distribution packages. */
@@ -319,6 +338,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     host: data.HOLT_HOST,
     port: data.HOLT_PORT,
     portDomain: data.HOLT_PORT_DOMAIN,
+    mcpHosts: data.HOLT_MCP_HOSTS,
     isolation: data.HOLT_ISOLATION ?? null,
     baseImage: data.HOLT_BASE_IMAGE ?? null,
     logLevel: data.HOLT_LOG_LEVEL,

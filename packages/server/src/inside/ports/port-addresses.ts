@@ -14,6 +14,11 @@ export class PortAddresses {
     this.#service = url
   }
 
+  /** The address on which the service listens. */
+  get service(): string {
+    return this.#service
+  }
+
   /**
    * Returns the two addresses of a port: its own origin, and the path below the service's address.
    */

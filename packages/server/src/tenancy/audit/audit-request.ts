@@ -21,7 +21,10 @@ interface Audited {
  * Begins the audit entry of a request, which ends when its response closes. Returns null if the
  * route only reads.
  */
-export function auditRequest({ audit }: Tenancy, { name, route, caller, request, reply }: Audited): OpenEntry | null {
+export function auditRequest(
+  { audit, ownCalls }: Tenancy,
+  { name, route, caller, request, reply }: Audited,
+): OpenEntry | null {
   const kind = auditKindOf(route)
   if (kind === null) return null
   const { projectId, keyId, keyName } = caller
@@ -30,7 +33,7 @@ export function auditRequest({ audit }: Tenancy, { name, route, caller, request,
     kind,
     key: { keyId, name: keyName },
     // The address of a client that has disconnected is unknown.
-    address: request.socket.remoteAddress ?? 'unknown',
+    address: ownCalls.senderOf(request) ?? 'unknown',
     route: name,
     params: auditedParams(request.params as Readonly<Record<string, string>>),
     requestId: request.id,

@@ -1,0 +1,6 @@
+export { type HttpCaller, McpEndpoint, sessionLimits } from './http/endpoint.ts'
+export type { SessionLimits } from './http/http-sessions.ts'
+export { makeServer, type ServerFacts } from './make-server.ts'
+export { existingRuntime, OwnRuntime } from './own-runtime.ts'
+export { type StdioConnection, serveStdio } from './serve-stdio.ts'
+export { type BoundRuntime, Session, type SessionOptions } from './session.ts'

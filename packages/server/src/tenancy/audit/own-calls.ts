@@ -1,0 +1,39 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** The header of a call that the service makes to its own API. */
+const header = 'x-holt-own-call'
+
+/** The parts of a request that tell its sender. */
+interface Sent {
+  readonly headers: IncomingHttpHeaders
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+/**
+ * The calls that the service makes to its own API for a client of `/mcp`, with the client's key.
+ * They arrive from this machine. A header with a secret that only this process knows carries the
+ * client's address, so that the audit log has it.
+ */
+export class OwnCalls {
+  readonly #secret = randomBytes(32).toString('hex')
+
+  /** Returns the headers of a call for a client at an address. */
+  headersFor(address: string | undefined): Readonly<Record<string, string>> {
+    return { [header]: `${this.#secret} ${address ?? ''}` }
+  }
+
+  /** Returns the address of the client that a request is for. Undefined if it is unknown. */
+  senderOf({ headers, socket }: Sent): string | undefined {
+    const claim = headers[header]
+    if (typeof claim !== 'string') return socket.remoteAddress
+    const [secret = '', address = ''] = claim.split(' ', 2)
+    if (!isSame(secret, this.#secret)) return socket.remoteAddress
+    return address === '' ? undefined : address
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [given, known] = [Buffer.from(one), Buffer.from(other)]
+  return given.length === known.length && timingSafeEqual(given, known)
+}
