@@ -35,7 +35,7 @@ export async function makeBundle({ root, outDir, id, released }: BundleOptions):
   const facts = keepFactsAsData(root, {
     'packages/cli/src/bundle-id.ts': { bundleId: id },
     'packages/cli/src/verb-outlines.ts': null,
-    'packages/cli/src/version.ts': null,
+    'packages/cli/src/verb/version.ts': null,
     'packages/sdk/src/transport/route-addresses.ts': null,
     'packages/server/src/foundation/config/version.ts': null,
   })

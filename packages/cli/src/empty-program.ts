@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { version } from './version.ts'
+import { version } from './verb/version.ts'
 
 /** The first page of the documentation of this release, package or clone. */
 const readme = fileURLToPath(new URL('../../../README.md', import.meta.url))

@@ -1,4 +1,4 @@
-import { version } from './version.ts'
+import { version } from './verb/version.ts'
 
 const args = process.argv.slice(2)
 const [only, ...others] = args

@@ -107,7 +107,7 @@ test('the command contains no schemas and no code of the service', () => {
     if (reached.has(file)) continue
     reached.add(file)
     const { imports = [], later = [] } = contents[file] ?? {}
-    // The tools of `holt mcp` have schemas, because the protocol wants them. Nothing else loads them.
+    // The protocol wants schemas of the tools of `holt mcp`. Nothing else loads them.
     todo.push(...imports, ...later.filter((one) => !isOfTools(one)))
   }
   const sources = [...reached].flatMap((file) => contents[file]?.sources ?? [])

@@ -1,7 +1,7 @@
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { addResources } from './resources/add-resources.ts'
 import { errorResult } from './results/error-result.ts'
-import type { Session } from './session.ts'
+import type { Session } from './session/session.ts'
 import { allTools } from './tools/all-tools.ts'
 import type { TellProgress, Tool, ToolCall } from './tools/tool.ts'
 

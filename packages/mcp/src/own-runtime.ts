@@ -1,5 +1,5 @@
 import { type Holt, HoltError, type NewRuntime, type Runtime } from '@holt/sdk'
-import type { BoundRuntime } from './session.ts'
+import type { BoundRuntime } from './session/session.ts'
 
 /** The longest time to delete the runtime of a session that ends, in milliseconds. */
 const deleteTimeoutMs = 10_000

@@ -1,6 +1,6 @@
 import { serveStdio as serveConnection } from '@modelcontextprotocol/server/stdio'
 import { makeServer, type ServerFacts } from './make-server.ts'
-import type { Session } from './session.ts'
+import type { Session } from './session/session.ts'
 
 /** A connection over stdin and stdout. */
 export interface StdioConnection {

@@ -1,5 +1,5 @@
 import type { RouteName, Scope } from '@holt/protocol'
-import { routeAddresses } from './route-addresses.ts'
+import { routeAddresses } from './transport/route-addresses.ts'
 
 /**
  * Returns the scope that a key needs for a route of the API. `any`: every key is enough. Null: no

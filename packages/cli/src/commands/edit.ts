@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { parseRemote } from '../arguments/location.ts'
-import { connect } from '../connect.ts'
+import { connect } from '../connection/connect.ts'
 import { printJson, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
-import { act } from '../verb.ts'
+import { act } from '../verb/verb.ts'
 
 const examples = `
 If OLD does not occur exactly that often, nothing changes.

@@ -3,12 +3,12 @@ import type { Command } from 'commander'
 import { addCreateOptions, type CreateOptions, createBody } from '../arguments/create-options.ts'
 import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import { connect } from '../connect.ts'
-import { Interrupts } from '../interrupts.ts'
+import { connect } from '../connection/connect.ts'
 import { say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
-import { act, UsageError } from '../verb.ts'
-import { version } from '../version.ts'
+import { Interrupts } from '../verb/interrupts.ts'
+import { act, UsageError } from '../verb/verb.ts'
+import { version } from '../verb/version.ts'
 
 interface McpOptions extends CreateOptions, DeadlineOptions {
   readonly runtime?: string

@@ -6,7 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { makeServer, type ServerFacts } from '../make-server.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import { HttpSessions, type SessionLimits, type StoredSession } from './http-sessions.ts'
 import { withEnd } from './with-end.ts'
 

@@ -2,7 +2,7 @@ import { HoltError, outputBytes } from '@holt/sdk'
 import { type McpServer, type ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/server'
 import { imageType, isBinary } from '../results/image-type.ts'
 import { grouped } from '../results/results.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import { guide } from './guide.ts'
 
 /** The largest file and the longest output that a resource returns. */

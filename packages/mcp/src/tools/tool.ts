@@ -2,7 +2,7 @@ import type { RouteName } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 
 /** Tells a client how far a call is. A call without effect if the client has not asked for it. */
 export type TellProgress = (message: string, progress?: { readonly done: number; readonly total?: number }) => void

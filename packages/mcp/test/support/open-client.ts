@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { TestService } from '../../../sdk/test/support/test-service.ts'
 import { type BoundRuntime, McpEndpoint, Session } from '../../src/index.ts'
 
-/** The revisions of the protocol that clients speak: the last one with sessions, and the current one. */
+/** The revisions that clients speak: the last one with sessions, and the current one. */
 export const revisions = ['2025-11-25', '2026-07-28'] as const
 type Revision = (typeof revisions)[number]
 

@@ -190,11 +190,18 @@ export class FakeProcess {
         if (this.#stopped) return
       }
       const item = this.#items[index]
-      if (item !== undefined && isAfter(item, cursor)) yield line(item)
+      if (item !== undefined && isAfter(item, cursor)) yield line(after(item, cursor))
     }
   }
 }
 
 function isAfter(item: GuestItem, cursor: number): boolean {
   return item.cursor > cursor || item.type === 'exit' || (item.type === 'start' && cursor === 0)
+}
+
+/** Returns an item without the bytes before a cursor, which may lie inside it. */
+function after(item: GuestItem, cursor: number): GuestItem {
+  if (item.type !== 'stdout' && item.type !== 'stderr') return item
+  const data = Buffer.from(item.data, 'base64')
+  return { ...item, data: data.subarray(Math.max(0, cursor - (item.cursor - data.length))).toString('base64') }
 }

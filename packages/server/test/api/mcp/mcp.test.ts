@@ -42,7 +42,7 @@ async function send(
   return { status: answer.statusCode as number, headers: answer.headers, text: await text(answer) }
 }
 
-/** Connects the official client with a key. Pinned: to the current revision, which has no sessions. */
+/** Connects the official client with a key, or to the current revision, without sessions. */
 async function connect(
   { server }: TestServer,
   { key = server.adminKey, query = '', pinned = false }: { key?: string; query?: string; pinned?: boolean } = {},
