@@ -1,6 +1,6 @@
 export { createServer, type Server, type ServerOptions } from './daemon/create-server.ts'
 export { ConfigError, parseConfig, type ServerConfig } from './foundation/config/config.ts'
 export type { Log } from './foundation/log.ts'
-export { type AgentTemplate, readAgentTemplates } from './resources/agents/agent-template.ts'
+export { type AgentTemplate, readAgentTemplate, readAgentTemplates } from './resources/agents/agent-template.ts'
 export type { BaseSource, BaseTree } from './resources/templates/base-source.ts'
 export type { Progress } from './resources/templates/template-progress.ts'

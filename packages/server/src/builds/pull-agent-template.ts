@@ -5,6 +5,7 @@ import type { TemplateRow } from '../foundation/store/tables.ts'
 import { findTemplate, requireReady } from '../resources/templates/find-template.ts'
 import type { Builds } from './builds.ts'
 import { createBuild } from './create-build.ts'
+import { storeFiles } from './store-files.ts'
 
 /** The settings of an agent template's build. */
 export interface Pull {
@@ -21,6 +22,7 @@ export async function pullAgentTemplate(service: Builds, row: TemplateRow, pull:
   const agent = service.agents.require(row)
   const { project_id: projectId } = row
   await requireBase(service, projectId)
+  const { application } = agent
   const request = CreateBuild.parse({
     name: agent.name,
     tag: row.tag,
@@ -30,6 +32,10 @@ export async function pullAgentTemplate(service: Builds, row: TemplateRow, pull:
     disk: `${agent.diskMiB}MiB`,
     network_policy: agent.buildNetwork,
     no_cache: pull.noCache,
+    context_id: agent.files.length === 0 ? undefined : await storeFiles(service, projectId, agent.files),
+    start_cmd: application?.startCmd,
+    ready_cmd: application?.readyCmd ?? undefined,
+    ready_timeout_secs: application?.readyTimeoutSecs,
   })
   return createBuild(service, {
     projectId,

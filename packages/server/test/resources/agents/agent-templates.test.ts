@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BuildError } from '@holt/builder'
 import { expect, onTestFinished, test } from 'vitest'
-import { type AgentTemplate, readAgentTemplates } from '../../../src/index.ts'
+import { type AgentTemplate, readAgentTemplate, readAgentTemplates } from '../../../src/index.ts'
 import { FakeBuilder, until } from '../../support/fake-builder.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
 
@@ -19,6 +19,8 @@ const coder: AgentTemplate = {
   diskMiB: 8192,
   vendors: ['anthropic', 'google'],
   buildNetwork: { allow: [{ host: 'registry.example.com', ports: [443] }], include: [], allow_all_hosts: false },
+  files: [],
+  application: null,
 }
 
 async function setUp(options: Parameters<typeof startTestServer>[0] = {}) {
@@ -200,6 +202,43 @@ test('reach their vendors, even if a secret of that name is for another host', a
   const refused = await create(server, { secrets: ['anthropic'] })
   expect(refused).toMatchObject({ status: 400 })
   expect(refused.text).toContain('proxy.example.com')
+})
+
+test('are built with the files that their Dockerfile copies, and with their application', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-agents-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const kernels = join(dir, 'kernels')
+  await mkdir(join(kernels, 'bridge', '__pycache__'), { recursive: true })
+  const write = (path: string, text: string) => writeFile(join(kernels, path), text)
+  await write('Dockerfile', 'FROM holt/base-small\nCOPY bridge /opt/bridge\n')
+  await write('bridge/main.py', 'print(1)')
+  await write('bridge/__pycache__/main.pyc', 'a cache')
+  await write('notes.txt', 'not a file of the build')
+  await write(
+    'template.json',
+    JSON.stringify({
+      ...{ cpu: 2, memory: '2GiB', disk: '8GiB', build_network: { include: ['pypi'] } },
+      ...{ context: ['bridge'], start_cmd: 'python main.py', ready_cmd: 'true', ready_timeout_secs: 60 },
+    }),
+  )
+  const template = await readAgentTemplate(kernels)
+  expect(template).toMatchObject({
+    name: 'kernels',
+    vendors: [],
+    files: [{ path: 'bridge/main.py' }],
+    application: { startCmd: 'python main.py', readyCmd: 'true', readyTimeoutSecs: 60 },
+  })
+  const server = await setUp({ agentTemplates: [template] })
+  expect((await pull(server, {}, 'kernels')).status).toBe(202)
+  const built = await until(async () => {
+    const { json } = await server.ask('GET', `${templates}/kernels`)
+    return json.state === 'ready' && json
+  })
+  expect(built).toMatchObject({ kind: 'agent', start_cmd: 'python main.py', ready_cmd: 'true' })
+  const [run] = server.builder.runs
+  expect(run?.request.context).toMatchObject({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  await write('bridge/main.py', 'print(2)')
+  expect((await readAgentTemplate(kernels)).digest).not.toBe(template.digest)
 })
 
 test('match their directories', async () => {

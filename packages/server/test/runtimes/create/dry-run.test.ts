@@ -27,6 +27,8 @@ const coder: AgentTemplate = {
   diskMiB: 8192,
   vendors: ['anthropic'],
   buildNetwork: { allow: [], include: [], allow_all_hosts: false },
+  files: [],
+  application: null,
 }
 
 /** A server, a project of it, and the facts of its host, which a test may change. */
