@@ -101,6 +101,15 @@ python_tests() {
 	count_report python junit "$results/python.xml" "$status"
 }
 
+# The bridge of the template code-interpreter, against kernels on this machine.
+code_tests() {
+	local status=0
+	printf '\n== code-interpreter tests\n'
+	timed 'code-interpreter tests' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-code-interpreter.sh \
+		--junit-xml="$results/code-interpreter.xml" templates/code-interpreter/tests || status=$?
+	count_report code-interpreter junit "$results/code-interpreter.xml" "$status"
+}
+
 # The Python examples, against a service of their own. Their libraries take 280 MB and a minute to
 # install, so only long runs have them.
 python_examples() {
@@ -143,6 +152,7 @@ cat "$results/beside.txt"
 
 HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_tests
+code_tests
 python_examples
 vitest_run chaos --config chaos/vitest.config.ts
 [ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts

@@ -10,13 +10,13 @@ import { version } from '../foundation/config/version.ts'
 import type { Log } from '../foundation/log.ts'
 import { isDiskFull } from '../foundation/store/disk-full.ts'
 import { openTracer } from '../foundation/tracing/open-tracer.ts'
-import { readAgentTemplates } from '../resources/agents/agent-template.ts'
+import { readAgentTemplate, readAgentTemplates } from '../resources/agents/agent-template.ts'
 import { imageSource, recipeSource } from '../resources/templates/recipe-source.ts'
 import { createServer } from './create-server.ts'
 import { requireGuest } from './doctor/check-guest.ts'
 import { endAtSurprise } from './machine/end-at-surprise.ts'
 import { freeMemoryMiB } from './machine/free-memory.ts'
-import { agentTemplatesDir, baseRecipeDir, releasedNpm } from './machine/installed-files.ts'
+import { agentTemplatesDir, baseRecipeDir, codeInterpreterDir, releasedNpm } from './machine/installed-files.ts'
 import { makeLog } from './machine/make-log.ts'
 import { openEngine } from './machine/open-engine.ts'
 import { isPortTaken, portTaken } from './port-taken.ts'
@@ -45,7 +45,7 @@ export async function serve(config: ServerConfig): Promise<void> {
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir, releasedNpm) : imageSource(config.baseImage, baseRecipeDir)
   void sweep(log)
-  const agentTemplates = await readAgentTemplates(agentTemplatesDir)
+  const agentTemplates = [...(await readAgentTemplates(agentTemplatesDir)), await readAgentTemplate(codeInterpreterDir)]
   const tracer = await openTracer(config, { log, installationId })
   const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB }).catch(
     async (cause) => {

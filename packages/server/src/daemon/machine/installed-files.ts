@@ -7,6 +7,9 @@ export const baseRecipeDir = fileURLToPath(new URL('../../../../../templates/bas
 /** The directory of the agent templates. */
 export const agentTemplatesDir = fileURLToPath(new URL('../../../../../templates/agents', import.meta.url))
 
+/** The directory of the template `code-interpreter`. */
+export const codeInterpreterDir = fileURLToPath(new URL('../../../../../templates/code-interpreter', import.meta.url))
+
 /** The path of the guest program in the build's output. */
 export const builtGuest = fileURLToPath(new URL('../../../../../guest/holt-guest', import.meta.url))
 

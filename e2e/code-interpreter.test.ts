@@ -1,0 +1,236 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BuildContext, BuildStarted, type CreateRuntimeInput, Port, Template } from '@holt/protocol'
+import { testLength } from '@holt/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, success } from './support/api.ts'
+import { describeClasses, type IsolationClass } from './support/classes.ts'
+import { service } from './support/facts.ts'
+import { send } from './support/http.ts'
+import { pointName, rig } from './support/rig/arrivals.ts'
+import { npmHost } from './support/rig/package-index.ts'
+import { built, getBuild, messagesOf, templatesPath } from './support/test-build.ts'
+import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
+import { until } from './support/until.ts'
+
+// The bridge of the template code-interpreter in runtimes. Tests beside it cover its protocol.
+
+const directory = join(import.meta.dirname, '../templates/code-interpreter')
+const settings = JSON.parse(readFileSync(join(directory, 'template.json'), 'utf8'))
+const { context, start_cmd, ready_cmd, ready_timeout_secs, build_network } = settings
+
+/** The port of the bridge. */
+const bridgePort = 49_999
+
+/** A short run has the template without the packages for science, which are hundreds of MB. */
+const isWhole = testLength() !== 'short'
+const name = isWhole ? 'code-interpreter' : 'code-interpreter-small'
+
+/** Packages are fetched, kernels start, and a checkpoint is taken, on a machine that may be busy. */
+const buildTimeoutMs = 30 * 60_000
+
+interface Line {
+  readonly type: string
+  readonly text?: string
+  readonly status?: string
+  readonly state_lost?: boolean
+  readonly truncated?: boolean
+  readonly data?: Readonly<Record<string, string>>
+}
+
+/** What a run has answered. */
+interface Ran {
+  readonly lines: readonly Line[]
+  readonly end: Line
+  readonly stdout: string
+  readonly result: string | undefined
+}
+
+async function ask(runtime: TestRuntime, method: string, path: string, json?: object) {
+  const port = success(await runtime.call('GET', `/ports/${bridgePort}`), 200, Port)
+  const answer = await send(service.url, {
+    method,
+    target: `${runtime.path}/ports/${bridgePort}/proxy${path}`,
+    headers: { 'x-holt-port-token': port.token, 'content-type': 'application/json' },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  })
+  const text = answer.bytes.toString()
+  expect(answer.status, text).toBe(200)
+  return text
+}
+
+async function run(runtime: TestRuntime, code: string, more: object = {}): Promise<Ran> {
+  const text = await ask(runtime, 'POST', '/v1/runs', { code, timeout_secs: 60, ...more })
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+  const end = lines.at(-1) ?? { type: 'nothing' }
+  expect(end.type, text.slice(-2000)).toBe('end')
+  const stdout = lines.map(({ type, text: piece }) => (type === 'stdout' ? piece : '')).join('')
+  return { lines, end, stdout, result: lines.find(({ type }) => type === 'result')?.data?.['text/plain'] }
+}
+
+async function make(isolation: IsolationClass, more: CreateRuntimeInput = {}): Promise<TestRuntime> {
+  return createRuntime({ template: name, isolation, ...more })
+}
+
+async function buildSmall(): Promise<void> {
+  const tar = execFileSync('tar', ['-c', '-C', directory, ...context])
+  const { context_id } = success(await call('POST', `${templatesPath}/context`, { body: tar }), 201, BuildContext)
+  await built({
+    ...{ name, context_id, start_cmd, ready_cmd, ready_timeout_secs },
+    dockerfile: readFileSync(join(directory, 'Dockerfile'), 'utf8'),
+    build_args: { PACKAGES: 'kernels' },
+    network_policy: build_network,
+    ...{ cpu: 2, memory: '1GiB', disk: '6GiB' },
+  })
+}
+
+async function buildWhole(): Promise<void> {
+  const pulled = await call('POST', `${templatesPath}/${name}/pull`, { json: {} })
+  const { build_id } = success(pulled, 202, BuildStarted)
+  const ended = async () => {
+    const build = await getBuild(build_id)
+    return build.ended_at === null ? null : build
+  }
+  const { status } = await until('the build has ended', ended, buildTimeoutMs)
+  expect(status, status === 'ready' ? '' : (await messagesOf(build_id)).join('\n')).toBe('ready')
+}
+
+beforeAll(async () => {
+  const hosts = { ...rig.packageIndex, [npmHost]: rig.npmRegistry }
+  expect(Object.values(hosts).flat().length, 'FIX: the package index and npm have to be reachable').toBeGreaterThan(2)
+  await call('DELETE', `${templatesPath}/${name}`)
+  for (const [host, addresses] of Object.entries(hosts)) await pointName(host, addresses)
+  await (isWhole ? buildWhole() : buildSmall())
+}, buildTimeoutMs)
+
+afterAll(async () => {
+  for (const host of [...Object.keys(rig.packageIndex), npmHost]) await pointName(host, [rig.listedAddress])
+  await call('DELETE', `${templatesPath}/${name}`)
+}, 120_000)
+
+it('is a template whose runtimes begin with warm kernels', async () => {
+  const template = success(await call('GET', `${templatesPath}/${name}`), 200, Template)
+  expect(template).toMatchObject({ state: 'ready', user: 'user', workdir: '/workspace', cpu: 2, start_cmd })
+  if (isWhole) expect(template).toMatchObject({ kind: 'agent', memory_mib: 4096, disk_mib: 8192 })
+})
+
+describeClasses('code in a runtime', (isolation) => {
+  let runtime: TestRuntime
+  beforeAll(async () => {
+    runtime = await make(isolation)
+  }, 120_000)
+  afterAll(() => runtime.delete())
+
+  it('runs in kernels that are ready', async () => {
+    const { languages } = JSON.parse(await ask(runtime, 'GET', '/health')) as {
+      languages: { language: string; running: boolean }[]
+    }
+    const running = languages.flatMap(({ language, running }) => (running ? [language] : []))
+    expect(running.sort()).toEqual(['javascript', 'python'])
+    expect(await run(runtime, '1 + 1')).toMatchObject({ result: '2', end: { status: 'ok', state_lost: false } })
+    expect(await run(runtime, '[1, 2].map((x) => x + 1)', { language: 'javascript' })).toMatchObject({
+      result: '[ 2, 3 ]',
+    })
+    const typed = await run(runtime, 'const n: number = 3; n', { language: 'typescript' })
+    expect(typed).toMatchObject({ result: '3', end: { status: 'ok' } })
+    expect((await run(runtime, 'echo "$PWD $(id -un)"', { language: 'bash' })).stdout.trim()).toBe('/workspace user')
+  }, 180_000)
+
+  it('reports 20 MiB of output', async () => {
+    const { stdout, end } = await run(runtime, "for i in range(20 * 1024): print('x' * 1023)")
+    expect({ bytes: stdout.length, ...end }).toMatchObject({ bytes: 20 * 2 ** 20, status: 'ok', truncated: false })
+  }, 120_000)
+
+  it('loses only its own context when it takes too much memory', async () => {
+    await using small = await make(isolation, isWhole ? { memory: '1GiB' } : {})
+    const made = JSON.parse(await ask(small, 'POST', '/v1/contexts', { language: 'python' })) as { context_id: string }
+    await run(small, 'kept = 42')
+    const greedy = await run(small, 'data = []\nwhile True: data.append(bytearray(b"x") * 2**24)', made)
+    expect(greedy.end).toMatchObject({ status: 'out_of_memory', state_lost: true })
+    expect((await run(small, 'kept')).result).toBe('42')
+    expect((await run(small, "'again'", made)).result).toBe("'again'")
+  }, 180_000)
+
+  it.skipIf(Object.keys(rig.packageIndex).length === 0 && !process.env.CI)(
+    'installs packages that the policy lets in',
+    async () => {
+      const allow = Object.keys(rig.packageIndex).map((host) => ({ host, methods: ['GET', 'HEAD'] }))
+      await using own = await make(isolation, { network_policy: { allow } })
+      const installed = await run(own, '%pip install --quiet iniconfig==2.0.0')
+      expect(installed.end.status, JSON.stringify(installed.lines)).toBe('ok')
+      const found = await run(own, "import iniconfig, importlib.metadata as m; m.version('iniconfig')")
+      expect(found.result).toBe("'2.0.0'")
+    },
+    180_000,
+  )
+
+  it.runIf(isWhole)(
+    'has packages for science, and charts as data',
+    async () => {
+      const code = `
+import numpy, pandas, scipy.stats, sklearn.linear_model, PIL.Image, requests, openpyxl, plotly.express
+import matplotlib.pyplot as plt
+frame = pandas.DataFrame({"x": [1, 2, 3], "y": [2.0, 4.0, 6.0]})
+plt.plot(frame.x, frame.y); plt.show()
+plotly.express.line(frame, x="x", y="y").show()
+frame`
+      const { lines, end } = await run(runtime, code)
+      expect(end.status, JSON.stringify(lines.at(-2))).toBe('ok')
+      const forms = lines.flatMap(({ data }) => Object.keys(data ?? {}))
+      for (const mime of [
+        'image/png',
+        'application/vnd.holt.chart+json',
+        'application/vnd.plotly.v1+json',
+        'text/html',
+      ])
+        expect(forms).toContain(mime)
+    },
+    180_000,
+  )
+})
+
+describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('contexts of a runtime in gVisor', () => {
+  const draws = [
+    { language: 'python', code: 'import random; random.random()' },
+    { language: 'javascript', code: '[Math.random(), crypto.randomUUID()]' },
+  ] as const
+  let source: TestRuntime
+  beforeAll(async () => {
+    source = await make('gvisor')
+    await run(source, 'import random; random.seed(1); kept = [random.random()]')
+    await run(source, 'let kept = Math.random()', { language: 'javascript' })
+  }, 180_000)
+  afterAll(() => source.delete())
+
+  const keeps = async (runtime: TestRuntime) => {
+    expect((await run(runtime, 'len(kept)')).result).toBe('1')
+    expect((await run(runtime, 'typeof kept', { language: 'javascript' })).result).toBe('"number"')
+  }
+
+  it('keep their variables over a pause', async () => {
+    await source.pause()
+    await source.resume()
+    await keeps(source)
+  }, 120_000)
+
+  it('keep their variables in forks and snapshots, with random numbers of their own', async () => {
+    const children = await source.fork({ count: 2 })
+    const snapshot = await source.snapshot()
+    const others = [...children, await createRuntime({ snapshot: snapshot.snapshot_id })]
+    try {
+      for (const runtime of others) await keeps(runtime)
+      for (const { language, code } of draws) {
+        const drawn: (string | undefined)[] = []
+        for (const runtime of [source, ...others]) drawn.push((await run(runtime, code, { language })).result)
+        expect(new Set(drawn).size, `${language}: ${drawn.join(' ')}`).toBe(drawn.length)
+      }
+    } finally {
+      await Promise.all(others.map((runtime) => runtime.delete()))
+      await call('DELETE', `/v1/agents/snapshot/${snapshot.snapshot_id}`)
+    }
+  }, 240_000)
+})

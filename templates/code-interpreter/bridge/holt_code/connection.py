@@ -1,0 +1,75 @@
+"""The connection of the bridge to a kernel: its file, its addresses and its messages."""
+
+import secrets
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import zmq
+import zmq.asyncio
+from jupyter_client.connect import write_connection_file
+from jupyter_client.session import Session
+
+_CHANNELS = {"shell": zmq.DEALER, "control": zmq.DEALER, "iopub": zmq.SUB}
+_WAITING_MESSAGES = 16
+
+
+class Connection:
+    """The channels of one kernel, which need no polling. Messages are signed with a key of it."""
+
+    def __init__(self, context: zmq.asyncio.Context, directory: Path, *, is_ipc: bool, waits: bool):
+        """`waits` is for a kernel that waits for its reader instead of losing messages."""
+        key = secrets.token_hex(16).encode()
+        name = f"kernel-{secrets.token_hex(8)}"
+        self.file = directory / f"{name}.json"
+        self.log = directory / f"{name}.log"
+        self._sockets_at = str(directory / name)
+        names = ("shell", "iopub", "stdin", "control", "hb")
+        ports = dict(zip(names, range(1, 6) if is_ipc else _free_ports(5), strict=True))
+        write_connection_file(
+            str(self.file),
+            ip=self._sockets_at if is_ipc else "127.0.0.1",
+            key=key,
+            transport="ipc" if is_ipc else "tcp",
+            **{f"{name}_port": port for name, port in ports.items()},
+        )
+        self.session = Session(key=key, username="holt", check_pid=False)
+        self._channels: dict[str, zmq.asyncio.Socket] = {}
+        for channel, kind in _CHANNELS.items():
+            at = ports[channel]
+            self._channels[channel] = made = context.socket(kind)
+            made.linger = 0
+            if channel == "iopub":
+                made.subscribe(b"")
+                # A kernel that waits must not be far ahead. Others lose messages at a limit.
+                made.rcvhwm = _WAITING_MESSAGES if waits else 0
+            made.connect(f"ipc://{self._sockets_at}-{at}" if is_ipc else f"tcp://127.0.0.1:{at}")
+
+    async def send(self, channel: str, message: dict[str, Any]) -> None:
+        """Sends a message of `session.msg`."""
+        await self._channels[channel].send_multipart(self.session.serialize(message))
+
+    async def receive(self, channel: str) -> dict[str, Any] | None:
+        """Returns the next message of a channel, or null if it is malformed."""
+        frames = await self._channels[channel].recv_multipart()
+        try:
+            _, parts = self.session.feed_identities(frames)
+            message = self.session.deserialize(parts)
+        except Exception:  # The code in a kernel can send anything.
+            return None
+        return message if isinstance(message.get("parent_header"), dict) else None
+
+    def close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()
+        for path in (self.file, self.log, *self.file.parent.glob(f"{self.file.stem}-*")):
+            path.unlink(missing_ok=True)
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
