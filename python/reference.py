@@ -37,6 +37,7 @@ MODULES = {
         "_async/session.py",
         "_async/terminal.py",
     ],
+    "Code": ["_async/code.py", "_async/code_stream.py"],
     "Files": ["_async/files.py", "_async/trees.py"],
     "Git": ["_async/git.py", "_git/results.py"],
     "Ports and network": ["_async/ports.py", "_async/tcp.py", "_async/network.py", "_async/policies.py"],

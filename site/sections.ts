@@ -17,6 +17,7 @@ export const sections: readonly Section[] = [
   {
     title: 'How-to',
     pages: [
+      'docs/code.md',
       'docs/network.md',
       'docs/templates.md',
       'docs/lifecycle.md',

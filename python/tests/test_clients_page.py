@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 from holt import Build, Command, Git, Holt, Runtime, ShellSession, Template
+from holt._sync.code import Code, CodeContexts
 from holt._sync.commands import Commands
 from holt._sync.files import Files
 
@@ -28,6 +29,8 @@ sources = repository / "packages/sdk/src"
 OBJECTS: dict[str, tuple[type, str]] = {
     "holt": (Holt, "holt.ts"),
     "runtime": (Runtime, "runtime.ts"),
+    "runtime.code": (Code, "code/code.ts"),
+    "runtime.code.contexts": (CodeContexts, "code/code-contexts.ts"),
     "runtime.commands": (Commands, "commands.ts"),
     "runtime.files": (Files, "files/files.ts"),
     "command": (Command, "command-handle.ts"),

@@ -26,7 +26,7 @@ from holt._async.secrets import AsyncProviders, AsyncSecrets
 from holt._async.snapshots import AsyncSnapshots
 from holt._async.templates import AsyncTemplates
 from holt._async.webhooks import AsyncWebhooks
-from holt._bodies import command_body, fork_body, runtime_body
+from holt._bodies import code_body, command_body, fork_body, runtime_body
 from holt._model import Model, wire_name
 from holt._routes import routes
 from holt.errors import ApiError, error_classes
@@ -64,6 +64,11 @@ CALLS: dict[str, list[Any]] = {
     "resizeTerminal": [holt.AsyncCommand.resize],
     "attachCommand": [holt.AsyncCommand.attach],
     "listSessions": [holt.AsyncCommands.sessions],
+    "createCodeContext": [holt.AsyncCodeContexts.create],
+    "listCodeContexts": [holt.AsyncCodeContexts.list],
+    "runCode": [holt.AsyncCode.run, code_body],
+    "runCodeInContext": [holt.AsyncCode.run, code_body],
+    "readCodeRun": [holt.AsyncCode.read],
     "copyFile": [holt.AsyncFiles.copy],
     "moveFile": [holt.AsyncFiles.move],
     "readFile": [holt.AsyncFiles.read],

@@ -31,6 +31,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
   },
   'Inside a runtime:': {
     exec: async () => (await import('./commands/exec.ts')).addExec,
+    code: async () => (await import('./commands/code.ts')).addCode,
     shell: async () => (await import('./commands/shell.ts')).addShell,
     attach: async () => (await import('./commands/attach.ts')).addAttach,
     ps: async () => (await import('./commands/ps.ts')).addPs,

@@ -25,6 +25,9 @@ export const errorCatalogue = {
   context_not_found: { status: 404, hint: 'Upload the context: POST /v1/agents/template/context.' },
   command_not_found: { status: 404, hint: 'List the commands of the runtime.' },
   session_not_found: { status: 404, hint: 'List the sessions of the runtime.' },
+  code_context_not_found: { status: 404, hint: 'List the code contexts of the runtime.' },
+  code_run_not_found: { status: 404, hint: 'Run the code again. The interpreter keeps only the newest runs.' },
+  language_not_found: { status: 404, hint: 'Use one of the languages that the message names.' },
   snapshot_not_found: { status: 404, hint: 'List the snapshots: GET /v1/agents/snapshot.' },
   policy_not_found: { status: 404, hint: 'List the network policies: GET /v1/agents/network-policy.' },
   secret_not_found: { status: 404, hint: 'List the secrets: GET /v1/agents/secret.' },
@@ -46,6 +49,10 @@ export const errorCatalogue = {
   name_taken: { status: 409, hint: 'Choose another name, or delete the object that has this name.' },
   in_use: { status: 409, hint: 'First remove the objects that use it.' },
   conflict: { status: 409, hint: 'Read the current state and try again.' },
+  code_interpreter_missing: {
+    status: 409,
+    hint: 'Create a runtime from the template code-interpreter, or from a template that starts its interpreter.',
+  },
   idempotency_in_progress: {
     status: 409,
     hint: 'Wait until the first request with this key has ended, then send the request again.',
@@ -91,6 +98,10 @@ export const errorCatalogue = {
   port_failed: {
     status: 502,
     hint: "Check the program's output. The program closed the connection, or does not speak HTTP.",
+  },
+  code_interpreter_failed: {
+    status: 502,
+    hint: 'Create a new runtime: a program inside may have ended or replaced the interpreter.',
   },
   unavailable: { status: 503, hint: 'Try again shortly.' },
   capacity_exhausted: { status: 503, hint: 'Try again after a runtime has ended, or add capacity.' },

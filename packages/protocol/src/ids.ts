@@ -21,6 +21,8 @@ export const idPrefixes = {
   webhook: 'wh',
   delivery: 'wd',
   audit: 'au',
+  code_run: 'cr',
+  code_context: 'cc',
 } as const
 
 /** A kind of id. */
@@ -93,6 +95,7 @@ export function idSchema<Kind extends IdKind>(kind: Kind) {
 const idParams = {
   runtime_id: 'runtime',
   command_id: 'command',
+  run_id: 'code_run',
   key_id: 'key',
   policy_id: 'policy',
   secret_id: 'secret',

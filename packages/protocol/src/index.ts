@@ -1,6 +1,7 @@
 export * from './attach.ts'
 export * from './audit.ts'
 export * from './build.ts'
+export * from './code.ts'
 export * from './command.ts'
 export * from './dry-run.ts'
 export * from './errors.ts'

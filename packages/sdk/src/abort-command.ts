@@ -7,7 +7,7 @@ export type OnAbort = 'kill' | 'leave'
  */
 const startGraceMs = 5_000
 
-/** Kills a foreground command whose caller no longer waits for it. */
+/** Kills a foreground command, or interrupts code, whose caller no longer waits for it. */
 export class CommandAbort {
   readonly #signal: AbortSignal | undefined
   readonly #kill: ((commandId: string) => Promise<void>) | null

@@ -11,10 +11,16 @@ export type {
   BuildStepState,
   CheckDockerfileInput,
   CheckedLine,
+  CodeContext,
+  CodeError,
+  CodeItem,
+  CodeOutput,
+  CodeResult,
   Command,
   CommandResult,
   CopyFileInput,
   CreateBuildInput,
+  CreateCodeContextInput,
   CreateKeyInput,
   CreatePolicyInput,
   CreateProjectInput,
@@ -102,6 +108,8 @@ export { errorCatalogue } from '@holt/protocol'
 export type { OnAbort } from './abort-command.ts'
 export type { Audit, AuditFilter } from './audit.ts'
 export type { BuildFilter, Builds } from './builds.ts'
+export type { Code, ReadCodeOptions, RunCodeOptions, StreamCodeOptions } from './code/code.ts'
+export type { CodeContexts } from './code/code-contexts.ts'
 export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle.ts'
 export type { CommandOptions, Commands, RunOptions, SessionCommandOptions, StreamOptions } from './commands.ts'
 export { type ByteStream, type FileContent, type FileSource, fileSource } from './content/file-source.ts'

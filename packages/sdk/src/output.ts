@@ -68,7 +68,7 @@ export async function collectOutput(
 }
 
 /** One stream of a command as text. A character whose bytes are in two items is joined. */
-class StreamText {
+export class StreamText {
   truncated = false
   text = ''
   bytes = 0

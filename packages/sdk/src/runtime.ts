@@ -8,6 +8,7 @@ import type {
   Snapshot,
   UpdateRuntimeInput,
 } from '@holt/protocol'
+import { Code } from './code/code.ts'
 import { Commands } from './commands.ts'
 import { HoltError } from './errors/errors.ts'
 import { queryOf } from './events.ts'
@@ -61,6 +62,8 @@ export interface MetricsOptions extends CallOptions {
 /** The actions on a runtime. Disposing of it (`await using`) deletes it. */
 class RuntimeActions implements AsyncDisposable {
   readonly commands: Commands
+  /** Code that runs with the variables of earlier code. */
+  readonly code: Code
   readonly files: Files
   readonly ports: Ports
   /** The network access of the runtime. */
@@ -74,6 +77,7 @@ class RuntimeActions implements AsyncDisposable {
     this.#transport = transport
     this.#data = data
     this.commands = new Commands(transport, data.runtime_id)
+    this.code = new Code(transport, data.runtime_id)
     this.files = new Files(transport, data.runtime_id)
     this.ports = new Ports(transport, data.runtime_id, () => this.#data.ports)
     this.network = new Network(transport, data.runtime_id)

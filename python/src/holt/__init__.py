@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ._async.build import AsyncBuild
     from ._async.builds import AsyncBuilds
     from ._async.client import AsyncHolt
+    from ._async.code import AsyncCode, AsyncCodeContexts
+    from ._async.code_stream import AsyncCodeStream
     from ._async.command import AsyncCommand
     from ._async.command_stream import AsyncCommandStream
     from ._async.commands import AsyncCommands
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from ._async.transport import AsyncContent
     from ._async.webhooks import AsyncWebhooks
     from ._bodies import (
+        CodeOptions,
         CommandLine,
         CommandOptions,
         Isolation,
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
         NewFork,
         NewRuntime,
         OnCancel,
+        OnCodeCancel,
         OnTimeout,
         PolicyRules,
         PtySize,
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
         Size,
         WantedPolicy,
     )
+    from ._code_output import ResultListener
+    from ._models.code import CodeResult
     from ._models.command import CommandResult, TerminalSize
     from ._models.network import PolicyBody, PolicyRule
     from ._options import FileMode, RuntimePath, Seconds, UNSET, Unset
@@ -68,6 +74,8 @@ if TYPE_CHECKING:
     from ._sync.build import Build
     from ._sync.builds import Builds
     from ._sync.client import Holt
+    from ._sync.code import Code, CodeContexts
+    from ._sync.code_stream import CodeStream
     from ._sync.command import Command
     from ._sync.command_stream import CommandStream
     from ._sync.commands import Commands
@@ -109,6 +117,9 @@ __all__ = [
     "AsyncAudit",
     "AsyncBuild",
     "AsyncBuilds",
+    "AsyncCode",
+    "AsyncCodeContexts",
+    "AsyncCodeStream",
     "AsyncCommand",
     "AsyncCommandStream",
     "AsyncCommands",
@@ -143,6 +154,11 @@ __all__ = [
     "Build",
     "BuildFailed",
     "Builds",
+    "Code",
+    "CodeContexts",
+    "CodeOptions",
+    "CodeResult",
+    "CodeStream",
     "Command",
     "CommandLine",
     "CommandOptions",
@@ -180,6 +196,7 @@ __all__ = [
     "NewFork",
     "NewRuntime",
     "OnCancel",
+    "OnCodeCancel",
     "OnLog",
     "OnStatus",
     "OnTimeout",
@@ -198,6 +215,7 @@ __all__ = [
     "Providers",
     "PtySize",
     "Quota",
+    "ResultListener",
     "Retry",
     "Rlimit",
     "Runtime",
@@ -237,6 +255,9 @@ _homes = {
     "AsyncAudit": "_async.audit",
     "AsyncBuild": "_async.build",
     "AsyncBuilds": "_async.builds",
+    "AsyncCode": "_async.code",
+    "AsyncCodeContexts": "_async.code",
+    "AsyncCodeStream": "_async.code_stream",
     "AsyncCommand": "_async.command",
     "AsyncCommandStream": "_async.command_stream",
     "AsyncCommands": "_async.commands",
@@ -271,6 +292,11 @@ _homes = {
     "Build": "_sync.build",
     "BuildFailed": "errors",
     "Builds": "_sync.builds",
+    "Code": "_sync.code",
+    "CodeContexts": "_sync.code",
+    "CodeOptions": "_bodies",
+    "CodeResult": "_models.code",
+    "CodeStream": "_sync.code_stream",
     "Command": "_sync.command",
     "CommandLine": "_bodies",
     "CommandOptions": "_bodies",
@@ -308,6 +334,7 @@ _homes = {
     "NewFork": "_bodies",
     "NewRuntime": "_bodies",
     "OnCancel": "_bodies",
+    "OnCodeCancel": "_bodies",
     "OnLog": "_sync.wait_for_build",
     "OnStatus": "_sync.wait_for_build",
     "OnTimeout": "_bodies",
@@ -326,6 +353,7 @@ _homes = {
     "Providers": "_sync.secrets",
     "PtySize": "_bodies",
     "Quota": "_sync.projects",
+    "ResultListener": "_code_output",
     "Retry": "_retry",
     "Rlimit": "_bodies",
     "Runtime": "_sync.runtime",

@@ -20,6 +20,9 @@ OnTimeout = Literal["pause", "terminate"]
 OnCancel = Literal["kill", "leave"]
 """The fate of a command whose caller is cancelled or leaves the loop over its output."""
 
+OnCodeCancel = Literal["interrupt", "leave"]
+"""The fate of a run of code whose caller is cancelled or leaves the loop over its items."""
+
 WantedPolicy = Union[str, PolicyBody, Mapping[str, Any], None]
 """A network policy: a stored one by name or id, or one written out. None: no network."""
 
@@ -93,6 +96,16 @@ class CommandOptions(TypedDict, total=False):
     pty: PtySize
 
 
+class CodeOptions(TypedDict, total=False):
+    """The options of a run of code. `code.run` describes them."""
+
+    language: str
+    timeout_secs: Seconds | None
+    env: Mapping[str, str]
+    max_output_bytes: int
+    max_result_bytes: int
+
+
 def runtime_body(
     *,
     template: str | None = None,
@@ -151,6 +164,27 @@ def fork_body(
         **given(count=count, metadata=metadata, on_timeout=on_timeout, auto_resume=auto_resume),
         **nullable(timeout_secs=timeout_secs, idle_timeout_secs=idle_timeout_secs),
     }
+
+
+def code_body(
+    code: str,
+    *,
+    language: str | None = None,
+    timeout_secs: Seconds | Unset | None = UNSET,
+    env: Mapping[str, str] | None = None,
+    max_output_bytes: int | None = None,
+    max_result_bytes: int | None = None,
+) -> dict[str, Any]:
+    """Returns the body of a run of code. No time limit is 0 on the wire."""
+    limit = 0 if timeout_secs is None else timeout_secs
+    return given(
+        code=code,
+        language=language,
+        timeout_secs=seconds(limit) if isinstance(limit, (int, float, timedelta)) else None,
+        env=env,
+        max_output_bytes=max_output_bytes,
+        max_result_bytes=max_result_bytes,
+    )
 
 
 def command_body(

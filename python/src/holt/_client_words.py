@@ -19,6 +19,7 @@ _ours: list[tuple[str, str]] = [
     (r"GET \S+/ports/\S+ waits for it\.$", "runtime.ports.get(port, wait_secs=30) waits for it."),
     (r"holt port RUNTIME (\S+), or GET \S+ with an API key\.$", r"runtime.ports.url(\1)."),
     (r"^Read the command by its id: GET \S+\.$", "Read the command by its id: runtime.commands.get(command_id)."),
+    (r"^Read the run by its id: GET \S+\.$", "Read the run by its id: runtime.code.read(run_id)."),
     (
         r"POST /v1/agents/key with the project (\S+) and the scope admin makes one\.$",
         r'holt.keys.create(name=..., project="\1", scopes=["admin"]) makes one.',

@@ -12,7 +12,7 @@ from ._models.command import CommandData, CommandResult, OutputData, OutputExit,
 Listener = Callable[[str], object]
 """A callback for output as it arrives, decoded as UTF-8."""
 
-_result_output_bytes = 1024 * 1024
+result_output_bytes = 1024 * 1024
 """The default number of bytes of each stream in a result."""
 
 
@@ -30,9 +30,9 @@ class Collected:
         on_stderr: Listener | None = None,
         max_output_bytes: int | None = None,
     ) -> None:
-        limit = _result_output_bytes if max_output_bytes is None else max_output_bytes
-        self.stdout = _StreamText(on_stdout, limit)
-        self.stderr = _StreamText(on_stderr, limit)
+        limit = result_output_bytes if max_output_bytes is None else max_output_bytes
+        self.stdout = StreamText(on_stdout, limit)
+        self.stderr = StreamText(on_stderr, limit)
         self.command: CommandData | None = None
         """The final state of the command, if its `exit` has come with it."""
 
@@ -57,7 +57,7 @@ class Collected:
         )
 
 
-class _StreamText:
+class StreamText:
     """One stream of a command as text. A character whose bytes are in two items is joined."""
 
     def __init__(self, listener: Listener | None, max_bytes: int) -> None:

@@ -347,6 +347,30 @@ class SessionNotFound(ApiError):
     default_hint = "List the sessions of the runtime."
 
 
+class CodeContextNotFound(ApiError):
+    """The error `code_context_not_found`."""
+
+    default_code = "code_context_not_found"
+    default_status = 404
+    default_hint = "List the code contexts of the runtime."
+
+
+class CodeRunNotFound(ApiError):
+    """The error `code_run_not_found`."""
+
+    default_code = "code_run_not_found"
+    default_status = 404
+    default_hint = "Run the code again. The interpreter keeps only the newest runs."
+
+
+class LanguageNotFound(ApiError):
+    """The error `language_not_found`."""
+
+    default_code = "language_not_found"
+    default_status = 404
+    default_hint = "Use one of the languages that the message names."
+
+
 class SnapshotNotFound(ApiError):
     """The error `snapshot_not_found`."""
 
@@ -489,6 +513,16 @@ class Conflict(ApiError):
     default_code = "conflict"
     default_status = 409
     default_hint = "Read the current state and try again."
+
+
+class CodeInterpreterMissing(ApiError):
+    """The error `code_interpreter_missing`."""
+
+    default_code = "code_interpreter_missing"
+    default_status = 409
+    default_hint = (
+        "Create a runtime from the template code-interpreter, or from a template that starts its interpreter."
+    )
 
 
 class IdempotencyInProgress(ApiError):
@@ -676,6 +710,14 @@ class PortFailed(ApiError):
     default_code = "port_failed"
     default_status = 502
     default_hint = "Check the program's output. The program closed the connection, or does not speak HTTP."
+
+
+class CodeInterpreterFailed(ApiError):
+    """The error `code_interpreter_failed`."""
+
+    default_code = "code_interpreter_failed"
+    default_status = 502
+    default_hint = "Create a new runtime: a program inside may have ended or replaced the interpreter."
 
 
 class Unavailable(ApiError):

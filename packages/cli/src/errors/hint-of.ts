@@ -48,6 +48,8 @@ function hasCredentials(): boolean {
 const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   already_exists: 'Replace it with --overwrite, or choose another destination.',
   build_not_found: 'List the builds: holt template builds',
+  code_context_not_found: 'Leave --context out to use the default context of a language.',
+  code_interpreter_missing: 'Create a runtime with an interpreter: holt create -t code-interpreter',
   command_not_found: 'List the commands: holt ps RUNTIME',
   context_not_found: 'Start the build again. It sends its directory again.',
   cursor_expired: 'Leave --cursor out to begin with the oldest entry that is kept.',
@@ -88,6 +90,7 @@ const replacements: readonly (readonly [theirs: RegExp, ours: string])[] = [
   ],
   [/^First set the state of the webhook to active\.$/, 'Enable the webhook first: holt webhook set WEBHOOK --enable'],
   [/^Read the command by its id: GET \S+\.$/, 'Show its result: holt ps RUNTIME'],
+  [/^Read the run by its id: GET \S+\.$/, 'Run it again. Its first run may have had an effect.'],
   [/with from_template\.$/, 'with --from-template.'],
   [/^Set recursive /, 'Use -r '],
   [/Send it again under another Idempotency-Key\.$/, 'Try it again.'],

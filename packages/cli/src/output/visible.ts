@@ -30,6 +30,14 @@ export function visible(text: string): string {
   })
 }
 
+/**
+ * Returns output of a runtime for a terminal, with control characters written out. Line breaks,
+ * tabs and returns stay: a return redraws only the line of the output itself.
+ */
+export function visibleOutput(text: string): string {
+  return text.replace(obeyed, (character) => ('\n\t\r'.includes(character) ? character : writtenOut(character)))
+}
+
 /** Returns a character in its JSON form, so that printed JSON stays valid. */
 function writtenOut(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { buildRoutes } from './build-routes.ts'
+import { codeRoutes } from './code-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './file-routes.ts'
@@ -23,6 +24,7 @@ import { webhookRoutes } from './webhook-routes.ts'
 export const routes = {
   ...runtimeRoutes,
   ...commandRoutes,
+  ...codeRoutes,
   ...fileRoutes,
   ...portRoutes,
   ...treeRoutes,
@@ -46,6 +48,7 @@ export const routes = {
 export const routeGroups = {
   Runtimes: runtimeRoutes,
   Commands: commandRoutes,
+  Code: codeRoutes,
   Files: { ...fileRoutes, ...treeRoutes },
   Ports: portRoutes,
   Snapshots: snapshotRoutes,

@@ -13,6 +13,7 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/GET \S+\/ports\/\S+ waits for it\.$/, 'runtime.ports.get(port, { wait_secs: 30 }) waits for it.'],
   [/holt port RUNTIME (\S+), or GET \S+ with an API key\.$/, 'runtime.ports.url($1).'],
   [/^Read the command by its id: GET \S+\.$/, 'Read the command by its id: runtime.commands.get(commandId).'],
+  [/^Read the run by its id: GET \S+\.$/, 'Read the run by its id: runtime.code.read(runId).'],
   [
     /POST \/v1\/agents\/key with the project (\S+) and the scope admin makes one\.$/,
     "holt.keys.create({ name, project: '$1', scopes: ['admin'] }) makes one.",

@@ -48,6 +48,8 @@ export interface ResumableStream {
   readonly open: (cursor: number) => Promise<Response>
   /** False while the stream cannot be opened again. Default: it always can. */
   readonly canReopen?: () => boolean
+  /** The message if the stream breaks and cannot be opened again. Default: that of a command. */
+  readonly lostBeforeStart?: string
   /** The cursor to begin after. */
   readonly cursor: number
   /** The time for which a stream may stay broken, in milliseconds. */
@@ -92,7 +94,8 @@ export async function* resumeItems<Item extends ResumableItem>(
     breaks += 1
     if (!mayResume(failure) || nowMs - brokenSinceMs > stream.resumeTimeoutMs)
       throw asConnectionError(failure, 'The stream was interrupted')
-    if (stream.canReopen?.() === false) throw new HoltConnectionError('lost', lostBeforeStart, { cause: failure })
+    if (stream.canReopen?.() === false)
+      throw new HoltConnectionError('lost', stream.lostBeforeStart ?? lostBeforeStart, { cause: failure })
     await sleep(backoffMs(breaks), stream.signal)
   }
 }

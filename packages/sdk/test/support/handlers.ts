@@ -7,6 +7,7 @@ import {
   type TerminalSize,
   type WriteStdinInput,
 } from '@holt/protocol'
+import { codeHandlers } from './code-handlers.ts'
 import { dryRunOf } from './dry-run-of.ts'
 import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
@@ -122,6 +123,7 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
     while (!process.ended) await process.more(process.items.length)
     return { status: 200, json: process.command }
   },
+  ...codeHandlers,
   ...lifecycleHandlers,
   ...eventHandlers,
   ...fileHandlers,

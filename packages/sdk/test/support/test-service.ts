@@ -16,6 +16,7 @@ import {
   type WatchItem,
 } from '@holt/protocol'
 import { handlers } from './handlers.ts'
+import { TestInterpreter } from './interpreter/test-interpreter.ts'
 import type { TestProcess } from './processes.ts'
 import { readyTemplate } from './samples.ts'
 import type { TestBuild } from './test-build.ts'
@@ -85,6 +86,8 @@ export class TestService {
   /** Templates that builds made, by id. */
   readonly templates = new Map<string, Record<string, unknown>>()
   readonly builds = new Map<string, TestBuild>()
+  /** The code interpreter of every runtime; null if they have none. */
+  interpreter: TestInterpreter | null = new TestInterpreter()
   /** The contexts that were sent, by id. */
   readonly contexts = new Map<string, Buffer>()
   /** The behaviour of a new build. */

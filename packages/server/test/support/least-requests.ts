@@ -4,6 +4,9 @@ import type { RouteName } from '@holt/protocol'
 export const leastRequests: Partial<Record<RouteName, { readonly query?: string; readonly json?: object }>> = {
   updateRuntime: { json: { metadata: { taken: 'over' } } },
   startCommand: { json: { command: 'true' } },
+  createCodeContext: { json: {} },
+  runCode: { json: { code: 'print x' } },
+  runCodeInContext: { json: { code: 'print x' } },
   writeStdin: { json: { data: 'x' } },
   resizeTerminal: { json: { cols: 80, rows: 24 } },
   sendSignal: { json: { signal: 'SIGKILL' } },

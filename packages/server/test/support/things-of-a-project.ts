@@ -1,3 +1,4 @@
+import { makeId } from '@holt/protocol'
 import { ended } from './fake-builder.ts'
 import type { TestServer } from './start-test-server.ts'
 import { tarOf } from './tar-of.ts'
@@ -22,6 +23,7 @@ type ThingParam =
   | 'delivery_id'
   | 'snapshot_id'
   | 'context_id'
+  | 'run_id'
   | 'name'
   | 'port'
 
@@ -63,6 +65,7 @@ export async function makeThings(ask: TestServer['ask'], name: string, port = '3
     delivery_id,
     snapshot_id,
     context_id,
+    run_id: makeId('code_run'),
     name,
     port,
   }
@@ -82,6 +85,7 @@ export const noThings: Things = {
   delivery_id: `wd${'a'.repeat(20)}`,
   snapshot_id: `sn${'a'.repeat(20)}`,
   context_id: `cx${'a'.repeat(20)}`,
+  run_id: `cr${'a'.repeat(20)}`,
   name: 'no-such-thing',
   port: '4000',
 }

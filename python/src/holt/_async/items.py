@@ -20,6 +20,10 @@ _T = TypeVar("_T")
 
 _good_connection_secs = 10.0
 """The age at which a connection counts as good. Its end starts a new count of breaks."""
+_lost_before_start = (
+    "The connection was lost before the command was known to have started; "
+    "list the commands to see whether it runs"
+)
 
 
 class AsyncItems(Generic[_T]):
@@ -88,6 +92,7 @@ async def resume_items(
     cursor: int,
     resume_timeout_secs: float,
     can_reopen: Callable[[], bool] = lambda: True,
+    lost_before_start: str = _lost_before_start,
 ) -> AsyncGenerator[Any, None]:
     """Yields the items of a stream up to and including its `end`.
 
@@ -137,11 +142,5 @@ async def resume_items(
         if not can_reopen():
             if not was_open:
                 raise failure
-            raise HoltConnectionError("lost", _lost_before_start) from failure
+            raise HoltConnectionError("lost", lost_before_start) from failure
         await sleep(backoff_secs(breaks))
-
-
-_lost_before_start = (
-    "The connection was lost before the command was known to have started; "
-    "list the commands to see whether it runs"
-)

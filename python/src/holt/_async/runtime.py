@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .._models.metrics import RuntimeMetrics
     from .._models.snapshot import Snapshot
+    from .code import AsyncCode
     from .fork import AsyncFork
     from .git import AsyncGit
     from .network import AsyncNetwork
@@ -50,6 +51,13 @@ class AsyncRuntime(RuntimeFields):
         """The commands of the runtime."""
         self.files = AsyncFiles(transport, self.runtime_id)
         """The files of the runtime."""
+
+    @cached_property
+    def code(self) -> AsyncCode:
+        """Code that runs with the variables of earlier code."""
+        from .code import AsyncCode
+
+        return AsyncCode(self._transport, self.runtime_id)
 
     @cached_property
     def ports(self) -> AsyncPorts:

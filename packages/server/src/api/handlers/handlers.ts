@@ -1,6 +1,7 @@
 import type { Handlers } from '../api.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import { buildHandlers } from './build-handlers.ts'
+import { codeHandlers } from './code-handlers.ts'
 import { commandHandlers } from './command-handlers.ts'
 import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
@@ -26,6 +27,7 @@ export const handlers: Handlers = {
   ...runtimeHandlers,
   ...snapshotHandlers,
   ...commandHandlers,
+  ...codeHandlers,
   ...sessionHandlers,
   ...fileHandlers,
   ...portHandlers,

@@ -11,6 +11,8 @@ const nouns = {
   context_not_found: 'build context',
   command_not_found: 'command',
   session_not_found: 'session',
+  code_context_not_found: 'code context',
+  code_run_not_found: 'run of code',
   snapshot_not_found: 'snapshot',
   policy_not_found: 'network policy',
   secret_not_found: 'secret',
@@ -56,6 +58,14 @@ export function idNotFound(code: NotFoundCode, id: string, told: Told = {}): Hol
 /** Returns the error for a session, which is named and which only the guest lists. */
 export function sessionNotFound(name: string): HoltError {
   return notFound('session_not_found', `No session is named ${shown(name)}.`, name, {})
+}
+
+/** Returns the error for a language that the code interpreter of a runtime lacks. */
+export function languageNotFound(language: string, languages: readonly string[]): HoltError {
+  const known = languages.length === 0 ? '' : ` It has ${languages.join(', ')}.`
+  return new HoltError('language_not_found', `The code interpreter has no language ${shown(language)}.${known}`, {
+    details: { name: shown(language), languages },
+  })
 }
 
 /**

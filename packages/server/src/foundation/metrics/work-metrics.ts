@@ -10,9 +10,10 @@ const buildBuckets = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
 /** The buckets in seconds, from a small file system to much memory. */
 const snapshotBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/** The metrics of clients' work: commands, snapshots, builds. */
+/** The metrics of clients' work: commands, code, snapshots, builds. */
 export class WorkMetrics {
   readonly #commands: Counter
+  readonly #runs: Counter
   readonly #snapshots: Histogram
   readonly #builds: Histogram
 
@@ -21,6 +22,12 @@ export class WorkMetrics {
     this.#commands = new Counter({
       name: 'holt_commands_total',
       help: 'Commands that were asked for, by how their start is answered.',
+      labelNames: ['mode'],
+      registers,
+    })
+    this.#runs = new Counter({
+      name: 'holt_code_runs_total',
+      help: 'Runs of code that were asked for, by how they are answered.',
       labelNames: ['mode'],
       registers,
     })
@@ -42,6 +49,10 @@ export class WorkMetrics {
 
   noteCommand(mode: CommandMode): void {
     this.#commands.inc({ mode })
+  }
+
+  noteCodeRun(mode: Exclude<CommandMode, 'background'>): void {
+    this.#runs.inc({ mode })
   }
 
   noteSnapshot({ kind, result, seconds }: { kind: SnapshotKind; result: 'ready' | 'failed'; seconds: number }): void {

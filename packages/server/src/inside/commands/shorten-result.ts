@@ -1,16 +1,22 @@
-import type { CommandResult } from '@holt/protocol'
+/** A result with output: of a command, or of code. */
+interface WithOutput {
+  readonly stdout: string
+  readonly stderr: string
+  readonly truncated: { readonly stdout: boolean; readonly stderr: boolean }
+}
 
 /**
  * Returns a result with its output cut to a number of bytes of JSON. Each stream keeps its
  * beginning, and `truncated` is set. The other fields are not cut, and may be too long by
  * themselves.
  */
-export function shortenResult(result: CommandResult, maxBytes: number): CommandResult {
-  const cut = { stdout: true, stderr: true }
+export function shortenResult<Result extends WithOutput>(result: Result, maxBytes: number): Result {
+  const cut = { ...result.truncated, stdout: true, stderr: true }
   const rest = jsonBytes({ ...result, stdout: '', stderr: '', truncated: cut })
   const half = Math.max(0, Math.floor((maxBytes - rest) / 2))
   const [stdout, stderr] = [beginning(result.stdout, half), beginning(result.stderr, half)]
   const truncated = {
+    ...result.truncated,
     stdout: result.truncated.stdout || stdout.length < result.stdout.length,
     stderr: result.truncated.stderr || stderr.length < result.stderr.length,
   }

@@ -5,15 +5,11 @@ import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
 import type { Inside } from '../inside.ts'
 import { type Admission, admitToPort } from './admit-to-port.ts'
+import { connectPort } from './connect-port.ts'
+import { type PortCredentials, takeCredentials } from './credentials.ts'
 import type { PortPlace } from './open-ports.ts'
 import { type PortCredentials, takeCredentials } from './port-credentials.ts'
 import { type PortTarget, portTargetOf } from './port-target.ts'
-
-/**
- * The time limit of a connection in the runtime, in milliseconds. It is slow only if the listener's
- * queue is full.
- */
-const connectTimeoutMs = 15_000
 
 /** A request that is admitted to its port. */
 export interface Visit {
@@ -68,24 +64,11 @@ export async function enterPort(
   async function connect(): Promise<PortStream> {
     const { runtime_id: runtimeId, project_id: projectId } = admission.row
     const { guest } = await openGuest(service, { projectId, runtimeId }, { gone: over.signal })
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(timeoutError()), connectTimeoutMs)
-    try {
-      const stream = await guest.ports.connect(target.port, AbortSignal.any([over.signal, late.signal]))
-      stream.on('error', () => {
-        // Whoever carries it hears of it; nobody may be carrying it yet.
-      })
-      place.watch(stream)
-      connected = true
-      return stream
-    } finally {
-      clearTimeout(timer)
-    }
+    const stream = await connectPort(guest, target.port, over.signal)
+    place.watch(stream)
+    connected = true
+    return stream
   }
-}
-
-function timeoutError(): DOMException {
-  return new DOMException('the port did not answer in time', 'TimeoutError')
 }
 
 /** Takes a slot. Repeats the decision if connections of the port were closed meanwhile. */

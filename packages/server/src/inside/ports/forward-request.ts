@@ -14,9 +14,7 @@ import {
   responseHeaders,
 } from './forward-headers.ts'
 import { http2Failure, isHttp2Server } from './http2-answer.ts'
-
-/** The time for a program to close a connection after its answer, in milliseconds. */
-const farewellMs = 1_000
+import { letClose } from './let-close.ts'
 
 /** An empty chunk, which sends the headers unchanged. `flushHeaders` would encode them as UTF-8. */
 const nothing = Buffer.alloc(0)
@@ -45,28 +43,12 @@ export async function forwardRequest(
   sendBody(request, outgoing)
   try {
     await sendBack(await answered, { visit, request, response })
-    if (response.writableFinished && request.complete) await closed(connection)
+    if (response.writableFinished && request.complete) await letClose(connection)
   } finally {
     request.unpipe(outgoing)
     outgoing.destroy()
     connection.destroy()
   }
-}
-
-/**
- * Waits until a finished connection ends by itself, so that the program sees an end and no reset.
- */
-async function closed(connection: PortStream): Promise<void> {
-  if (connection.destroyed) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, farewellMs)
-    connection.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    connection.resume()
-    connection.end()
-  })
 }
 
 /** Starts the request to the program on a new connection. */

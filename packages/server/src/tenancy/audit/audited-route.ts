@@ -8,5 +8,7 @@ export function auditKindOf({ method, path, scope }: Route): AuditEntry['kind'] 
   if (scope === null) return null
   const attaches = path.endsWith('/attach')
   if (!attaches && (method === 'GET' ? !scope.endsWith(':write') : scope.endsWith(':read'))) return null
-  return /^\/v1\/agents\/runtime\/\{runtime_id\}\/(?:commands|sessions|files|ports)/.test(path) ? 'inside' : 'change'
+  return /^\/v1\/agents\/runtime\/\{runtime_id\}\/(?:commands|contexts|sessions|files|ports)/.test(path)
+    ? 'inside'
+    : 'change'
 }

@@ -3,6 +3,7 @@ import { byLength, shareOf } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { anyJson, arbitraryOf } from '../../support/arbitrary-of-schema.ts'
+import { giveBridge } from '../../support/fake-bridge.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
 /** A request of one route, made from the route's own schemas. */
@@ -56,8 +57,9 @@ const framing: readonly ErrorCode[] = ['route_not_found', 'method_not_allowed', 
 test.each(shareOf(Object.entries<Route>(routes), 1 / 2, 'routes'))(
   '%s answers every input within its contract, and never with 500',
   async (_name, route) => {
-    const { ask, makeRuntime, logged } = await startTestServer()
+    const { ask, makeRuntime, logged, engine } = await startTestServer()
     const runtime_id = await makeRuntime()
+    const { context_id } = giveBridge(engine, runtime_id).create()
     const { command_id } = (
       await ask('POST', `/v1/agents/runtime/${runtime_id}/commands`, { json: { command: 'sleep', background: true } })
     ).json
@@ -68,6 +70,7 @@ test.each(shareOf(Object.entries<Route>(routes), 1 / 2, 'routes'))(
     const ids = {
       runtime_id,
       command_id,
+      context_id,
       template_id: 'base-small',
       key_id: 'ky00000000000000000000',
       policy_id: 'one',

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { type Route, type RouteName, routes } from '@holt/protocol'
+import { makeId, type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { attach, TestAttachment } from '../../support/attach.ts'
+import { giveBridge } from '../../support/fake-bridge.ts'
 import { FakeBuilder } from '../../support/fake-builder.ts'
 import { type PortServer, startPortServer } from '../../support/port-visitor.ts'
 import { stallSearches } from '../../support/stall-searches.ts'
@@ -44,7 +45,15 @@ async function openings(server: PortServer, buildId: string): Promise<Readonly<R
   const runtime = `/v1/agents/runtime/${server.id}`
   const json = { command: 'sleep', background: true }
   const command = `${runtime}/commands/${(await server.ask('POST', `${runtime}/commands`, { json })).json.command_id}`
+  const interpreter = giveBridge(server.engine, server.id)
+  const runId = makeId('code_run')
+  interpreter.start({ run_id: runId, code: 'wait', language: 'javascript' })
+  const { context_id } = interpreter.create()
+  const code = { code: 'wait', timeout_secs: 0 }
   return {
+    runCode: { method: 'POST', path: `${runtime}/contexts/run`, json: code },
+    runCodeInContext: { method: 'POST', path: `${runtime}/contexts/${context_id}/run`, json: code },
+    readCodeRun: { path: `${runtime}/contexts/runs/${runId}` },
     startCommand: { method: 'POST', path: `${runtime}/commands`, json: { command: 'sleep', timeout_secs: 0 } },
     readOutput: { path: `${command}/output?follow=true` },
     attachCommand: { path: `${command}/attach`, upgrade: 'websocket' },

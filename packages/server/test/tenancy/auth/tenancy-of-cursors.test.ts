@@ -1,5 +1,6 @@
 import { type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { giveCode } from '../../support/fake-bridge.ts'
 import { FakeBuilder } from '../../support/fake-builder.ts'
 import { makeProject } from '../../support/own-project.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
@@ -38,6 +39,7 @@ async function setUp(): Promise<{ mine: Side; theirs: Side }> {
   for (const round of ['a', 'b', 'c']) {
     for (const [side, ask] of asks.entries()) all[side]?.push(await makeThings(ask, `of-${side}-${round}`))
   }
+  for (const things of all.flat()) giveCode(server.engine, things)
   const sides = asks.map(async (ask, side): Promise<Side> => {
     const [things, ...others] = all[side] ?? []
     if (things === undefined) throw new Error('nothing was made')

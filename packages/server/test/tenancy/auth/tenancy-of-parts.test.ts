@@ -1,5 +1,6 @@
 import { type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { giveCode } from '../../support/fake-bridge.ts'
 import { FakeBuilder } from '../../support/fake-builder.ts'
 import { leastRequests } from '../../support/least-requests.ts'
 import { makeProject } from '../../support/own-project.ts'
@@ -26,18 +27,17 @@ function withoutPart(text: string, named: readonly string[]): string {
 async function setUp() {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const { ask } = await makeProject(server, 'another')
-  return {
-    ask,
-    foreign: await makeThings(server.ask, 'mine', '3000'),
-    own: await makeThings(ask, 'theirs', '5000'),
-    sibling: await makeThings(ask, 'sibling', '6000'),
-  }
+  const foreign = await makeThings(server.ask, 'mine', '3000')
+  const own = await makeThings(ask, 'theirs', '5000')
+  const sibling = await makeThings(ask, 'sibling', '6000')
+  for (const things of [foreign, own, sibling]) giveCode(server.engine, things)
+  return { ask, foreign, own, sibling }
 }
 
 test('a sub-resource is found only below its own parent, on every route', async () => {
   const { ask, own, foreign, sibling } = await setUp()
   expect(new Set(ofParts.flatMap(([, { path }]) => paramsOf(path).slice(1)))).toEqual(
-    new Set(['command_id', 'name', 'port', 'delivery_id']),
+    new Set(['command_id', 'context_id', 'run_id', 'name', 'port', 'delivery_id']),
   )
   for (const [name, { method, path }] of ofParts) {
     const { query = '', json } = leastRequests[name] ?? {}
@@ -61,9 +61,15 @@ test('a sub-resource cannot be changed through another parent', async () => {
   const server = await startTestServer({ builder: new FakeBuilder() })
   const { ask } = await makeProject(server, 'another')
   const [foreign, own] = [await makeThings(server.ask, 'mine'), await makeThings(ask, 'theirs', '5000')]
+  for (const things of [foreign, own]) giveCode(server.engine, things)
   const read = async () => {
     const runtime = `/v1/agents/runtime/${foreign.runtime_id}`
-    const paths = [`${runtime}/commands`, `${runtime}/sessions`, `/v1/agents/webhook/${foreign.webhook_id}/deliveries`]
+    const paths = [
+      `${runtime}/commands`,
+      `${runtime}/sessions`,
+      `${runtime}/contexts`,
+      `/v1/agents/webhook/${foreign.webhook_id}/deliveries`,
+    ]
     const parts = await Promise.all(paths.map(async (path) => (await server.ask('GET', path)).json.data))
     return [...parts, (await server.ask('GET', runtime)).json.ports]
   }

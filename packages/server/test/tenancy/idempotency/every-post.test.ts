@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
+import { FakeEngine } from '@holt/engine/fake'
+import { makeId, type Route, type RouteName, routes } from '@holt/protocol'
 import { FakeEngine } from '@holt/engine-testkit/fake'
-import { type Route, type RouteName, routes } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import type { AgentTemplate } from '../../../src/resources/agents/agent-template.ts'
 import { readAgentTemplates } from '../../../src/resources/agents/agent-template.ts'
+import { giveBridge } from '../../support/fake-bridge.ts'
 import { FakeBuilder } from '../../support/fake-builder.ts'
 import { startWebhookServer } from '../../support/receive-webhooks.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
@@ -26,6 +28,12 @@ const examples: Partial<Record<RouteName, Example>> = {
   forkRuntime: { json: { count: 2 } },
   createSnapshot: { json: { name: 'before' } },
   startCommand: { json: { command: 'echo once' } },
+  createCodeContext: { json: {} },
+  runCode: { json: { code: 'print once' } },
+  runCodeInContext: { json: { code: 'print once' } },
+  interruptCodeContext: {},
+  restartCodeContext: {},
+  interruptCodeRun: {},
   writeStdin: { json: { data: 'x' } },
   sendSignal: { json: { signal: 'SIGUSR1' } },
   resizeTerminal: { json: { cols: 80, rows: 24 } },
@@ -74,10 +82,7 @@ interface World {
 
 let agents: readonly AgentTemplate[] | null = null
 
-/**
- * A runtime with a file, a command with a terminal, a key, and a webhook that something was sent
- * to.
- */
+/** A runtime with a file, a terminal, code, a key, and a webhook that received something. */
 async function makeWorld(): Promise<World> {
   agents ??= await readAgentTemplates(join(import.meta.dirname, '../../../../../templates/agents'))
   const options = { builder: new FakeBuilder(), agentTemplates: agents.slice(0, 1) }
@@ -93,7 +98,11 @@ async function makeWorld(): Promise<World> {
   const { key_id } = await server.makeKey('runtime:read')
   const { webhook_id, delivery_id } = (await ask('POST', `${webhook}/test`)).json
   const template_id = agents[0]?.name ?? ''
-  const ids = { runtime_id, command_id, key_id, port: '3000', template_id, webhook_id, delivery_id }
+  const interpreter = giveBridge(server.engine, runtime_id)
+  const run_id = makeId('code_run')
+  const { context_id } = interpreter.create()
+  interpreter.start({ run_id, code: 'print x' })
+  const ids = { runtime_id, command_id, context_id, run_id, key_id, port: '3000', template_id, webhook_id, delivery_id }
   return { server, runtime, ids, post: (verb) => ask('POST', `${runtime}/${verb}`) }
 }
 

@@ -1,0 +1,75 @@
+import { idNotFound } from '../../foundation/errors/not-found.ts'
+import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
+import type { Bridge, BridgeRun } from './bridge.ts'
+import type { BridgeAnswer } from './bridge-answer.ts'
+import { bridgeFailed } from './bridge-errors.ts'
+import { type ReadItem, readBridgeItems } from './read-bridge-items.ts'
+
+/** The run to follow, and the ways to it. */
+export interface Followed {
+  readonly bridge: Bridge
+  readonly runId: string
+  readonly streamRetry: StreamRetry
+  readonly signal: AbortSignal
+}
+
+/**
+ * Starts a run, or finds the one of an earlier request with the same id. A break of the way to the
+ * runtime does not start it twice.
+ */
+export async function startRun(followed: Followed, run: BridgeRun): Promise<BridgeAnswer> {
+  const { bridge, runId, streamRetry, signal } = followed
+  for (let isSent = false; ; isSent = true) {
+    try {
+      const found = isSent ? await bridge.findRun(runId, -1, signal) : null
+      const answer = found ?? (await bridge.run(run, signal))
+      if (answer !== null) return answer
+      if (isSent) throw bridgeFailed('it has a run that it does not find')
+    } catch (error) {
+      await streamRetry.after(error)
+    }
+  }
+}
+
+/** Returns the answer with the items of a run after a cursor; -1: all of them. */
+export async function openRun(followed: Followed, cursor: number): Promise<BridgeAnswer> {
+  const { bridge, runId, streamRetry, signal } = followed
+  for (;;) {
+    try {
+      const answer = await bridge.findRun(runId, cursor, signal)
+      if (answer !== null) return answer
+      throw idNotFound('code_run_not_found', runId)
+    } catch (error) {
+      await streamRetry.after(error)
+    }
+  }
+}
+
+/**
+ * Yields a run's items after a cursor to its end, each once. Continues across checkpoints and
+ * pauses of the runtime. `keep` bounds the memory for one item.
+ */
+export async function* followRun(
+  followed: Followed,
+  { begun, cursor, keep }: { begun: BridgeAnswer; cursor: number; keep: (bytes: number) => boolean },
+): AsyncGenerator<ReadItem> {
+  const { streamRetry } = followed
+  let at = cursor
+  let hasStarted = false
+  for (let answer: BridgeAnswer | null = begun; ; answer = null) {
+    try {
+      for await (const item of readBridgeItems(answer ?? (await openRun(followed, at)), keep)) {
+        const place = 'cursor' in item ? (item.cursor ?? at) : at
+        // An interpreter that repeats its items for ever makes no progress.
+        if (place > at) streamRetry.progress()
+        at = Math.max(at, place)
+        if (item.type === 'start' && hasStarted) continue
+        hasStarted ||= item.type === 'start'
+        yield item
+        if (item.type === 'end') return
+      }
+    } catch (error) {
+      await streamRetry.after(error)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { GuestClient, PortStream } from '@holt/engine'
+
+/**
+ * The time limit of a connection in the runtime, in milliseconds. It is slow only if the listener's
+ * queue is full.
+ */
+const connectTimeoutMs = 15_000
+
+/**
+ * Connects to a program that listens inside. The caller closes the connection, and the signal ends
+ * it. Throws `port_not_listening` if nothing listens.
+ */
+export async function connectPort(guest: GuestClient, port: number, signal: AbortSignal): Promise<PortStream> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(timeoutError()), connectTimeoutMs)
+  try {
+    const stream = await guest.ports.connect(port, AbortSignal.any([signal, late.signal]))
+    stream.on('error', () => {
+      // Whoever carries it hears of it; nobody may be carrying it yet.
+    })
+    return stream
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function timeoutError(): DOMException {
+  return new DOMException('the port did not answer in time', 'TimeoutError')
+}
