@@ -27,7 +27,7 @@ const bridgePort = 49_999
 const isWhole = testLength() !== 'short'
 const name = isWhole ? 'code-interpreter' : 'code-interpreter-small'
 
-/** Packages are fetched, kernels start, and a checkpoint is taken, on a machine that may be busy. */
+/** The build fetches packages, starts kernels and takes a checkpoint. */
 const buildTimeoutMs = 30 * 60_000
 
 interface Line {
@@ -39,7 +39,7 @@ interface Line {
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** What a run has answered. */
+/** The answer of a run. */
 interface Ran {
   readonly lines: readonly Line[]
   readonly end: Line

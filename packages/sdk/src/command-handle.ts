@@ -1,5 +1,5 @@
 import type { Command, CommandResult, OutputItem, SendSignalInput, TerminalSize } from '@holt/protocol'
-import { collectOutput, type OutputLimit, type OutputListener, resultOf } from './output.ts'
+import { collectOutput, type OutputLimit, type OutputListener, resultOf } from './content/output.ts'
 import { type ByteSource, StdinWriter } from './stdin-writer.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
 import { eventStream, resumeItems } from './transport/item-stream.ts'

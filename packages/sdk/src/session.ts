@@ -1,8 +1,8 @@
 import type { CommandResult, OutputItem } from '@holt/protocol'
 import type { CommandHandle } from './command-handle.ts'
 import type { CommandOptions, Commands, SessionCommandOptions, StreamOptions } from './commands.ts'
+import type { OutputListener } from './content/output.ts'
 import { HoltApiError } from './errors/errors.ts'
-import type { OutputListener } from './output.ts'
 import { backoffMs, sleep } from './transport/retry.ts'
 import type { CallOptions } from './transport/transport.ts'
 

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { CodeContext, Runtime, StreamCodeOptions } from '@holt/sdk'
+import { reportError } from '../errors/report-error.ts'
 import { say } from '../output/print.ts'
-import { reportError } from '../output/report-error.ts'
 import { historyPath, keepHistory, readHistory } from './history.ts'
 import { isComplete } from './is-complete.ts'
 import { type CodeEnd, tellEnd } from './run-code.ts'

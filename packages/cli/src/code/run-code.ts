@@ -1,8 +1,8 @@
 import type { CodeItem, CodeResult, Runtime, StreamCodeOptions } from '@holt/sdk'
-import { type Interrupts, interruptedExitCode } from '../interrupts.ts'
 import { isGone, printJson, say } from '../output/print.ts'
-import { brokenPipeExitCode, tellOutOfMemory } from '../run-attached.ts'
-import { holtFailedExitCode } from '../verb.ts'
+import { brokenPipeExitCode, tellOutOfMemory } from '../running/run-attached.ts'
+import { type Interrupts, interruptedExitCode } from '../verb/interrupts.ts'
+import { holtFailedExitCode } from '../verb/verb.ts'
 import { type Shown, showItem } from './show-item.ts'
 
 /** Code that runs as if it were local. */

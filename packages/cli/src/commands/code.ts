@@ -6,9 +6,9 @@ import { addEnvironmentOptions, type EnvironmentOptions, environmentOf } from '.
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { seconds } from '../arguments/parse.ts'
 import { type PictureMode, pictureModes } from '../code/pictures.ts'
-import { connect } from '../connect.ts'
-import { Interrupts } from '../interrupts.ts'
-import { act, holtFailedExitCode, UsageError } from '../verb.ts'
+import { connect } from '../connection/connect.ts'
+import { Interrupts } from '../verb/interrupts.ts'
+import { act, holtFailedExitCode, UsageError } from '../verb/verb.ts'
 
 /** The options for running code. */
 export interface CodeOptions extends EnvironmentOptions {

@@ -53,7 +53,7 @@ export class HoltAtTerminal implements Disposable {
     this.#child.stdin.write(`${JSON.stringify({ type: text })}\n`)
   }
 
-  /** Waits until the screen has shown a text after a position, and returns the position behind it. */
+  /** Waits until the screen shows a text after a position. Returns the position behind it. */
   async shows(text: string, from = 0): Promise<number> {
     for (const end = performance.now() + stepMs; performance.now() < end; await sleep(20)) {
       const at = this.screen.indexOf(text, from)

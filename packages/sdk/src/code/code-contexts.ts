@@ -1,6 +1,6 @@
 import type { CodeContext, CreateCodeContextInput } from '@holt/protocol'
-import { type Paginated, paginate } from '../pages.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import { type Paginated, paginate } from '../transport/pages.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 
 /** The time for a process of a language to start, in milliseconds. */
 const startTimeoutMs = 150_000

@@ -7,11 +7,11 @@ import type {
   RunCodeInContextInput,
   RunCodeInput,
 } from '@holt/protocol'
-import { CommandAbort } from '../abort-command.ts'
-import { HoltApiError, HoltConnectionError } from '../errors.ts'
-import { eventStream, resumeItems } from '../item-stream.ts'
-import type { OutputListener } from '../output.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import type { OutputListener } from '../content/output.ts'
+import { HoltApiError, HoltConnectionError } from '../errors/errors.ts'
+import { CommandAbort } from '../transport/abort-command.ts'
+import { eventStream, resumeItems } from '../transport/item-stream.ts'
+import type { CallOptions, Transport } from '../transport/transport.ts'
 import { CodeContexts, contextIdOf } from './code-contexts.ts'
 import { collectCode } from './collect-code.ts'
 

@@ -6,8 +6,8 @@ import {
   defaultResultBytes,
   resultOutputBytes,
 } from '@holt/protocol'
-import { HoltConnectionError } from '../errors.ts'
-import { type OutputLimit, type OutputListener, StreamText } from '../output.ts'
+import { type OutputLimit, type OutputListener, StreamText } from '../content/output.ts'
+import { HoltConnectionError } from '../errors/errors.ts'
 
 /** The listeners of a run, and the limits of its result. */
 export interface CollectCodeOptions extends OutputListener, OutputLimit {

@@ -6,7 +6,7 @@ import type { TestAnswer, TestCall } from './test-service.ts'
 
 type Handler = (call: TestCall) => TestAnswer | Promise<TestAnswer>
 
-/** What the routes of code do. */
+/** The routes of code. */
 export const codeHandlers = {
   createCodeContext: (call) => {
     const { language, cwd } = call.body as { language?: string; cwd?: string }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { type Entry, writeTar } from '@holt/builder'
 import { makeId } from '@holt/protocol'
+import { type Entry, writeTar } from '@holt/tar'
 import type { TemplateFile } from '../resources/agents/agent-template.ts'
 import type { Builds } from './builds.ts'
 import { storeContext } from './store-context.ts'

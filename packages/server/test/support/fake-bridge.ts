@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
-import type { FakeEngine } from '@holt/engine/fake'
+import type { FakeEngine } from '@holt/engine-testkit/fake'
 import {
   InterpreterRefusal,
   type NewRun,

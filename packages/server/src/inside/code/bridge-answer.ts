@@ -1,5 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
-import { EngineError, type GuestClient, type PortStream } from '@holt/engine'
+import { EngineError } from '@holt/engine'
+import type { GuestClient, PortStream } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { connectPort } from '../ports/connect-port.ts'
 import { letClose } from '../ports/let-close.ts'

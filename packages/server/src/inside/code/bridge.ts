@@ -1,4 +1,4 @@
-import type { GuestClient } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import { askBridge, type BridgeAnswer, type BridgeRequest } from './bridge-answer.ts'

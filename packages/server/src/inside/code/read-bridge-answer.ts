@@ -1,5 +1,4 @@
-import { GatheredBytes } from '@holt/async'
-import { oddShapeOf } from '@holt/engine'
+import { GatheredBytes, oddShapeOf } from '@holt/async'
 import type { z } from 'zod'
 import type { BridgeAnswer } from './bridge-answer.ts'
 import { bridgeFailed } from './bridge-errors.ts'

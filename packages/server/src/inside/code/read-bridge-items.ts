@@ -1,5 +1,5 @@
-import { GatheredBytes } from '@holt/async'
-import { EngineError, oddShapeOf } from '@holt/engine'
+import { GatheredBytes, oddShapeOf } from '@holt/async'
+import { EngineError } from '@holt/engine'
 import { freeBytes } from '../../tenancy/limits/kept-memory.ts'
 import type { BridgeAnswer } from './bridge-answer.ts'
 import { bridgeFailed } from './bridge-errors.ts'

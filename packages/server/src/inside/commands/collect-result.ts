@@ -1,4 +1,3 @@
-import type { GuestItem } from '@holt/engine'
 import type { GuestItem } from '@holt/guest-client'
 import type { GuestExit } from './decode-output.ts'
 import { type GatheredOutput, type OutputBounds, OutputHead } from './output-head.ts'

@@ -1,4 +1,4 @@
-import type { GuestClient, PortStream } from '@holt/engine'
+import type { GuestClient, PortStream } from '@holt/guest-client'
 
 /**
  * The time limit of a connection in the runtime, in milliseconds. It is slow only if the listener's

@@ -1,4 +1,4 @@
-import type { PortStream } from '@holt/engine'
+import type { PortStream } from '@holt/guest-client'
 
 /** The time for a program to close a connection after its answer, in milliseconds. */
 const farewellMs = 1_000
