@@ -223,11 +223,16 @@ export const ForkRuntime = z
 export type ForkRuntimeInput = z.input<typeof ForkRuntime>
 export type ForkRuntime = z.output<typeof ForkRuntime>
 
+/** Returns true if all texts are states of a runtime. */
+function areStates(texts: readonly string[]): texts is RuntimeState[] {
+  return texts.every((text) => (runtimeStates as readonly string[]).includes(text))
+}
+
 /** The states in a query: a repeated field, or values separated by commas. */
 const statesOfQuery = z
   .union([z.string(), z.array(z.string())])
   .transform((given) => [given].flat().flatMap((text) => text.split(',')))
-  .pipe(z.array(z.enum(runtimeStates)).max(100))
+  .refine(areStates, `must be states: ${runtimeStates.join(', ')}`)
   .optional()
   .describe('Only runtimes in these states. Repeat the parameter, or separate states by commas. Default: all states.')
 

@@ -128,7 +128,8 @@ export type { DroppedEvents, EventFilter, EventListFilter, Events, FollowEventsO
 export type { ArchiveContent, ExtractOptions, Files, SearchOptions, WatchOptions } from './files/files.ts'
 export type { SyncOptions, SyncResult } from './files/sync.ts'
 export type { Fork, ForkResult } from './fork.ts'
-export type { Git, GitDiff, GitHead } from './git/git.ts'
+export type { Git } from './git/git.ts'
+export type { GitDiff, GitHead } from './git/git-commands.ts'
 export { GitFailed, type GitFailureReason } from './git/git-failed.ts'
 export type {
   GitCloneOptions,

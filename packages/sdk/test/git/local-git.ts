@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CommandResult, RuntimeNetwork, TestedNetwork } from '@holt/protocol'
-import { Git, type GitNetwork, type GitRunner } from '../../src/git/git.ts'
+import { Git } from '../../src/git/git.ts'
+import type { GitNetwork, GitRunner } from '../../src/git/git-commands.ts'
 
 /** Git on this machine, in a directory of its own. */
 export interface LocalGit extends AsyncDisposable {

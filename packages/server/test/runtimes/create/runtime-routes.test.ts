@@ -239,8 +239,8 @@ describe('read', () => {
   test.each([
     ['limit=0', '/query/limit'],
     ['limit=101', '/query/limit'],
-    ['state=asleep', '/query/state/0'],
-    ['state=running,asleep', '/query/state/1'],
+    ['state=asleep', '/query/state'],
+    ['state=running,asleep', '/query/state'],
     ['colour=red', '/query/colour'],
     ['metadata.=x', '/query/metadata.'],
     ['cursor=abc', '/query/cursor'],
