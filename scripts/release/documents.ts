@@ -21,4 +21,5 @@ export const linkedDocuments: readonly string[] = [
   'scripts/faults/faults.ts',
   'site/README.md',
   'templates/agents',
+  'templates/code-interpreter',
 ]

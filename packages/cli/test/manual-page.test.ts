@@ -26,5 +26,7 @@ test.runIf(existsSync('/usr/bin/groff'))('groff reads it without a warning', asy
   const child = promisify(execFile)('/usr/bin/groff', ['-man', '-Tutf8', '-ww', '-z'])
   child.child.stdin?.end(page)
   expect(await child).toEqual({ stdout: '', stderr: '' })
-  expect(execFileSync('/usr/bin/groff', ['-man', '-Tascii'], { input: page, encoding: 'utf8' })).toContain('holt up')
+  const shown = execFileSync('/usr/bin/groff', ['-man', '-Tascii'], { input: page, encoding: 'utf8' })
+  // Some systems print a bold letter as the letter, a backspace and the letter.
+  expect(shown.replaceAll(/.\x08/g, '')).toContain('holt up')
 })

@@ -1,4 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
 import { denial } from './support/denial.ts'
 import { type OpenClient, openClient, revisions, textOf } from './support/open-client.ts'
@@ -39,10 +43,21 @@ describe.each(revisions)('revision %s', (revision) => {
 
   test('reports progress with the last line, in growing steps', async () => {
     const told: { progress: number; message?: string | undefined }[] = []
+    const directory = await mkdtemp(join(tmpdir(), 'holt-mcp-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const seen = join(directory, 'seen')
+    const repeat = (line: number) => `while [ ! -e ${seen}${line} ]; do echo line ${line}; sleep 0.05; done`
     await opened.text(
       'run_command',
-      { runtime: 'mine', command: 'for i in 1 2 3; do echo line $i; sleep 0.6; done' },
-      { onprogress: (one) => told.push(one) },
+      { runtime: 'mine', command: `${repeat(1)}; echo line 2; ${repeat(3)}` },
+      {
+        onprogress: (one) => {
+          told.push(one)
+          // The command repeats a line until it was reported.
+          const line = /^line ([13])$/.exec(one.message ?? '')
+          if (line !== null) writeFileSync(`${seen}${line[1]}`, '')
+        },
+      },
     )
     expect(told.map(({ message }) => message)).toEqual(expect.arrayContaining(['line 1', 'line 3']))
     expect(told.map(({ progress }) => progress)).toEqual(told.map(({ progress }) => progress).toSorted((a, b) => a - b))

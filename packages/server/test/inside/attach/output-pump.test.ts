@@ -6,7 +6,7 @@ import { OutputPump } from '../../../src/inside/attach/output-pump.ts'
 function runPump() {
   const gone = new AbortController()
   const asked: boolean[] = []
-  const guest = {
+  const processes = {
     readOutput: (_id: string, { hold }: { hold: boolean }, signal: AbortSignal) => {
       asked.push(hold)
       return Promise.resolve({
@@ -19,7 +19,8 @@ function runPump() {
         }),
       })
     },
-  } as unknown as GuestClient
+  }
+  const guest = { processes } as unknown as GuestClient
   const pump = new OutputPump({
     guest,
     commandId: 'cm',
