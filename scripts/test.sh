@@ -76,7 +76,7 @@ static_checks() {
 guest_tests() {
 	local status=0 options=(-count=1 -json)
 	[ "$HOLT_TEST_LENGTH" != short ] || options+=(-short)
-	timeout "$(limit "$GO_LIMIT")" go -C guest test "${options[@]}" ./... >"$results/go.json" || status=$?
+	HOLT_RUNSC=${HOLT_RUNSC:-$PWD/runsc/runsc} timeout "$(limit "$GO_LIMIT")" go -C guest test "${options[@]}" ./... >"$results/go.json" || status=$?
 	printf '\n== guest tests\n'
 	node scripts/lib/show-go-tests.mjs "$results/go.json"
 	count_report guest go "$results/go.json" "$status"

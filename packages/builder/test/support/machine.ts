@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { runscBinary } from '@holt/testkit'
 
 /**
  * The abilities that this machine lacks for a test, as text for its title. Empty if it lacks none.
  */
 export function lacks(...tools: readonly string[]): string {
-  const missing = tools.filter((tool) => spawnSync('which', [tool], { stdio: 'ignore' }).status !== 0)
+  const programOf = (tool: string) => (tool === 'runsc' ? runscBinary() : tool)
+  const missing = tools.filter((tool) => spawnSync('which', [programOf(tool)], { stdio: 'ignore' }).status !== 0)
   if (process.getuid?.() !== 0) missing.push('root')
   return missing.length === 0 ? '' : ` (skipped: this machine lacks ${missing.join(', ')})`
 }

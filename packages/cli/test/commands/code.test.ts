@@ -190,6 +190,6 @@ describe('at a terminal', () => {
     const parts = [...holt.screen.matchAll(/\u001b_G([^;]*);([^\u001b]*)\u001b\\/g)]
     expect(parts.map(([, keys]) => keys)).toEqual(['a=T,f=100,q=2,m=1', 'm=1', 'm=0'])
     expect(Buffer.from(parts.map(([, , text]) => text).join(''), 'base64')).toEqual(png)
-    expect(await readdir(folder)).toEqual(['plot.py'])
+    expect((await readdir(folder)).filter((name) => !name.startsWith('.'))).toEqual(['plot.py'])
   })
 })
