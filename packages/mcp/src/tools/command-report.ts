@@ -22,7 +22,7 @@ export class CommandReport {
   readonly #stdout = new Excerpt(sizes.stdout)
   readonly #stderr = new Excerpt(sizes.stderr)
   readonly #tell: (message: string) => void
-  #toldAt = 0
+  #toldAt = Number.NEGATIVE_INFINITY
 
   /** `tell` is called with the last line of the output now and then. */
   constructor(tell: (message: string) => void) {
