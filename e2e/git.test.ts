@@ -10,8 +10,15 @@ import { gitHost, gitToken } from './support/rig/git-host.ts'
 const url = `https://${gitHost}/team/project.git`
 const author = { name: 'Ada', email: 'ada@example.com' }
 
+/** Leaves no connection open, which would look like one that the service has leaked. */
+const fetchOnce: typeof fetch = (input, init) => {
+  const headers = new Headers(init?.headers)
+  headers.set('connection', 'close')
+  return fetch(input, { ...init, headers })
+}
+
 describeClasses('git', (isolation) => {
-  const holt = new Holt({ url: service.url, apiKey: service.key })
+  const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
   const names = { good: `code-${isolation}`, wrong: `code-wrong-${isolation}` }
   let runtime: Runtime
 
