@@ -130,17 +130,23 @@ export class Oracle {
     move: ({ source, destination, overwrite }, refuse) => {
       if (this.#refuseTransfer({ source, destination, overwrite, recursive: true }, refuse)) return null
       const [from, to] = [this.#at(source), this.#at(destination)]
+      // The source may be below the destination.
+      const aside = `${this.#base}-aside`
+      renameSync(from, aside)
       makeRoom(to, runtimeUser)
       clear(to)
-      renameSync(from, to)
+      renameSync(aside, to)
       return null
     },
     copy: ({ source, destination, recursive, overwrite }, refuse) => {
       if (this.#refuseTransfer({ source, destination, overwrite, recursive }, refuse)) return null
       const [from, to] = [this.#at(source), this.#at(destination)]
+      // The source may be below the destination.
+      const aside = `${this.#base}-aside`
+      execFileSync('cp', ['-a', '-T', '--', from, aside])
       makeRoom(to, runtimeUser)
       clear(to)
-      execFileSync('cp', ['-a', '-T', '--', from, to])
+      renameSync(aside, to)
       return null
     },
     remove: ({ path, recursive }, refuse) => {
