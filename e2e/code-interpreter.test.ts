@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BuildContext, BuildStarted, type CreateRuntimeInput, Port, Template } from '@holt/protocol'
+import { Holt } from '@holt/sdk'
 import { testLength } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, success } from './support/api.ts'
 import { describeClasses, type IsolationClass } from './support/classes.ts'
 import { service } from './support/facts.ts'
+import { fetchOnce } from './support/fetch-once.ts'
 import { send } from './support/http.ts'
 import { pointName, rig } from './support/rig/arrivals.ts'
 import { npmHost } from './support/rig/package-index.ts'
@@ -138,6 +140,26 @@ describeClasses('code in a runtime', (isolation) => {
     const typed = await run(runtime, 'const n: number = 3; n', { language: 'typescript' })
     expect(typed).toMatchObject({ result: '3', end: { status: 'ok' } })
     expect((await run(runtime, 'echo "$PWD $(id -un)"', { language: 'bash' })).stdout.trim()).toBe('/workspace user')
+  }, 180_000)
+
+  it('runs code of the clients in contexts that keep their variables', async () => {
+    const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
+    const { code } = await holt.runtimes.get(runtime.id)
+    const context = await code.contexts.create({ language: 'python', cwd: '/tmp' })
+    await code.run('import os; kept = 20', { context })
+    const pieces: string[] = []
+    const ran = await code.run('print(os.getcwd()); kept + 22', { context, onStdout: (text) => pieces.push(text) })
+    expect(ran).toMatchObject({ status: 'ok', stdout: '/tmp\n', error: null })
+    expect(ran.results.map(({ data }) => data['text/plain'])).toEqual(['42'])
+    expect(pieces.join('')).toBe('/tmp\n')
+    const failed = await code.run('1 / 0', { context })
+    expect(failed).toMatchObject({ status: 'error', error: { name: 'ZeroDivisionError' } })
+    expect(await code.run('kept')).toMatchObject({ error: { name: 'NameError' } })
+    const slow = await code.run('import time; time.sleep(600)', { context, timeout_secs: 1 })
+    expect(slow).toMatchObject({ status: 'timed_out' })
+    expect((await code.contexts.list().all()).map(({ context_id }) => context_id)).toContain(context.context_id)
+    await code.contexts.delete(context)
+    await expect(code.run('1', { context })).rejects.toMatchObject({ code: 'code_context_not_found' })
   }, 180_000)
 
   it('reports 20 MiB of output', async () => {

@@ -3,19 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
+import { fetchOnce } from './support/fetch-once.ts'
 import { gitHost, gitToken } from './support/rig/git-host.ts'
 
 // The client's git against a private repository: the token stays outside of the runtime.
 
 const url = `https://${gitHost}/team/project.git`
 const author = { name: 'Ada', email: 'ada@example.com' }
-
-/** Leaves no connection open, which would look like one that the service has leaked. */
-const fetchOnce: typeof fetch = (input, init) => {
-  const headers = new Headers(init?.headers)
-  headers.set('connection', 'close')
-  return fetch(input, { ...init, headers })
-}
 
 describeClasses('git', (isolation) => {
   const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })

@@ -9,6 +9,7 @@ import { expect, it } from 'vitest'
 import { call, runtimesPath, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
+import { fetchOnce } from './support/fetch-once.ts'
 import { repository } from './support/service-process.ts'
 
 /** Real agents speak either of them. */
@@ -85,13 +86,6 @@ function overHttp(key: string): StreamableHTTPClientTransport {
     requestInit: { headers },
     fetch: fetchOnce,
   })
-}
-
-/** Keeps no connection open, which would look like one that the service has left behind. */
-function fetchOnce(url: string | URL, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers)
-  headers.set('connection', 'close')
-  return fetch(url, { ...init, headers })
 }
 
 async function makeKey(...scopes: string[]): Promise<string> {

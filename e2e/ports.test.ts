@@ -13,6 +13,7 @@ import { type Answer, call, failure, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
 import { holt, holtProcess } from './support/cli.ts'
 import { service } from './support/facts.ts'
+import { fetchOnce } from './support/fetch-once.ts'
 import { daemonMemory, forgetPeakMemory } from './support/host.ts'
 import { open, send, type WireRequest } from './support/http.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
@@ -191,9 +192,6 @@ describeClasses('ports', (isolation) => {
   })
 
   it('carries raw TCP both ways, whichever side ends first', async () => {
-    // A connection that is kept would look like a leak of the service.
-    const fetchOnce: typeof fetch = (input, init) =>
-      fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), connection: 'close' } })
     const client = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
     const inside = await client.runtimes.get(runtime.id)
     const connection = await inside.ports.connect(3001)
