@@ -1,10 +1,10 @@
 import type { CommandResult, ErrorCode, OutputItem, Session, StartCommandInput } from '@holt/protocol'
 import { type CommandHandle, makeCommandHandle } from './command-handle.ts'
 import { collectOutput, type OutputListener, resultOf } from './content/output.ts'
-import { HoltApiError, HoltConnectionError } from './errors/errors.ts'
+import { HoltConnectionError } from './errors/errors.ts'
 import { ShellSession, whenFree } from './session.ts'
 import { type AttachOptions, Terminal } from './terminal/terminal.ts'
-import { CommandAbort, type OnAbort } from './transport/abort-command.ts'
+import { endLeft, type OnAbort, untilAborted } from './transport/abort-command.ts'
 import { eventStream, resumeItems } from './transport/item-stream.ts'
 import { type Paginated, paginate } from './transport/pages.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
@@ -33,11 +33,6 @@ export type RunOptions = StreamOptions & OutputListener
  */
 const longestSilentWaitSecs = 240
 const defaultTimeoutSecs = 60
-/**
- * The longest wait for a kill, in milliseconds. After that the service or its runtime counts as
- * unreachable.
- */
-const killTimeoutMs = 5_000
 /**
  * The time that the service and the network may add to a command's own time limit, in milliseconds.
  */
@@ -103,29 +98,18 @@ export class Commands {
    * connection it reconnects and continues after the last item. Aborting, or leaving the loop,
    * kills the command, unless `onAbort` is `leave`.
    */
-  async *stream(
+  stream(
     command: string | readonly string[],
     options: StreamOptions = {},
   ): AsyncGenerator<OutputItem, void, undefined> {
     const { signal, onAbort = 'kill' } = options
-    const abort = new CommandAbort(signal, onAbort === 'kill' ? (commandId) => this.#killLeft(commandId) : null)
-    let isLeft = true
-    try {
-      for await (const item of this.#items(command, options, abort.connection)) {
-        if (item.type === 'start') await abort.started(item.command_id)
-        if (item.type === 'exit') abort.exited()
-        await abort.throwIfAborted()
-        yield item
-      }
-      isLeft = false
-    } catch (error) {
-      isLeft = false
-      await abort.throwIfAborted()
-      throw error
-    } finally {
-      if (isLeft) await abort.left()
-      abort.close()
-    }
+    return untilAborted({
+      signal,
+      end: onAbort === 'kill' ? (commandId) => this.#killLeft(commandId) : null,
+      open: (connection) => this.#items(command, options, connection),
+      idOf: (item) => (item.type === 'start' ? item.command_id : null),
+      isLast: (item) => item.type === 'exit',
+    })
   }
 
   async *#items(
@@ -162,13 +146,8 @@ export class Commands {
   /** Kills a command that has no caller any more. A missing command is success. */
   async #killLeft(commandId: string): Promise<void> {
     const params = { runtime_id: this.#runtimeId, command_id: commandId }
-    const signal = AbortSignal.timeout(killTimeoutMs)
-    try {
-      await this.#transport.run('killCommand', { params, signal, twiceIsOnce: true })
-    } catch (error) {
-      const isGone = error instanceof HoltApiError && goneCodes.includes(error.code)
-      if (!isGone) throw signal.aborted ? new HoltConnectionError('timeout', couldNotKill(commandId)) : error
-    }
+    const kill = (signal: AbortSignal) => this.#transport.run('killCommand', { params, signal, twiceIsOnce: true })
+    await endLeft(kill, { gone: goneCodes, what: `The command ${commandId} could not be killed` })
   }
 
   /** Attaches to a command: its output from any point that is kept and, with `write`, its input. */
@@ -253,10 +232,6 @@ async function* noteStart(
 }
 
 const goneCodes: readonly ErrorCode[] = ['runtime_not_found', 'runtime_terminated', 'command_not_found']
-
-function couldNotKill(commandId: string): string {
-  return `The command ${commandId} could not be killed within ${killTimeoutMs} ms`
-}
 
 function bodyOf(command: string | readonly string[], options: StreamOptions, background: boolean): StartCommandInput {
   const { signal: _, onAbort: __, ...settings } = options

@@ -8,8 +8,7 @@ import type {
   RunCodeInput,
 } from '@holt/protocol'
 import type { OutputListener } from '../content/output.ts'
-import { HoltApiError, HoltConnectionError } from '../errors/errors.ts'
-import { CommandAbort } from '../transport/abort-command.ts'
+import { endLeft, untilAborted } from '../transport/abort-command.ts'
 import { eventStream, resumeItems } from '../transport/item-stream.ts'
 import type { CallOptions, Transport } from '../transport/transport.ts'
 import { CodeContexts, contextIdOf } from './code-contexts.ts'
@@ -37,9 +36,6 @@ export interface ReadCodeOptions extends CallOptions {
   /** The cursor after which reading begins. Default: all kept items are read. */
   readonly cursor?: number
 }
-
-/** The longest wait for an interrupt, in milliseconds. */
-const interruptTimeoutMs = 5_000
 
 /** Running code in one runtime. Its variables stay for later code of the same context. */
 export class Code {
@@ -69,26 +65,15 @@ export class Code {
    * it reconnects and continues after the last item. Aborting, or leaving the loop, interrupts the
    * run, unless `onAbort` is `leave`.
    */
-  async *stream(code: string, options: StreamCodeOptions = {}): AsyncGenerator<CodeItem, void, undefined> {
+  stream(code: string, options: StreamCodeOptions = {}): AsyncGenerator<CodeItem, void, undefined> {
     const { signal, onAbort = 'interrupt' } = options
-    const abort = new CommandAbort(signal, onAbort === 'leave' ? null : (runId) => this.#interruptLeft(runId))
-    let isLeft = true
-    try {
-      for await (const item of this.#items(code, options, abort.connection)) {
-        if (item.type === 'start') await abort.started(item.run_id)
-        if (item.type === 'end') abort.exited()
-        await abort.throwIfAborted()
-        yield item
-      }
-      isLeft = false
-    } catch (error) {
-      isLeft = false
-      await abort.throwIfAborted()
-      throw error
-    } finally {
-      if (isLeft) await abort.left()
-      abort.close()
-    }
+    return untilAborted({
+      signal,
+      end: onAbort === 'leave' ? null : (runId) => this.#interruptLeft(runId),
+      open: (connection) => this.#items(code, options, connection),
+      idOf: (item) => (item.type === 'start' ? item.run_id : null),
+      isLast: (item) => item.type === 'end',
+    })
   }
 
   /**
@@ -155,15 +140,8 @@ export class Code {
 
   /** Interrupts a run that has no caller any more. A missing run is success. */
   async #interruptLeft(runId: string): Promise<void> {
-    const signal = AbortSignal.timeout(interruptTimeoutMs)
-    try {
-      await this.interrupt(runId, { signal })
-    } catch (error) {
-      const isGone = error instanceof HoltApiError && goneCodes.includes(error.code)
-      if (isGone) return
-      const what = `The run ${runId} could not be interrupted within ${interruptTimeoutMs} ms`
-      throw signal.aborted ? new HoltConnectionError('timeout', what) : error
-    }
+    const interrupt = (signal: AbortSignal) => this.interrupt(runId, { signal })
+    await endLeft(interrupt, { gone: goneCodes, what: `The run ${runId} could not be interrupted` })
   }
 }
 

@@ -1,3 +1,6 @@
+import type { ErrorCode } from '@holt/protocol'
+import { HoltApiError, HoltConnectionError } from '../errors/errors.ts'
+
 /** The fate of a command when its caller aborts the call, or leaves the loop over its output. */
 export type OnAbort = 'kill' | 'leave'
 
@@ -7,8 +10,73 @@ export type OnAbort = 'kill' | 'leave'
  */
 const startGraceMs = 5_000
 
+/**
+ * The longest wait for the end of a command, in milliseconds. After that the service or its runtime
+ * counts as unreachable.
+ */
+const endTimeoutMs = 5_000
+
+/** The items of a command or of code, and the way to end it. */
+interface Abortable<Item> {
+  readonly signal: AbortSignal | undefined
+  /** Ends the command of an id. If it is null, the command continues. */
+  readonly end: ((id: string) => Promise<void>) | null
+  /** Returns the items, over a connection that the signal ends. */
+  readonly open: (connection: AbortSignal) => AsyncIterable<Item>
+  /** Returns the id of the command; null for an item that does not name it. */
+  readonly idOf: (item: Item) => string | null
+  /** Returns true for the item after which nothing is left to end. */
+  readonly isLast: (item: Item) => boolean
+}
+
+/** Yields items. If the caller aborts or leaves the loop, the command is ended before that. */
+export async function* untilAborted<Item>({
+  signal,
+  end,
+  open,
+  idOf,
+  isLast,
+}: Abortable<Item>): AsyncGenerator<Item, void, undefined> {
+  const abort = new CommandAbort(signal, end)
+  let isLeft = true
+  try {
+    for await (const item of open(abort.connection)) {
+      const id = idOf(item)
+      if (id !== null) await abort.started(id)
+      if (isLast(item)) abort.exited()
+      await abort.throwIfAborted()
+      yield item
+    }
+    isLeft = false
+  } catch (error) {
+    isLeft = false
+    await abort.throwIfAborted()
+    throw error
+  } finally {
+    if (isLeft) await abort.left()
+    abort.close()
+  }
+}
+
+/**
+ * Ends a command that has no caller any more, within some seconds. One of the codes `gone` is
+ * success. `what` is the beginning of the message if the time is over.
+ */
+export async function endLeft(
+  end: (signal: AbortSignal) => Promise<void>,
+  { gone, what }: { readonly gone: readonly ErrorCode[]; readonly what: string },
+): Promise<void> {
+  const signal = AbortSignal.timeout(endTimeoutMs)
+  try {
+    await end(signal)
+  } catch (error) {
+    if (error instanceof HoltApiError && gone.includes(error.code)) return
+    throw signal.aborted ? new HoltConnectionError('timeout', `${what} within ${endTimeoutMs} ms`) : error
+  }
+}
+
 /** Kills a foreground command, or interrupts code, whose caller no longer waits for it. */
-export class CommandAbort {
+class CommandAbort {
   readonly #signal: AbortSignal | undefined
   readonly #kill: ((commandId: string) => Promise<void>) | null
   readonly #connection = new AbortController()
