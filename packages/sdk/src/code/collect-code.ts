@@ -118,15 +118,22 @@ class CollectedResults {
     const { data, metadata, main } = outputOf(item)
     const used = others.reduce((sum, { bytes }) => sum + bytes, 0)
     let bytes = 0
-    const take = (value: unknown) => {
-      const wanted = JSON.stringify(value).length
+    const take = (wanted: number) => {
       const fits = used + bytes + wanted <= this.#maxBytes
       if (fits) bytes += wanted
       else this.truncated = true
       return fits
     }
-    const forms = Object.entries(data).sort(([, a], [, b]) => JSON.stringify(a).length - JSON.stringify(b).length)
-    const fitting = Object.fromEntries(forms.filter(([mime, form]) => take({ [mime]: form })))
-    return { output: { data: fitting, metadata: take(metadata) ? metadata : {}, main }, bytes }
+    const forms = Object.entries(data)
+      .map(([mime, form]) => ({ mime, form, size: sizeOf(form) }))
+      .sort((a, b) => a.size - b.size)
+      // Two braces and a colon are around the name and the form.
+      .filter(({ mime, size }) => take(sizeOf(mime) + size + 3))
+    const fitting = Object.fromEntries(forms.map(({ mime, form }) => [mime, form]))
+    return { output: { data: fitting, metadata: take(sizeOf(metadata)) ? metadata : {}, main }, bytes }
   }
+}
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value).length
 }
