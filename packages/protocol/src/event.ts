@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idPrefixes, idSchema } from './ids.ts'
 import { pageOf, pageQuery, Timestamp } from './page.ts'
+import { queryTexts } from './query-texts.ts'
 import { Text } from './text.ts'
 
 /** The types of events: the kind of the subject, and the event. */
@@ -156,10 +157,8 @@ const followFlag = z
   .default('false')
   .describe('True: stream new events as they occur. Default false.')
 
-/** The types in a query: a repeated field, or values separated by commas. */
-const typesOfQuery = z
-  .union([z.string(), z.array(z.string())])
-  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+/** The types in a query. */
+const typesOfQuery = queryTexts
   .pipe(z.array(EventTypePattern).max(100))
   .optional()
   .describe(

@@ -5,6 +5,7 @@ import { Name } from './name.ts'
 import { pageQuery, Timestamp } from './page.ts'
 import { PolicyRef, WantedPolicy } from './policy.ts'
 import { mibSchema } from './quantity.ts'
+import { queryTexts } from './query-texts.ts'
 import { byteLength, maxArgumentBytes, Text, tooLongText } from './text.ts'
 
 /** The states of a runtime. */
@@ -228,10 +229,8 @@ function areStates(texts: readonly string[]): texts is RuntimeState[] {
   return texts.every((text) => (runtimeStates as readonly string[]).includes(text))
 }
 
-/** The states in a query: a repeated field, or values separated by commas. */
-const statesOfQuery = z
-  .union([z.string(), z.array(z.string())])
-  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+/** The states in a query. */
+const statesOfQuery = queryTexts
   .refine(areStates, `must be states: ${runtimeStates.join(', ')}`)
   .optional()
   .describe('Only runtimes in these states. Repeat the parameter, or separate states by commas. Default: all states.')
