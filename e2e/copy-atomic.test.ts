@@ -28,8 +28,8 @@ os.makedirs('/srv/s', exist_ok=True)
 for n in range(int(sys.argv[1]), int(sys.argv[2])):
     with open(f'/srv/s/{n}', 'w') as file: file.write(f'{n}\\n' * 100)`
 
-// What is read counts when the directory was still in place afterwards: one that has been replaced
-// meanwhile is being removed.
+// A reading counts only if the directory was still in place afterwards. A replaced directory is
+// being removed.
 const treeReader = `
 import collections, json, os
 seen = collections.Counter()

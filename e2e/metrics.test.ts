@@ -6,8 +6,8 @@ import { holt } from './support/cli.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// What a runtime takes is told from outside. These tests make it take something, and look whether
-// that is told.
+// The usage of a runtime is measured from outside. These tests make it use something, and read the
+// figures.
 
 const mib = 2 ** 20
 

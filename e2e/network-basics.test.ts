@@ -13,8 +13,8 @@ import { describeClasses } from './support/classes.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// What holds without a host to reach: no packet of these tests leaves the machine, because nothing
-// that they ask for is allowed or public.
+// These tests need no host. No packet leaves the machine, because no destination is allowed and
+// public.
 
 const allow = {
   allow: [{ host: 'allowed.example.com' }, { host: '127.0.0.0/8', ports: [1, 8080] }],

@@ -80,6 +80,16 @@ export class Oracle {
     return codes.size > 0 ? { type: 'failure', codes } : { type: 'success', answer }
   }
 
+  /** Puts a tree into a place. It is made aside, because its source may be below the place. */
+  #replace(to: string, makeAside: (aside: string) => unknown): null {
+    const aside = `${this.#base}-aside`
+    makeAside(aside)
+    makeRoom(to, runtimeUser)
+    clear(to)
+    renameSync(aside, to)
+    return null
+  }
+
   #at(path: string): string {
     return join(this.#top, path)
   }
@@ -130,24 +140,12 @@ export class Oracle {
     move: ({ source, destination, overwrite }, refuse) => {
       if (this.#refuseTransfer({ source, destination, overwrite, recursive: true }, refuse)) return null
       const [from, to] = [this.#at(source), this.#at(destination)]
-      // The source may be below the destination.
-      const aside = `${this.#base}-aside`
-      renameSync(from, aside)
-      makeRoom(to, runtimeUser)
-      clear(to)
-      renameSync(aside, to)
-      return null
+      return this.#replace(to, (aside) => renameSync(from, aside))
     },
     copy: ({ source, destination, recursive, overwrite }, refuse) => {
       if (this.#refuseTransfer({ source, destination, overwrite, recursive }, refuse)) return null
       const [from, to] = [this.#at(source), this.#at(destination)]
-      // The source may be below the destination.
-      const aside = `${this.#base}-aside`
-      execFileSync('cp', ['-a', '-T', '--', from, aside])
-      makeRoom(to, runtimeUser)
-      clear(to)
-      renameSync(aside, to)
-      return null
+      return this.#replace(to, (aside) => execFileSync('cp', ['-a', '-T', '--', from, aside]))
     },
     remove: ({ path, recursive }, refuse) => {
       const at = this.#at(path)

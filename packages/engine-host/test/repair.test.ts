@@ -240,8 +240,7 @@ test.skipIf(reason !== null).each(both)(
       const engine = await under.open()
       await startGuest(engine, spec)
       await engine.close()
-      // Whoever comes first and whoever comes again: a mark that an earlier one has left is not the
-      // last one's.
+      // Each opens once first and once again: the mark of an earlier one is not that of the last.
       for (const place of [...places, ...places.toReversed()]) await open(place).then((next) => next.close())
       const other = await open(stranger)
       const theirs = smallSpec(isolation, await importImage(other, under))

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
-import type { ListOptions } from '../arguments/list-options.ts'
-import { addListOptions } from '../arguments/list-options.ts'
+import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { connect } from '../connection/connect.ts'
 import { printList } from '../output/print-list.ts'
 import { ageOf } from '../output/table.ts'

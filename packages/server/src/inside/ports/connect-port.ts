@@ -16,7 +16,7 @@ export async function connectPort(guest: GuestClient, port: number, signal: Abor
   try {
     const stream = await guest.ports.connect(port, AbortSignal.any([signal, late.signal]))
     stream.on('error', () => {
-      // Whoever carries it hears of it; nobody may be carrying it yet.
+      // Its reader gets the error. It may have no reader yet.
     })
     return stream
   } finally {

@@ -7,8 +7,8 @@ import { openInstallation } from '../../../src/foundation/config/installation.ts
 import { startTestServer } from '../../support/start-test-server.ts'
 import { testDatabase } from '../../support/test-store.ts'
 
-// What a start makes of a file of its state directory that is damaged: a refusal where going on
-// would lose something, a new one where it would not.
+// A start refuses a damaged file of its state directory if something would be lost. It replaces
+// other damaged files.
 
 /** A server with a secret, stopped, and one of its files. */
 async function stoppedServer(name: string) {
