@@ -22,12 +22,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   builder: ['async', 'engine', 'glob', 'guest-client', 'protocol', 'tar'],
   egress: ['async', 'protocol'],
   server: [
-    ...['async', 'builder', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client'],
+    ...['async', 'builder', 'e2b', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client'],
     ...['mcp', 'protocol', 'sdk', 'tar'],
   ],
   sdk: ['glob', 'protocol', 'tar'],
   mcp: ['protocol', 'sdk'],
   cli: ['mcp', 'protocol', 'sdk'],
+  e2b: ['async', 'protocol'],
   testkit: [],
   'engine-testkit': ['engine', 'guest-client', 'protocol'],
 }

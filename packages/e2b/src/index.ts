@@ -1,0 +1,1 @@
+export { buildIdOf, buildUuid } from './names/build-uuids.ts'
