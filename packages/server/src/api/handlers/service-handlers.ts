@@ -3,8 +3,8 @@ import { defaultTemplate, openApi, type Readiness } from '@holt/protocol'
 import { pause } from '../../foundation/async/pause.ts'
 import { version } from '../../foundation/config/version.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
+import { jsonHeaders } from '../../foundation/wire/json-headers.ts'
 import type { Api, Handlers } from '../api.ts'
-import { jsonHeaders } from '../http/send-answer.ts'
 
 const document = openApi(version)
 

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
+import { jsonHeaders } from '../../foundation/wire/json-headers.ts'
 import { acceptedFormat, writeItems } from '../../foundation/wire/stream-items.ts'
 import type { KeptByRequest } from '../../tenancy/limits/kept-memory.ts'
 import type { Api } from '../api.ts'
@@ -16,9 +17,6 @@ interface Outgoing {
   /** The account of an answer until it has left. */
   readonly kept: KeptByRequest
 }
-
-/** The headers of a JSON answer. */
-export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const
 
 /**
  * Writes a handler's answer. Throws `rate_limited` or `unavailable` if too many other answers wait

@@ -7,6 +7,7 @@ import { maxKeptAnswerBytes } from '../../foundation/rows/kept-answers.ts'
 import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { jsonHeaders } from '../../foundation/wire/json-headers.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { canonical } from './canonical.ts'
 import { type HashedBody, isSameBody } from './hashed-body.ts'
@@ -19,8 +20,9 @@ import {
   openRecord,
   type RecordRef,
   readKept,
+  readKeptBytes,
 } from './records.ts'
-import { type AnswerOwner, openSealed, seal } from './sealed-answer.ts'
+import { type AnswerOwner, openSealed, seal, sealedBytesToText } from './sealed-answer.ts'
 
 interface Once {
   readonly caller: Caller
@@ -207,13 +209,12 @@ function isRefusal(error: unknown): error is HoltError {
 
 /**
  * Returns a kept answer. Reads in turn, because an answer may have a MiB, and a client can request
- * it a thousand times at once.
+ * it a thousand times at once. An answer without room is not read.
  */
 function replay(service: Tenancy, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
   return readOneByOne(service, { projectId: `${ref.projectId} replays` }, async () => {
-    const body = await readKept(service, ref)
-    once.keepAnswer(Math.floor((body?.length ?? 0) / 2))
-    return keptAnswer(once, { status, body })
+    once.keepAnswer(sealedBytesToText(await readKeptBytes(service, ref)))
+    return keptAnswer(once, { status, body: await readKept(service, ref) })
   })
 }
 
@@ -221,9 +222,9 @@ function keptAnswer(once: Once, { status, body }: { status: number; body: string
   // Another owner has another fingerprint. An answer that does not open is damaged.
   const text = body === null ? null : openSealed(body, once.keys.answer, ownerOf(once))
   if (text === null) throw notKept()
-  const json = JSON.parse(text)
-  if (status >= 400) throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
-  return status === 204 ? { status } : { status, json }
+  if (status < 400) return status === 204 ? { status } : { status, written: text, headers: jsonHeaders }
+  const json = JSON.parse(text.toString())
+  throw new HoltError(json.code, json.message, { hint: json.hint, details: json.details })
 }
 
 function mismatch(): HoltError {

@@ -64,6 +64,17 @@ export async function readKept(
   return row?.body ?? null
 }
 
+/** Returns the length of a kept answer in bytes, as stored. Returns 0 without an answer. */
+export async function readKeptBytes({ store }: Pick<Tenancy, 'store'>, { projectId, key }: RecordRef): Promise<number> {
+  const row = await store.db
+    .selectFrom('idempotency')
+    .select(({ fn, ref }) => fn<number | null>('octet_length', [ref('body')]).as('bytes'))
+    .where('project_id', '=', projectId)
+    .where('idempotency_key', '=', key)
+    .executeTakeFirst()
+  return row?.bytes ?? 0
+}
+
 /**
  * Records a request before any of its work. Throws `rate_limited` if its project has `maxRecords`
  * of the last day that were not refused. An API key may have half of them.

@@ -509,7 +509,7 @@ test('an encrypted record opens only with its key and for its owner', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), bytes, bytes, owner, owner, (text, key, otherKey, own, other) => {
       const sealed = seal(text.toWellFormed(), key, own)
-      expect(openSealed(sealed, key, own)).toBe(text.toWellFormed())
+      expect(openSealed(sealed, key, own)?.toString()).toBe(text.toWellFormed())
       if (Buffer.compare(key, otherKey) !== 0) expect(openSealed(sealed, otherKey, own)).toBeNull()
       if (JSON.stringify(own) !== JSON.stringify(other)) expect(openSealed(sealed, key, other)).toBeNull()
     }),
