@@ -52,10 +52,32 @@ check() {
 	fi
 }
 
-# Counts what a runner wrote to a file: count_report NAME KIND FILE STATUS. A runner that failed without a failed test counts as one failure.
+# Runs a command, prints its output, and keeps it in NAME.txt: kept NAME COMMAND...
+# Without a pipe: a process that a killed runner leaves behind would keep it open.
+kept() {
+	local file=$results/$1.txt pid status=0
+	shift
+	"$@" >"$file" 2>&1 &
+	pid=$!
+	tail --pid="$pid" --sleep-interval=0.2 --lines=+1 --follow "$file"
+	wait "$pid" || status=$?
+	return "$status"
+}
+
+# Ends what runs in the background. `timeout` passes the signal on to its command.
+end_jobs() {
+	local pids
+	pids=$(jobs -p)
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
+}
+trap end_jobs EXIT
+
+# Counts what a runner wrote to a file: count_report NAME KIND FILE STATUS. A runner that failed without a failed test
+# counts as one failure, and its output gives the reason.
 count_report() {
 	local name=$1 kind=$2 file=$3 status=$4 report
-	report=$(node scripts/lib/count-tests.mjs "$kind" "$file" "$status") || report='0 1 0'
+	report=$(node scripts/lib/count-tests.mjs "$kind" "$file" "$status" "$results/$name.txt") || report='0 1 0'
 	head -n 1 <<<"$report" >>"$counts"
 	tail -n +2 <<<"$report" >>"$failures"
 	[ "$status" -eq 0 ] || echo "$name tests ended with status $status" >>"$failures"
@@ -87,7 +109,7 @@ vitest_run() {
 	local name=$1 status=0
 	shift
 	printf '\n== %s tests\n' "$name"
-	timed "$name tests" timeout --kill-after=60 "$(limit "$VITEST_LIMIT")" vitest run --reporter=default --reporter=json \
+	timed "$name tests" kept "$name" timeout --kill-after=60 "$(limit "$VITEST_LIMIT")" vitest run --reporter=default --reporter=json \
 		--outputFile.json="$results/$name.json" "$@" || status=$?
 	count_report "$name" vitest "$results/$name.json" "$status"
 }
@@ -96,7 +118,7 @@ vitest_run() {
 python_tests() {
 	local status=0
 	printf '\n== python tests\n'
-	timed 'python tests' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python.sh \
+	timed 'python tests' kept python timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python.sh \
 		--junit-xml="$results/python.xml" python/tests || status=$?
 	count_report python junit "$results/python.xml" "$status"
 }
@@ -105,7 +127,7 @@ python_tests() {
 code_tests() {
 	local status=0
 	printf '\n== code-interpreter tests\n'
-	timed 'code-interpreter tests' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-code-interpreter.sh \
+	timed 'code-interpreter tests' kept code-interpreter timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-code-interpreter.sh \
 		--junit-xml="$results/code-interpreter.xml" templates/code-interpreter/tests || status=$?
 	count_report code-interpreter junit "$results/code-interpreter.xml" "$status"
 }
@@ -119,7 +141,7 @@ python_examples() {
 		return
 	fi
 	printf '\n== python examples\n'
-	timed 'python examples' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python-examples.sh \
+	timed 'python examples' kept python-examples timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python-examples.sh \
 		--junit-xml="$results/python-examples.xml" examples/python || status=$?
 	count_report python-examples junit "$results/python-examples.xml" "$status"
 }
@@ -135,19 +157,18 @@ readonly COMPILED=$PWD/.holt/compile-cache
 
 # Beside the unit tests, because none of these starts a runtime, and the tests mostly wait.
 {
+	trap end_jobs EXIT
 	static_checks
 	timed 'guest tests' guest_tests
 	NODE_COMPILE_CACHE=$COMPILED HOLT_TEST_DATABASE=postgres vitest_run postgres --maxWorkers=1 \
 		"${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
 } >"$results/beside.txt" 2>&1 &
 beside=$!
-trap 'kill "$beside" 2>/dev/null || true' EXIT
 NODE_COMPILE_CACHE=$COMPILED vitest_run unit
 wait "$beside" || {
 	echo '0 1 0' >>"$counts"
 	echo 'the static checks, the guest tests or the tests on PostgreSQL ended early' | tee -a "$failures"
 }
-trap - EXIT
 cat "$results/beside.txt"
 
 HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
