@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Bridge, start_bridge
@@ -30,6 +32,27 @@ def test_a_context_is_made_shown_and_deleted(bridge: Bridge, tmp_path: Path) -> 
     for method, more in (("GET", ""), ("DELETE", ""), ("POST", "/restart"), ("POST", "/interrupt")):
         status, answer = bridge.ask(method, path + more)
         assert (status, answer["code"]) == (404, "context_not_found")
+
+
+def test_a_repeated_create_makes_one_context(bridge: Bridge) -> None:
+    answers: list[tuple[int, Any]] = []
+
+    def create() -> None:
+        answers.append(bridge.ask("POST", "/v1/contexts", {"context_id": "twice"}))
+
+    threads = [threading.Thread(target=create) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(status for status, _ in answers) == [200, 409, 409]
+    assert {answer["code"] for status, answer in answers if status == 409} == {"context_exists"}
+    contexts = bridge.ask("GET", "/v1/contexts")[1]["contexts"]
+    assert [(one["context_id"], one["state"]) for one in contexts if one["context_id"] == "twice"] == [("twice", "idle")]
+    assert bridge.run("1", context_id="twice").result == "1"
+    bridge.ask("DELETE", "/v1/contexts/twice")
+    assert bridge.ask("POST", "/v1/contexts", {"context_id": "twice"})[0] == 200
+    bridge.ask("DELETE", "/v1/contexts/twice")
 
 
 def test_default_contexts_exist_from_their_first_use() -> None:
@@ -75,6 +98,9 @@ def test_a_restart_ends_the_run_of_the_context(bridge: Bridge) -> None:
         ({"language": 1}, "invalid_request"),
         ({"cwd": "/nonesuch"}, "invalid_request"),
         ({"cwd": "a\0b"}, "invalid_request"),
+        ({"context_id": "default-python"}, "invalid_request"),
+        ({"context_id": "a/b"}, "invalid_request"),
+        ({"context_id": ""}, "invalid_request"),
     ],
 )
 def test_wrong_contexts_are_refused(bridge: Bridge, body: object, code: str) -> None:

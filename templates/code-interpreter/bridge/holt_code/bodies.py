@@ -10,6 +10,7 @@ from .errors import Refused
 from .run import Request
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CONTEXT_ID = re.compile(r"(?!default-)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _MAX_TIMEOUT_SECS = 7 * 24 * 3600
 
@@ -69,6 +70,14 @@ def run_id_of(body: dict[str, Any]) -> str | None:
     if run_id is not None and not _RUN_ID.fullmatch(run_id):
         raise _invalid("run_id: 1 to 64 letters, digits, - and _ are expected.")
     return run_id
+
+
+def new_context_id_of(body: dict[str, Any]) -> str | None:
+    """Returns the id for a context to create. Ids of default contexts are names of their own."""
+    context_id = text_of(body, "context_id")
+    if context_id is not None and not _CONTEXT_ID.fullmatch(context_id):
+        raise _invalid("context_id: 1 to 64 letters, digits, -, _ and . are expected, and no `default-`.")
+    return context_id
 
 
 def cursor_of(request: web.Request) -> int:

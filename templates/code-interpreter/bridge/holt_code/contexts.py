@@ -40,9 +40,17 @@ class Contexts:
             raise Refused(404, "context_not_found", f"There is no context {context_id[:80]!r}.")
         return context
 
-    async def create(self, language: str, cwd: str | None) -> Context:
-        """Creates a context, and waits for its kernel. Raises `Refused` or `KernelNotStarted`."""
-        context = self._add(f"ctx-{secrets.token_hex(10)}", self.languages.get(language), cwd or os.getcwd())
+    async def create(self, language: str, cwd: str | None, context_id: str | None = None) -> Context:
+        """
+        Creates a context, and waits for its kernel. Raises `KernelNotStarted`, or `Refused`: with
+        `context_exists` once the context of an earlier call with the same id has its kernel.
+        """
+        known = None if context_id is None else self._contexts.get(context_id)
+        if known is not None:
+            await known.start()
+            raise Refused(409, "context_exists", f"There is a context {context_id}.")
+        context_id = context_id or f"ctx-{secrets.token_hex(10)}"
+        context = self._add(context_id, self.languages.get(language), cwd or os.getcwd())
         context.used = True
         try:
             await context.start()

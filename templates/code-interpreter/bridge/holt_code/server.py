@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from . import e2b
-from .bodies import cursor_of, read_body, request_of, run_id_of, text_of
+from .bodies import cursor_of, new_context_id_of, read_body, request_of, run_id_of, text_of
 from .contexts import Contexts
 from .errors import KernelNotStarted, Refused
 from .limits import MAX_REQUEST_BYTES
@@ -69,7 +69,8 @@ class _Routes:
 
     async def create_context(self, request: web.Request) -> web.Response:
         body = await read_body(request)
-        context = await self._contexts.create(text_of(body, "language") or "python", text_of(body, "cwd"))
+        language, cwd = text_of(body, "language") or "python", text_of(body, "cwd")
+        context = await self._contexts.create(language, cwd, new_context_id_of(body))
         return _json(context.describe())
 
     async def get_context(self, request: web.Request) -> web.Response:
