@@ -20,10 +20,14 @@ test('builds a template, with its steps as progress', async () => {
   service.script = (build) => {
     build.step(1, 'RUN pip install flask', 'running')
     build.status('building')
-    setTimeout(() => build.succeed(), 300)
   }
   const told: (string | undefined)[] = []
-  const built = await text('build_template', body, { onprogress: ({ message }) => told.push(message) })
+  const built = await text('build_template', body, {
+    onprogress: ({ message }) => {
+      told.push(message)
+      if (message === 'building: RUN pip install flask') for (const build of service.builds.values()) build.succeed()
+    },
+  })
   expect(JSON.parse(built)).toMatchObject({ name: 'web', tag: 'latest', status: 'ready' })
   expect(told).toContain('building: RUN pip install flask')
   expect([...service.builds.values()][0]?.body).toMatchObject({ steps: [{ run: 'pip install flask' }] })

@@ -18,11 +18,11 @@ import type { CallOptions, Transport } from './transport/transport.ts'
 /** The filters of a list of runtimes. Several filters mean AND. */
 export interface RuntimeFilter {
   /** The state, or several of them. Default: all, with the ended ones of 7 days. */
-  readonly state?: RuntimeState | readonly RuntimeState[]
-  readonly template?: string
-  readonly name?: string
-  readonly isolation?: Isolation
-  readonly metadata?: Readonly<Record<string, string>>
+  readonly state?: RuntimeState | readonly RuntimeState[] | undefined
+  readonly template?: string | undefined
+  readonly name?: string | undefined
+  readonly isolation?: Isolation | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   /** Items per page, 1 to 100. */
   readonly limit?: number
 }

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { jsonResult, textResult } from '../results/results.ts'
 import { CommandReport, endWords } from './command-report.ts'
 import { deniedHosts } from './denied-hosts.ts'
-import { givenOnly } from './given-only.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
 /** The most bytes of one answer of `read_output`. */
@@ -40,7 +39,7 @@ const run = runtimeTool({
       .describe('True: return the command_id at once. Read the output with read_output. Default false.'),
   },
   run: async ({ command, background, ...options }, { runtime, signal, tellProgress }) => {
-    const how = givenOnly(options)
+    const how = options
     if (background) return jsonResult(startedFacts(await runtime.commands.start(command, { ...how, signal })))
     const report = new CommandReport((message) => tellProgress(message))
     let ended: Command | undefined

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { grouped, moreWith, shortened, textResult } from '../results/results.ts'
-import { givenOnly } from './given-only.ts'
 import { readForModel } from './read-for-model.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
@@ -52,7 +51,7 @@ const write = runtimeTool({
   },
   run: async ({ path, content, encoding, ...options }, { runtime, signal }) => {
     const bytes = encoding === 'base64' ? new Uint8Array(Buffer.from(content, 'base64')) : content
-    const { size_bytes } = await runtime.files.write(path, bytes, { ...givenOnly(options), signal })
+    const { size_bytes } = await runtime.files.write(path, bytes, { ...options, signal })
     return textResult(`Wrote ${path}: ${grouped(size_bytes)} bytes.`)
   },
 })
@@ -130,7 +129,7 @@ const search = runtimeTool({
   },
   run: async ({ path, content, regex, case_sensitive, ...options }, { runtime, signal }) => {
     const wanted = content === undefined ? {} : { content: { pattern: content, regex, case_sensitive } }
-    const { data, truncated } = await runtime.files.search(path, { ...givenOnly(options), ...wanted, signal })
+    const { data, truncated } = await runtime.files.search(path, { ...options, ...wanted, signal })
     if (data.length === 0) return textResult('Nothing matches.')
     const lines = data.map(({ path, line, text }) =>
       line === null ? path : `${path}:${line}: ${shortened(text ?? '', maxLineLength)}`,

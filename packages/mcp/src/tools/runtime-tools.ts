@@ -2,7 +2,6 @@ import { type Runtime as RuntimeData, runtimeStates } from '@holt/protocol'
 import type { Runtime } from '@holt/sdk'
 import { z } from 'zod'
 import { jsonResult, linesResult, moreWith, textResult } from '../results/results.ts'
-import { givenOnly } from './given-only.ts'
 import { readsOnly, runtimeTool, serviceTool, type Tool } from './tool.ts'
 
 /** The most runtimes of one list. */
@@ -55,7 +54,7 @@ const create = serviceTool({
   run: async (args, { session, signal, tellProgress }) => {
     const onStatus = ({ name, status }: { name: string; status: string }) =>
       tellProgress(`The template ${name} is built first: ${status}`)
-    return jsonResult(shown(await session.holt.runtimes.create(givenOnly(args), { signal, building: { onStatus } })))
+    return jsonResult(shown(await session.holt.runtimes.create(args, { signal, building: { onStatus } })))
   },
 })
 
@@ -71,7 +70,7 @@ const list = serviceTool({
     cursor: z.string().max(1024).optional().describe('The cursor that an earlier list ended with.'),
   },
   run: async ({ cursor, ...filter }, { session, signal }) => {
-    const runtimes = session.holt.runtimes.list({ ...givenOnly(filter), limit: maxListed }, { signal })
+    const runtimes = session.holt.runtimes.list({ ...filter, limit: maxListed }, { signal })
     const { data, next_cursor } = await runtimes.page(cursor)
     if (data.length === 0) return textResult('There is no such runtime.')
     return linesResult(data.map(shown), next_cursor === null ? '' : moreWith(next_cursor))
@@ -120,7 +119,7 @@ const snapshot = runtimeTool({
       .describe('memory: processes, memory and files. filesystem: files only. Default: memory if possible.'),
   },
   run: async (args, { runtime, signal }) => {
-    const { snapshot_id, name, kind, state, size_bytes } = await runtime.snapshot(givenOnly(args), { signal })
+    const { snapshot_id, name, kind, state, size_bytes } = await runtime.snapshot(args, { signal })
     return jsonResult({ snapshot_id, name, kind, state, size_bytes })
   },
 })

@@ -3,7 +3,6 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { errorResult } from '../results/error-result.ts'
 import { jsonResult, linesResult, moreWith, shortened, textResult } from '../results/results.ts'
-import { givenOnly } from './given-only.ts'
 import { readsOnly, serviceTool, type Tool } from './tool.ts'
 
 /** The most templates of one list. */
@@ -71,7 +70,7 @@ const build = serviceTool({
   },
   run: async ({ run, ...body }, { session, signal, tellProgress }) => {
     const steps = run === undefined ? {} : { steps: run.map((line) => ({ run: line })) }
-    const started = await session.holt.builds.create({ ...givenOnly(body), ...steps }, { signal })
+    const started = await session.holt.builds.create({ ...body, ...steps }, { signal })
     const log = new LogTail()
     try {
       const ended = await started.wait({

@@ -7,16 +7,16 @@ import { bytesOf, type FileContent, type FileSource, sourceOf, webStream } from 
 /** The options for writing a file. */
 export interface WriteOptions extends CallOptions {
   /** The mode in octal, for example `"0644"`. Default: the mode of an existing file stays. */
-  readonly mode?: string
+  readonly mode?: string | undefined
   /** The owner of a new file. Default: the template's user. */
-  readonly user?: string
+  readonly user?: string | undefined
   /** False if an existing file is an `already_exists` error. Default true. */
-  readonly overwrite?: boolean
+  readonly overwrite?: boolean | undefined
   /**
    * The SHA-256 digest of the content in hexadecimal. If other bytes arrive, the write fails with
    * `digest_mismatch`.
    */
-  readonly sha256?: string
+  readonly sha256?: string | undefined
   /** Called as bytes are sent. After a break the count returns to the bytes that had arrived. */
   readonly onProgress?: (bytes: number) => void
 }
