@@ -34,9 +34,11 @@ class LocalCommands:
 
     def __init__(self, directory: Path, env: Mapping[str, str]) -> None:
         self.directory = directory
+        self.ran: list[Sequence[str]] = []
         self.env = {"PATH": os.environ["PATH"], "HOME": str(directory), "GIT_CONFIG_NOSYSTEM": "1", **env}
 
     def run(self, argv: Sequence[str], **options: Any) -> Any:
+        self.ran.append(argv)
         cwd = self.directory / str(options.get("cwd") or ".")
         env = {**self.env, **options["env"]}
         try:
@@ -119,6 +121,19 @@ def test_a_diff_says_that_it_is_cut(made: Made, repository: Path) -> None:
     (repository / "first/file").write_text("two\n")
     diff = made().diff(cwd="first", max_output_bytes=10)
     assert (str(diff), diff.truncated) == ("diff --git", True)
+
+
+def test_a_push_asks_for_the_address_only_to_explain_a_failure(made: Made, repository: Path) -> None:
+    git = made(allowed=False)
+    sh(repository, "cd first && echo 2 > file && git -c user.name=a -c user.email=a@b commit -qam two")
+    git.push(cwd="first")
+    assert len(cast("Any", git)._commands.ran) == 1
+    sh(repository, "git -C first remote add far https://127.0.0.1:1/a.git")
+    for remote, reason, hint in [("far", "network", "--allow 127.0.0.1:1"), ("none", "other", "words of git")]:
+        with pytest.raises(GitFailed, match="git push failed") as failed:
+            git.push(cwd="first", remote=remote)
+        assert failed.value.reason == reason
+        assert hint in failed.value.hint
 
 
 def test_failures_have_a_reason_and_a_remedy(made: Made, repository: Path) -> None:

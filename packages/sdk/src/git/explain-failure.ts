@@ -7,8 +7,8 @@ export interface FailedGit {
   /** The subcommand, such as `clone`. */
   readonly verb: string
   readonly result: CommandResult
-  /** The address of the remote; null for a command without one. */
-  readonly url: string | null
+  /** Returns the address of the remote; null for a command without one. */
+  readonly url: () => Promise<string | null>
   /** The name of the secret that was used; null if there was none. */
   readonly secret: string | null
   /** Returns the decision of the network policy on a connection; null if it cannot be read. */
@@ -58,7 +58,8 @@ async function explain(failed: FailedGit): Promise<GitFailure> {
   const message = `git ${verb} failed${said === '' ? ` with exit code ${result.exit_code}` : `: ${said}`}`
   const local = localHints[reason]
   if (local !== undefined) return { reason, message, hint: local }
-  const address = failed.url === null ? null : remoteAddress(failed.url)
+  const url = await failed.url()
+  const address = url === null ? null : remoteAddress(url)
   if (address === null) return { reason, message, hint: 'The message has the words of git.' }
   return (await explainNetwork(failed, address, message)) ?? explainRemote(failed, address, { reason, message })
 }

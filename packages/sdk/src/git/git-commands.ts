@@ -125,11 +125,12 @@ export class GitCommands {
 
   async push(options: GitPushOptions = {}): Promise<GitHead> {
     const { remote = 'origin', branch = 'HEAD', set_upstream = false, force = false, ...rest } = options
-    const url = await this.#remoteUrl(remote, rest)
-    const credentials = await this.#credentials(url, rest)
+    const url = rest.secret === undefined ? undefined : await this.#remoteUrl(remote, rest)
+    const credentials = url === undefined ? [] : await this.#credentials(url, rest)
     const flags = [...(set_upstream ? ['--set-upstream'] : []), ...(force ? ['--force-with-lease'] : [])]
     const argv = [...credentials, 'push', ...flags, '--', remote, branch]
-    const result = await this.#script('push', `git "$@" >&2 && ${showHead}`, argv, { ...rest, url, isTransfer: true })
+    const how = { ...rest, url, remote, isTransfer: true }
+    const result = await this.#script('push', `git "$@" >&2 && ${showHead}`, argv, how)
     return parseHead(result.stdout)
   }
 
@@ -154,7 +155,7 @@ export class GitCommands {
   }
 
   async #run(verb: string, argv: readonly string[], options: RunGit): Promise<CommandResult> {
-    const { url = null, secret = null, signal, isTransfer = false, max_output_bytes } = options
+    const { secret = null, signal, isTransfer = false, max_output_bytes } = options
     const { timeout_secs = isTransfer ? transferTimeoutSecs : defaultTimeoutSecs } = options
     const limit = max_output_bytes === undefined ? {} : { max_output_bytes }
     const call = { ...optionsOfGit(options), timeout_secs, env: environment, ...limit }
@@ -163,7 +164,7 @@ export class GitCommands {
     throw await explainFailure({
       verb,
       result,
-      url,
+      url: () => this.#addressOf(options),
       secret,
       test: ({ host, port }) =>
         this.#network.test({ host, port }, { signal }).catch((error) => {
@@ -173,13 +174,28 @@ export class GitCommands {
         }),
     })
   }
+
+  /** Returns the address of the remote that a command named; null if it has none. */
+  async #addressOf({ url, remote, ...options }: RunGit): Promise<string | null> {
+    if (url !== undefined || remote === undefined) return url ?? null
+    try {
+      return await this.#remoteUrl(remote, options)
+    } catch (error) {
+      // The failure of the first command matters more than that of this question.
+      if (error instanceof HoltError) return null
+      throw error
+    }
+  }
 }
 
 /** The most bytes of a status: some 50,000 files. The service allows no more. */
 const maxStatusBytes = 4 * 1024 * 1024
 
 interface RunGit extends GitOptions, GitCredentialOptions {
-  readonly url?: string | null
+  /** The address of the remote. */
+  readonly url?: string | undefined
+  /** The name of the remote. A failure asks for its address if `url` is not given. */
+  readonly remote?: string
   readonly isTransfer?: boolean
   readonly max_output_bytes?: number
 }

@@ -173,6 +173,23 @@ test('the missing policy is named', async () => {
   expect(failed.hint).toContain('holt net set RUNTIME --allow 127.0.0.1:1')
 })
 
+test('a push is one command, and asks for the address of the remote only to explain a failure', async () => {
+  await using local = await openRepository({ allowed: false })
+  const { git, ran, sh } = local
+  const cwd = 'first'
+  await sh('cd first && echo 2 > file && git -c user.name=a -c user.email=a@b commit -qam two')
+  await git.push({ cwd })
+  expect(ran).toHaveLength(1)
+  await sh('git -C first remote add far https://127.0.0.1:1/a.git')
+  const failed = await failureOf(git.push({ cwd, remote: 'far' }))
+  expect(failed).toMatchObject({ reason: 'network', hint: expect.stringContaining('--allow 127.0.0.1:1') })
+  expect(await failureOf(git.push({ cwd, remote: 'none' }))).toMatchObject({
+    reason: 'other',
+    message: expect.stringMatching(/^git push failed: fatal: 'none' does not appear to be a git repository/),
+  })
+  expect(await failureOf(git.push())).toMatchObject({ reason: 'not_a_repository' })
+})
+
 test('a host that the policy allows but nobody answers is told by the words of git', async () => {
   await using local = await openLocalGit()
   const failed = await failureOf(local.git.clone('https://127.0.0.1:1/a.git'))

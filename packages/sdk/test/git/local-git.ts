@@ -10,6 +10,8 @@ import type { GitNetwork, GitRunner } from '../../src/git/git-commands.ts'
 export interface LocalGit extends AsyncDisposable {
   readonly git: Git
   readonly directory: string
+  /** The commands of the client so far. */
+  readonly ran: readonly (readonly string[])[]
   /** Runs a shell in the directory, and returns its output. */
   sh(script: string): Promise<string>
 }
@@ -25,6 +27,7 @@ export interface ToldNetwork {
 export async function openLocalGit({ secrets = [], allowed = true, env = {} }: ToldNetwork = {}): Promise<LocalGit> {
   const directory = await mkdtemp(join(tmpdir(), 'holt-git-'))
   const settings = { PATH: process.env.PATH, HOME: directory, GIT_CONFIG_NOSYSTEM: '1', ...env }
+  const ran: (readonly string[])[] = []
   const runIn: GitRunner['run'] = (argv, options) =>
     new Promise((resolve) => {
       const [program = '', ...args] = argv
@@ -43,8 +46,17 @@ export async function openLocalGit({ secrets = [], allowed = true, env = {} }: T
     test: async () => ({ allowed, rule: allowed ? 'all' : 'no_rule' }) as TestedNetwork,
   }
   return {
-    git: new Git({ run: runIn }, network),
+    git: new Git(
+      {
+        run: (argv, options) => {
+          ran.push(argv)
+          return runIn(argv, options)
+        },
+      },
+      network,
+    ),
     directory,
+    ran,
     sh: async (script) => {
       const { exit_code, stdout, stderr } = await runIn(['/bin/sh', '-ec', script], { env: {} })
       if (exit_code !== 0) throw new Error(`${script}: ${stderr}`)

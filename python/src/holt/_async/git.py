@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._git.failure import cause_of, explain_failure
+from .._git.failure import cause_of, explain_failure, is_local
 from .._git.results import GitAuthor, GitDiff, GitHead, GitStatus
 from .._git.secret import credential_settings, directory_of, remote_address
 from .._git.status import parse_status
 from .._options import RuntimePath, Seconds, path_text
-from ..errors import ApiError, InvalidRequest
+from ..errors import ApiError, GitFailed, InvalidRequest
 
 if TYPE_CHECKING:
     from .._models.command import CommandResult
@@ -190,13 +191,16 @@ class AsyncGit:
             user: The user who runs git. Default: the template's.
             timeout_secs: The time limit of git.
         """
-        asked = ["git", "remote", "get-url", "--push", "--", remote]
-        url = (await self._run("remote", asked, cwd, user, _timeout_secs)).stdout.strip()
-        settings = await self._credentials(secret, url, username)
+        url = None if secret is None else await self._remote_url(remote, cwd, user)
+        settings = [] if url is None else await self._credentials(secret, url, username)
         flags = [*(["--set-upstream"] if set_upstream else []), *(["--force-with-lease"] if force else [])]
         argv = _shell(f'git "$@" >&2 && {_show_head}', [*settings, "push", *flags, "--", remote, branch])
-        result = await self._run("push", argv, cwd, user, timeout_secs, url=url, secret=secret)
+        result = await self._run("push", argv, cwd, user, timeout_secs, url=url, remote=remote, secret=secret)
         return _parse_head(result.stdout)
+
+    async def _remote_url(self, remote: str, cwd: RuntimePath | None, user: str | None) -> str:
+        asked = ["git", "remote", "get-url", "--push", "--", remote]
+        return (await self._run("remote", asked, cwd, user, _timeout_secs)).stdout.strip()
 
     async def _credentials(self, secret: str | None, url: str, username: str) -> list[str]:
         if secret is None:
@@ -212,6 +216,7 @@ class AsyncGit:
         timeout_secs: Seconds,
         *,
         url: str | None = None,
+        remote: str | None = None,
         secret: str | None = None,
         max_output_bytes: int | None = None,
     ) -> CommandResult:
@@ -225,9 +230,12 @@ class AsyncGit:
         )
         if result.exit_code == 0:
             return result
+        if url is None and remote is not None and not is_local(cause_of(result)):
+            with suppress(GitFailed):  # The failure of the first command matters more.
+                url = await self._remote_url(remote, cwd, user)
         address = None if url is None else remote_address(url)
         decision = None
-        if address is not None and cause_of(result) not in ("timed_out", "no_git"):
+        if address is not None and not is_local(cause_of(result)):
             decision = await self._decision(*address)
         raise explain_failure(verb, result, address=address, secret=secret, decision=decision)
 

@@ -64,6 +64,11 @@ def cause_of(result: CommandResult) -> GitFailureReason:
     return "other"
 
 
+def is_local(reason: GitFailureReason) -> bool:
+    """Returns true for a reason that has nothing to do with the remote."""
+    return reason in _local_hints
+
+
 def explain_failure(
     verb: str,
     result: CommandResult,
@@ -87,7 +92,7 @@ def explain_failure(
     if reason == "timed_out":
         message = f"git {verb} did not end within its time limit."
     hint = _local_hints.get(reason, "The message has the words of git.")
-    if reason not in _local_hints and address is not None:
+    if not is_local(reason) and address is not None:
         host, port = address
         if decision is not None and not decision.allowed:
             reason = "network"
