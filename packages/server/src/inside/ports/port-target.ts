@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { HoltError, isIdParam, PortNumber } from '@holt/protocol'
 import type { PortDomain } from '../../foundation/config/config.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { placeOf } from './request-place.ts'
 
 /** The port that a request is for. */
 export interface PortTarget {
@@ -33,9 +34,9 @@ const pathForm = /^(\/v1\/agents\/runtime\/([^/?]*)\/ports\/([^/?]*)\/(proxy|tcp
  * names reach a port only in the path form.
  */
 export function destinationOf(request: IncomingMessage, domain: PortDomain): Destination {
-  const host = hostOf(request)
-  const target = host === null ? null : originForm(request.url ?? '', host)
-  if (host === null || target === null) return 'refused'
+  const place = placeOf(request)
+  if (place === null) return 'refused'
+  const { host, target } = place
   if (isBelow(host, domain)) return 'port'
   const kind = pathForm.exec(target)?.[4]
   return kind === 'proxy' || (kind === 'tcp' && request.headers.upgrade?.toLowerCase() === 'tcp') ? 'port' : 'api'
@@ -43,9 +44,9 @@ export function destinationOf(request: IncomingMessage, domain: PortDomain): Des
 
 /** Returns the port of a request. Throws the client's error. */
 export function portTargetOf(request: IncomingMessage, domain: PortDomain): PortTarget {
-  const host = hostOf(request)
-  const target = host === null ? null : originForm(request.url ?? '', host)
-  if (host === null || target === null) throw ambiguous()
+  const place = placeOf(request)
+  if (place === null) throw ambiguous()
+  const { host, target } = place
   if (isBelow(host, domain)) return hostTarget(host.slice(0, -domain.name.length - 1), target)
   const [, prefix = '', runtimeId = '', portText = '', kind] = pathForm.exec(target) ?? []
   const rest = target.slice(prefix.length)
@@ -77,33 +78,6 @@ function parsePort(text: string, pointer: string): number {
   const parsed = PortNumber.safeParse(text)
   if (parsed.success) return parsed.data
   throw invalidField(pointer, parsed.error.issues[0]?.message ?? 'must be a port')
-}
-
-/**
- * Returns the host of a request in canonical form: lower case, without port and final dot. Empty if
- * there is none, null if it is ambiguous.
- */
-function hostOf(request: IncomingMessage): string | null {
-  const { rawHeaders } = request
-  let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1
-  return hosts > 1 ? null : canonicalHost(request.headers.host ?? '')
-}
-
-function canonicalHost(text: string): string | null {
-  const [, name] = /^(\[[0-9A-Fa-f:.]*\]|[^\s:@/\\?#[\]]*)(?::[0-9]*)?$/.exec(text) ?? []
-  return name === undefined ? null : name.toLowerCase().replace(/\.$/, '')
-}
-
-/**
- * Returns the target as a path. An absolute target must name the same host as the header (RFC 9112,
- * 3.2.2).
- */
-function originForm(target: string, host: string): string | null {
-  if (target.startsWith('/') || target === '*') return target
-  const [, authority, path = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(target) ?? []
-  if (authority === undefined || canonicalHost(authority) !== host) return null
-  return path.startsWith('/') ? path : `/${path}`
 }
 
 function isBelow(host: string, { name }: PortDomain): boolean {
