@@ -35,6 +35,8 @@ export const serviceSettings = [
   'HOLT_ISSUER',
   'HOLT_DATABASE_URL',
   'HOLT_ADOPT_STORE',
+  'HOLT_E2B',
+  'HOLT_E2B_DOMAIN',
 ] as const
 
 /** The variables that only clients read. */

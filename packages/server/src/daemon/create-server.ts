@@ -10,6 +10,7 @@ import type { Builder } from '../builds/builder.ts'
 import { openBuilds } from '../builds/builds.ts'
 import { clearResidue } from '../builds/recover-builds.ts'
 import { retakeCheckpoints } from '../builds/retake-checkpoints.ts'
+import { e2bEntry } from '../e2b/entry/e2b-entry.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
@@ -83,12 +84,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
   const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
-  const app = createApp(service, handlers, [serveMcp])
+  const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
+  const app = createApp(service, handlers, { mounts: [serveMcp], entries })
   const background: Promise<unknown>[] = [following.ended, cleared]
   const close = async () => {
     controller.abort(new Error('the service closes'))
     service.streams.close()
     service.ports.close()
+    service.visits.close()
     await app.close()
     await service.builds.close()
     await service.transitions.close()

@@ -3,6 +3,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import { OwnCalls } from './audit/own-calls.ts'
 import { LikelyProjects } from './auth/likely-projects.ts'
 import { OpenStreams } from './auth/open-streams.ts'
+import { OpenVisits } from './auth/open-visits.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
 import { validCredentials } from './auth/valid-credentials.ts'
 import type { EventNotifier } from './events/event-notifier.ts'
@@ -19,6 +20,8 @@ export interface Tenancy extends Foundation {
   readonly recentKeys: RecentKeys
   readonly likelyProjects: LikelyProjects
   readonly streams: OpenStreams
+  /** The connections of E2B's clients to runtimes. */
+  readonly visits: OpenVisits
   readonly rates: RequestRates
   readonly projects: ProjectQuotas
   readonly eventNotifier: EventNotifier
@@ -52,6 +55,7 @@ export function openTenancy(
     recentKeys: new RecentKeys(),
     likelyProjects: new LikelyProjects(),
     streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),
+    visits: new OpenVisits(),
     rates: new RequestRates(monotonic, failureRate),
     projects: new ProjectQuotas({ store, log }, config.projectQuotas),
     eventNotifier,

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/async'
@@ -22,6 +22,25 @@ import { RequestAccounts } from './request-accounts.ts'
 /** Serves a path that is not in the table of routes, with the accounts that all requests share. */
 export type Mount = (app: FastifyInstance, service: Api, accounts: RequestAccounts) => void
 
+/** Serves requests of another API on the same port, before the routes. */
+export interface Entry {
+  /**
+   * Returns true if it answers a request. `lend` leaves the connection to it until the answer has
+   * ended.
+   */
+  answers(request: IncomingMessage, response: ServerResponse, lend: () => void): boolean
+  readonly upgrades: UpgradeHandler
+}
+
+/** Makes an entry, with the accounts that all requests share. */
+export type MakeEntry = (service: Api, accounts: RequestAccounts) => Entry
+
+/** The parts of the application besides the table of routes. */
+export interface AppParts {
+  readonly mounts?: readonly Mount[]
+  readonly entries?: readonly MakeEntry[]
+}
+
 /** The methods and the path of the Model Context Protocol. */
 export const mcpRoute = {
   methods: ['GET', 'POST', 'DELETE'],
@@ -30,18 +49,28 @@ export const mcpRoute = {
 } as const
 
 /**
- * Makes the HTTP application: every route of the table, `mounts`, and an error of the contract for
- * every other request.
+ * Makes the HTTP application: other entries, every route of the table, `mounts`, and an error of
+ * the contract for every other request.
  */
-export function createApp(service: Api, handlers: Handlers, mounts: readonly Mount[] = []): FastifyInstance {
-  const upgradeHandlers: readonly UpgradeHandler[] = [portUpgrades(service), attachUpgrades(service)]
+export function createApp(
+  service: Api,
+  handlers: Handlers,
+  { mounts = [], entries: makers = [] }: AppParts = {},
+): FastifyInstance {
+  const accounts = new RequestAccounts(service.limits)
+  const entries = makers.map((make) => make(service, accounts))
+  const upgradeHandlers: readonly UpgradeHandler[] = [
+    ...entries.map(({ upgrades }) => upgrades),
+    portUpgrades(service),
+    attachUpgrades(service),
+  ]
   const app = fastify({
     logger: false,
     genReqId: ({ headers }) => givenRequestId(headers['x-request-id']) ?? makeId('request'),
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     return503OnClosing: false,
-    serverFactory: (answerByRoute) => makeHttpServer(service, { upgradeHandlers, answerByRoute }),
+    serverFactory: (answerByRoute) => makeHttpServer(service, { entries, upgradeHandlers, answerByRoute }),
     routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
     clientErrorHandler: brokenRequests(service),
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
@@ -68,17 +97,19 @@ export function createApp(service: Api, handlers: Handlers, mounts: readonly Mou
     if (allowed.length > 0) reply.header('allow', allowed.join(', '))
     return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
   })
-  const accounts = new RequestAccounts(service.limits)
   registerRoutes(app, service, { handlers, accounts })
   for (const mount of mounts) mount(app, service, accounts)
   serveSite(app)
   return app
 }
 
-function makeHttpServer(
-  service: Api,
-  { upgradeHandlers, answerByRoute }: { upgradeHandlers: readonly UpgradeHandler[]; answerByRoute: RequestListener },
-): Server {
+interface ServerParts {
+  readonly entries: readonly Entry[]
+  readonly upgradeHandlers: readonly UpgradeHandler[]
+  readonly answerByRoute: RequestListener
+}
+
+function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute }: ServerParts): Server {
   const { limits, metrics, likelyProjects } = service
   const server = createServer({
     requestTimeout: 0,
@@ -96,12 +127,14 @@ function makeHttpServer(
   })
   metrics.http.watchConnections(() => connections.counts)
   const answerForPort = portRequests(service)
-  // Requests for ports are not the API's. They go to the program before any route sees them.
+  // Requests of other entries and for ports are not the API's. No route sees them.
   server.on('request', (request, response) => {
     mergePieces(request)
     dropRestOfBody(request, response)
     connections.answerInOrder(request, response, () => {
-      if (answerForPort(request, response)) connections.lend(request.socket)
+      const lend = () => connections.lend(request.socket)
+      if (entries.some((entry) => entry.answers(request, response, lend))) return
+      if (answerForPort(request, response)) lend()
       else answerByRoute(request, response)
     })
   })

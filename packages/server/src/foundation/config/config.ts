@@ -1,6 +1,7 @@
 import { isImageReference } from '@holt/builder'
 import { Isolation, parseMiB, type Quotas } from '@holt/protocol'
 import { z } from 'zod'
+import { type E2bConfig, e2bOf, e2bSettings } from './e2b-settings.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
@@ -243,6 +244,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       .describe(
         '`1`, for one start: adopt a store that does not match the state directory. Runtimes that the store does not list are deleted. It also starts without lost master keys or files. See [store.md](store.md#which-store-is-whose).',
       ),
+    ...e2bSettings,
     ...tracingSettings,
   })
 
@@ -314,6 +316,8 @@ export interface ServerConfig {
    * store does not list is deleted then.
    */
   readonly adoptStore: boolean
+  /** The entry for E2B's clients; null: it is off. */
+  readonly e2b: E2bConfig | null
 }
 
 /** The error for wrong settings, with one line for each. */
@@ -365,5 +369,6 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     databaseUrl: data.HOLT_DATABASE_URL ?? null,
     adoptStore: data.HOLT_ADOPT_STORE === '1',
     tracing: tracingOf(data),
+    e2b: e2bOf(data),
   }
 }

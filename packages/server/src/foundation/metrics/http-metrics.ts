@@ -26,6 +26,8 @@ export interface EndedRequest {
   readonly status: number
   /** The time until the answer began, in seconds. */
   readonly seconds: number
+  /** The API that the client uses. Default: Holt's own, which has no label. */
+  readonly surface?: 'e2b'
 }
 
 /**
@@ -47,13 +49,13 @@ export class HttpMetrics {
     this.#requests = new Counter({
       name: 'holt_http_requests_total',
       help: 'Requests that have ended: of the API by their route, and to programs in runtimes as the route "port". The status 499 is a client that left before its answer began.',
-      labelNames: ['method', 'route', 'status'],
+      labelNames: ['method', 'route', 'status', 'surface'],
       registers,
     })
     this.#seconds = new Histogram({
       name: 'holt_http_request_duration_seconds',
       help: 'Time from the headers of a request to those of its answer.',
-      labelNames: ['method', 'route'],
+      labelNames: ['method', 'route', 'surface'],
       buckets,
       registers,
     })
@@ -101,10 +103,11 @@ export class HttpMetrics {
   /** Notes the start of a request. Returns the function to call at its end. */
   begin(): (ended: EndedRequest) => void {
     this.#open.inc()
-    return ({ method, route, status, seconds }) => {
+    return ({ method, route, status, seconds, surface }) => {
+      const which = { method, route, ...(surface === undefined ? {} : { surface }) }
       this.#open.dec()
-      this.#requests.inc({ method, route, status })
-      this.#seconds.observe({ method, route }, seconds)
+      this.#requests.inc({ ...which, status })
+      this.#seconds.observe(which, seconds)
     }
   }
 }

@@ -143,6 +143,12 @@ interface RuntimesTable {
   readonly parent_id: string | null
   /** The id that the create request had reserved, if the runtime came from a pool. */
   readonly creation_id: string | null
+  /** The key whose request made the runtime. Null for runtimes of earlier versions. */
+  readonly made_by_key_id: string | null
+  /** The generation of the access tokens that E2B's clients get. Earlier tokens open nothing. */
+  readonly token_generation: Generated<number>
+  /** The settings of a runtime that a client of E2B made (`SandboxSettings`); null for others. */
+  readonly e2b_json: string | null
   readonly expires_at: number | null
   readonly created_at: number
   readonly started_at: number | null

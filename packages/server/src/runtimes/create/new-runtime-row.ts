@@ -1,4 +1,5 @@
 import type { CreateRuntime } from '@holt/protocol'
+import { actingRequest } from '../../foundation/request/request-context.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
 import type { Size } from '../admission/decide-size.ts'
 import { type DeadlineColumns, expiresAt } from '../state/deadline.ts'
@@ -10,11 +11,13 @@ export interface RowCreation {
   readonly projectId: string
   readonly runtimeId: string
   readonly request: Pick<CreateRuntime, 'name' | 'env' | 'metadata'>
+  /** The settings of a client of E2B, as stored. Default: the runtime is not made by one. */
+  readonly sandbox?: string | null
 }
 
 /** Returns the row of a new runtime. */
 export function newRuntimeRow(
-  { projectId, runtimeId, request }: RowCreation,
+  { projectId, runtimeId, request, sandbox = null }: RowCreation,
   { source, size, deadline, at }: { source: RuntimeSource; size: Size; deadline: DeadlineColumns; at: number },
 ): NewRuntimeRow {
   // A checkpoint holds the memory and the processors of its runtime, so it fits that size only.
@@ -44,6 +47,8 @@ export function newRuntimeRow(
     snapshot_id: source.snapshotId,
     parent_id: source.parentId,
     creation_id: null,
+    made_by_key_id: actingRequest()?.keyId ?? null,
+    e2b_json: sandbox,
     expires_at: expiresAt(deadline.timeout_secs, at),
     created_at: at,
     started_at: null,

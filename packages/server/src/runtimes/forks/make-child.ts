@@ -31,7 +31,12 @@ export async function makeChild(
 ): Promise<RuntimeRow> {
   const source = sourceOf(parent, { checkpointId, checkpointBytes })
   const size = { cpu: parent.cpu, memoryMiB: parent.memory_mib, diskMiB: parent.disk_mib }
-  const creation = { projectId: parent.project_id, runtimeId: id, request: asCreate(parent, request) }
+  const creation = {
+    projectId: parent.project_id,
+    runtimeId: id,
+    request: asCreate(parent, request),
+    sandbox: parent.e2b_json,
+  }
   const deadline = childDeadline(parent, request)
   const [facts, freeMemoryMiB] = await Promise.all([service.engine.describe(), service.freeMemoryMiB()])
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })

@@ -65,7 +65,9 @@ export async function changeState(
     })
     return changed
   }
-  return service.store.change(change, { durable })
+  const changed = await service.store.change(change, { durable })
+  if (changed !== null && (to === 'paused' || to === 'terminating' || hasEnded(to))) service.visits.cut(row.runtime_id)
+  return changed
 }
 
 /**

@@ -9,11 +9,11 @@ import { findKeyToChange } from './find-key.ts'
 
 /** Revokes a key, and immediately ends its open streams. */
 export async function revokeKey(
-  { store, recentKeys, likelyProjects, streams, now }: Tenancy,
+  { store, recentKeys, likelyProjects, streams, visits, now }: Tenancy,
   { keyId, caller }: { keyId: string; caller: Caller },
 ): Promise<void> {
   const at = now()
-  const revoked = await store.change(async (changes) => {
+  const { revoked, made } = await store.change(async (changes) => {
     const key = await findKeyToChange(changes, caller, keyId)
     await requireAnother(changes, { key, caller, at })
     await changes
@@ -24,11 +24,28 @@ export async function revokeKey(
       .execute()
     const { project_id: projectId, key_id: subjectId } = key
     await recordEvent(changes, { projectId, type: 'key.revoked', subjectId, data: { by: caller.keyId }, at })
-    return key
+    return { revoked: key, made: await endTokens(changes, key) }
   })
   recentKeys.clear()
   likelyProjects.forget(revoked.digest, revoked.previous_digest)
   streams.cutKey(keyId)
+  for (const runtimeId of made) visits.cut(runtimeId)
+}
+
+/**
+ * Ends the access tokens that E2B's clients have for the runtimes of a key. Returns the ids of these
+ * runtimes.
+ */
+async function endTokens(changes: Queries, { project_id, key_id }: KeyRow): Promise<readonly string[]> {
+  const ended = await changes
+    .updateTable('runtimes')
+    .set(({ eb }) => ({ token_generation: eb('token_generation', '+', 1) }))
+    .where('project_id', '=', project_id)
+    .where('made_by_key_id', '=', key_id)
+    .where('ended_at', 'is', null)
+    .returning('runtime_id')
+    .execute()
+  return ended.map(({ runtime_id }) => runtime_id)
 }
 
 interface Revocation {

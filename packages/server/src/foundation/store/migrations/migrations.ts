@@ -9,6 +9,7 @@ import { storeId } from './0008-store-id.ts'
 import { idempotencyOrder } from './0009-idempotency-order.ts'
 import { idempotencyKeys } from './0010-idempotency-keys.ts'
 import { checkpointRecipe } from './0011-checkpoint-recipe.ts'
+import { sandboxes } from './0012-sandboxes.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -27,4 +28,5 @@ export const migrations: readonly string[] = [
   idempotencyOrder,
   idempotencyKeys,
   checkpointRecipe,
+  sandboxes,
 ]

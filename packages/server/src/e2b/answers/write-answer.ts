@@ -1,0 +1,49 @@
+import { E2bError } from '@holt/e2b'
+import type { Api } from '../../api/api.ts'
+import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
+import { standingHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
+import { asE2bError } from './as-e2b-error.ts'
+import type { E2bRequest } from './e2b-request.ts'
+
+/** An answer of the REST paths. Without `json` the body is empty. */
+export interface E2bAnswer {
+  readonly status: number
+  readonly json?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Writes an answer. An empty one has a `Content-Length` of 0: one of the clients parses every other
+ * body as JSON.
+ */
+export function writeAnswer(
+  { request, response, requestId }: E2bRequest,
+  { status, json, headers = {} }: E2bAnswer,
+): void {
+  closeAfterLongBody(request, response)
+  const body = json === undefined ? '' : JSON.stringify(json)
+  response.writeHead(status, {
+    ...standingHeaders(requestId),
+    ...headers,
+    ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(body) }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+/** Answers a request with an error of the REST paths, or cuts an answer that has begun. */
+export function writeError(service: Api, asked: E2bRequest, error: unknown): void {
+  const { response, requestId } = asked
+  if (response.headersSent || response.destroyed) {
+    service.log.debug({ err: error, request_id: requestId }, 'an answer to a client of E2B was interrupted')
+    response.destroy()
+    return
+  }
+  const { status, body: json, headers } = e2bErrorOf(service, error, requestId)
+  writeAnswer(asked, { status, json, headers })
+}
+
+/** Returns the error that a client sees for a thrown value. An unexpected value is logged. */
+export function e2bErrorOf(service: Api, error: unknown, requestId: string): E2bError {
+  return error instanceof E2bError ? error : asE2bError(toHoltError(error, service.log, requestId))
+}

@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { E2bError, type Entry, entryOf, envdPort, sandboxHeaders, splitTarget } from '@holt/e2b'
+import { makeId } from '@holt/protocol'
+import type { Api } from '../../api/api.ts'
+import type { MakeEntry } from '../../api/http/create-app.ts'
+import type { RequestAccounts } from '../../api/http/request-accounts.ts'
+import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
+import { runFor } from '../../foundation/request/request-context.ts'
+import { clientLeft } from '../../foundation/wire/client-gone.ts'
+import { placeOf } from '../../inside/ports/request-place.ts'
+import type { E2bRequest } from '../answers/e2b-request.ts'
+import { writeError } from '../answers/write-answer.ts'
+import { serveControl } from '../control/serve-control.ts'
+import { serveEnvd } from '../envd/serve-envd.ts'
+import { serveSandboxPort } from '../ports/serve-sandbox-port.ts'
+import { entryNames } from './entry-names.ts'
+import { sandboxUpgrades } from './sandbox-upgrades.ts'
+
+/** Makes the entry for clients of E2B, which takes its requests before Holt's routes. */
+export function e2bEntry(config: E2bConfig): MakeEntry {
+  return (service, accounts) => {
+    const names = entryNames(service.config, config)
+    const findEntry = (request: IncomingMessage): Entry => {
+      const place = placeOf(request)
+      // Holt refuses a request whose host is ambiguous.
+      if (place === null) return { type: 'holt' }
+      const { [sandboxHeaders.id]: sandboxId, [sandboxHeaders.port]: sandboxPort } = request.headers
+      return entryOf({ ...place, sandboxId: textOf(sandboxId), sandboxPort: textOf(sandboxPort) }, names)
+    }
+    return {
+      answers: (request, response, lend) => {
+        const entry = findEntry(request)
+        if (entry.type === 'holt') return false
+        if (entry.type === 'sandbox' && entry.port !== envdPort) lend()
+        void answer(service, accounts, { entry, asked: openRequest(service, request, response) })
+        return true
+      },
+      upgrades: sandboxUpgrades(service, findEntry),
+    }
+  }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header
+}
+
+/** Opens the records of a request: its id, its metrics and its line in the log. */
+function openRequest({ metrics, log }: Api, request: IncomingMessage, response: ServerResponse): E2bRequest {
+  const requestId = makeId('request')
+  const [path, query] = splitTarget(placeOf(request)?.target ?? '/')
+  const asked: E2bRequest = { request, response, requestId, path, query, route: 'none' }
+  const ended = metrics.http.begin()
+  const begunAt = performance.now()
+  response.once('close', () => {
+    const status = response.headersSent ? response.statusCode : clientLeft
+    const [method, seconds] = [request.method ?? 'GET', (performance.now() - begunAt) / 1000]
+    ended({ method, route: asked.route, status, seconds, surface: 'e2b' })
+    const facts = { method, route: asked.route, status, ms: Math.round(seconds * 10_000) / 10 }
+    log.debug({ request_id: requestId, surface: 'e2b', ...facts }, 'a request has ended')
+  })
+  return asked
+}
+
+async function answer(
+  service: Api,
+  accounts: RequestAccounts,
+  { entry, asked }: { readonly entry: Entry; readonly asked: E2bRequest },
+): Promise<void> {
+  try {
+    await runFor({ requestId: asked.requestId, caller: null, span: null }, () =>
+      dispatch(service, accounts, { entry, asked }),
+    )
+  } catch (error) {
+    writeError(service, asked, error)
+  }
+}
+
+async function dispatch(
+  service: Api,
+  accounts: RequestAccounts,
+  { entry, asked }: { readonly entry: Entry; readonly asked: E2bRequest },
+): Promise<void> {
+  if (entry.type === 'control') return serveControl(asked)
+  if (entry.type === 'signed') return serveEnvd(service, accounts, { asked, sandboxId: null })
+  if (entry.type === 'sandbox') {
+    const { sandboxId, port } = entry
+    return port === envdPort
+      ? serveEnvd(service, accounts, { asked, sandboxId })
+      : serveSandboxPort(service, entry, asked)
+  }
+  if (entry.type === 'incomplete')
+    throw new E2bError(400, 'The headers E2b-Sandbox-Id and E2b-Sandbox-Port must name a sandbox and a port')
+  throw new E2bError(404, 'There is no such name here')
+}

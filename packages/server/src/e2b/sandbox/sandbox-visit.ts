@@ -1,0 +1,86 @@
+import { sandboxGone } from '@holt/e2b'
+import type { GuestClient } from '@holt/guest-client'
+import { HoltError } from '@holt/protocol'
+import type { Api } from '../../api/api.ts'
+import { recognise } from '../../api/http/connections.ts'
+import type { RequestAccounts } from '../../api/http/request-accounts.ts'
+import { limitReached } from '../../foundation/errors/limit-reached.ts'
+import { type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { ClientGone } from '../../foundation/wire/client-gone.ts'
+import { RequestEnd } from '../../foundation/wire/request-end.ts'
+import { openGuest } from '../../runtimes/links/open-guest.ts'
+import type { E2bRequest } from '../answers/e2b-request.ts'
+
+/** A request that is admitted to a runtime. It ends with its answer. */
+export interface SandboxVisit extends E2bRequest {
+  readonly service: Api
+  readonly row: RuntimeRow
+  readonly ref: RuntimeRef
+  /** Aborts when the client is gone, the runtime pauses or ends, or the service closes. */
+  readonly gone: AbortSignal
+  /** The end of the request, until which it counts as under way. */
+  readonly end: RequestEnd
+  /** The accounts of memory for bodies and answers. */
+  readonly accounts: RequestAccounts
+  /**
+   * Opens the way into the runtime. A paused one resumes for that, if it may. Throws the 502 of the
+   * data plane if it is gone.
+   */
+  guest(): Promise<GuestClient>
+}
+
+/**
+ * Begins the visit of a request whose token or signature was checked. It counts for the project's
+ * rate and for its requests under way, and its connection counts as one with a key. Throws
+ * `rate_limited`.
+ */
+export async function beginVisit(
+  service: Api,
+  accounts: RequestAccounts,
+  { asked, row }: { asked: E2bRequest; row: RuntimeRow },
+): Promise<SandboxVisit> {
+  const { request, response } = asked
+  const { project_id: projectId, runtime_id: runtimeId } = row
+  recognise(request.socket, projectId)
+  await takeFromRate(service, projectId)
+  const end = new RequestEnd(response)
+  accounts.inFlight.enter(projectId, end)
+  const controller = new AbortController()
+  const cut = () => {
+    controller.abort(new ClientGone('the runtime paused or ended'))
+    // A reset, and not the end of a message: clients tell by it that the runtime is gone.
+    request.socket.resetAndDestroy()
+  }
+  const leave = service.visits.enter(runtimeId, cut)
+  response.once('close', () => {
+    leave()
+    if (!response.writableFinished) controller.abort(new ClientGone('the client disconnected'))
+  })
+  if (response.destroyed) cut()
+  const ref = refOf(row)
+  return { ...asked, service, row, ref, gone: controller.signal, end, accounts, guest }
+
+  async function guest(): Promise<GuestClient> {
+    try {
+      return (await openGuest(service, ref, { gone: controller.signal })).guest
+    } catch (error) {
+      throw isGone(error) ? sandboxGone(runtimeId) : error
+    }
+  }
+}
+
+/** True for the errors of a runtime that a request does not reach. */
+function isGone(error: unknown): boolean {
+  return error instanceof HoltError && /^runtime_(?:not_found|terminated|paused|not_running)$/.test(error.code)
+}
+
+async function takeFromRate({ rates, projects }: Api, projectId: string): Promise<void> {
+  const counted = rates.take(projectId, await projects.of(projectId))
+  if (counted === null || counted.allowed) return
+  throw limitReached('rate_limited', 'The project exceeds its request rate.', {
+    limit: counted.burst,
+    retry_after_secs: counted.retryAfterSecs,
+    reset_secs: counted.resetSecs,
+  })
+}
