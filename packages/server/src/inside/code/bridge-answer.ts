@@ -17,6 +17,9 @@ export const bridgePort = 49_999
  */
 const headTimeoutMs = 30_000
 
+/** The header with the name of the bridge's process, which a restart changes. */
+const instanceHeader = 'x-holt-interpreter'
+
 /** The most bytes of the head of an answer. */
 const maxHeadBytes = 16 * 1024
 
@@ -31,11 +34,15 @@ export interface BridgeRequest {
 /** An answer of the bridge. The receiver calls `letEnd` or `destroy`. */
 export class BridgeAnswer {
   readonly status: number
+  /** The name of the bridge's process; null if it has none. */
+  readonly instance: string | null
   readonly #incoming: IncomingMessage
   readonly #connection: PortStream
 
   constructor(incoming: IncomingMessage, connection: PortStream) {
     this.status = incoming.statusCode ?? 0
+    const instance = incoming.headers[instanceHeader]
+    this.instance = typeof instance === 'string' ? instance : null
     this.#incoming = incoming
     this.#connection = connection
     incoming.on('error', () => {
@@ -43,12 +50,12 @@ export class BridgeAnswer {
     })
   }
 
-  /** Yields the body as it arrives. Throws if it breaks off. */
+  /** Yields the body as it arrives. Throws `EngineError` `unavailable` if it breaks off. */
   async *chunks(): AsyncGenerator<Buffer> {
     try {
       yield* this.#incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
     } catch (error) {
-      throw failureOf(this.#connection, error)
+      throw breakOf(this.#connection, error)
     }
   }
 
@@ -119,8 +126,18 @@ function headOf(outgoing: ClientRequest, connection: PortStream): Promise<Incomi
   })
 }
 
-/** Returns the reason for a connection that broke off: that of the way to the runtime, if any. */
+/** Returns the reason for an answer without a head: that of the way to the runtime, if any. */
 function failureOf(connection: PortStream, error: unknown): unknown {
+  return reasonOf(connection, error) ?? bridgeFailed('it broke off its answer', { cause: error })
+}
+
+/** Returns the reason for an answer that breaks off. A bridge that was killed is started again. */
+function breakOf(connection: PortStream, cause: unknown): unknown {
+  const broken = () => new EngineError('unavailable', 'the bridge of a runtime broke off its answer', { cause })
+  return reasonOf(connection, cause) ?? broken()
+}
+
+function reasonOf(connection: PortStream, error: unknown): EngineError | null {
   if (connection.errored instanceof EngineError) return connection.errored
-  return error instanceof EngineError ? error : bridgeFailed('it broke off its answer', { cause: error })
+  return error instanceof EngineError ? error : null
 }

@@ -30,8 +30,14 @@ export interface BridgeNewContext {
  */
 export class Bridge {
   readonly #guest: GuestClient
+  #instance: string | null = null
   constructor(guest: GuestClient) {
     this.#guest = guest
+  }
+
+  /** The name of the process that sent the last answer; null if that is unknown. */
+  get instance(): string | null {
+    return this.#instance
   }
 
   async contexts(signal: AbortSignal): Promise<readonly BridgeContext[]> {
@@ -108,6 +114,7 @@ export class Bridge {
   async #open(request: BridgeRequest, { asked, signal }: { asked: Asked; signal: AbortSignal }): Promise<BridgeAnswer> {
     const answer = await askBridge(this.#guest, request, signal)
     const { status } = answer
+    this.#instance = answer.instance
     if (status >= 200 && status < 300) return answer
     if (status < 400) {
       answer.destroy()

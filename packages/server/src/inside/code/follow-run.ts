@@ -1,3 +1,4 @@
+import { HoltError } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import type { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import type { Bridge, BridgeRun } from './bridge.ts'
@@ -47,13 +48,15 @@ export async function openRun(followed: Followed, cursor: number): Promise<Bridg
 
 /**
  * Yields a run's items after a cursor to its end, each once. Continues across checkpoints and
- * pauses of the runtime. `keep` bounds the memory for one item.
+ * pauses of the runtime. A run whose interpreter was killed ends as `kernel_died`. `keep` bounds
+ * the memory for one item.
  */
 export async function* followRun(
   followed: Followed,
   { begun, cursor, keep }: { begun: BridgeAnswer; cursor: number; keep: (bytes: number) => boolean },
 ): AsyncGenerator<ReadItem> {
-  const { streamRetry } = followed
+  const { bridge, streamRetry } = followed
+  const startMs = performance.now()
   let at = cursor
   let hasStarted = false
   for (let answer: BridgeAnswer | null = begun; ; answer = null) {
@@ -69,7 +72,23 @@ export async function* followRun(
         if (item.type === 'end') return
       }
     } catch (error) {
+      if (isUnknownRun(error) && bridge.instance !== begun.instance) {
+        yield* endOfKilled(at, performance.now() - startMs)
+        return
+      }
       await streamRetry.after(error)
     }
   }
+}
+
+function isUnknownRun(error: unknown): boolean {
+  return error instanceof HoltError && error.code === 'code_run_not_found'
+}
+
+/** Yields the last items of a run of a killed interpreter. Items after `cursor` may be missing. */
+function* endOfKilled(cursor: number, durationMs: number): Generator<ReadItem> {
+  const value = 'The code interpreter of the runtime was killed. The variables of all contexts are lost.'
+  yield { type: 'error', cursor: cursor + 1, name: 'InterpreterKilled', value, traceback: [] }
+  const lost = { truncated: true, state_lost: true } as const
+  yield { type: 'end', cursor: cursor + 2, status: 'kernel_died', duration_ms: durationMs, ...lost }
 }

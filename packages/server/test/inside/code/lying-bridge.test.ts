@@ -91,6 +91,28 @@ test.each<[string, RequestListener, number]>([
   expect(asked).toBeLessThan(10)
 })
 
+test.each([
+  ['another process', 'second', 200, 'kernel_died'],
+  ['the same process', 'first', 504, 'timeout'],
+])('a run that %s does not know any more ends so', async (_, instance, expected, told) => {
+  const server = await startCodeServer()
+  server.replaceBridge((request, response) => {
+    if (request.method === 'GET') {
+      response.writeHead(404, { 'x-holt-interpreter': instance })
+      response.end(JSON.stringify({ code: 'run_not_found', message: attack }))
+      return
+    }
+    response.writeHead(200, { 'x-holt-interpreter': 'first' })
+    const shown = { type: 'stdout', cursor: 2, text: 'before' }
+    response.write(`${JSON.stringify(start)}\n${JSON.stringify(shown)}\n`, () => request.socket.end())
+  })
+  const { status, json } = await run(server)
+  expect([status, json.status ?? json.error.code]).toEqual([expected, told])
+  if (status !== 200) return
+  expect(json).toMatchObject({ stdout: 'before', error: { name: 'InterpreterKilled' }, state_lost: true })
+  expect(json.truncated).toEqual({ stdout: true, stderr: true, results: true })
+})
+
 test('an interpreter that never answers is left when its client leaves', async () => {
   const server = await startCodeServer()
   server.replaceBridge(() => {})
