@@ -72,13 +72,15 @@ func setUp(binary, dir string) error {
 		flags                uintptr
 		data                 string
 	}{
-		{"", "/", "", unix.MS_REC | unix.MS_PRIVATE, ""},
 		{"overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir=" + dir + "/etc-upper,workdir=" + dir + "/etc-work"},
 		{"overlay", "/usr", "overlay", 0, "lowerdir=/usr,upperdir=" + dir + "/usr-upper,workdir=" + dir + "/usr-work"},
 		{"overlay", "/var/lib", "overlay", 0, "lowerdir=/var/lib,upperdir=" + dir + "/lib-upper,workdir=" + dir + "/lib-work"},
 		{"proc", "/proc", "proc", 0, ""},
 		{"tmpfs", "/run", "tmpfs", 0, ""},
 		{"tmpfs", dir + "/small", "tmpfs", 0, "size=4m"},
+	}
+	if err := ownDev(dir + "/dev"); err != nil {
+		return err
 	}
 	for _, s := range steps {
 		if err := unix.Mount(s.source, s.target, s.kind, s.flags, s.data); err != nil {
@@ -90,6 +92,38 @@ func setUp(binary, dir string) error {
 		return err
 	}
 	return unix.Exec(binary, []string{"holt-guest"}, []string{"HOLT_GUEST_SOCKET=" + dir + "/control.sock"})
+}
+
+// ownDev covers /dev with a tmpfs that has the same entries, as the guest writes there.
+func ownDev(place string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount /: %w", err)
+	}
+	entries, err := os.ReadDir("/dev")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.Mkdir(place, 0o755), unix.Mount("tmpfs", place, "tmpfs", 0, "mode=0755")); err != nil {
+		return fmt.Errorf("mount %s: %w", place, err)
+	}
+	for _, entry := range entries {
+		from, to := filepath.Join("/dev", entry.Name()), filepath.Join(place, entry.Name())
+		switch {
+		case entry.Name() == "ptmx": // it opens only beside its file system (devpts)
+			err = os.Symlink("pts/ptmx", to)
+		case entry.Type()&os.ModeSymlink != 0:
+			target, _ := os.Readlink(from)
+			err = os.Symlink(target, to)
+		case entry.IsDir():
+			err = errors.Join(os.Mkdir(to, 0o755), unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""))
+		default:
+			err = errors.Join(os.WriteFile(to, nil, 0o600), unix.Mount(from, to, "", unix.MS_BIND, ""))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", to, err)
+		}
+	}
+	return unix.Mount(place, "/dev", "", unix.MS_MOVE, "")
 }
 
 // guest is a running guest and the host's end of its connection.

@@ -68,6 +68,13 @@ type State struct {
 	seeded *Names
 	// hostLines are the lines that /etc/hosts was given, also under earlier identities.
 	hostLines [][]byte
+	// known is the environment that running programs have or can read. It is nil before the first
+	// seed or bind.
+	known map[string]string
+	// published is true once environmentFile was written.
+	published bool
+	// HasPrograms returns true while programs run that a seed or an earlier bind has started.
+	HasPrograms func() bool
 	// LetGo is called when the runtime gets another identity. Clients that waited for the earlier
 	// one do not return.
 	LetGo func()
@@ -196,6 +203,7 @@ func (s *State) Bind(r Request) (*Answer, error) {
 		answer.Network, problems = s.Network.Set(r.Network)
 		answer.Problems = append(answer.Problems, problems...)
 	}
+	try(environmentFile, s.publish(r.Env, r.User))
 	s.defaults = &process.Defaults{Env: r.Env, User: r.User, Workdir: r.Workdir}
 	s.answer = answer
 	return answer, nil

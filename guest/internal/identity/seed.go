@@ -74,6 +74,9 @@ func (s *State) Seed(r SeedRequest) (*SeedAnswer, error) {
 	var problems []string
 	answer.Network, problems = s.Network.Set(r.Network)
 	answer.Problems = append(answer.Problems, problems...)
+	if s.known == nil || !s.HasPrograms() {
+		s.known = copyOf(r.Env)
+	}
 	// Commands that start now continue in runtimes with other certificates.
 	env := trust.Environment()
 	maps.Copy(env, r.Env)

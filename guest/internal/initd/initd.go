@@ -50,6 +50,10 @@ func Main() int {
 	processes := process.NewTable(pool)
 	done := operations.NewMemory()
 	state := &identity.State{
+		HasPrograms: func() bool {
+			all, _ := processes.Active()
+			return all > 0
+		},
 		LetGo: func() {
 			processes.LetGo()
 			done.Forget()
