@@ -37,6 +37,10 @@ export const serviceSettings = [
   'HOLT_ADOPT_STORE',
   'HOLT_E2B',
   'HOLT_E2B_DOMAIN',
+  'HOLT_E2B_TLS_CERT',
+  'HOLT_E2B_TLS_KEY',
+  'HOLT_E2B_TLS_HOST',
+  'HOLT_E2B_TLS_PORT',
 ] as const
 
 /** The variables that only clients read. */

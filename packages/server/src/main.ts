@@ -10,6 +10,8 @@ const usage = `holtd: the Holt service
   holtd purge            remove every runtime and kernel object of the installation
   holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
   holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
+  holtd certificate [--domain NAME] [--days N] [--out DIR] [--trust] [--json]
+                         make a certificate for the TLS listener, from an authority of this machine
   holtd settings         print the settings that differ from those of the running or the last daemon, as JSON
   holtd version          print the version
 
@@ -24,6 +26,7 @@ HOLT_BASE_IMAGE HOLT_DEBIAN_MIRROR HOLT_DEBIAN_SECURITY_MIRROR HOLT_RUN_DIR HOLT
 HOLT_MEMORY_OVERCOMMIT HOLT_EGRESS_RESOLVERS HOLT_EGRESS_ALLOWED_NETWORKS HOLT_EGRESS_OVERRIDES HOLT_EGRESS_CA_FILE HOLT_ISSUER
 HOLT_BUILDS_AT_ONCE HOLT_BUILD_CACHE_SIZE HOLT_BUILD_CONTEXTS_SIZE HOLT_POOL_MIN HOLT_POOL_MAX HOLT_REGISTRY_MIRRORS HOLT_REGISTRY_INSECURE
 HOLT_RESERVE_MEMORY HOLT_RESERVE_DISK HOLT_PROJECT_QUOTAS HOLT_DATABASE_URL HOLT_ADOPT_STORE
+HOLT_E2B_TLS_CERT HOLT_E2B_TLS_KEY HOLT_E2B_TLS_HOST HOLT_E2B_TLS_PORT
 OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_SDK_DISABLED OTEL_TRACES_SAMPLER_ARG
 `
 
@@ -39,6 +42,7 @@ const warningVerbs = ['doctor', 'halt', 'purge', 'export', 'import']
  */
 async function main([verb = 'serve', ...options]: readonly string[]): Promise<number | null> {
   process.umask(0o077)
+  if (verb === 'certificate') return certificate(options)
   const words = options.filter((option) => option !== optionOf[verb])
   const has = words.length < options.length
   const [file] = verb === 'export' || verb === 'import' ? words : []
@@ -94,6 +98,11 @@ async function doctor(config: ServerConfig, json: boolean): Promise<number> {
   const checks = await runDoctor(config)
   process.stdout.write(json ? `${JSON.stringify({ checks })}\n` : `${checks.map(lineOf).join('\n')}\n`)
   return checks.some(({ status }) => status === 'fix') ? 1 : 0
+}
+
+async function certificate(options: readonly string[]): Promise<number> {
+  const { runCertificate } = await import('./daemon/certificate/run-certificate.ts')
+  return runCertificate(options, process.env)
 }
 
 async function settings({ stateDir }: ServerConfig): Promise<number> {

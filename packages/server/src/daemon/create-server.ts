@@ -5,6 +5,7 @@ import { handlers } from '../api/handlers/handlers.ts'
 import { createApp } from '../api/http/create-app.ts'
 import { serveMcp } from '../api/mcp/serve-mcp.ts'
 import { registerGauges } from '../api/metrics/register-gauges.ts'
+import { listenSecurely, type SecureListener } from '../api/tls/secure-listener.ts'
 import { makeBuildSources } from '../builds/build-sources.ts'
 import type { Builder } from '../builds/builder.ts'
 import { openBuilds } from '../builds/builds.ts'
@@ -59,6 +60,8 @@ export interface ServerOptions extends FoundationOptions {
 /** A running server. */
 export interface Server {
   readonly url: string
+  /** The port of the TLS listener; null without one. */
+  readonly securePort: number | null
   /** The admin key of this machine. */
   readonly adminKey: string
   /** Settles when the first attempt to make the base templates has succeeded or failed. */
@@ -87,12 +90,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
   const app = createApp(service, handlers, { mounts: [serveMcp], entries })
   const background: Promise<unknown>[] = [following.ended, cleared]
+  let secure: SecureListener | null = null
   const close = async () => {
     controller.abort(new Error('the service closes'))
     service.streams.close()
     service.ports.close()
     service.visits.close()
-    await app.close()
+    await Promise.all([app.close(), secure?.close()])
     await service.builds.close()
     await service.transitions.close()
     await Promise.allSettled(background)
@@ -104,6 +108,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
   try {
     await app.listen({ host: config.host, port: config.port, backlog: acceptBacklog })
+    if (config.tls !== null) {
+      const { limits, log } = service
+      secure = await listenSecurely(app.server, config.tls, { limits, log, backlog: acceptBacklog })
+    }
     const url = urlOf(config.host, (app.server.address() as AddressInfo).port)
     listensAt(url)
     service.addresses.listensAt(url)
@@ -122,7 +130,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       service.usage.keep(),
       service.metrics.process.keep(controller.signal),
     )
-    return { url, adminKey, templatesMade: templates?.tried ?? Promise.resolve(), close }
+    return {
+      url,
+      securePort: secure?.port ?? null,
+      adminKey,
+      templatesMade: templates?.tried ?? Promise.resolve(),
+      close,
+    }
   } catch (error) {
     await close()
     throw error

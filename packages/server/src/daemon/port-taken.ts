@@ -19,11 +19,13 @@ export function isPortTaken(error: unknown): boolean {
  * Returns the error for a port in use, with the process if it can be found. Reads all of /proc,
  * which is acceptable after a failed start.
  */
-export async function portTaken({ port }: Pick<ServerConfig, 'port'>, cause: unknown): Promise<Error> {
+export async function portTaken({ port: plain }: Pick<ServerConfig, 'port'>, cause: unknown): Promise<Error> {
+  const { port = plain } = cause as { readonly port?: number }
+  const setting = port === plain ? 'HOLT_PORT' : 'HOLT_E2B_TLS_PORT'
   const pid = await listenerOf(port)
   const by = pid === null ? 'another process' : `process ${pid} (${await nameOf(pid)})`
   const other = port < lastPort ? port + 1 : port - 1
-  return new Error(`Port ${port} is taken by ${by}. Choose another: HOLT_PORT=${other} holt up`, { cause })
+  return new Error(`Port ${port} is taken by ${by}. Choose another: ${setting}=${other} holt up`, { cause })
 }
 
 /**

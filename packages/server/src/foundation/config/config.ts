@@ -6,6 +6,7 @@ import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egre
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
 import { type ReserveSettings, usualReserve } from './system-reserve.ts'
+import { type TlsConfig, tlsOf, tlsSettings, wrongTls } from './tls-settings.ts'
 import { type TracingConfig, tracingOf, tracingSettings } from './tracing-settings.ts'
 
 /** The sizes of pools. */
@@ -245,6 +246,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
         '`1`, for one start: adopt a store that does not match the state directory. Runtimes that the store does not list are deleted. It also starts without lost master keys or files. See [store.md](store.md#which-store-is-whose).',
       ),
     ...e2bSettings,
+    ...tlsSettings,
     ...tracingSettings,
   })
 
@@ -318,6 +320,8 @@ export interface ServerConfig {
   readonly adoptStore: boolean
   /** The entry for E2B's clients; null: it is off. */
   readonly e2b: E2bConfig | null
+  /** The TLS listener; null: the service has none. */
+  readonly tls: TlsConfig | null
 }
 
 /** The error for wrong settings, with one line for each. */
@@ -332,8 +336,12 @@ export class ConfigError extends Error {
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment({ allowRemote: given.HOLT_ALLOW_REMOTE === '1' }).safeParse(given)
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
+  const together = wrongTls(given).map(([name, message]) => `${name}: ${message}`)
+  if (!parsed.success || together.length > 0) {
+    const issues = parsed.error?.issues ?? []
+    throw new ConfigError(
+      [...issues.map(({ path, message }) => `${path.join('.')}: ${message}`), ...together].join('\n'),
+    )
   }
   const { data } = parsed
   return {
@@ -370,5 +378,6 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     adoptStore: data.HOLT_ADOPT_STORE === '1',
     tracing: tracingOf(data),
     e2b: e2bOf(data),
+    tls: tlsOf(data),
   }
 }

@@ -82,7 +82,17 @@ const groups: readonly Group[] = [
     names: ['HOLT_EGRESS_RESOLVERS', 'HOLT_EGRESS_ALLOWED_NETWORKS', 'HOLT_EGRESS_OVERRIDES', 'HOLT_EGRESS_CA_FILE'],
     shown: { HOLT_EGRESS_RESOLVERS: 'those of `/etc/resolv.conf`' },
   },
-  { title: 'Clients of E2B', names: ['HOLT_E2B', 'HOLT_E2B_DOMAIN'] },
+  {
+    title: 'Clients of E2B',
+    names: [
+      'HOLT_E2B',
+      'HOLT_E2B_DOMAIN',
+      'HOLT_E2B_TLS_CERT',
+      'HOLT_E2B_TLS_KEY',
+      'HOLT_E2B_TLS_HOST',
+      'HOLT_E2B_TLS_PORT',
+    ],
+  },
   {
     title: 'Traces',
     names: [

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/async'
 import type { PortStream } from '@holt/guest-client'
+import { breakOff } from '../../foundation/wire/break-off.ts'
 import type { Upgrade } from '../../foundation/wire/upgrades.ts'
 import type { Visit } from './enter-port.ts'
 import { type RawHeaders, requestHeaders, responseHeaders } from './forward-headers.ts'
@@ -84,8 +85,7 @@ function join(socket: Duplex, connection: PortStream): void {
   })
   const reset = () => {
     if (connection.readableEnded && connection.writableFinished) return
-    if ('resetAndDestroy' in socket) (socket as Socket).resetAndDestroy()
-    else socket.destroy()
+    breakOff(socket)
   }
   connection.once('close', reset)
   // Either may have broken a moment ago.

@@ -63,7 +63,7 @@ export function portTargetOf(request: IncomingMessage, domain: PortDomain): Port
 /** Returns the error for an ambiguous request. */
 export function ambiguous(): HoltError {
   return new HoltError('invalid_request', 'The host of the request is ambiguous.', {
-    hint: 'Send one Host header, and a target that agrees with it.',
+    hint: 'Send one Host header, and a target and a TLS server name that agree with it.',
   })
 }
 

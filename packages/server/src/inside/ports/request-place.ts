@@ -17,13 +17,17 @@ export function placeOf(request: IncomingMessage): RequestPlace | null {
 
 /**
  * Returns the host of a request in canonical form: lower case, without port and final dot. Empty if
- * there is none, null if it is ambiguous.
+ * there is none, null if it is ambiguous. Over TLS, the client's server name must be the same: a
+ * connection is for one name, whatever its requests say.
  */
 function hostOf(request: IncomingMessage): string | null {
   const { rawHeaders } = request
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1
-  return hosts > 1 ? null : canonicalHost(request.headers.host ?? '')
+  const host = hosts > 1 ? null : canonicalHost(request.headers.host ?? '')
+  const { servername } = request.socket as { readonly servername?: string | false | null }
+  if (host === null || typeof servername !== 'string' || servername === '') return host
+  return canonicalHost(servername) === host ? host : null
 }
 
 function canonicalHost(text: string): string | null {

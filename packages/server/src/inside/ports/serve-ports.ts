@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoltError, makeId } from '@holt/protocol'
 import { runFor } from '../../foundation/request/request-context.ts'
+import { breakOff } from '../../foundation/wire/break-off.ts'
 import { clientLeft } from '../../foundation/wire/client-gone.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
@@ -55,7 +56,7 @@ export function portUpgrades(service: Inside): UpgradeHandler {
 async function visitByUpgrade(service: Inside, { request, socket, head }: Upgrade): Promise<number> {
   const client = socket as Socket
   client.setTimeout(0)
-  const visit = await enterPort(service, { request, client, cut: () => client.resetAndDestroy() })
+  const visit = await enterPort(service, { request, client, cut: () => breakOff(client) })
   client.once('close', visit.leave)
   const upgraded = { request, socket, head }
   try {

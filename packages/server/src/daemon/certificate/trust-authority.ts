@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process'
+import { access, constants, copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** The time limit of the program that renews the store of the system, in milliseconds. */
+const renewTimeoutMs = 60_000
+
+/** The ways in which distributions take an authority: a directory, and a program that reads it. */
+const stores = [
+  { dir: '/usr/local/share/ca-certificates', program: 'update-ca-certificates' },
+  { dir: '/etc/pki/ca-trust/source/anchors', program: 'update-ca-trust' },
+  { dir: '/etc/pki/trust/anchors', program: 'update-ca-certificates' },
+] as const
+
+/** The place of a trusted authority, and the command that ends the trust. */
+export interface Trusted {
+  readonly file: string
+  readonly undo: string
+}
+
+/** Adds an authority to those that the system trusts. Needs root. */
+export async function trustAuthority(authorityFile: string, domain: string): Promise<Trusted> {
+  for (const { dir, program } of stores) {
+    if (!(await isWritable(dir))) continue
+    const file = join(dir, `holt-${domain}.crt`)
+    await copyFile(authorityFile, file)
+    await promisify(execFile)(program, [], { timeout: renewTimeoutMs, cwd: '/' })
+    return { file, undo: `rm ${file} && ${program}` }
+  }
+  throw new Error(
+    `no store of trusted authorities can be written on this machine. Run it as root, or add ${authorityFile} by hand.`,
+  )
+}
+
+function isWritable(dir: string): Promise<boolean> {
+  return access(dir, constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+}
