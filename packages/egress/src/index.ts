@@ -1,5 +1,8 @@
 export { isReachable } from './addresses/is-reachable.ts'
+export { type AuthorityOptions, makeAuthority } from './ca/authority.ts'
+export type { CertifiedKey } from './ca/private-key-pem.ts'
 export { makeRuntimeCa } from './ca/runtime-ca.ts'
+export { type LeafOptions, signLeaf } from './ca/sign-leaf.ts'
 export type * from './contract/gateway-contract.ts'
 export { Gateway } from './gateway.ts'
 export { makeEffectivePolicy } from './policy/effective-policy.ts'

@@ -1,0 +1,76 @@
+import 'reflect-metadata'
+import { randomBytes, webcrypto } from 'node:crypto'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import { type CertifiedKey, ecdsa, pemOfPrivateKey } from './private-key-pem.ts'
+
+/** The most characters of a common name (RFC 5280, appendix A.1). */
+const commonNameMax = 64
+
+/** The facts of a new server certificate. */
+export interface LeafOptions {
+  /** The DNS names, at least one. The first is also the common name, if it is short enough. */
+  readonly names: readonly [string, ...string[]]
+  /** The time by which the certificate is backdated, for clocks that are behind. */
+  readonly backdatedMs: number
+  readonly validMs: number
+}
+
+/**
+ * Makes a server certificate that an authority signs. The result contains the certificate alone,
+ * without the authority's.
+ */
+export async function signLeaf(
+  authority: CertifiedKey,
+  { names, backdatedMs, validMs }: LeafOptions,
+): Promise<CertifiedKey> {
+  const issuer = new X509Certificate(authority.certificatePem)
+  const signingKey = await importKey(authority.privateKeyPem)
+  const keys = await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])
+  const now = Date.now()
+  const [first] = names
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: positiveSerial(),
+    subject: first.length <= commonNameMax ? [{ CN: [first] }] : [{ O: ['Holt'] }],
+    issuer: issuer.subject,
+    notBefore: new Date(now - backdatedMs),
+    notAfter: new Date(now + validMs),
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: ecdsa,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  })
+  return {
+    certificatePem: `${certificate.toString('pem')}\n`,
+    privateKeyPem: await pemOfPrivateKey(keys.privateKey),
+  }
+}
+
+function importKey(pem: string): Promise<webcrypto.CryptoKey> {
+  return webcrypto.subtle.importKey('pkcs8', PemConverter.decodeFirst(pem), ecdsa, false, ['sign'])
+}
+
+/** Returns a random serial number, positive as RFC 5280, 4.1.2.2 requires. */
+function positiveSerial(): string {
+  const bytes = randomBytes(16)
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40
+  return bytes.toString('hex')
+}
