@@ -2,6 +2,7 @@ import type { GuestLink } from '@holt/engine'
 import { answeredWrongly } from './answers/answered-wrongly.ts'
 import { ContentClient } from './files/content-client.ts'
 import { FileClient } from './files/file-client.ts'
+import { HomeClient } from './files/home-client.ts'
 import { SearchClient } from './files/search-client.ts'
 import type { BindRequest, GuestNetwork, RelieveMemory, SeedRequest } from './guest-requests.ts'
 import { GuestBound, GuestInfo, GuestNetworkSet, GuestRelief, GuestSeeded, GuestUsage } from './guest-schemas.ts'
@@ -45,6 +46,14 @@ export class GuestClient {
     this.trees = new TreeClient(sender)
     this.mounts = new MountClient(sender)
     this.ports = new PortClient(sender)
+  }
+
+  /**
+   * Returns the files by paths of the runtime's accounts. Entries have, and files get, the
+   * attributes whose names begin with `attributePrefix`, which begins with `user.`.
+   */
+  homes(prefix: { readonly attributePrefix: string }): HomeClient {
+    return new HomeClient(this.#sender, prefix)
   }
 
   info(signal: AbortSignal): Promise<GuestInfo> {

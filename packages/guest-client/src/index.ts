@@ -1,6 +1,8 @@
 export type * from './files/change-schema.ts'
 export type * from './files/file-requests.ts'
 export type * from './files/file-schemas.ts'
+export type { HomeClient, HomePath, WriteInPlace } from './files/home-client.ts'
+export type * from './files/home-schemas.ts'
 export type * from './files/search-requests.ts'
 export type * from './files/search-schemas.ts'
 export { GuestClient } from './guest-client.ts'

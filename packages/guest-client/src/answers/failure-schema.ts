@@ -12,6 +12,9 @@ const guestReasons = [
   'session_ended',
   'session_limit',
   'session_user',
+  'no_such_account',
+  'no_such_directory',
+  'attributes_unsupported',
 ] as const
 export type GuestReason = (typeof guestReasons)[number]
 
@@ -46,7 +49,7 @@ export const GuestFailure = z.object({
     code: z.enum(guestCodes),
     message: word.sentence,
     details: z
-      .object({ reason: z.enum(guestReasons), offset: word.count })
+      .object({ reason: z.enum(guestReasons), offset: word.count, path: word.path })
       .partial()
       .optional(),
   }),

@@ -43,6 +43,9 @@ export const sentence = Text.max(16_384)
 /** An argument or a command line. The kernel allows at most 128 KiB for each. */
 export const argument = Text.max(256 * 1024)
 
+/** The label of a process, chosen by the host. */
+export const label = Text.max(1024)
+
 /** The id of a process, chosen by the host. */
 export const processId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 

@@ -31,6 +31,17 @@ export class ProcessClient {
     return (await this.#sender.ask(get('/v1/processes', signal), GuestProcesses)).processes
   }
 
+  /**
+   * Returns the newest process with a PID or a label, or null. One that runs comes before one that
+   * has ended. Ended processes are known until 1,000 later ones have ended.
+   */
+  async find(wanted: { pid: number } | { label: string }, signal: AbortSignal): Promise<GuestProcess | null> {
+    const { processes } = await this.#sender.ask(get(`/v1/processes?${query({ ...wanted })}`, signal), GuestProcesses)
+    const isWanted = (one: GuestProcess) => ('pid' in wanted ? one.pid === wanted.pid : one.label === wanted.label)
+    if (!processes.every(isWanted)) throw answeredWrongly('another process than the requested one')
+    return processes[0] ?? null
+  }
+
   async get(id: string, signal: AbortSignal): Promise<GuestProcess> {
     return processAsked(id, await this.#sender.ask(get(`/v1/processes/${id}`, signal), GuestProcess))
   }

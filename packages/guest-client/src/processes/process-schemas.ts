@@ -35,6 +35,7 @@ export const GuestProcess = z.object({
   session_kept: z.boolean().nullable().default(null),
   oom_killed: z.boolean().default(false), // The guest of an adopted runtime may omit it.
   pty: GuestTerminal.nullable().default(null), // The guest of an adopted runtime may omit it.
+  label: word.label.optional(), // A process without a label has none.
 })
 export type GuestProcess = z.infer<typeof GuestProcess>
 

@@ -23,6 +23,13 @@ export interface StartProcess {
   readonly rlimits?: Readonly<Record<string, { readonly soft: number | null; readonly hard: number | null }>>
   /** The shell session of the process. */
   readonly session?: string
+  /**
+   * The name of an account. `cwd` is then a path of that account: relative paths begin at its home,
+   * and null is the home.
+   */
+  readonly home_of?: string
+  /** A text of at most 1 KiB that the process keeps. */
+  readonly label?: string
   /** The size of the terminal for its standard input and output, which are then one stream. */
   readonly pty: GuestTerminal | null
   /**

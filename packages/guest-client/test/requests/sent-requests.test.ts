@@ -75,6 +75,7 @@ const archive = {
   body,
 }
 const tree = { destination: '/d', singleFile: true, keepOwners: false, unpack: false, mode: null, body }
+const homes = { attributePrefix: 'user.test.' }
 const transfer = { source: '/a', destination: '/b', overwrite: false }
 
 /** The requests that are done once for each operation. */
@@ -99,6 +100,12 @@ const changes: readonly Row[] = [
   ['POST /v1/files/copy', (guest) => guest.files.copy({ ...transfer, recursive: true }, signal)],
   ['POST /v1/files/chmod', (guest) => guest.files.changeMode({ path, mode: '0644', recursive: false }, signal)],
   ['POST /v1/files/chown', (guest) => guest.files.changeOwner({ path, user: 'root', recursive: false }, signal)],
+  ['POST /v1/files/mkdir', (guest) => guest.homes(homes).makeDirectory({ account: 'ada', path }, signal)],
+  [
+    'POST /v1/files/move',
+    (guest) => guest.homes(homes).rename({ account: 'ada', source: 'a', destination: '~/b' }, signal),
+  ],
+  ['POST /v1/files/remove', (guest) => guest.homes(homes).remove({ account: 'ada', path: '~' }, signal)],
   ['POST /v1/files/replace', (guest) => guest.search.replace(replace, signal)],
 ]
 
@@ -148,6 +155,28 @@ const others: readonly Row[] = [
         signal,
       ),
   ],
+  [
+    'GET /v1/files/stat?path=~%2Fa%20b&home_of=ada&targets=1&attributes=user.test.',
+    (guest) => guest.homes(homes).stat({ account: 'ada', path: '~/a b' }, signal),
+  ],
+  [
+    'GET /v1/files/list?path=%2Fa%20b&depth=2&limit=9&targets=1&attributes=user.test.&after=c',
+    (guest) => guest.homes(homes).list({ path, depth: 2, limit: 9, after: 'c' }, signal),
+  ],
+  [
+    'GET /v1/files/content?path=a&home_of=ada',
+    (guest) => guest.homes(homes).read({ account: 'ada', path: 'a' }, signal),
+  ],
+  [
+    'PUT /v1/files/content?path=a&home_of=ada&user=ada&in_place=1&targets=1&attributes=user.test.',
+    (guest) => guest.homes(homes).write({ account: 'ada', path: 'a', attributes: null, body }, signal),
+  ],
+  [
+    'PUT /v1/files/content?path=a&home_of=ada&user=ada&in_place=1&set_attributes=%7B%22k%22%3A%22v%22%7D&targets=1&attributes=user.test.',
+    (guest) => guest.homes(homes).write({ account: 'ada', path: 'a', attributes: { k: 'v' }, body }, signal),
+  ],
+  ['GET /v1/processes?pid=12', (guest) => guest.processes.find({ pid: 12 }, signal)],
+  ['GET /v1/processes?label=a%20b', (guest) => guest.processes.find({ label: 'a b' }, signal)],
   ['GET /v1/files/upload?path=%2Fa%20b&upload_id=upload-1', (guest) => guest.content.uploadStatus(upload, signal)],
   ['DELETE /v1/files/upload?path=%2Fa%20b&upload_id=upload-1', (guest) => guest.content.abortUpload(upload, signal)],
   ['POST /v1/files/search', (guest) => guest.search.stream(search, signal)],

@@ -29,6 +29,7 @@ const process = {
   descendants: false,
   session: 'dev',
   session_kept: true,
+  label: 'a label',
   pty: { cols: 80, rows: 24 },
 }
 
@@ -53,6 +54,9 @@ const oddFile = {
   name: '\uFFFD',
   path_base64: Buffer.from('/d/\xff', 'latin1').toString('base64'),
 }
+const entry = { ...file, resolved_target: '/e/f', target_type: 'file', attributes: { text: 'any text' } }
+const homeFile = { account: 'user', path: '/d/./f' }
+const homes = { attributePrefix: 'user.test.' }
 const session = {
   name: 'dev',
   shell: '/bin/bash',
@@ -169,6 +173,28 @@ export const questions: readonly Asked[] = [
     name: 'stdin',
     answer: { written_bytes: 1, offset: 1 },
     ask: (guest, signal) => guest.processes.writeStdin('cm1', { data: body, eof: false, offset: null }, signal),
+  },
+  {
+    name: 'found process',
+    answer: { processes: [process] },
+    ask: (guest, signal) => guest.processes.find({ pid: 12 }, signal),
+  },
+  { name: 'home stat', answer: entry, ask: (guest, signal) => guest.homes(homes).stat(homeFile, signal) },
+  {
+    name: 'home list',
+    answer: { entries: [entry], more: false },
+    ask: (guest, signal) => guest.homes(homes).list({ path: '/d', depth: 1, limit: 10, after: null }, signal),
+  },
+  { name: 'home mkdir', answer: entry, ask: (guest, signal) => guest.homes(homes).makeDirectory(homeFile, signal) },
+  {
+    name: 'home rename',
+    answer: entry,
+    ask: (guest, signal) => guest.homes(homes).rename({ account: 'user', source: '/a', destination: '/d//f' }, signal),
+  },
+  {
+    name: 'home write',
+    answer: entry,
+    ask: (guest, signal) => guest.homes(homes).write({ ...homeFile, attributes: null, body }, signal),
   },
   { name: 'sessions', answer: { sessions: [session] }, ask: (guest, signal) => guest.sessions.list(signal) },
   { name: 'stat', answer: file, ask: (guest, signal) => guest.files.stat('/d/f', signal) },

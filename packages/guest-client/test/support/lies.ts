@@ -5,7 +5,7 @@ export type Place = readonly (string | number)[]
  * Fields that may have any text without NUL, without halves of surrogate pairs, and within the
  * length limit.
  */
-const freeTexts: readonly string[] = ['command', 'argv', 'problems', 'symlink_target', 'text', 'message']
+const freeTexts: readonly string[] = ['command', 'argv', 'problems', 'symlink_target', 'text', 'message', 'label']
 
 const attack = '$(touch /tmp/PWNED)'
 
