@@ -285,6 +285,12 @@ func (g *guest) refuses(status int, code, holds, method, path string, body any) 
 	}
 }
 
+// refusal sends a request that is refused and returns the error.
+func (g *guest) refusal(status int, method, path string, body any) object {
+	g.t.Helper()
+	return g.want(status, method, path, body)["error"].(object)
+}
+
 func query(path string) string { return "path=" + url.QueryEscape(path) }
 
 func must(t testing.TB, err error) {

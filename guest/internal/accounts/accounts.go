@@ -5,6 +5,7 @@ package accounts
 import (
 	"io"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -193,6 +194,26 @@ func (d *Database) Lookup(spec string) (*User, error) {
 	}
 	user.GID, user.Groups = gid, nil
 	return user, nil
+}
+
+// PathOf returns the absolute, canonical path that name has for the user. "~", "~/x" and relative
+// names begin at the home, and the empty name is the home. Symlinks are not followed.
+func (u *User) PathOf(name string) string {
+	if !strings.HasPrefix(name, "/") {
+		if name == "~" || strings.HasPrefix(name, "~/") {
+			name = name[1:]
+		}
+		name = "/" + u.Home + "/" + name
+	}
+	return path.Clean(name)
+}
+
+// Account finds a user by exactly the name of an entry.
+func (d *Database) Account(name string) (*User, error) {
+	if e := d.find(func(e *passwdEntry) bool { return e.name == name }); e != nil {
+		return d.user(e), nil
+	}
+	return nil, fault.New(fault.InvalidRequest, "user %q: there is no such account", name).With("reason", "no_such_account")
 }
 
 func (d *Database) byText(text, spec string) (*User, error) {

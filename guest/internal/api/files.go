@@ -19,20 +19,20 @@ func pathOf(r *http.Request) (string, error) {
 }
 
 func (a *API) statFile(w http.ResponseWriter, r *http.Request) error {
-	path, err := pathOf(r)
+	p, path, facts, err := placed(r)
 	if err != nil {
 		return err
 	}
-	info, err := files.Stat(path)
+	info, err := files.Stat(path, facts)
 	if err != nil {
-		return err
+		return p.tell(path, err)
 	}
 	answer(w, http.StatusOK, info)
 	return nil
 }
 
 func (a *API) listFiles(w http.ResponseWriter, r *http.Request) error {
-	path, err := pathOf(r)
+	p, path, facts, err := placed(r)
 	if err != nil {
 		return err
 	}
@@ -44,25 +44,29 @@ func (a *API) listFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	query := files.Query{Path: path, Depth: int(depth), Limit: int(limit), After: r.URL.Query().Get("after")}
+	query := files.Query{Path: path, Depth: int(depth), Limit: int(limit), After: r.URL.Query().Get("after"), Facts: facts}
 	listing, err := files.List(r.Context(), query)
 	if err != nil {
-		return err
+		return p.tell(path, err)
 	}
 	answer(w, http.StatusOK, listing)
 	return nil
 }
 
 func (a *API) getContent(w http.ResponseWriter, r *http.Request) error {
-	path, err := pathOf(r)
+	p, path, _, err := placed(r)
 	if err != nil {
 		return err
 	}
-	return files.ServeContent(w, r, path)
+	return p.tell(path, files.ServeContent(w, r, path))
 }
 
 func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
-	path, err := pathOf(r)
+	p, path, facts, err := placed(r)
+	if err != nil {
+		return err
+	}
+	inPlace, err := flag(r, "in_place")
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	upload := files.Upload{Path: path, Default: user, CreateOnly: createOnly, Body: r.Body}
+	upload := files.Upload{Path: path, Default: user, CreateOnly: createOnly, Body: r.Body, Facts: facts}
 	query := r.URL.Query()
 	if text := query.Get("mode"); text != "" {
 		mode, err := parseMode(text)
@@ -89,11 +93,24 @@ func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
 	if upload.Digests, err = digests(r); err != nil {
 		return err
 	}
+	if upload.Attributes, err = newAttributes(r, facts); err != nil {
+		return err
+	}
+	if !inPlace && upload.Attributes != nil {
+		return fault.New(fault.InvalidRequest, "set_attributes needs in_place")
+	}
+	put := files.Put
+	if inPlace {
+		put = files.PutInPlace
+	}
 	if query.Has("upload_id") {
+		if inPlace {
+			return fault.New(fault.InvalidRequest, "in_place excludes upload_id")
+		}
 		return a.putPart(w, r, upload)
 	}
-	info, created, err := files.Put(upload)
-	return answerMade(w, info, created, err)
+	info, created, err := put(upload)
+	return answerMade(w, info, created, p.tell(path, err))
 }
 
 func answerMade(w http.ResponseWriter, info *files.Info, created bool, err error) error {
@@ -124,6 +141,7 @@ func parseMode(text string) (uint32, error) {
 
 func (a *API) makeDirectory(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
+		place
 		Path    string  `json:"path"`
 		Parents bool    `json:"parents"`
 		Mode    *string `json:"mode"`
@@ -136,7 +154,11 @@ func (a *API) makeDirectory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	directory := files.Directory{Path: body.Path, Parents: body.Parents, Mode: 0o755, Owner: user}
+	path, err := body.path(body.Path)
+	if err != nil {
+		return err
+	}
+	directory := files.Directory{Path: path, Parents: body.Parents, Mode: 0o755, Owner: user}
 	if body.User != nil {
 		directory.Owner = *body.User
 	}
@@ -146,19 +168,29 @@ func (a *API) makeDirectory(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	info, created, err := files.Mkdir(directory)
-	return answerMade(w, info, created, err)
+	return answerMade(w, info, created, body.tell(path, err))
 }
 
 func (a *API) removeFile(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
+		place
 		Path      string `json:"path"`
 		Recursive bool   `json:"recursive"`
+		MissingOk bool   `json:"missing_ok"`
 	}
 	if err := decode(r, &body); err != nil {
 		return err
 	}
-	if err := files.Remove(r.Context(), body.Path, body.Recursive); err != nil {
+	path, err := body.path(body.Path)
+	if err != nil {
 		return err
+	}
+	remove := files.Remove
+	if body.MissingOk {
+		remove = files.RemoveIfThere
+	}
+	if err := remove(r.Context(), path, body.Recursive); err != nil {
+		return body.tell(path, err)
 	}
 	answer(w, http.StatusOK, map[string]bool{"removed": true})
 	return nil
@@ -166,15 +198,32 @@ func (a *API) removeFile(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) moveFile(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
-		Source      string `json:"source"`
-		Destination string `json:"destination"`
-		Overwrite   bool   `json:"overwrite"`
+		place
+		Source      string  `json:"source"`
+		Destination string  `json:"destination"`
+		Overwrite   bool    `json:"overwrite"`
+		Plain       bool    `json:"plain"`
+		User        *string `json:"user"`
 	}
 	if err := decode(r, &body); err != nil {
 		return err
 	}
-	t := files.Transfer{Source: body.Source, Destination: body.Destination, Overwrite: body.Overwrite}
-	return a.transfer(w, r, files.Move, t)
+	source, err := body.path(body.Source)
+	if err != nil {
+		return err
+	}
+	destination, err := body.path(body.Destination)
+	if err != nil {
+		return err
+	}
+	t := files.Transfer{Source: source, Destination: destination, Overwrite: body.Overwrite, Plain: body.Plain}
+	if t.Facts, err = body.facts(); err != nil {
+		return err
+	}
+	if body.User != nil {
+		t.Owner = *body.User
+	}
+	return body.tell(source, a.transfer(w, r, files.Move, t))
 }
 
 func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
@@ -191,13 +240,16 @@ func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
 	return a.transfer(w, r, files.Copy, t)
 }
 
-// transfer moves or copies files. The bound user owns the parent directories that are made.
+// transfer moves or copies files. The bound user owns the parent directories that are made, unless
+// the request names another.
 func (a *API) transfer(w http.ResponseWriter, r *http.Request, run func(context.Context, files.Transfer) (*files.Info, error), t files.Transfer) error {
 	user, err := a.user()
 	if err != nil {
 		return err
 	}
-	t.Owner = user
+	if t.Owner == "" {
+		t.Owner = user
+	}
 	info, err := run(r.Context(), t)
 	if err != nil {
 		return err

@@ -45,8 +45,26 @@ func stream(w http.ResponseWriter, r *http.Request, p *process.Process, view pro
 	return items(w, r, func(w io.Writer, flush func() error) error { return p.Follow(r.Context(), view, w, flush) })
 }
 
-func (a *API) listProcesses(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, http.StatusOK, map[string][]process.Info{"processes": a.processes.List()})
+func (a *API) listProcesses(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	if !query.Has("pid") && !query.Has("label") {
+		answer(w, http.StatusOK, map[string][]process.Info{"processes": a.processes.List()})
+		return nil
+	}
+	var wanted process.Wanted
+	if query.Has("pid") {
+		number, err := number(r, "pid", 0)
+		if err != nil {
+			return err
+		}
+		pid := int(number)
+		wanted.Pid = &pid
+	}
+	if query.Has("label") {
+		label := query.Get("label")
+		wanted.Label = &label
+	}
+	answer(w, http.StatusOK, map[string][]process.Info{"processes": a.processes.Find(wanted)})
 	return nil
 }
 

@@ -62,7 +62,7 @@ func Extract(ctx context.Context, e Extraction) (made *Extracted, created bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	info, err := Stat(e.Path)
+	info, err := Stat(e.Path, Facts{})
 	return &Extracted{info, totals}, !exists, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	h.Set("Etag", etag)
 	h.Set("Last-Modified", time.Unix(st.Mtim.Unix()).UTC().Format(http.TimeFormat))
 	h.Set("X-Holt-Mode", fmt.Sprintf("%04o", st.Mode&0o7777))
-	if st.Size == 0 {
+	if st.Size == 0 || isGenerated(file) {
 		return serveUnsized(w, file, *pooled)
 	}
 	h.Set("Accept-Ranges", "bytes")
@@ -98,8 +99,17 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 	return nil
 }
 
-// serveUnsized writes a file with the size 0: an empty file, or one that the kernel generates on
-// reading.
+// generated are the file systems whose files the kernel makes while they are read (statfs(2)). The
+// size of such a file is 0, or the most that it can have.
+var generated = []int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.SECURITYFS_MAGIC}
+
+// isGenerated returns true if the kernel makes the content of the file.
+func isGenerated(file *os.File) bool {
+	var fs unix.Statfs_t
+	return unix.Fstatfs(int(file.Fd()), &fs) == nil && slices.Contains(generated, int64(fs.Type))
+}
+
+// serveUnsized writes a file whose size is unknown, or that is empty.
 func serveUnsized(w http.ResponseWriter, file *os.File, buffer []byte) error {
 	n, err := file.Read(buffer)
 	if n == 0 {

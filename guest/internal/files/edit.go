@@ -74,6 +74,15 @@ func dress(at int, name string, mode uint32, who owner) error {
 	return unix.Fchmod(fd, mode)
 }
 
+// RemoveIfThere is Remove, but a missing path is success.
+func RemoveIfThere(ctx context.Context, path string, recursive bool) error {
+	err := Remove(ctx, path, recursive)
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
 // Remove removes a file, a symlink itself, or a directory: an empty one, or any if recursive.
 func Remove(ctx context.Context, path string, recursive bool) error {
 	if err := CheckPath(path); err != nil {

@@ -26,14 +26,19 @@ type Info struct {
 	ModifiedAtMs  int64   `json:"modified_at_ms"`
 	SymlinkTarget *string `json:"symlink_target"`
 	PathBase64    string  `json:"path_base64,omitempty"`
+
+	// These are there if Facts asks for them. The first two are for symlinks that lead to a file.
+	ResolvedTarget *string           `json:"resolved_target,omitempty"`
+	TargetType     *string           `json:"target_type,omitempty"`
+	Attributes     map[string]string `json:"attributes,omitempty"`
 }
 
 // Stat returns a description of the file at path. It does not follow a symlink in the last part.
-func Stat(path string) (*Info, error) {
+func Stat(path string, facts Facts) (*Info, error) {
 	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
-	return infoAt(unix.AT_FDCWD, path, path)
+	return facts.infoAt(unix.AT_FDCWD, path, path)
 }
 
 // infoAt describes name in the directory at, as path.

@@ -31,6 +31,7 @@ type Query struct {
 	Depth int    // 1: only the directory itself
 	Limit int    // 0: the default
 	After string // the path, relative to Path, of the last entry of the previous listing
+	Facts Facts
 }
 
 // List returns the entries below a directory: depth-first, each directory before its content,
@@ -50,7 +51,7 @@ func List(ctx context.Context, q Query) (*Listing, error) {
 	if err != nil {
 		return nil, fault.AtPath(q.Path, err)
 	}
-	l := &lister{ctx: ctx, limit: q.Limit, out: Listing{Entries: []*Info{}}}
+	l := &lister{ctx: ctx, limit: q.Limit, facts: q.Facts, out: Listing{Entries: []*Info{}}}
 	var after []string
 	if q.After != "" {
 		after = strings.Split(q.After, "/")
@@ -64,6 +65,7 @@ func List(ctx context.Context, q Query) (*Listing, error) {
 type lister struct {
 	ctx   context.Context
 	limit int
+	facts Facts
 	out   Listing
 }
 
@@ -86,7 +88,7 @@ func (l *lister) directory(fd int, path string, depth int, after []string) error
 				l.out.More = true
 				return nil
 			}
-			info, err := infoAt(fd, name, path+"/"+name)
+			info, err := l.facts.infoAt(fd, name, path+"/"+name)
 			if gone(err) {
 				continue
 			}

@@ -24,6 +24,10 @@ type Upload struct {
 	CreateOnly bool
 	Body       io.Reader
 	Digests    Digests
+	Facts      Facts
+	// Attributes are the attributes that the file gets in place of all whose names begin with
+	// Facts.Attributes. nil changes none. Only PutInPlace regards them.
+	Attributes map[string]string
 }
 
 // Digests are SHA-256 digests that the client has announced, and nil otherwise.

@@ -16,7 +16,11 @@ type Transfer struct {
 	Destination string
 	Recursive   bool
 	Overwrite   bool
-	Owner       string // of parent directories that are made
+	// Plain is true if a move replaces what rename(2) replaces: a file, or an empty directory by a
+	// directory.
+	Plain bool
+	Owner string // of parent directories that are made
+	Facts Facts
 }
 
 // ends are the source and the destination of a transfer, after the checks.
@@ -75,6 +79,7 @@ func (e *ends) copyIn(ctx context.Context, t Transfer) error {
 
 // Move renames a file or a tree. Between file systems it copies and then removes.
 func Move(ctx context.Context, t Transfer) (*Info, error) {
+	t.Overwrite = t.Overwrite || t.Plain
 	e, err := t.open(true)
 	if err != nil {
 		return nil, err
@@ -82,7 +87,7 @@ func Move(ctx context.Context, t Transfer) (*Info, error) {
 	defer e.close()
 	err = refuseMounts(e.srcDir, e.srcName, t.Source)
 	if err == nil {
-		err = moveInto(e.srcDir, e.srcName, e.dst.fd, e.dstName, t.Overwrite)
+		err = e.rename(t)
 		if err == unix.EXDEV {
 			err = e.copyIn(ctx, t)
 			if err == nil {
@@ -94,7 +99,35 @@ func Move(ctx context.Context, t Transfer) (*Info, error) {
 		e.dst.undo()
 		return nil, fault.AtPath(t.Destination, err)
 	}
-	return infoAt(e.dst.fd, e.dstName, t.Destination)
+	return t.Facts.infoAt(e.dst.fd, e.dstName, t.Destination)
+}
+
+// rename moves the source within its file system. It returns EXDEV for another file system, if the
+// destination may be replaced.
+func (e *ends) rename(t Transfer) error {
+	if !t.Plain {
+		return moveInto(e.srcDir, e.srcName, e.dst.fd, e.dstName, t.Overwrite)
+	}
+	err := unix.Renameat(e.srcDir, e.srcName, e.dst.fd, e.dstName)
+	if err != unix.EXDEV {
+		return err
+	}
+	var old unix.Stat_t
+	if unix.Fstatat(e.dst.fd, e.dstName, &old, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return err
+	}
+	switch {
+	case isDir(&old) && !isDir(&e.source):
+		return unix.EISDIR
+	case !isDir(&old) && isDir(&e.source):
+		return unix.ENOTDIR
+	case isDir(&old):
+		// The directory is removed if it is empty. Otherwise the error tells that it is not.
+		if problem := unix.Unlinkat(e.dst.fd, e.dstName, unix.AT_REMOVEDIR); problem != nil {
+			return problem
+		}
+	}
+	return err
 }
 
 // open finds both places and refuses an invalid transfer. Only after that does it make missing
@@ -170,7 +203,7 @@ func (t *Transfer) checkDestination(dir, name string) error {
 func (t *Transfer) checkEnds(e *ends) error {
 	var dst unix.Stat_t
 	exists := unix.Lstat(t.Destination, &dst) == nil
-	if exists && sameFile(&dst, &e.source) {
+	if exists && sameFile(&dst, &e.source) && !t.Plain {
 		return fault.New(fault.InvalidRequest, "%s and %s are the same file", t.Source, t.Destination)
 	}
 	if isDir(&e.source) {

@@ -74,6 +74,7 @@ type Info struct {
 	Session       *string  `json:"session"`
 	SessionKept   *bool    `json:"session_kept"`
 	OomKilled     bool     `json:"oom_killed"`
+	Label         *string  `json:"label,omitempty"`
 
 	Pty *pty.Size `json:"pty"`
 }
@@ -89,7 +90,7 @@ func (p *Process) Info() Info {
 		Cursor: c.cursor, StdoutBytes: c.stdout, StderrBytes: c.stderr,
 		DroppedBytes: c.stdoutDropped + c.stderrDropped, StdoutDropped: c.stdoutDropped, StderrDropped: c.stderrDropped,
 		Descendants: p.exited && p.active(), Session: p.spec.Session, SessionKept: p.kept,
-		OomKilled: p.oomKilled,
+		OomKilled: p.oomKilled, Label: p.spec.Label,
 	}
 	if p.terminal != nil {
 		size := p.terminal.Size()

@@ -79,7 +79,11 @@ func (t *Table) enterSession(ctx context.Context, spec *Spec, defaults Defaults)
 	if err != nil {
 		return nil, err
 	}
-	s, err := t.session(*spec.Session, user, spec.workdir(defaults))
+	dir, err := spec.workdir(defaults)
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.session(*spec.Session, user, dir)
 	if err != nil {
 		return nil, err
 	}

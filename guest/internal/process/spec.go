@@ -22,6 +22,7 @@ const (
 	defaultRingBytes = 1 << 20
 	minRingBytes     = 4 << 10
 	maxRingBytes     = 16 << 20
+	maxLabelBytes    = 1 << 10
 )
 
 // Spec describes a command, as the host requests it.
@@ -39,9 +40,14 @@ type Spec struct {
 	RingBytes *int              `json:"ring_bytes"`
 	Rlimits   map[string]Limit  `json:"rlimits"`
 	Session   *string           `json:"session"`
-	Pty       *pty.Size         `json:"pty"`
-	Await     bool              `json:"await_reader"`
-	Transient bool              `json:"transient"`
+	// HomeOf is the name of an account. Cwd is then as in PathOf of that account, and null is its
+	// home.
+	HomeOf *string `json:"home_of"`
+	// Label is a text of the host. It comes back in Info.
+	Label     *string   `json:"label"`
+	Pty       *pty.Size `json:"pty"`
+	Await     bool      `json:"await_reader"`
+	Transient bool      `json:"transient"`
 	// Background is true if a runtime that runs only such commands counts as idle.
 	Background bool `json:"background"`
 }
@@ -78,6 +84,10 @@ func (s *Spec) check() error {
 		return invalid("pty: a shell session has no terminal")
 	case s.Pty != nil && checkSize(*s.Pty) != nil:
 		return checkSize(*s.Pty)
+	case s.HomeOf != nil && s.Session != nil:
+		return invalid("home_of: a session carries a directory of its own")
+	case s.Label != nil && (len(*s.Label) > maxLabelBytes || strings.IndexByte(*s.Label, 0) >= 0):
+		return invalid("label: at most %d bytes without NUL", maxLabelBytes)
 	case s.Command != nil && strings.IndexByte(*s.Command, 0) >= 0:
 		return invalid("command: holds a NUL byte")
 	}
@@ -135,7 +145,18 @@ func (s *Spec) account(defaults Defaults) (*accounts.User, error) {
 }
 
 // workdir returns the initial directory of the command.
-func (s *Spec) workdir(defaults Defaults) string {
+func (s *Spec) workdir(defaults Defaults) (string, error) {
+	if s.HomeOf != nil {
+		user, err := accounts.Current().Account(*s.HomeOf)
+		if err != nil {
+			return "", err
+		}
+		name := ""
+		if s.Cwd != nil {
+			name = *s.Cwd
+		}
+		return user.PathOf(name), nil
+	}
 	dir := defaults.Workdir
 	if s.Cwd != nil {
 		dir = *s.Cwd
@@ -143,7 +164,7 @@ func (s *Spec) workdir(defaults Defaults) string {
 	if dir == "" {
 		dir = "/"
 	}
-	return dir
+	return dir, nil
 }
 
 // plan returns the program to execute with its attributes, and the user.
@@ -151,7 +172,10 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 	if user, err = s.account(defaults); err != nil {
 		return nil, nil, err
 	}
-	dir := s.workdir(defaults)
+	dir, err := s.workdir(defaults)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := checkDirectory(dir); err != nil {
 		return nil, nil, err
 	}
@@ -195,12 +219,17 @@ func checkDirectory(dir string) error {
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
-		return invalid("cwd %s: %s", dir, err.Error())
+		return cannotEnter(dir, "cwd %s: %s", dir, err.Error())
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return invalid("cwd %s: not a directory", dir)
+		return cannotEnter(dir, "cwd %s: not a directory", dir)
 	}
 	return nil
+}
+
+// cannotEnter returns the error for a directory in which no command can start.
+func cannotEnter(dir, format string, args ...any) error {
+	return fault.New(fault.InvalidRequest, format, args...).With("reason", "no_such_directory").With("path", dir)
 }
 
 // environment returns the variables of the command.

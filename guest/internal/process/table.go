@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -258,6 +259,30 @@ func (t *Table) List() []Info {
 		infos = append(infos, p.Info())
 	}
 	return infos
+}
+
+// Wanted selects processes. A nil field selects all.
+type Wanted struct {
+	Pid   *int
+	Label *string
+}
+
+// Find returns the known processes that are wanted: those that run before those that have ended,
+// and the newest first.
+func (t *Table) Find(wanted Wanted) []Info {
+	found := slices.DeleteFunc(t.List(), func(p Info) bool {
+		return wanted.Pid != nil && p.Pid != *wanted.Pid || wanted.Label != nil && (p.Label == nil || *p.Label != *wanted.Label)
+	})
+	slices.SortStableFunc(found, func(a, b Info) int { return cmp.Compare(ended(a), ended(b)) })
+	return found
+}
+
+// ended returns 1 for a process that has ended.
+func ended(p Info) int {
+	if p.State == "running" {
+		return 0
+	}
+	return 1
 }
 
 // Active counts the processes that run or have running descendants, and those of them that are not
