@@ -162,6 +162,31 @@ describeClasses('code in a runtime', (isolation) => {
     await expect(code.run('1', { context })).rejects.toMatchObject({ code: 'code_context_not_found' })
   }, 180_000)
 
+  it('runs the next code after code has killed the interpreter, and reports the loss', async () => {
+    const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
+    const { code } = await holt.runtimes.get(runtime.id)
+    const context = await code.contexts.create({ cwd: '/tmp' })
+    await code.run('kept = 1', { context })
+    const killed = await code.run('import os, time; os.kill(os.getppid(), 9); time.sleep(600)')
+    expect(killed).toMatchObject({ status: 'kernel_died', state_lost: true, error: { name: 'InterpreterKilled' } })
+    const next = await code.run('import os; os.getcwd()', { context })
+    expect(next).toMatchObject({ status: 'ok', state_lost: true, results: [{ data: { 'text/plain': "'/tmp'" } }] })
+    expect(await code.run('kept', { context })).toMatchObject({ error: { name: 'NameError' }, state_lost: false })
+    await code.contexts.delete(context)
+  }, 180_000)
+
+  it('has the variables of the runtime, in runs and for clients of E2B', async () => {
+    await using own = await make(isolation, { env: { GIVEN: 'to the runtime' } })
+    const code = "import os; os.environ['GIVEN']"
+    expect((await run(own, code)).result).toBe("'to the runtime'")
+    const context = JSON.parse(await ask(own, 'POST', '/v1/contexts', { language: 'python' })) as object
+    expect((await run(own, code, context)).result).toBe("'to the runtime'")
+    expect((await run(own, "Deno.env.get('GIVEN')", { language: 'javascript' })).result).toBe('"to the runtime"')
+    expect((await run(own, 'echo "$GIVEN"', { language: 'bash' })).stdout.trim()).toBe('to the runtime')
+    const [line = ''] = (await ask(own, 'POST', '/execute', { code })).split('\n')
+    expect(JSON.parse(line)).toMatchObject({ type: 'result', text: "'to the runtime'" })
+  }, 120_000)
+
   it('reports 20 MiB of output', async () => {
     const { stdout, end } = await run(runtime, "for i in range(20 * 1024): print('x' * 1023)")
     expect({ bytes: stdout.length, ...end }).toMatchObject({ bytes: 20 * 2 ** 20, status: 'ok', truncated: false })

@@ -1,8 +1,8 @@
 """
 Starts the Python kernel: ipykernel in the user's environment, with what the bridge asks of it.
 
-* A run has variables of its own, and a fresh seed after a restore, from the field `holt` of its
-  request.
+* A run has variables of its own, from the field `holt` of its request. After a restore, that field
+  also brings a fresh seed and the variables of the runtime.
 * Output waits for its reader. A full queue of ZeroMQ would lose messages instead.
 * Charts of matplotlib also come as data.
 """
@@ -104,6 +104,11 @@ class Kernel(IPythonKernel):
         settings = parent["content"].get("holt") or {}
         if settings.get("reseed"):
             reseed()
+        for name, value in (settings.get("environ") or {}).items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
         env = settings.get("env") or {}
         before = {name: os.environ.get(name) for name in env}
         os.environ.update(env)

@@ -107,14 +107,18 @@ class Outcome:
         return self.of("error")[-1]
 
 
+def bridge_environment() -> dict[str, str]:
+    env = os.environ | {"PYTHONPATH": str(ROOT / "bridge")}
+    env.pop("PYTEST_CURRENT_TEST", None)  # ipykernel captures no output of programs in a test.
+    return env
+
+
 @contextmanager
 def start_bridge(*arguments: str) -> Iterator[Bridge]:
     """Starts a bridge of its own, and ends it."""
-    env = os.environ | {"PYTHONPATH": str(ROOT / "bridge")}
-    env.pop("PYTEST_CURRENT_TEST", None)  # ipykernel captures no output of programs in a test.
     process = subprocess.Popen(
         [sys.executable, "-m", "holt_code", "--port", "0", "--kernels", str(ROOT / "kernels"), *arguments],
-        env=env,
+        env=bridge_environment(),
         stdout=subprocess.PIPE,
         text=True,
     )

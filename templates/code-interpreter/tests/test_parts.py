@@ -12,9 +12,11 @@ import pytest
 from conftest import ROOT
 from holt_code import context as context_module
 from holt_code import run as run_module
+from holt_code.bound import BoundEnvironment
 from holt_code.contexts import Contexts
 from holt_code.languages import Languages
 from holt_code.lines import encode_line
+from holt_code.memory import ContextMemory
 from holt_code.messages import translate
 from holt_code.process import Exit
 from holt_code.run import Request, Run
@@ -107,6 +109,11 @@ async def _read_while_adding(steps: list[tuple[int, bool]], after: int) -> None:
         assert received + sum(line["dropped_bytes"] for line in dropped) == len(start) + sum(sizes)
 
 
+def nothing_kept(directory: Path) -> Any:
+    """Returns the further parts of contexts, whose files do not exist yet."""
+    return {"bound": BoundEnvironment(directory / "none"), "memory": ContextMemory(directory / "contexts.json")}
+
+
 def test_a_kernel_that_is_killed_with_much_memory_was_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holt_code.process._total_memory_kib", lambda: 4_000_000)
     assert Exit(-9, 1_000_000).of_memory
@@ -130,7 +137,7 @@ def test_random_numbers_are_fresh_in_another_runtime(
     monkeypatch.setattr(context_module, "read_identity", lambda: identities["now"])
 
     async def draw_in_each() -> tuple[str, str, str]:
-        contexts = Contexts(Languages([str(ROOT / "kernels")]), tmp_path)
+        contexts = Contexts(Languages([str(ROOT / "kernels")]), tmp_path, **nothing_kept(tmp_path))
 
         async def run(code: str) -> str:
             made = contexts.start_run(contexts.default(language), Request(code))

@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from .environment import setting
+from .bound import BoundEnvironment, Changes, changes_between
+from .environment import changing, setting
 from .errors import KernelNotStarted, Refused
 from .identity import read_identity, reseeding
 from .kernel import Kernel
@@ -17,7 +18,7 @@ from .messages import error_line, page_of, translate
 from .process import Exit
 from .run import Run
 
-StartKernel = Callable[[Language, str], Kernel]
+StartKernel = Callable[[Language, str, Mapping[str, str]], Kernel]
 
 
 class Context:
@@ -26,7 +27,9 @@ class Context:
     variables with it. The next run starts another one, and reports `state_lost`.
     """
 
-    def __init__(self, context_id: str, language: Language, cwd: str, start_kernel: StartKernel):
+    def __init__(
+        self, context_id: str, language: Language, cwd: str, *, start_kernel: StartKernel, bound: BoundEnvironment
+    ):
         self.context_id = context_id
         self.language = language
         self.cwd = cwd
@@ -34,6 +37,8 @@ class Context:
         self.execution_count = 0
         self.used = False
         self._start_kernel = start_kernel
+        self._bound = bound
+        self._env: Mapping[str, str] = {}  # of the runtime, as far as the kernel has it
         self._kernel: Kernel | None = None
         self._starting: asyncio.Task[Kernel] | None = None
         self._identity: tuple[str, str] | None = None
@@ -50,6 +55,11 @@ class Context:
         if self._kernel is None:
             return "dead"
         return "idle" if self._current is None else "busy"
+
+    def come_back(self, created_at: datetime) -> None:
+        """Takes the place of a context whose kernel ended with an earlier bridge."""
+        self.created_at = created_at
+        self.used = self._lost = True
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -80,7 +90,6 @@ class Context:
 
     async def perform(self, run: Run) -> None:
         """Executes a run when it is its turn, and ends it. It never raises."""
-        self.used = True
         self._waiting += 1
         has_turn = await self._take_turn(run)
         self._waiting -= 1
@@ -143,7 +152,8 @@ class Context:
 
     async def _make_kernel(self) -> Kernel:
         try:
-            kernel = self._start_kernel(self.language, self.cwd)
+            self._env = self._bound.read()
+            kernel = self._start_kernel(self.language, self.cwd, self._env)
             kernel.exited.add_done_callback(lambda _: self._forget(kernel))
             await kernel.ready()
             self._identity = None
@@ -182,15 +192,23 @@ class Context:
         self._end(run, status, begun)
 
     async def _request(self, kernel: Kernel, run: Run) -> dict[str, Any]:
-        """Executes a run, after a fresh seed if the runtime is another one than at the last run."""
+        """
+        Executes a run. A runtime that is another one than at the last run gives the kernel a fresh
+        seed, and its variables.
+        """
         env = dict(run.request.env)
         identity = read_identity()
         is_new, self._identity = identity != self._identity, identity
+        changes = self._changes()
         if self.language.is_own:
-            return await self._publish(kernel, run, {"reseed": is_new, "env": env} if is_new or env else {})
-        seed = reseeding(self.language.name) if is_new else None
-        if seed is not None:
-            await self._silently(kernel, seed)
+            settings = {"reseed": is_new, "environ": changes, "env": env} if is_new or changes or env else {}
+            return await self._publish(kernel, run, settings)
+        for code in (
+            reseeding(self.language.name) if is_new else None,
+            changing(self.language.name, changes) if changes else None,
+        ):
+            if code is not None:
+                await self._silently(kernel, code)
         if not env:
             return await self._publish(kernel, run, {})
         before, after = setting(self.language.name, env)
@@ -198,6 +216,11 @@ class Context:
         reply = await self._publish(kernel, run, {})
         await self._silently(kernel, after)
         return reply
+
+    def _changes(self) -> Changes:
+        """Returns the changes of the runtime's variables since the last run."""
+        before, self._env = self._env, self._bound.read()
+        return {} if before is self._env else changes_between(before, self._env)
 
     async def _publish(self, kernel: Kernel, run: Run, settings: dict[str, Any]) -> dict[str, Any]:
         async def sink(msg_type: object, content: object) -> None:

@@ -3,15 +3,19 @@
 import asyncio
 import os
 import secrets
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import zmq.asyncio
 
+from .bound import BoundEnvironment
 from .context import Context
 from .errors import Refused
 from .kernel import Kernel
 from .languages import Language, Languages
 from .limits import MAX_CONTEXTS
+from .memory import ContextMemory
 from .run import Request, Run
 from .runs import Runs
 
@@ -21,13 +25,23 @@ _DEFAULT = "default-"
 class Contexts:
     """Contexts by id, and the runs in them."""
 
-    def __init__(self, languages: Languages, directory: Path):
+    def __init__(
+        self, languages: Languages, directory: Path, *, bound: BoundEnvironment, memory: ContextMemory
+    ):
         self.languages = languages
         self.runs = Runs()
         self._directory = directory
+        self._bound = bound
+        self._memory = memory
         self._zmq = zmq.asyncio.Context()
         self._contexts: dict[str, Context] = {}
         self._performances: set[asyncio.Task[None]] = set()
+
+    def remember(self) -> None:
+        """Brings back the contexts of a bridge that was killed, without their variables."""
+        for one in self._memory.read():
+            with suppress(Refused):  # Its language or its directory is gone.
+                self._add(one.context_id, self.languages.get(one.language), one.cwd).come_back(one.created_at)
 
     def all(self) -> list[Context]:
         """Returns the contexts. A default context is one of them from its first use on."""
@@ -57,6 +71,7 @@ class Contexts:
         except BaseException:
             self._contexts.pop(context.context_id, None)
             raise
+        self._memory.write(self.all())
         return context
 
     async def warm(self, language: str) -> None:
@@ -85,6 +100,9 @@ class Contexts:
         """Starts a run, which goes on without readers. Raises `Refused`."""
         context.check(bool(request.env))
         run = self.runs.create(context.context_id, request, run_id)
+        if not context.used:
+            context.used = True
+            self._memory.write(self.all())
         performance = asyncio.create_task(context.perform(run))
         self._performances.add(performance)
         performance.add_done_callback(self._performances.discard)
@@ -95,6 +113,7 @@ class Contexts:
         """Deletes a context with its kernel. Raises `Refused` if it is unknown."""
         context = self.get(context_id)
         del self._contexts[context_id]
+        self._memory.write(self.all())
         await context.close()
 
     def running(self) -> set[str]:
@@ -111,8 +130,9 @@ class Contexts:
             raise Refused(429, "too_many_contexts", f"There are {MAX_CONTEXTS} contexts. Delete one.")
         if not os.path.isdir(cwd):
             raise Refused(400, "invalid_request", f"cwd: {cwd[:200]!r} is not a directory.")
-        context = self._contexts[context_id] = Context(context_id, language, cwd, self._start_kernel)
+        context = Context(context_id, language, cwd, start_kernel=self._start_kernel, bound=self._bound)
+        self._contexts[context_id] = context
         return context
 
-    def _start_kernel(self, language: Language, cwd: str) -> Kernel:
-        return Kernel(language, cwd, context=self._zmq, directory=self._directory)
+    def _start_kernel(self, language: Language, cwd: str, env: Mapping[str, str]) -> Kernel:
+        return Kernel(language, cwd, env=env, context=self._zmq, directory=self._directory)

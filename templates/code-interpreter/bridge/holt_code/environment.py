@@ -1,10 +1,14 @@
-"""Code that sets environment variables for one run, and restores them."""
+"""Code that sets environment variables: for one run, or for good."""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 
+from .bound import Changes
 from .errors import Refused
+
+_SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def setting(language: str, env: Mapping[str, str]) -> tuple[str, str]:
@@ -30,3 +34,25 @@ def setting(language: str, env: Mapping[str, str]) -> tuple[str, str]:
             'eval "$__holt_before"; unset __holt_before',
         )
     raise Refused(400, "env_not_supported", f"Runs in {language} have no variables of their own. Set them in the code.")
+
+
+def changing(language: str, changes: Changes) -> str | None:
+    """Returns code that changes variables in a kernel for good. Null for a language without such code."""
+    if language in ("javascript", "typescript"):
+        return (
+            f"void (() => {{ const env = {json.dumps(changes)};"
+            " for (const name in env) env[name] === null ? Deno.env.delete(name) : Deno.env.set(name, env[name]) })()"
+        )
+    if language == "bash":
+        named = {name: value for name, value in changes.items() if _SHELL_NAME.fullmatch(name)}
+        return "; ".join(
+            f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}" for name, value in named.items()
+        )
+    if language == "r":
+        return "; ".join(
+            f"Sys.unsetenv({json.dumps(name)})"
+            if value is None
+            else f"do.call(Sys.setenv, setNames(list({json.dumps(value)}), {json.dumps(name)}))"
+            for name, value in changes.items()
+        )
+    return None

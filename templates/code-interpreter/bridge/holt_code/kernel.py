@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +63,10 @@ class Kernel:
     messages were read.
     """
 
-    def __init__(self, language: Language, cwd: str, *, context: zmq.asyncio.Context, directory: Path):
+    def __init__(
+        self, language: Language, cwd: str, *, env: Mapping[str, str], context: zmq.asyncio.Context, directory: Path
+    ):
+        """`env` has the variables of the runtime, above those of the bridge."""
         self.language = language
         is_ipc = language.spec.metadata.get("transport") == "ipc"
         self._connection = Connection(context, directory, is_ipc=is_ipc, waits=language.is_own)
@@ -73,9 +76,9 @@ class Kernel:
             )
             for part in language.spec.argv
         ]
-        env = os.environ | {name: os.path.expandvars(value) for name, value in language.spec.env.items()}
+        own = {name: os.path.expandvars(value) for name, value in language.spec.env.items()}
         try:
-            self._process = Process(argv, cwd=cwd, env=env, log=self._connection.log)
+            self._process = Process(argv, cwd=cwd, env={**os.environ, **env, **own}, log=self._connection.log)
         except OSError as error:
             self._connection.close()
             raise KernelNotStarted(f"{argv[0]}: {error.strerror}") from error

@@ -5,6 +5,9 @@ MIB = 1024 * 1024
 PORT = 49999
 """The port of E2B's code interpreter, so that one server serves both."""
 
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+
 MAX_REQUEST_BYTES = 16 * MIB
 MAX_CONTEXTS = 64
 MAX_WAITING_RUNS = 100

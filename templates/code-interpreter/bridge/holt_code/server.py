@@ -1,5 +1,6 @@
 """The HTTP server of the bridge: its routes, and how it answers."""
 
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any
@@ -20,6 +21,12 @@ def make_app(contexts: Contexts, is_ready: Callable[[], bool]) -> web.Applicatio
     """Returns the application: the bridge's own routes below /v1, and those of E2B."""
     routes = _Routes(contexts, is_ready)
     app = web.Application(middlewares=[_answer_errors], client_max_size=MAX_REQUEST_BYTES)
+    instance = secrets.token_hex(8)
+
+    async def name_instance(_: web.Request, response: web.StreamResponse) -> None:
+        response.headers["X-Holt-Interpreter"] = instance
+
+    app.on_response_prepare.append(name_instance)
     app.add_routes(
         [
             web.get("/health", routes.health),
