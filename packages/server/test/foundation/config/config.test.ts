@@ -176,3 +176,18 @@ test('the build settings are parsed', () => {
   for (const HOLT_BUILDS_AT_ONCE of ['0', '65', 'x'])
     expect(() => parseConfig({ HOLT_BUILDS_AT_ONCE })).toThrow('HOLT_BUILDS_AT_ONCE')
 })
+
+test('the TLS listener needs a certificate, its key and the entry for E2B', () => {
+  const both = { HOLT_E2B_TLS_CERT: '/c.pem', HOLT_E2B_TLS_KEY: '/k.pem' }
+  expect(parseConfig({}).tls).toBeNull()
+  expect(parseConfig({ HOLT_E2B: 'on', ...both }).tls).toEqual({
+    certFile: '/c.pem',
+    keyFile: '/k.pem',
+    host: '127.0.0.1',
+    port: 8443,
+  })
+  expect(() => parseConfig(both)).toThrow('HOLT_E2B_TLS_CERT: needs HOLT_E2B=on')
+  expect(() => parseConfig({ HOLT_E2B: 'on', HOLT_E2B_TLS_CERT: '/c.pem' })).toThrow('HOLT_E2B_TLS_KEY: is missing')
+  expect(() => parseConfig({ HOLT_E2B: 'on', HOLT_E2B_TLS_KEY: '/k.pem' })).toThrow('HOLT_E2B_TLS_CERT: is missing')
+  expect(() => parseConfig({ HOLT_E2B: 'on', ...both, HOLT_E2B_TLS_PORT: '70000' })).toThrow('HOLT_E2B_TLS_PORT')
+})
