@@ -1,12 +1,7 @@
+import { writtenOut } from '@holt/sdk'
+
 // Names and texts come from runtimes, images and other people. Characters that a terminal
 // interprets are escaped.
-
-/**
- * The characters that a terminal interprets: control characters of C0 and C1, bidirectional and
- * invisible characters of Unicode, and halves of surrogate pairs.
- */
-const obeyed =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Surrogate}/gu
 
 /** Matches our own colours and weights, in the form of `styleText`. None of them hides text. */
 const ownStyle = /^\u001b\[(?:0|1|2|22|3[1-69]|90)m/
@@ -16,7 +11,7 @@ const ownStyle = /^\u001b\[(?:0|1|2|22|3[1-69]|90)m/
  * out: `\u001b`.
  */
 export function printable(text: string): string {
-  return text.replace(/[\t\n\v\f\r]+/g, ' ').replace(obeyed, writtenOut)
+  return writtenOut(text.replace(/[\t\n\v\f\r]+/g, ' '))
 }
 
 /**
@@ -24,9 +19,9 @@ export function printable(text: string): string {
  * styles stay.
  */
 export function visible(text: string): string {
-  return text.replace(obeyed, (character, at: number) => {
-    if (character === '\n' || character === '\t') return character
-    return character === '\u001b' && ownStyle.test(text.slice(at, at + 8)) ? character : writtenOut(character)
+  return writtenOut(text, (character, at) => {
+    if (character === '\n' || character === '\t') return true
+    return character === '\u001b' && ownStyle.test(text.slice(at, at + 8))
   })
 }
 
@@ -35,10 +30,5 @@ export function visible(text: string): string {
  * tabs and returns stay: a return redraws only the line of the output itself.
  */
 export function visibleOutput(text: string): string {
-  return text.replace(obeyed, (character) => ('\n\t\r'.includes(character) ? character : writtenOut(character)))
-}
-
-/** Returns a character in its JSON form, so that printed JSON stays valid. */
-function writtenOut(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return writtenOut(text, (character) => '\n\t\r'.includes(character))
 }
