@@ -1,9 +1,10 @@
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { addResources } from './resources/add-resources.ts'
 import { errorResult } from './results/error-result.ts'
+import { oneLine } from './results/results.ts'
 import type { Session } from './session/session.ts'
 import { allTools } from './tools/all-tools.ts'
-import type { TellProgress, Tool, ToolCall } from './tools/tool.ts'
+import type { TellProgress, Tool } from './tools/tool.ts'
 
 const instructions = {
   free: 'Holt runs untrusted code in runtimes: isolated Linux machines. Create one with create_runtime, work in it with run_command and the file tools, and delete it at the end. The resource holt://docs says more.',
@@ -36,8 +37,12 @@ function addTool(server: McpServer, session: Session, tool: Tool): void {
   const { name, title, description, annotations } = tool
   const inputSchema = session.isBound ? tool.bound : tool.free
   server.registerTool(name, { title, description, annotations, inputSchema }, async (args, context) => {
+    const progress = new Progress(context)
+    const call = { session, signal: context.mcpReq.signal, tellProgress: progress.tell }
     try {
-      return await tool.run(args, callOf(session, context))
+      const result = await tool.run(args, call)
+      await progress.sent
+      return result
     } catch (error) {
       // Nobody waits for the result of a cancelled call.
       context.mcpReq.signal.throwIfAborted()
@@ -46,23 +51,29 @@ function addTool(server: McpServer, session: Session, tool: Tool): void {
   })
 }
 
-function callOf(session: Session, context: ServerContext): ToolCall {
-  return { session, signal: context.mcpReq.signal, tellProgress: progressOf(context) }
-}
-
 /**
- * Returns the function that reports progress to the client of a call, if it has asked for that. A
- * report that cannot be sent is dropped: the connection is gone, and the call ends with it.
+ * The reports to the client of a call, if it has asked for them. A report that cannot be sent is
+ * dropped: the connection is gone, and the call ends with it.
  */
-function progressOf({ mcpReq }: ServerContext): TellProgress {
-  const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return () => undefined
-  let last = 0
-  return (message, how) => {
+class Progress {
+  /** Resolves when the reports so far are sent. A client ignores those behind the result. */
+  sent: Promise<unknown> = Promise.resolve()
+  readonly #context: ServerContext
+  #last = 0
+
+  constructor(context: ServerContext) {
+    this.#context = context
+  }
+
+  readonly tell: TellProgress = (message, how) => {
+    const { mcpReq } = this.#context
+    const progressToken = mcpReq._meta?.progressToken
+    if (progressToken === undefined) return
     // The protocol wants each value above the one before.
-    last = Math.max(last + 1e-3, how?.done ?? last + 1)
+    this.#last = Math.max(this.#last + 1e-3, how?.done ?? this.#last + 1)
     const total = how?.total === undefined ? {} : { total: how.total }
-    const params = { progressToken, progress: last, message, ...total }
-    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
+    const params = { progressToken, progress: this.#last, message: oneLine(message), ...total }
+    const sending = mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
+    this.sent = Promise.all([this.sent, sending])
   }
 }

@@ -63,6 +63,36 @@ describe.each(revisions)('revision %s', (revision) => {
     expect(told.map(({ progress }) => progress)).toEqual(told.map(({ progress }) => progress).toSorted((a, b) => a - b))
   })
 
+  test('reports the last line and then the end, however fast the command is', async () => {
+    const told: (string | undefined)[] = []
+    const command = 'echo one; sleep 0.1; echo two; echo three'
+    await opened.text('run_command', { runtime: 'mine', command }, { onprogress: ({ message }) => told.push(message) })
+    expect(told.at(0)).toBe('one')
+    expect(told.slice(-2)).toEqual(['three', expect.stringMatching(/^Exit code 0/)])
+  })
+
+  test('reports a line that follows a report soon, while the command is silent', async () => {
+    const told: (string | undefined)[] = []
+    const seen = Promise.withResolvers<void>()
+    const stop = new AbortController()
+    const call = opened.call(
+      'run_command',
+      { runtime: 'mine', command: 'echo one; sleep 0.1; echo two; sleep 60' },
+      {
+        signal: stop.signal,
+        onprogress: ({ message }) => {
+          told.push(message)
+          if (message === 'two') seen.resolve()
+        },
+      },
+    )
+    call.catch(() => undefined)
+    await seen.promise
+    stop.abort()
+    await expect(call).rejects.toThrow()
+    expect(told).toEqual(['one', 'two'])
+  })
+
   test('a cancelled call kills its command', async () => {
     const stop = new AbortController()
     const call = opened.call(

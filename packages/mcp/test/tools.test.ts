@@ -17,6 +17,8 @@ describe.each(revisions)('revision %s', (revision) => {
     expect(await names({ revision, scopes: ['runtime:read'] })).toEqual([
       'list_runtimes',
       'read_output',
+      'read_code_output',
+      'list_code_contexts',
       'read_file',
       'list_files',
       'search_files',
@@ -51,7 +53,7 @@ describe.each(revisions)('revision %s', (revision) => {
 test('every tool says what it does, and closes its arguments', async () => {
   const { client } = await openClient(service)
   const { tools } = await client.listTools()
-  expect(tools.length).toBeGreaterThan(18)
+  expect(tools.length).toBeGreaterThan(30)
   for (const { name, title, description, annotations, inputSchema } of tools) {
     expect([name, title, description]).toEqual([
       expect.stringMatching(/^[a-z_]+$/),

@@ -8,7 +8,7 @@ Nothing that you do in a runtime reaches the machine of the person you work for.
 
 1. create_runtime. The result has the runtime_id. A session that is bound to one runtime has it
    already, and its tools take no argument runtime.
-2. write_file, or run_command with git clone if the network policy allows the host.
+2. write_file, or git_clone if the network policy allows the host.
 3. run_command for tests and builds. read_file and search_files to look, edit_file to change.
 4. snapshot_runtime or fork_runtime before a risky step.
 5. delete_runtime when the work is done.
@@ -23,10 +23,25 @@ Nothing that you do in a runtime reaches the machine of the person you work for.
   were left out, and read_output with its cursor returns them. A runtime keeps the last MiB.
 * An exit code that is not 0 is a result, not an error of the tool.
 
+## Code
+
+* run_code runs cells of a notebook in a runtime of the template code-interpreter. Variables and
+  imports stay for later code of the same context. Charts are returned as images.
+* Each language has a default context. create_code_context makes another one.
+* A note says how to read output that was left out, with read_code_output.
+* interrupt_code ends code and keeps the variables. restart_code_context loses them.
+
+## Git
+
+* git_clone, git_status, git_diff, git_commit and git_push work in any runtime with git. Other verbs
+  of git are commands.
+* Name a secret for a private repository: secret. Its token never comes into the runtime.
+
 ## Files
 
 * Paths are absolute. The working directory of the templates is /workspace.
 * read_file returns a part of a long file, and says which start_line comes next.
+* Control characters in results are written out, as \\u001b. Colours are removed from output.
 * edit_file replaces an exact text. If the text occurs more or less often than expected_count,
   nothing changes. Read the file, and give more lines around the place.
 

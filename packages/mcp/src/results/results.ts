@@ -1,8 +1,28 @@
+import { stripVTControlCharacters } from 'node:util'
+import { writtenOut } from '@holt/sdk'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 
-/** Returns a result of texts, each a block of its own. */
+/**
+ * Returns a result of texts, each a block of its own. Control characters in them are written out:
+ * many clients print results at a terminal. Line breaks, returns and tabs stay.
+ */
 export function textResult(...texts: readonly string[]): CallToolResult {
-  return { content: texts.filter((text) => text !== '').map((text) => ({ type: 'text', text })) }
+  return { content: texts.filter((text) => text !== '').map((text) => ({ type: 'text', text: shownText(text) })) }
+}
+
+/** Returns text with control characters written out, except those between lines and words. */
+export function shownText(text: string): string {
+  return writtenOut(text, (character) => '\n\t\r'.includes(character))
+}
+
+/** Returns a foreign name or message on one line, with control characters written out. */
+export function oneLine(text: string): string {
+  return writtenOut(text)
+}
+
+/** Returns output of programs without the colours and cursor movements of terminals. */
+export function withoutStyles(output: string): string {
+  return stripVTControlCharacters(output)
 }
 
 /** Returns a result with a value as JSON. */

@@ -1,5 +1,7 @@
+import { codeTools } from './code-tools.ts'
 import { commandTools } from './command-tools.ts'
 import { fileTools } from './file-tools.ts'
+import { gitTools } from './git-tools.ts'
 import { networkTools } from './network-tools.ts'
 import { portTools } from './port-tools.ts'
 import { runtimeTools } from './runtime-tools.ts'
@@ -10,7 +12,9 @@ import type { Tool } from './tool.ts'
 export const allTools: readonly Tool[] = [
   ...runtimeTools,
   ...commandTools,
+  ...codeTools,
   ...fileTools,
+  ...gitTools,
   ...portTools,
   ...templateTools,
   ...networkTools,

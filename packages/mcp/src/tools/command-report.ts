@@ -2,7 +2,8 @@ import type { Command, OutputItem } from '@holt/protocol'
 import { outputBytes } from '@holt/sdk'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { Excerpt, type LeftOut } from '../results/excerpt.ts'
-import { grouped, shortened, textResult } from '../results/results.ts'
+import { LastLine } from '../results/last-line.ts'
+import { grouped, textResult, withoutStyles } from '../results/results.ts'
 
 /** The parts of each stream that a result has. A failure is usually told at the end. */
 const sizes = {
@@ -10,23 +11,18 @@ const sizes = {
   stderr: { headBytes: 2 * 1024, tailBytes: 6 * 1024 },
 }
 
-/** The least time between two reports of progress, in milliseconds. */
-const progressMs = 500
-
-/** The most characters of a line in a report of progress. */
-const maxLineLength = 200
-
 /** The report on a command for a model: how it ended, and the excerpts of its output. */
-export class CommandReport {
+export class CommandReport implements Disposable {
   commandId = ''
   readonly #stdout = new Excerpt(sizes.stdout)
   readonly #stderr = new Excerpt(sizes.stderr)
   readonly #tell: (message: string) => void
-  #toldAt = Number.NEGATIVE_INFINITY
+  readonly #lastLine: LastLine
 
-  /** `tell` is called with the last line of the output now and then. */
+  /** `tell` is called with the last line of the output now and then, and with the end. */
   constructor(tell: (message: string) => void) {
     this.#tell = tell
+    this.#lastLine = new LastLine(tell)
   }
 
   take(item: OutputItem): void {
@@ -35,10 +31,17 @@ export class CommandReport {
     const bytes = outputBytes(item)
     const excerpt = item.type === 'stdout' ? this.#stdout : this.#stderr
     excerpt.add(bytes, item.cursor - bytes.length)
-    const now = performance.now()
-    if (now - this.#toldAt < progressMs) return
-    this.#toldAt = now
-    this.#tell(lastLineOf(bytes))
+    this.#lastLine.take(bytes)
+  }
+
+  /** Reports the last line of the output, and how the command ended. */
+  end(command: Command): void {
+    this.#lastLine.report()
+    this.#tell(endWords(command))
+  }
+
+  [Symbol.dispose](): void {
+    this.#lastLine[Symbol.dispose]()
   }
 
   /** Returns the result of the ended command. `advice` is added if it is not empty. */
@@ -48,7 +51,7 @@ export class CommandReport {
       { name: 'stderr', excerpt: this.#stderr },
     ]
     const texts = streams.map(({ name, excerpt }) =>
-      excerpt.bytes === 0 ? '' : `--- ${name} ---\n${excerpt.text((leftOut) => this.#note(leftOut))}`,
+      excerpt.bytes === 0 ? '' : `--- ${name} ---\n${withoutStyles(excerpt.text((leftOut) => this.#note(leftOut)))}`,
     )
     const nothing = streams.every(({ excerpt }) => excerpt.bytes === 0) ? ' It wrote nothing.' : ''
     return textResult(`${endWords(command)}.${nothing} command_id: ${this.commandId}`, ...texts, advice)
@@ -68,9 +71,4 @@ export function endWords(command: Command): string {
   if (oom_killed) return `The runtime ran out of memory, and a process of the command was killed${secs}`
   if (signal !== null) return `The command was ended by ${signal}${secs}`
   return exit_code === null ? `The command ended${secs}. Its exit code is not known` : `Exit code ${exit_code}${secs}`
-}
-
-function lastLineOf(bytes: Uint8Array): string {
-  const end = new TextDecoder().decode(bytes.subarray(-4 * maxLineLength)).trimEnd()
-  return shortened(end.slice(end.lastIndexOf('\n') + 1), maxLineLength)
 }

@@ -1,7 +1,8 @@
 import type { Command, OutputItem } from '@holt/protocol'
 import { outputBytes } from '@holt/sdk'
 import { z } from 'zod'
-import { jsonResult, textResult } from '../results/results.ts'
+import { OutputPart } from '../results/output-part.ts'
+import { jsonResult, textResult, withoutStyles } from '../results/results.ts'
 import { CommandReport, endWords } from './command-report.ts'
 import { deniedHosts } from './denied-hosts.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
@@ -41,13 +42,14 @@ const run = runtimeTool({
   run: async ({ command, background, ...options }, { runtime, signal, tellProgress }) => {
     const how = options
     if (background) return jsonResult(startedFacts(await runtime.commands.start(command, { ...how, signal })))
-    const report = new CommandReport((message) => tellProgress(message))
+    using report = new CommandReport((message) => tellProgress(message))
     let ended: Command | undefined
     for await (const item of runtime.commands.stream(command, { ...how, signal })) {
       report.take(item)
       if (item.type === 'exit') ended = item.command
     }
     ended ??= (await runtime.commands.get(report.commandId, { signal })).toJSON()
+    report.end(ended)
     const failed = ended.exit_code !== 0
     return report.result(ended, failed ? await deniedHosts(runtime, ended.started_at, signal) : '')
   },
@@ -74,7 +76,7 @@ const read = runtimeTool({
     const command = await runtime.commands.get(command_id, { signal })
     const time = wait_secs === 0 ? null : AbortSignal.timeout(wait_secs * 1000)
     const ends = time === null ? signal : AbortSignal.any([signal, time])
-    const part = new OutputPart(cursor)
+    const part = new CommandPart(cursor)
     try {
       for await (const item of command.output({ cursor, follow: time !== null, signal: ends }))
         if (!part.take(item)) break
@@ -109,43 +111,37 @@ function startedFacts({ command_id, pid, state }: Command) {
 }
 
 /** A part of a command's output, both streams together. */
-class OutputPart {
-  readonly #pieces: Uint8Array[] = []
-  #bytes = 0
-  #cursor: number
+class CommandPart {
+  readonly #part: OutputPart
   #droppedBytes = 0
 
   constructor(cursor: number) {
-    this.#cursor = cursor
+    this.#part = new OutputPart(cursor, maxReadBytes)
   }
 
   /** Takes an item. Returns false when the part is full. */
   take(item: OutputItem): boolean {
     if (item.type === 'dropped') {
       this.#droppedBytes += item.dropped_bytes
-      this.#cursor = item.cursor
+      this.#part.skipTo(item.cursor)
     }
     if (item.type !== 'stdout' && item.type !== 'stderr') return true
     const bytes = outputBytes(item)
-    const piece = bytes.subarray(0, maxReadBytes - this.#bytes)
-    this.#pieces.push(piece)
-    this.#bytes += piece.length
-    this.#cursor = item.cursor - (bytes.length - piece.length)
-    return this.#bytes < maxReadBytes
+    return this.#part.add(bytes, item.cursor - bytes.length)
   }
 
   get text(): string {
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-    return this.#pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode()
+    return withoutStyles(this.#part.text)
   }
 
   /** Returns the state of the command, and how to read on. */
   note(command: Command): string {
+    const { cursor } = this.#part
     const lost = this.#droppedBytes === 0 ? '' : ` ${this.#droppedBytes} bytes before it are no longer kept.`
     const written = command.stdout_bytes + command.stderr_bytes
     const rest =
-      this.#cursor < written || command.state === 'running'
-        ? ` Read on with cursor ${this.#cursor}; ${written} bytes are written.`
+      cursor < written || command.state === 'running'
+        ? ` Read on with cursor ${cursor}; ${written} bytes are written.`
         : ' This is the end of its output.'
     return `[${endWords(command)}.${lost}${rest}]`
   }

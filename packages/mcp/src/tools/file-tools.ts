@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { grouped, moreWith, shortened, textResult } from '../results/results.ts'
+import { grouped, moreWith, oneLine, shortened, textResult } from '../results/results.ts'
 import { readForModel } from './read-for-model.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
@@ -100,8 +100,8 @@ const list = runtimeTool({
     const { data, next_cursor } = await runtime.files.list(path, { depth, limit: maxListed, signal }).page(cursor)
     if (data.length === 0) return textResult(`${path} is empty.`)
     const lines = data.map(({ type, size_bytes, path, symlink_target }) => {
-      const target = symlink_target === null ? '' : ` -> ${symlink_target}`
-      return `${type.padEnd(9)} ${String(size_bytes).padStart(10)} ${path}${target}`
+      const target = symlink_target === null ? '' : ` -> ${oneLine(symlink_target)}`
+      return `${type.padEnd(9)} ${String(size_bytes).padStart(10)} ${oneLine(path)}${target}`
     })
     return textResult(lines.join('\n'), next_cursor === null ? '' : moreWith(next_cursor))
   },
@@ -132,7 +132,7 @@ const search = runtimeTool({
     const { data, truncated } = await runtime.files.search(path, { ...options, ...wanted, signal })
     if (data.length === 0) return textResult('Nothing matches.')
     const lines = data.map(({ path, line, text }) =>
-      line === null ? path : `${path}:${line}: ${shortened(text ?? '', maxLineLength)}`,
+      line === null ? oneLine(path) : `${oneLine(path)}:${line}: ${shortened(text ?? '', maxLineLength)}`,
     )
     const note = truncated === null ? '' : `The search ended early (${truncated}). Narrow it, or raise max_results.`
     return textResult(lines.join('\n'), note)

@@ -1,7 +1,7 @@
 import type { Files } from '@holt/sdk'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { imageType, isBinary, typeBytes } from '../results/image-type.ts'
-import { grouped, textResult } from '../results/results.ts'
+import { grouped, shownText, textResult } from '../results/results.ts'
 
 /** The most bytes of text in one result: about 8,000 tokens. */
 const maxTextBytes = 32 * 1024
@@ -32,7 +32,15 @@ export async function readForModel(files: Files, path: string, part: Part): Prom
     if (!lines.add(chunk)) break
   }
   if (isFirst) return textResult(`[${path} is empty]`)
-  return textResult(lines.end(), lines.note)
+  const text = lines.end()
+  return textResult(text, isWrittenOut(text) ? writtenOutNote : '', lines.note)
+}
+
+const writtenOutNote =
+  '[Control characters and invisible characters of the file are written out, as \\u001b. edit_file needs the characters themselves: change such places with run_command]'
+
+function isWrittenOut(text: string): boolean {
+  return shownText(text) !== text
 }
 
 /** Yields the chunks of a file. The first one has all bytes that tell the type. */
