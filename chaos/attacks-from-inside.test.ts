@@ -64,7 +64,7 @@ describeClasses('from inside', (isolation) => {
     success(await runtime.call('POST', '/commands', { json }), 201, Command)
   }
 
-  it.each(every ? insideAttacks : chance.some(insideAttacks, 3))(
+  it.each(every ? insideAttacks : chance.some(insideAttacks, 2))(
     '$name',
     async ({ name, program, network }) => {
       await using runtime = await createRuntime({
@@ -128,7 +128,7 @@ describeClasses('from inside', (isolation) => {
     })
   }, 240_000)
 
-  it.each(every ? guestModes : chance.some(guestModes, 3))(
+  it.each(every ? guestModes : chance.some(guestModes, 2))(
     'a program in place of the guest: %s',
     async (mode) => {
       await using runtime = await createRuntime({ isolation })

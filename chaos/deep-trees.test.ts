@@ -1,3 +1,4 @@
+import { shareOf } from '@holt/testkit'
 import { beforeAll, expect, it } from 'vitest'
 import { type Answer, anyFailure, call, wireRequest } from '../e2e/support/api.ts'
 import { describeClasses } from '../e2e/support/classes.ts'
@@ -73,7 +74,7 @@ describeClasses(`a tree that is ${depth} deep`, (isolation) => {
   }, endMs + 60_000)
 
   // An impossible operation is refused and leaves nothing half done. The runtime continues.
-  it.each(Object.entries(operations))(
+  it.each(shareOf(Object.entries(operations), 3 / 5, 'requests for deep trees'))(
     '%s or refused, and delays nobody',
     async (what, operate) => {
       const name = `a tree ${depth} deep ${what} [${isolation}]`

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { byLength } from '@holt/testkit'
 import { expect, it } from 'vitest'
 import { classes } from '../e2e/support/classes.ts'
 import { service } from '../e2e/support/facts.ts'
@@ -14,16 +15,17 @@ import { recordResult } from './support/record-result.ts'
 
 const main = fileURLToPath(new URL('support/load/main.ts', import.meta.url))
 
-const [clients, workMs] = [short(10, 100), short(20_000, 600_000)]
+const clients = short(10, 100)
+const workMs = byLength({ short: 10_000, long: 20_000, soak: 600_000 })
 
 /** Before the figures count: the heap and the caches grow to what the work takes, once. */
-const warmUpMs = short(5_000, 60_000)
+const warmUpMs = byLength({ short: 3_000, long: 5_000, soak: 60_000 })
 
 /** The time limit for the last runtimes after the load has ended. Each client waits for its own. */
 const endMs = 600_000
 
-/** The pause between readings of the daemon. */
-const sampleMs = 1_000
+/** The pause between readings of the daemon: the median of a quarter has some. */
+const sampleMs = byLength({ short: 500, long: 1_000, soak: 1_000 })
 /** The most by which the daemon's memory may differ between two quarters of the run. */
 const flatMiB = 48
 

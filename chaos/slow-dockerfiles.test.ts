@@ -1,4 +1,4 @@
-import { byLength } from '@holt/testkit'
+import { byLength, shareOf } from '@holt/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Answer, anyFailure, call } from '../e2e/support/api.ts'
 import { createRuntime, type TestRuntime } from '../e2e/support/test-runtime.ts'
@@ -53,7 +53,7 @@ afterAll(async () => {
   await deleteProject(attacker.projectId)
 })
 
-it.each(Object.entries(dockerfiles))(
+it.each(shareOf(Object.entries(dockerfiles), 1 / 3, 'checks of slow Dockerfiles'))(
   'a check of %s',
   async (name, instructions) => {
     const dockerfile = [...instructions, 'FROM scratch', ''].join('\n')
@@ -66,10 +66,12 @@ it.each(Object.entries(dockerfiles))(
   rounds * endMs + 90_000,
 )
 
-it.each([
+const builds = [
   ['the most steps that a build has', 1, 'ready'],
   ['more steps than a build has', 25, 'failed'],
-] as const)(
+] as const
+
+it.each(shareOf(builds, 1 / 2, 'slow builds'))(
   'builds of COPY patterns that match no name, beside an existing file, with %s',
   async (steps, copies, end) => {
     const body = await tarOf(files)

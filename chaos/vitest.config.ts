@@ -3,7 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { laneCount } from '../e2e/support/lane.ts'
 
 /** The files that measure nothing: two of them may share the processors. */
-const crashes = ['damage', 'failpoints', 'full-disk', 'kill-rounds', 'reboot'].map((name) => `${name}.test.ts`)
+const crashes = ['damage', 'failpoints', 'full-disk', 'kill-rounds', 'reboot', 'requests-in-two-readings'].map(
+  (name) => `${name}.test.ts`,
+)
 
 const shared = {
   setupFiles: ['../e2e/support/leak-check.ts'],

@@ -19,7 +19,7 @@ const ofTheClass: readonly string[] = [
 /**
  * The share of the other files that a short run also runs in `container`. Most test the same guest.
  */
-const containerShare = 1 / 3
+const containerShare = 1 / 5
 
 /**
  * Runs the same tests in both classes. A short run has most files in one class only. A class that
