@@ -12,7 +12,7 @@ export const classes = ['gvisor', 'container'] as const
 
 /** The files whose subject is the class: every run has them in both. */
 const ofTheClass: readonly string[] = [
-  ...['isolation', 'limits', 'disk-full', 'pools'],
+  ...['isolation', 'limits', 'disk-full', 'pools', 'diff'],
   ...['egress', 'egress-bypass', 'egress-clients'],
 ]
 

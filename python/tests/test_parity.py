@@ -82,6 +82,7 @@ CALLS: dict[str, list[Any]] = {
     "changeOwner": [holt.AsyncFiles.chown],
     "searchFiles": [holt.AsyncFiles.search],
     "replaceInFiles": [holt.AsyncFiles.replace],
+    "diffFiles": [holt.AsyncRuntime.diff],
     "readArchive": [holt.AsyncFiles.archive],
     "writeArchive": [holt.AsyncFiles.extract],
     "watchFiles": [holt.AsyncFiles.watch],

@@ -96,6 +96,8 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep,
 	bound("PUT /v1/files/archive", a.putArchive)
 	bound("GET /v1/files/watch", a.watchFiles)
 	bound("POST /v1/export", a.exportTree)
+	bound("POST /v1/listing", a.listTree)
+	bound("POST /v1/listing/entries", a.listEntries)
 	bound("POST /v1/select", a.selectPaths)
 	bound("PUT /v1/apply", a.applyTree)
 	bound("POST /v1/mounts", a.addMounts)

@@ -73,7 +73,7 @@ func (p *packer) byRule(dir int, base, name string) (done bool, err error) {
 		}
 		return true, err
 	default:
-		return r.Absent[place] || to != "" || r.replaced(place), nil
+		return r.Absent[place] || to != "" || r.Replaced(place), nil
 	}
 }
 
@@ -85,8 +85,8 @@ func (p *packer) name(place string) string { return p.out + place[len(p.base):] 
 
 func (p *packer) holds(place string) bool { return strings.HasPrefix(place, p.base) }
 
-// replaced returns true if another entry gets this name.
-func (r *Rules) replaced(name string) bool {
+// Replaced returns true if another entry gets this name.
+func (r *Rules) Replaced(name string) bool {
 	for _, to := range r.Moved {
 		if to == name {
 			return true
@@ -134,7 +134,7 @@ func (p *packer) mark(h *tar.Header, fd int, name string) error {
 	if !p.rules.Parents[place] {
 		return nil
 	}
-	only, err := p.rules.holdsOnlyHidden(fd, place)
+	only, err := p.rules.HoldsOnlyHidden(fd, place)
 	if err != nil || !only {
 		return err
 	}
@@ -145,7 +145,8 @@ func (p *packer) mark(h *tar.Header, fd int, name string) error {
 	return nil
 }
 
-func (r *Rules) holdsOnlyHidden(fd int, name string) (bool, error) {
+// HoldsOnlyHidden returns true if an open directory has no entries but those that the rules hide.
+func (r *Rules) HoldsOnlyHidden(fd int, name string) (bool, error) {
 	only := true
 	var inner []string
 	err := fdtree.Each(fd, func(e fdtree.Entry) error {
@@ -165,16 +166,16 @@ func (r *Rules) holdsOnlyHidden(fd int, name string) (bool, error) {
 		if err != nil || !only {
 			break
 		}
-		only, err = r.innerHoldsOnlyHidden(fd, child, name+"/"+child)
+		only, err = r.innerOnlyHidden(fd, child, name+"/"+child)
 	}
 	return only, err
 }
 
-func (r *Rules) innerHoldsOnlyHidden(at int, base, name string) (bool, error) {
+func (r *Rules) innerOnlyHidden(at int, base, name string) (bool, error) {
 	fd, err := fdtree.OpenDir(at, base)
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
 	defer unix.Close(fd)
-	return r.holdsOnlyHidden(fd, name)
+	return r.HoldsOnlyHidden(fd, name)
 }

@@ -76,6 +76,16 @@ func Selected(s *archive.Selection, net *network.Network) (rules *archive.Rules,
 	return rules, picked, nil
 }
 
+// Listed returns the rules for a listing of the tree. The changes by the guest are left out. With
+// lower they tell files of the image below, if the kernel does.
+func Listed(net *network.Network, lower bool) (*archive.Rules, error) {
+	rules, err := bare(net)
+	if err == nil && lower {
+		rules.Unchanged = unchanged()
+	}
+	return rules, err
+}
+
 // leaveOutHolts reduces the mounts in a copy to the directories that every root has.
 func leaveOutHolts(r *archive.Rules) {
 	for name := range r.Mounts {

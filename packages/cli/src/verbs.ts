@@ -41,6 +41,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
     cp: async () => (await import('./commands/cp.ts')).addCp,
     edit: async () => (await import('./commands/edit.ts')).addEdit,
     sync: async () => (await import('./commands/sync.ts')).addSync,
+    diff: async () => (await import('./commands/diff.ts')).addDiff,
     watch: async () => (await import('./commands/watch.ts')).addWatch,
     port: async () => (await import('./commands/port.ts')).addPort,
   },

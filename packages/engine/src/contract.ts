@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { GuestLink } from './guest-link.ts'
+import type { ImageTree } from './image-tree.ts'
 
 /**
  * The Engine contract.
@@ -194,6 +195,8 @@ export interface ImageStore {
   import(tar: AsyncIterable<Uint8Array>, signal: AbortSignal, options?: ImportOptions): Promise<ImageInfo>
   /** Returns true if the image exists and lacks no file. */
   has(digest: ImageDigest): Promise<boolean>
+  /** Opens the tree of an image. Kinds `not_found` and `damaged`. */
+  open(digest: ImageDigest): Promise<ImageTree>
   /** Returns all images. Damaged images are listed too, so that they can be removed. */
   list(): Promise<readonly ImageInfo[]>
   /** Removes an image. A missing image is success. Kind `in_use` while a runtime is made of it. */

@@ -1,2 +1,3 @@
 export * from './contract.ts'
 export type * from './guest-link.ts'
+export type * from './image-tree.ts'

@@ -6,6 +6,7 @@ import { HomeClient } from './files/home-client.ts'
 import { SearchClient } from './files/search-client.ts'
 import type { BindRequest, GuestNetwork, RelieveMemory, SeedRequest } from './guest-requests.ts'
 import { GuestBound, GuestInfo, GuestNetworkSet, GuestRelief, GuestSeeded, GuestUsage } from './guest-schemas.ts'
+import { ListingClient } from './listings/listing-client.ts'
 import { PortClient } from './ports/port-client.ts'
 import { ProcessClient } from './processes/process-client.ts'
 import { SessionClient } from './processes/session-client.ts'
@@ -27,6 +28,7 @@ export class GuestClient {
   readonly content: ContentClient
   readonly search: SearchClient
   readonly trees: TreeClient
+  readonly listings: ListingClient
   readonly mounts: MountClient
   readonly ports: PortClient
   readonly #sender: RequestSender
@@ -44,6 +46,7 @@ export class GuestClient {
     this.content = new ContentClient(sender)
     this.search = new SearchClient(sender)
     this.trees = new TreeClient(sender)
+    this.listings = new ListingClient(sender)
     this.mounts = new MountClient(sender)
     this.ports = new PortClient(sender)
   }

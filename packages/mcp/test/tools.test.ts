@@ -22,6 +22,7 @@ describe.each(revisions)('revision %s', (revision) => {
       'read_file',
       'list_files',
       'search_files',
+      'diff_files',
       'network_log',
       'suggest_network_policy',
     ])

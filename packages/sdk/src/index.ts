@@ -30,6 +30,7 @@ export type {
   CreateSnapshotInput,
   CreateWebhookInput,
   DeliveryAttempt,
+  DiffEntry,
   DockerfileCheck,
   DryRun,
   DryRunProblem,
@@ -42,6 +43,7 @@ export type {
   EventType,
   FieldIssue,
   FileChanged,
+  FileDiff,
   FileInfo,
   FileTransferred,
   ForkDryRun,
@@ -147,7 +149,7 @@ export type { Network, NetworkLogOptions } from './network.ts'
 export type { Policies } from './policies.ts'
 export type { PortOptions, Ports } from './ports.ts'
 export type { Projects } from './projects.ts'
-export type { MetricsOptions, NewFork, OnceOptions, Runtime, RuntimeEventsOptions } from './runtime.ts'
+export type { DiffOptions, MetricsOptions, NewFork, OnceOptions, Runtime, RuntimeEventsOptions } from './runtime.ts'
 export type { CreateRuntimeOptions, NewRuntime, RuntimeFilter, Runtimes } from './runtimes.ts'
 export { scopeOfRoute } from './scope-of-route.ts'
 export type { Providers, Secrets } from './secrets.ts'

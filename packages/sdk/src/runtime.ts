@@ -1,6 +1,7 @@
 import type {
   CreateSnapshotInput,
   EventItem,
+  FileDiff,
   ForkDryRun,
   ForkRuntimeInput,
   Runtime as RuntimeData,
@@ -57,6 +58,23 @@ export interface MetricsOptions extends CallOptions {
   readonly window_secs?: number
   /** The step in seconds, a multiple of 10. Default 10. */
   readonly step_secs?: number
+}
+
+/** The part of a diff to read. */
+export interface DiffOptions extends CallOptions {
+  /** Only changes at this path and below it. Default `/`. */
+  readonly path?: string
+  /**
+   * A snapshot by id or name, of the kind `filesystem`, that was taken of this runtime. Default:
+   * the image with which the runtime began.
+   */
+  readonly since?: string
+  /** True if the answer has a patch of its changes. Default false. */
+  readonly patch?: boolean
+  /** The most changes in the answer, at most 1000. Default 1000. */
+  readonly limit?: number
+  /** The `next_cursor` of the previous answer. Default: the first changes. */
+  readonly cursor?: string
 }
 
 /** The actions on a runtime. Disposing of it (`await using`) deletes it. */
@@ -154,6 +172,16 @@ class RuntimeActions implements AsyncDisposable {
   async metrics({ window_secs, step_secs, ...options }: MetricsOptions = {}): Promise<RuntimeMetrics> {
     const query = { window_secs, step_secs }
     return this.#transport.call('runtimeMetrics', { ...options, params: this.#params, query })
+  }
+
+  /**
+   * Returns the files that have changed since the runtime began, or since a snapshot, sorted by
+   * path. `truncated` tells whether changes are missing; `next_cursor` reads the next ones. `patch`
+   * is for `git apply` in a copy of `path`. A paused runtime is resumed.
+   */
+  async diff({ path, since, patch, limit, cursor, ...options }: DiffOptions = {}): Promise<FileDiff> {
+    const query = { path, since, patch, limit, cursor }
+    return this.#transport.call('diffFiles', { ...options, ...this.#writing, query })
   }
 
   /**

@@ -59,7 +59,10 @@ from ._models.event import (
     ServiceActor,
 )
 from ._models.file import (
+    DiffBase,
+    DiffEntry,
     FileChanged,
+    FileDiff,
     FileInfo,
     FileTransferred,
     ReplaceResult,
@@ -222,6 +225,8 @@ __all__ = [
     "DockerfileCheck",
     "DroppedBytes",
     "DroppedEvents",
+    "DiffBase",
+    "DiffEntry",
     "DryRun",
     "DryRunProblem",
     "Event",
@@ -230,6 +235,7 @@ __all__ = [
     "EventSubject",
     "EventsEnd",
     "FileChanged",
+    "FileDiff",
     "FileInfo",
     "FileTransferred",
     "ForkDryRun",

@@ -87,7 +87,6 @@ export const insteadOf: Readonly<Record<string, string>> = {
   machine: noNoun,
   upload: 'Copy it in: holt cp -r FILE RUNTIME:/PATH',
   download: 'Copy it out: holt cp -r RUNTIME:/PATH FILE',
-  diff: 'Watch changes: holt watch RUNTIME:/DIR',
   tag: 'A build has the tag of its name: holt template build -t NAME:TAG',
   prune: 'Ended runtimes need no room. Delete the others: holt rm --all',
   rename: 'A runtime keeps the name of its start: holt create -n NAME',

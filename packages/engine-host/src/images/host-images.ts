@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyedLock } from '@holt/async'
-import { EngineError, type ImageDigest, type ImageInfo, type ImageStore, type ImportOptions } from '@holt/engine'
+import {
+  EngineError,
+  type ImageDigest,
+  type ImageInfo,
+  type ImageStore,
+  type ImageTree,
+  type ImportOptions,
+} from '@holt/engine'
 import {
   ErofsInputError,
   fillFromBase,
@@ -21,6 +28,7 @@ import { unmountTree } from '../mounts/mount.ts'
 import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
 import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
+import { openTree } from './open-tree.ts'
 import { probeDeltas } from './probe-deltas.ts'
 
 /**
@@ -102,6 +110,10 @@ export class HostImages implements ImageStore {
 
   async has(digest: ImageDigest): Promise<boolean> {
     return await hasImage(this.#layout, digest)
+  }
+
+  async open(digest: ImageDigest): Promise<ImageTree> {
+    return await openTree(digest, () => this.#read(digest))
   }
 
   async list(): Promise<readonly ImageInfo[]> {

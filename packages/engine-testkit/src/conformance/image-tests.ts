@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
-import type { Engine, ImageDigest, ImageStore, RuntimeSpec } from '@holt/engine'
-import type { GuestClient } from '@holt/guest-client'
+import type { Engine, ImageDigest, ImageNode, ImageStore, ImageTree, RuntimeSpec } from '@holt/engine'
+import type { GuestClient, ListedEntry } from '@holt/guest-client'
 import { expect } from 'vitest'
 import { bindRequest, connect, kindOf, type Steps } from './steps.ts'
 
@@ -19,6 +20,34 @@ export const imageTests = {
     // This export does not need the base image.
     const { body: whole } = await next.trees.export({ onlyChanged: false }, signal())
     expect((await images(engine).import(whole, signal(), { base: digest })).sizeBytes).toBeGreaterThan(0)
+  },
+  'reads the tree of an image, and lists what a runtime has become': async ({ engine, spec, signal }) => {
+    const wanted = spec()
+    const guest = await bound(engine, wanted, signal)
+    await write(guest, '/opt/app/file', 'made by a step', signal)
+    const { body } = await guest.trees.export({ onlyChanged: true }, signal())
+    const { digest } = await images(engine).import(body, signal(), { base: wanted.imageDigest })
+    await using before = await images(engine).open(wanted.imageDigest)
+    await using after = await images(engine).open(digest)
+    expect(await contentAt(before, ['opt', 'app', 'file'])).toBeNull()
+    expect(await contentAt(after, ['opt', 'app', 'file'])).toBe('made by a step')
+    await images(engine).remove(digest)
+    expect(await contentAt(after, ['opt', 'app', 'file'])).toBe('made by a step')
+    const listed = await listTree(guest, '/', signal)
+    expect(listed.get('/opt/app/file')).toMatchObject({ type: 'file', size: 14, isLower: false })
+    for (const [name, node] of await before.children(before.root)) {
+      const { type, mode, uid, gid } = await node()
+      const entry = listed.get(`/${name}`)
+      if (entry?.isMount === false && !entry.isParent) expect(entry, name).toMatchObject({ type, mode, uid, gid })
+    }
+    const paths = ['/opt/app/file', '/none'].map((path) => Buffer.from(path))
+    const [file, none] = await guest.listings.entries({ paths, digest: true, maxBytes: 100 }, signal())
+    expect(file?.content?.toString()).toBe('made by a step')
+    expect(file?.sha256).toEqual(createHash('sha256').update('made by a step').digest())
+    expect(none).toBeNull()
+  },
+  'refuses to open an image that it does not have': async ({ engine }) => {
+    expect(await kindOf(images(engine).open(`sha256:${'0'.repeat(64)}`))).toBe('not_found')
   },
   'refuses an export with an image that it does not have': async ({ engine, spec, signal }) => {
     const guest = await bound(engine, spec(), signal)
@@ -64,6 +93,35 @@ export const imageTests = {
       await expect(guest.files.stat(path, signal())).rejects.toMatchObject({ code: 'path_not_found' })
   },
 } satisfies Record<string, (steps: Steps) => Promise<void>>
+
+/** Returns the content of a file of an image, or null. */
+async function contentAt(tree: ImageTree, names: readonly string[]): Promise<string | null> {
+  let node: ImageNode | undefined = tree.root
+  for (const name of names) {
+    node = node?.type === 'directory' ? await (await tree.children(node)).get(name)?.() : undefined
+    if (node === undefined) return null
+  }
+  return (await buffer(tree.content(node))).toString()
+}
+
+/** Returns a listing by the paths of its entries. */
+async function listTree(
+  guest: GuestClient,
+  path: string,
+  signal: () => AbortSignal,
+): Promise<ReadonlyMap<string, ListedEntry>> {
+  const listed = new Map<string, ListedEntry>()
+  const way: string[] = []
+  for await (const group of guest.listings.tree({ path: Buffer.from(path), prune: true }, signal())) {
+    for (const record of group) {
+      if (record.kind === 'up') way.pop()
+      if (record.kind !== 'entry') continue
+      listed.set([...way, record.name.toString('latin1')].join('/'), record)
+      if (record.type === 'directory') way.push(record.name.toString('latin1'))
+    }
+  }
+  return listed
+}
 
 function images(engine: Engine): ImageStore {
   const store = engine.ability('images')

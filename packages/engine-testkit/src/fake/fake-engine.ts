@@ -18,7 +18,7 @@ import { FakeEgress } from './fake-egress.ts'
 import type { BeforeVerb, FakeEngineOptions } from './fake-engine-options.ts'
 import { FakeImages } from './fake-images.ts'
 import { FakeRuntimes } from './fake-runtimes.ts'
-import { FakeGuest } from './guest/fake-guest.ts'
+import { bootFrom, type FakeGuest } from './guest/fake-guest.ts'
 
 /**
  * An engine in memory: the whole contract, with a small guest inside (`FakeGuest`). It is for tests
@@ -79,7 +79,7 @@ export class FakeEngine implements Engine {
     }
     const tree = this.#images.treeOf(spec.imageDigest)
     const restored = this.#checkpoints.restore(spec)
-    const guest = restored ?? boot(tree)
+    const guest = restored ?? bootFrom(tree)
     guest.resume()
     const observed: Observed = {
       id: spec.id,
@@ -169,12 +169,6 @@ export class FakeEngine implements Engine {
     await this.#egress.close(id)
     this.#runtimes.delete(id)
   }
-}
-
-function boot(tree: Buffer | null): FakeGuest {
-  const guest = new FakeGuest()
-  if (tree !== null) guest.trees.load(tree)
-  return guest
 }
 
 /** Returns the part of a spec that determines equality. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { EngineError, type ImageDigest, type ImageInfo, type ImageStore } from '@holt/engine'
+import { openFakeTree } from './fake-image-tree.ts'
 import type { FakeRuntimes } from './fake-runtimes.ts'
 
 /** The images of a fake engine. */
@@ -40,6 +41,7 @@ export class FakeImages {
       return info
     },
     has: async (digest) => this.#images.has(digest),
+    open: async (digest) => openFakeTree(this.treeOf(digest)),
     list: async () => [...this.#images.values()],
     remove: async (digest) => {
       for (const { observed } of this.#runtimes.list()) {

@@ -89,8 +89,26 @@ export class ImageReader implements AsyncDisposable {
     return { path: Buffer.from(names.join('/'), 'latin1'), inode }
   }
 
+  /** Returns the inode of the root directory. */
+  root(): Promise<ImageInode> {
+    return readInode(this.#file, this.#file.rootNid)
+  }
+
+  /** Returns the names in a directory, one character per byte, with their inodes to be read. */
+  async children(directory: ImageInode): Promise<Map<string, () => Promise<ImageInode>>> {
+    if (directory.type !== 'directory') throw malformed('the entry to list is not a directory')
+    const names = await readDirectory(this.#file, directory)
+    return new Map([...names].map(([name, nid]) => [name, () => readInode(this.#file, nid)]))
+  }
+
+  /** Returns the target of a symlink. */
+  target(symlink: ImageInode): Promise<Buffer> {
+    if (symlink.type !== 'symlink') throw malformed('the entry to read is not a symlink')
+    return readSmallContent(this.#file, symlink, MAX_TARGET_BYTES)
+  }
+
   /** Returns the content of a file. */
-  content({ inode }: Found): AsyncIterable<Uint8Array> {
+  content({ inode }: Pick<Found, 'inode'>): AsyncIterable<Uint8Array> {
     if (inode.type !== 'file' || inode.inlineOffset !== null) throw malformed('the entry to read is not a file')
     return this.#file.stream(inode.dataOffset, inode.size)
   }

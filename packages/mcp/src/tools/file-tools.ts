@@ -6,6 +6,9 @@ import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 /** The most entries of one list. */
 const maxListed = 200
 
+/** The most characters of a patch. */
+const maxPatchLength = 100_000
+
 /** The most characters of a line in the result of a search. */
 const maxLineLength = 300
 
@@ -158,5 +161,27 @@ const copy = runtimeTool({
   },
 })
 
+const diff = runtimeTool({
+  name: 'diff_files',
+  title: 'List changed files',
+  description:
+    'Lists the files that have changed since the runtime began, or since a filesystem snapshot of it. With patch, also returns a patch in the format of git.',
+  routes: ['getRuntime', 'diffFiles'],
+  annotations: readsOnly,
+  fields: {
+    path: absolute.default('/').describe('Only changes at this path and below it. Default /.'),
+    since: z.string().min(1).max(63).optional().describe('A snapshot by id or name. Default: the beginning.'),
+    patch: z.boolean().default(false).describe('True: also return the patch. Default false.'),
+    cursor: z.string().max(8192).optional().describe('The cursor that an earlier list ended with.'),
+  },
+  run: async ({ path, patch, ...options }, { runtime, signal }) => {
+    const found = await runtime.diff({ path, patch, limit: maxListed, ...givenOnly(options), signal })
+    const note = found.next_cursor === null ? '' : moreWith(found.next_cursor)
+    if (found.data.length === 0) return textResult('Nothing has changed.', note)
+    const lines = found.data.map(({ change, path }) => `${change.padEnd(12)} ${path}`)
+    return textResult(lines.join('\n'), shortened(found.patch ?? '', maxPatchLength), note)
+  },
+})
+
 /** The tools of files. */
-export const fileTools: readonly Tool[] = [read, write, edit, list, search, copy]
+export const fileTools: readonly Tool[] = [read, write, edit, list, search, diff, copy]

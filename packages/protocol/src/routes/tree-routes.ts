@@ -1,10 +1,24 @@
+import { DiffQuery, FileDiff } from '../file-diff.ts'
 import { ArchiveQuery, ExtractQuery, TreeExtracted, WatchItem, WatchQuery } from '../file-tree.ts'
 import type { Route } from '../route.ts'
 import { fileErrors } from './file-routes.ts'
-import { answer, none, runtimeParams, runtimePath } from './parts.ts'
+import { answer, insideErrors, none, runtimeParams, runtimePath } from './parts.ts'
 
 /** The routes of whole trees of a runtime: one stream of a tree, and its changes. */
 export const treeRoutes = {
+  diffFiles: {
+    method: 'GET',
+    path: `${runtimePath}/diff`,
+    summary: 'List the files that have changed',
+    description:
+      'Compares the files of the runtime with the image with which it began, or with a snapshot. Times and extended attributes are not compared, and mounts such as `/proc` and `/dev` are left out. A paused runtime is resumed, as for every read of its files. The patch shows files and symlinks of at most 1 MiB.',
+    scope: 'runtime:read',
+    params: runtimeParams,
+    query: DiffQuery,
+    body: none,
+    answers: { 200: answer(FileDiff, 'A page of changes.') },
+    errors: [...insideErrors, 'invalid_path', 'path_not_found', 'snapshot_not_found', 'conflict'],
+  },
   readArchive: {
     method: 'GET',
     path: `${runtimePath}/files/archive`,

@@ -1,4 +1,4 @@
-import { makeId, systemTemplateSizes } from '@holt/protocol'
+import { type DiffEntry, makeId, systemTemplateSizes } from '@holt/protocol'
 
 /** The base template, ready. */
 export function readyTemplate(): Record<string, unknown> {
@@ -102,5 +102,24 @@ export function sampleSession(name: string): Record<string, unknown> {
     command_id: null,
     created_at: at,
     last_used_at: at,
+  }
+}
+
+/** Returns an added file of a diff. */
+export function sampleChange(path: string, isShown: boolean): DiffEntry {
+  return {
+    path,
+    change: 'added',
+    type: 'file',
+    previous_type: null,
+    size_bytes: 1,
+    previous_size_bytes: null,
+    mode: '0644',
+    previous_mode: null,
+    uid: 0,
+    previous_uid: null,
+    gid: 0,
+    previous_gid: null,
+    patch: isShown ? 'shown' : null,
   }
 }

@@ -6,10 +6,20 @@ import { buffer } from 'node:stream/consumers'
 import { HoltError, type WatchItem } from '@holt/protocol'
 import { infoAt } from './file-handlers.ts'
 import { runningOf } from './named-runtime.ts'
+import { sampleChange } from './samples.ts'
 import type { TestAnswer, TestCall } from './test-service.ts'
 
 /** The routes of trees, over a folder per runtime and this machine's own tar. */
 export const treeHandlers = {
+  diffFiles: async (call: TestCall) => {
+    runningOf(call)
+    const { cursor, patch, path } = call.query
+    const entry = sampleChange(`${path}/${cursor === undefined ? 'a' : 'b'}`, patch === 'true')
+    const page = { data: [entry], next_cursor: cursor === undefined ? 'next' : null, truncated: cursor === undefined }
+    const since = { type: 'template', id: 'tpl', name: 'base-small' }
+    const text = patch === 'true' ? `diff --git a${entry.path} b${entry.path}\n` : null
+    return { status: 200, json: { since, ...page, patch: text, patch_complete: text === null ? null : true } }
+  },
   readArchive: async (call: TestCall) => {
     const place = placeOf(call)
     if ((await infoAt(call, String(call.query.path))).type !== 'directory')

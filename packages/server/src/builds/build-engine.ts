@@ -43,6 +43,7 @@ function holdingImages(
   return {
     format: images.format,
     has: (digest) => images.has(digest),
+    open: (digest) => images.open(digest),
     list: () => images.list(),
     remove: (digest) => images.remove(digest),
     import: async (tar, signal, options) => {

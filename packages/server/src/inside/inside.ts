@@ -1,3 +1,4 @@
+import { KeyedLock } from '@holt/async'
 import type { Builds } from '../builds/builds.ts'
 import { Rooms } from './attach/rooms.ts'
 import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
@@ -11,6 +12,8 @@ export interface Inside extends Builds {
   readonly portSecret: Buffer
   /** The attachments of each command. */
   readonly rooms: Rooms
+  /** The diffs of each project, one after another. */
+  readonly diffs: KeyedLock
 }
 
 /** Makes the parts of the work inside runtimes. */
@@ -24,5 +27,6 @@ export function openInside(
     addresses: new PortAddresses(builds.config.portDomain),
     portSecret,
     rooms: new Rooms(),
+    diffs: new KeyedLock(),
   }
 }

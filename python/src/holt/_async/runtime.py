@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,7 @@ from .transport import AsyncTransport
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .._models.file import FileDiff
     from .._models.metrics import RuntimeMetrics
     from .._models.snapshot import Snapshot
     from .code import AsyncCode
@@ -202,6 +204,35 @@ class AsyncRuntime(RuntimeFields):
             "step_secs": None if step_secs is None else seconds(step_secs),
         }
         return decode(RuntimeMetrics, await self._transport.call("runtimeMetrics", params=self._params, query=query))
+
+    async def diff(
+        self,
+        path: str | PurePosixPath = "/",
+        *,
+        since: str | None = None,
+        patch: bool = False,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> FileDiff:
+        """Returns the files that have changed since the runtime began, or since a snapshot.
+
+        The changes are sorted by path. A paused runtime is resumed.
+
+        Args:
+            path: Only changes at this path and below it.
+            since: A snapshot by id or name, of the kind `filesystem`, that was taken of this
+                runtime. Default: the image with which the runtime began.
+            patch: True if the answer has a patch, for `git apply` in a copy of `path`.
+            limit: The most changes in the answer, at most 1000. Default: 1000.
+            cursor: The `next_cursor` of the previous answer. Default: the first changes.
+        """
+        from .._models.file import FileDiff
+
+        query = {"path": str(path), "since": since, "patch": patch, "limit": limit, "cursor": cursor}
+        answer = await self._transport.call(
+            "diffFiles", params=self._params, query=query, timeout_secs=_writing_secs
+        )
+        return decode(FileDiff, answer)
 
     def events(
         self, *, cursor: int = 0, follow: bool = False, types: str | Sequence[str] | None = None

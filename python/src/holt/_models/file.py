@@ -129,6 +129,50 @@ class TreeExtracted(Model):
     size_bytes: int
 
 
+EntryType = Literal["file", "directory", "symlink", "fifo", "socket", "device", "unknown"]
+
+
+@dataclass(kw_only=True, repr=False)
+class DiffEntry(Model):
+    """A change in a diff."""
+
+    path: str
+    path_base64: str | None = None
+    change: Literal["added", "modified", "removed", "type_changed", "attributes"]
+    type: EntryType | None
+    previous_type: EntryType | None
+    size_bytes: int | None
+    previous_size_bytes: int | None
+    mode: str | None
+    previous_mode: str | None
+    uid: int | None
+    previous_uid: int | None
+    gid: int | None
+    previous_gid: int | None
+    patch: Literal["shown", "binary", "too_large", "not_in_git", "changed_meanwhile", "patch_full"] | None
+
+
+@dataclass(kw_only=True, repr=False)
+class DiffBase(Model):
+    """The base that the changes of a diff are relative to."""
+
+    type: Literal["template", "snapshot"]
+    id: str
+    name: str | None
+
+
+@dataclass(kw_only=True, repr=False)
+class FileDiff(Model):
+    """A page of changes, sorted by path."""
+
+    since: DiffBase
+    data: list[DiffEntry]
+    next_cursor: str | None
+    truncated: bool
+    patch: str | None
+    patch_complete: bool | None
+
+
 @dataclass(kw_only=True, repr=False)
 class Upload(Model):
     """The progress of an upload in parts."""

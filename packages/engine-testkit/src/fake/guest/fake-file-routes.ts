@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
+import { listEntries, listTree } from './fake-listing.ts'
 import { type FakeParts, type FakeRoute, json } from './fake-route.ts'
 import { archiveTree, extractTree } from './fake-tree-archive.ts'
 
@@ -35,6 +36,12 @@ export const fileRoutes: readonly FakeRoute[] = [
     handle: ({ files }, { query, body }) => extractTree(files.nodes, query, body),
   },
   { method: 'POST', pattern: /^\/v1\/export$/, handle: ({ trees }, { body }) => trees.exportTree(json(body)) },
+  { method: 'POST', pattern: /^\/v1\/listing$/, handle: ({ files }, { body }) => listTree(files.nodes, json(body)) },
+  {
+    method: 'POST',
+    pattern: /^\/v1\/listing\/entries$/,
+    handle: ({ files }, { body }) => listEntries(files.nodes, json(body)),
+  },
   { method: 'POST', pattern: /^\/v1\/select$/, handle: ({ trees }, { body }) => trees.select(json(body)) },
   { method: 'PUT', pattern: /^\/v1\/apply$/, handle: ({ trees }, { query, body }) => trees.apply(query, body) },
   { method: 'POST', pattern: /^\/v1\/mounts$/, handle: ({ trees }, { body }) => trees.addMounts(json(body)) },

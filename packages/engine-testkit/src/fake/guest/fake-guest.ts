@@ -137,6 +137,13 @@ export class FakeGuest implements GuestLink {
   }
 }
 
+/** Returns a guest that starts with the tree of an image. */
+export function bootFrom(tree: Buffer | null): FakeGuest {
+  const guest = new FakeGuest()
+  if (tree !== null) guest.trees.load(tree)
+  return guest
+}
+
 function respond({ status = 200, headers = {}, json, stream }: FakeAnswer): GuestResponse {
   return { status, headers, body: stream ?? Readable.from([Buffer.from(JSON.stringify(json))]) }
 }

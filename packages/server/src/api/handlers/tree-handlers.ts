@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isSet } from '@holt/protocol'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
+import { diffFiles } from '../../inside/diff/diff-files.ts'
 import { presentFile } from '../../inside/files/present-file.ts'
 import { uploadBody } from '../../inside/files/upload-body.ts'
 import { watchFiles } from '../../inside/files/watch-files.ts'
@@ -10,7 +11,7 @@ import type { Api, Handlers } from '../api.ts'
  * The routes of whole trees. Streams have backpressure, and an answer ends when the client
  * disconnects.
  */
-export const treeHandlers = { readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
+export const treeHandlers = { diffFiles, readArchive, writeArchive, watchFiles } satisfies Partial<Handlers>
 
 async function readArchive(call: Call<'readArchive', Api>): Promise<Answer> {
   const { format } = call.query

@@ -81,6 +81,7 @@ function observeImages(images: ImageStore, observe: Observe): ImageStore {
     format: images.format,
     import: (tar, signal, options) => observe('import', {}, () => images.import(tar, signal, options)),
     has: (digest) => images.has(digest),
+    open: (digest) => images.open(digest),
     list: () => images.list(),
     remove: (digest) => images.remove(digest),
   }

@@ -1,0 +1,66 @@
+import { answeredWrongly } from '../answers/answered-wrongly.ts'
+import { post } from '../requests/make-request.ts'
+import type { RequestSender } from '../requests/request-sender.ts'
+import type { ListedEntry, ListingRecord } from './listed-entry.ts'
+import { readRecords } from './read-records.ts'
+
+/** The most entries that one request may ask for. */
+export const maxListedEntries = 1000
+
+/** Descriptions of a runtime's tree, without mounts and without the guest's own changes. */
+export class ListingClient {
+  readonly #sender: RequestSender
+
+  constructor(sender: RequestSender) {
+    this.#sender = sender
+  }
+
+  /**
+   * Lists the tree at an absolute path, in groups. A directory precedes its content, and `up` ends
+   * it. With `prune`, the guest leaves out the content of directories in which nothing can have
+   * changed.
+   */
+  async *tree(
+    { path, prune }: { readonly path: Buffer; readonly prune: boolean },
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ListingRecord[]> {
+    const { body } = await this.#sender.open(
+      post('/v1/listing', { path_base64: path.toString('base64'), prune }, signal),
+    )
+    try {
+      yield* readRecords(body, { maxContentBytes: 0 })
+    } finally {
+      body.destroy()
+    }
+  }
+
+  /**
+   * Describes single entries by their absolute paths, in the same order; null for a missing one.
+   * Files of at most `maxBytes` come with their content.
+   */
+  async entries(
+    {
+      paths,
+      digest,
+      maxBytes,
+    }: { readonly paths: readonly Buffer[]; readonly digest: boolean; readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<readonly (ListedEntry | null)[]> {
+    const request = { paths_base64: paths.map((path) => path.toString('base64')), digest, max_bytes: maxBytes }
+    const { body } = await this.#sender.open(post('/v1/listing/entries', request, signal))
+    const entries: (ListedEntry | null)[] = []
+    try {
+      for await (const group of readRecords(body, { maxContentBytes: maxBytes })) {
+        for (const record of group) {
+          if (record.kind === 'end') continue
+          if (record.kind === 'up' || entries.length === paths.length) throw answeredWrongly('the entries of a listing')
+          entries.push(record.kind === 'entry' ? record : null)
+        }
+      }
+    } finally {
+      body.destroy()
+    }
+    if (entries.length !== paths.length) throw answeredWrongly('the number of entries of a listing')
+    return entries
+  }
+}

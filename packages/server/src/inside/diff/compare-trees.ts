@@ -1,0 +1,186 @@
+import { setImmediate } from 'node:timers/promises'
+import { EngineError, type ImageNode, type ImageTree, type Isolation } from '@holt/engine'
+import type { ListedEntry, ListingRecord } from '@holt/guest-client'
+import { allBelow, type Children, childrenOf, joinPath, noChildren, nodeAt } from './base-tree.ts'
+import type { ChangePage } from './change-page.ts'
+import { kindOf } from './tree-change.ts'
+
+/** The trees to compare: a runtime's listing, and the images that it is compared with. */
+export interface TreesToCompare {
+  /** The path of the listing. */
+  readonly path: Buffer
+  /** The tree that the changes are relative to. */
+  readonly base: ImageTree
+  /**
+   * The tree of the runtime's own image. The base is the same tree, or a snapshot of the runtime.
+   * So an entry of the own image that is not in the runtime's layer is also that of the base.
+   */
+  readonly own: ImageTree
+  readonly isolation: Isolation
+}
+
+/** `PATH_MAX`. */
+const maxPathBytes = 4096
+
+/** A directory on the way down the listing. */
+interface Level {
+  readonly path: Buffer
+  /** The entries of the base that the listing has not named yet. */
+  readonly left: Map<string, () => Promise<ImageNode>>
+  readonly own: Children
+  /** True if nothing in the directory is compared. */
+  readonly isSkipped: boolean
+}
+
+/** A directory that the guest left out, and that may have changed all the same. */
+export class PrunedTooMuch extends Error {}
+
+/** The end of a comparison. */
+export interface Compared {
+  /** The number of entries that the guest left out, because their paths are too long. */
+  readonly leftOut: number
+  /** True if the base and the runtime have a directory at the path, or nothing. */
+  readonly isDirectory: boolean
+  /** True if neither has anything there. */
+  readonly isMissing: boolean
+}
+
+/** Adds the changes of a runtime's tree to a page. */
+export async function compareTrees(
+  records: AsyncIterable<readonly ListingRecord[]>,
+  trees: TreesToCompare,
+  page: ChangePage,
+): Promise<Compared> {
+  const comparison = new Comparison(trees, page)
+  let leftOut = 0
+  for await (const group of records) {
+    for (const record of group) {
+      if (record.kind === 'entry') await comparison.entry(record)
+      else if (record.kind === 'up') await comparison.up()
+      else if (record.kind === 'end') leftOut = record.leftOut
+      else throw wrongListing()
+    }
+    await setImmediate()
+  }
+  return { ...(await comparison.end()), leftOut }
+}
+
+class Comparison {
+  readonly #trees: TreesToCompare
+  readonly #page: ChangePage
+  readonly #levels: Level[] = []
+  #root: ListedEntry | null = null
+
+  constructor(trees: TreesToCompare, page: ChangePage) {
+    this.#trees = trees
+    this.#page = page
+  }
+
+  async entry(entry: ListedEntry): Promise<void> {
+    const level = this.#levels.at(-1)
+    if (level === undefined) return this.#first(entry)
+    if (entry.name.length === 0) throw wrongListing()
+    const path = joinPath(level.path, entry.name)
+    if (path.length > maxPathBytes) throw wrongListing()
+    if (level.isSkipped) return this.#skip(entry, path)
+    const name = entry.name.toString('latin1')
+    const base = (await level.left.get(name)?.()) ?? null
+    const own = (await level.own.get(name)?.()) ?? null
+    level.left.delete(name)
+    await this.#compare(entry, { path, base, own })
+  }
+
+  /** Ends a directory. The entries of the base that were not listed in it have been removed. */
+  async up(): Promise<void> {
+    const level = this.#levels.pop()
+    if (level === undefined) throw wrongListing()
+    for (const [name, node] of level.left)
+      await this.#removed(joinPath(level.path, Buffer.from(name, 'latin1')), await node())
+  }
+
+  /** Ends the listing. */
+  async end(): Promise<Omit<Compared, 'leftOut'>> {
+    if (this.#levels.length > 0) throw wrongListing()
+    const { path } = this.#trees
+    const base = await nodeAt(this.#trees.base, path)
+    if (this.#root === null && base !== null) await this.#removed(path, base)
+    return {
+      isDirectory: [base, this.#root].every((root) => root === null || root.type === 'directory'),
+      isMissing: base === null && this.#root === null,
+    }
+  }
+
+  async #first(entry: ListedEntry): Promise<void> {
+    if (this.#root !== null) throw wrongListing()
+    this.#root = entry
+    const { path, base, own } = this.#trees
+    await this.#compare(entry, { path, base: await nodeAt(base, path), own: await nodeAt(own, path) })
+  }
+
+  async #compare(
+    entry: ListedEntry,
+    { path, base, own }: { readonly path: Buffer; readonly base: ImageNode | null; readonly own: ImageNode | null },
+  ): Promise<void> {
+    if (entry.isMount || (entry.isParent && base === null)) return this.#skip(entry, path)
+    if (entry.isPruned) {
+      if (entry.type !== 'directory' || !this.#isOwn(entry, own)) throw new PrunedTooMuch()
+      return this.#skip(entry, path)
+    }
+    if (entry.type !== 'directory' && (entry.isLower || this.#isOwn(entry, own))) return
+    if (base?.type === 'directory' && entry.type !== 'directory') await this.#removedBelow(path, base)
+    if (this.#page.wants(path)) await this.#add(entry, path, base)
+    if (entry.type !== 'directory') return
+    this.#levels.push({
+      path,
+      left: new Map(await childrenOf(this.#trees.base, base)),
+      own: await childrenOf(this.#trees.own, own),
+      isSkipped: false,
+    })
+  }
+
+  /**
+   * Returns true if an entry is that of the runtime's own image. An image has one time for a change
+   * of content and of attributes, and no program can set the time of a change of attributes. In a
+   * container a directory may be renamed together with its content. The inode number shows that.
+   */
+  #isOwn(entry: ListedEntry, own: ImageNode | null): boolean {
+    if (own === null || own.type !== entry.type) return false
+    if (own.mtimeSecs !== entry.ctimeSecs || own.mtimeNanos !== entry.ctimeNanos) return false
+    if (this.#trees.isolation === 'container') return own.number % 2 ** 32 === entry.inode
+    return entry.type === 'directory'
+  }
+
+  async #add(after: ListedEntry, path: Buffer, before: ImageNode | null): Promise<void> {
+    const isSameType = before?.type === after.type
+    const isFile = isSameType && after.type === 'file'
+    const isOpen = isFile && before.size === after.size && after.size > 0
+    const isModified = isSameType && (isFile ? before.size !== after.size : await this.#differs(before, after))
+    const change = { path, before, after, isOpen, isModified }
+    if (isOpen || kindOf(change) !== null) this.#page.add(change)
+  }
+
+  async #differs(before: ImageNode, after: ListedEntry): Promise<boolean> {
+    if (after.type === 'symlink') return !(await this.#trees.base.target(before)).equals(after.target)
+    if (after.type !== 'char' && after.type !== 'block') return false
+    return before.rdev.major !== after.rdev.major || before.rdev.minor !== after.rdev.minor
+  }
+
+  /** Compares nothing of an entry. */
+  #skip(entry: ListedEntry, path: Buffer): void {
+    if (entry.type === 'directory') this.#levels.push({ path, left: new Map(), own: noChildren, isSkipped: true })
+  }
+
+  async #removedBelow(path: Buffer, directory: ImageNode): Promise<void> {
+    for (const [name, node] of await childrenOf(this.#trees.base, directory))
+      await this.#removed(joinPath(path, Buffer.from(name, 'latin1')), await node())
+  }
+
+  async #removed(path: Buffer, node: ImageNode): Promise<void> {
+    for await (const found of allBelow(this.#trees.base, { path, node }))
+      this.#page.add({ path: found.path, before: found.node, after: null, isOpen: false, isModified: false })
+  }
+}
+
+function wrongListing(): EngineError {
+  return new EngineError('wrong_answer', 'the guest answered wrongly: the order of a listing')
+}

@@ -1,0 +1,141 @@
+import { EngineError, type ImageDigest, type ImageStore, type ImageTree } from '@holt/engine'
+import type { GuestClient } from '@holt/guest-client'
+import { type FileDiff, HoltError, isSet } from '@holt/protocol'
+import { findRuntime } from '../../foundation/rows/find-runtime.ts'
+import { wrongCursor } from '../../foundation/store/page-cursor.ts'
+import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
+import { treeTimeoutMs } from '../files/guest-timeouts.ts'
+import type { Inside } from '../inside.ts'
+import { ChangePage } from './change-page.ts'
+import { type Compared, compareTrees, PrunedTooMuch, type TreesToCompare } from './compare-trees.ts'
+import { findDiffBase } from './diff-base.ts'
+import { presentChange } from './present-change.ts'
+import { settleChanges } from './settle-changes.ts'
+import type { TreeChange } from './tree-change.ts'
+import { type WrittenPatch, writePatch } from './write-patch.ts'
+
+/**
+ * Answers the changes of a runtime's files. It lists the runtime's tree, compares it with the tree
+ * of an image, decides by content what the listing leaves open, and writes the patch. The memory of
+ * an answer is bounded by its page.
+ */
+export async function diffFiles(call: Call<'diffFiles', Inside>): Promise<Answer> {
+  const { service, ref, query } = call
+  const base = await findDiffBase(service, await findRuntime(service, ref), query.since)
+  const guest = await call.guest()
+  const signal = within(call, treeTimeoutMs)
+  return await service.diffs.run(ref.projectId, async () => {
+    signal.throwIfAborted()
+    // A resume may have changed the row.
+    const row = await findRuntime(service, ref)
+    await using trees = await openTrees(service, { base: base.digest, own: row.image_digest as ImageDigest })
+    const request = { ...trees, path: Buffer.from(query.path), isolation: row.isolation }
+    const after = query.cursor === undefined ? null : pathInCursor(query.cursor)
+    const found = await findChanges(guest, request, { after, size: query.limit, signal })
+    const changes = await settleChanges(found.changes, { base: trees.base, guest, signal })
+    const root = found.isDirectory ? request.path : parentOf(request.path)
+    const patch = isSet(query.patch) ? await writePatch(changes, { base: trees.base, guest, signal, root }) : null
+    const last = found.more ? found.changes.at(-1) : undefined
+    const page = presentPage({ changes, patch, next: last === undefined ? null : cursorAfter(last) })
+    const json: FileDiff = { since: base.since, ...page, truncated: found.more || found.leftOut > 0 }
+    return { status: 200, json }
+  })
+}
+
+function presentPage({
+  changes,
+  patch,
+  next,
+}: {
+  readonly changes: readonly TreeChange[]
+  readonly patch: WrittenPatch | null
+  readonly next: string | null
+}): Omit<FileDiff, 'since' | 'truncated'> {
+  const complete = patch?.shown.every((shown) => shown === 'shown' || shown === 'not_in_git') ?? null
+  return {
+    data: changes.map((change, index) => presentChange(change, patch?.shown[index] ?? null)),
+    next_cursor: next,
+    patch: patch?.text ?? null,
+    patch_complete: complete,
+  }
+}
+
+interface Trees extends AsyncDisposable {
+  readonly base: ImageTree
+  readonly own: ImageTree
+}
+
+async function openTrees(
+  { engine }: Pick<Inside, 'engine'>,
+  { base, own }: { readonly base: ImageDigest; readonly own: ImageDigest },
+): Promise<Trees> {
+  const images = engine.ability('images')
+  if (images === null) throw new HoltError('not_supported_here', 'This host has no images to compare with.')
+  const baseTree = await openTree(images, base)
+  try {
+    const ownTree = base === own ? baseTree : await openTree(images, own)
+    return {
+      base: baseTree,
+      own: ownTree,
+      [Symbol.asyncDispose]: async () => {
+        await baseTree[Symbol.asyncDispose]()
+        if (ownTree !== baseTree) await ownTree[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await baseTree[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function openTree(images: ImageStore, digest: ImageDigest): Promise<ImageTree> {
+  try {
+    return await images.open(digest)
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.kind !== 'not_found') throw error
+    throw new HoltError('snapshot_damaged', 'The image to compare with is missing.', { cause: error })
+  }
+}
+
+interface Found extends Compared {
+  readonly changes: readonly TreeChange[]
+  readonly more: boolean
+}
+
+/** Lists the runtime's tree and compares it. Directories that cannot have changed are left out. */
+async function findChanges(
+  guest: GuestClient,
+  trees: TreesToCompare,
+  { after, size, signal }: { readonly after: Buffer | null; readonly size: number; readonly signal: AbortSignal },
+): Promise<Found> {
+  const compare = async (prune: boolean): Promise<Found> => {
+    const page = new ChangePage({ after, size })
+    const compared = await compareTrees(guest.listings.tree({ path: trees.path, prune }, signal), trees, page)
+    if (compared.isMissing)
+      throw new HoltError('path_not_found', `${trees.path.toString()}: there is nothing, and there was nothing.`)
+    return { ...compared, ...page.end() }
+  }
+  try {
+    return await compare(true)
+  } catch (error) {
+    // The clock was set back, or a program has renamed a directory of the image.
+    if (!(error instanceof PrunedTooMuch)) throw error
+    return await compare(false)
+  }
+}
+
+function parentOf(path: Buffer): Buffer {
+  const end = path.lastIndexOf('/')
+  return path.subarray(0, Math.max(1, end))
+}
+
+/** Names are bytes, so a cursor has those of the last path. */
+function cursorAfter({ path }: TreeChange): string {
+  return path.toString('base64url')
+}
+
+function pathInCursor(cursor: string): Buffer {
+  const path = Buffer.from(cursor, 'base64url')
+  if (path[0] !== 0x2f || path.includes(0) || path.toString('base64url') !== cursor) throw wrongCursor()
+  return path
+}

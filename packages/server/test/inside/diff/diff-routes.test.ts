@@ -1,0 +1,90 @@
+import { FileDiff, Snapshot } from '@holt/protocol'
+import { expect, test } from 'vitest'
+import { startTestServer } from '../../support/start-test-server.ts'
+
+async function start() {
+  const server = await startTestServer()
+  const id = await server.makeRuntime()
+  const runtime = `/v1/agents/runtime/${id}`
+  const write = (path: string, body: string) =>
+    server.ask('PUT', `${runtime}/files/content?path=${encodeURIComponent(path)}`, { body })
+  const change = (verb: string, json: object) => server.ask('POST', `${runtime}/files/${verb}`, { json })
+  const diff = async (query: Record<string, string> = {}) =>
+    FileDiff.parse((await server.ask('GET', `${runtime}/diff?${new URLSearchParams(query)}`)).json)
+  const code = async (query: Record<string, string>) =>
+    (await server.ask('GET', `${runtime}/diff?${new URLSearchParams(query)}`)).json.error.code
+  const snapshot = async (kind: string) =>
+    Snapshot.parse((await server.ask('POST', `${runtime}/snapshot`, { json: { kind } })).json)
+  return { ...server, runtime, write, change, diff, code, snapshot }
+}
+
+const changesOf = ({ data }: FileDiff) => data.map(({ path, change }) => `${change} ${path}`)
+
+test('a diff lists changes since the template by path, and the patch has their texts', async () => {
+  const { write, change, diff } = await start()
+  expect(await diff()).toMatchObject({ data: [], since: { type: 'template' }, truncated: false, patch: null })
+  await write('/workspace/b b.txt', 'one\n')
+  await write('/workspace/a.bin', '\0')
+  await change('symlink', { path: '/workspace/link', target: 'no where' })
+  await change('remove', { path: '/tmp', recursive: true })
+  const { patch, patch_complete, ...found } = await diff({ patch: 'true' })
+  expect(changesOf(found as FileDiff)).toEqual([
+    'removed /tmp',
+    'added /workspace/a.bin',
+    'added /workspace/b b.txt',
+    'added /workspace/link',
+  ])
+  expect(found.data.map(({ patch }) => patch)).toEqual(['not_in_git', 'binary', 'shown', 'shown'])
+  expect(patch_complete).toBe(false)
+  expect(patch).toContain('# workspace/a.bin is binary and is not shown: before absent, now 1 bytes\n')
+  expect(patch).toContain('+++ b/workspace/b b.txt\t\n@@ -0,0 +1,1 @@\n+one\n')
+  expect(patch).toContain('+no where\n\\ No newline at end of file\n')
+})
+
+test('pages follow each other, and a path limits the diff', async () => {
+  const { write, diff } = await start()
+  for (const name of ['c', 'a', 'b']) await write(`/workspace/${name}`, name)
+  const first = await diff({ limit: '2' })
+  expect(changesOf(first)).toEqual(['added /workspace/a', 'added /workspace/b'])
+  expect(first.truncated).toBe(true)
+  const second = await diff({ limit: '2', cursor: first.next_cursor ?? '' })
+  expect(changesOf(second)).toEqual(['added /workspace/c'])
+  expect(second).toMatchObject({ next_cursor: null, truncated: false })
+  expect(changesOf(await diff({ path: '/workspace/b' }))).toEqual(['added /workspace/b'])
+  expect((await diff({ path: '/workspace/b', patch: '1' })).patch).toContain('+++ b/b\n')
+  expect(changesOf(await diff({ path: '/tmp' }))).toEqual([])
+})
+
+test('a diff since a snapshot has only later changes', async () => {
+  const { write, change, diff, snapshot } = await start()
+  await write('/workspace/kept', 'same')
+  await write('/workspace/edited', 'a\nb\nc\n')
+  await write('/workspace/gone', 'x')
+  const { snapshot_id } = await snapshot('filesystem')
+  await write('/workspace/kept', 'same')
+  await write('/workspace/edited', 'a\nB\nc\n')
+  await change('chmod', { path: '/workspace/kept', mode: '0755' })
+  await change('remove', { path: '/workspace/gone' })
+  const found = await diff({ since: snapshot_id, path: '/workspace', patch: 'true' })
+  expect(found.since).toEqual({ type: 'snapshot', id: snapshot_id, name: null })
+  expect(changesOf(found)).toEqual([
+    'modified /workspace/edited',
+    'removed /workspace/gone',
+    'attributes /workspace/kept',
+  ])
+  expect(found.patch).toContain('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n')
+  expect(found.patch).toContain('diff --git a/kept b/kept\nold mode 100644\nnew mode 100755\n')
+})
+
+test('a diff refuses paths, snapshots and cursors that do not fit', async () => {
+  const { code, snapshot, makeRuntime, ask } = await start()
+  expect(await code({ path: '/none' })).toBe('path_not_found')
+  expect(await code({ path: 'relative' })).toBe('invalid_path')
+  expect(await code({ since: 'none' })).toBe('snapshot_not_found')
+  expect(await code({ cursor: '!' })).toBe('invalid_request')
+  expect(await code({ since: (await snapshot('memory')).snapshot_id })).toBe('conflict')
+  const { snapshot_id } = await snapshot('filesystem')
+  const other = await makeRuntime()
+  const answer = await ask('GET', `/v1/agents/runtime/${other}/diff?since=${snapshot_id}`)
+  expect(answer.json.error.code).toBe('conflict')
+})
