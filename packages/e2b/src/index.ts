@@ -1,3 +1,26 @@
+export type { ListedSandbox, LogEntry, Sandbox, SandboxDetail, SandboxMetric } from './control/answers.ts'
+export { decideEgress, type Egress, type EgressMode, type EgressWish } from './control/decide-egress.ts'
+export {
+  decodeMetadata,
+  ListSandboxes,
+  ListSandboxesV1,
+  ListSnapshots,
+  LogsQuery,
+  MetricsOfQuery,
+  MetricsQuery,
+  readQuery,
+  type SandboxState,
+} from './control/list-query.ts'
+export { NetworkConfig, NetworkUpdate } from './control/network-config.ts'
+export {
+  ConnectSandbox,
+  ForkSandbox,
+  NewSandbox,
+  NewSnapshot,
+  PauseSandbox,
+  Refresh,
+  SetTimeout,
+} from './control/new-sandbox.ts'
 export {
   type Entry,
   type EntryFacts,
@@ -9,6 +32,7 @@ export {
 } from './entry/entry-of.ts'
 export { E2bError, portClosed, sandboxGone, wrongToken } from './errors/e2b-error.ts'
 export { buildIdOf, buildUuid } from './names/build-uuids.ts'
+export { clientId, envdVersion } from './names/constants.ts'
 export {
   type ControlMatch,
   type ControlRouteName,

@@ -51,11 +51,12 @@ export const Env = z
   .refine((env) => Object.keys(env).length <= 256, 'must have at most 256 variables')
   .refine((env) => sizeOf(env) <= 256 * 1024, 'must be at most 256 KiB together')
 
-const metadataKey = /^[A-Za-z0-9_./-]{1,128}$/
+/** The key of a label: any text of 1 to 128 characters. */
+const MetadataKey = Text.min(1).max(128)
 
 /** The client's own labels: at most 64, keys of 128 and values of 1,024 characters. */
 export const Metadata = z
-  .record(z.string().regex(metadataKey, 'must be 1 to 128 characters of letters, digits and _./-'), Text.max(1024))
+  .record(MetadataKey, Text.max(1024))
   .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
 
 const timeoutSecs = z
@@ -138,7 +139,7 @@ export const CreateRuntime = z
       'Environment variables of every command: at most 256, in total 256 KiB. Default: none.',
     ),
     metadata: Metadata.default({}).describe(
-      'Your own labels, at most 64. The list of runtimes can filter by them. Default: none.',
+      'Your own labels, at most 64: keys of 1 to 128 characters, values of at most 1,024. The list of runtimes can filter by them. Default: none.',
     ),
     ...deadline,
     network_policy: WantedPolicy.optional().describe(
@@ -252,7 +253,7 @@ export const ListRuntimesQuery = z.looseObject(listFields).superRefine((query, c
   for (const field of Object.keys(query)) {
     if (Object.hasOwn(listFields, field)) continue
     const isFilter = field.startsWith(metadataFilter)
-    if (isFilter && metadataKey.test(field.slice(metadataFilter.length))) continue
+    if (isFilter && MetadataKey.safeParse(field.slice(metadataFilter.length)).success) continue
     const message = isFilter ? 'is not a valid metadata key' : 'is not a known field'
     context.addIssue({ code: 'custom', path: [field], message })
   }

@@ -41,6 +41,12 @@ export const serviceSettings = [
   'HOLT_E2B_TLS_KEY',
   'HOLT_E2B_TLS_HOST',
   'HOLT_E2B_TLS_PORT',
+  'HOLT_E2B_SANDBOX_DOMAIN',
+  'HOLT_E2B_EGRESS',
+  'HOLT_E2B_INTERNET_POLICY',
+  'HOLT_E2B_BASE',
+  'HOLT_E2B_DEFAULT_TIMEOUT',
+  'HOLT_E2B_PUBLIC_PORTS',
 ] as const
 
 /** The variables that only clients read. */

@@ -123,7 +123,7 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute 
   server.maxHeadersCount = 0
   const connections = new Connections(server, limits, {
     onDrop: (why) => metrics.http.noteDrop(why),
-    likelyProject: ({ headers }) => likelyProjects.of(headers.authorization),
+    likelyProject: ({ headers }) => likelyProjects.of(headers.authorization ?? `Bearer ${headers['x-api-key'] ?? ''}`),
   })
   metrics.http.watchConnections(() => connections.counts)
   const answerForPort = portRequests(service)

@@ -27,8 +27,13 @@ export function statusOf(code: ErrorCode): number {
 export function asE2bError(error: HoltError): E2bError {
   const status = statusOf(error.code)
   const issues = error.details?.issues ?? []
-  const told = issues.length === 0 ? [error.message] : issues.map(({ pointer, message }) => `${pointer} ${message}`)
+  const told = issues.length === 0 ? [error.message] : issues.map(({ pointer, message }) => `${fieldOf(pointer)} ${message}`)
   return new E2bError(status, told.join('; '), { headers: retryHeaders(error, status), cause: error })
+}
+
+/** Returns a field as clients write it: `network.allowOut.0`, or the name in the query. */
+function fieldOf(pointer: string): string {
+  return pointer.replace(/^\/(?:query\/)?/, '').replaceAll('/', '.') || 'the body'
 }
 
 function retryHeaders({ code, details }: HoltError, status: number): Record<string, string> {

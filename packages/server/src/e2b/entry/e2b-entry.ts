@@ -80,7 +80,7 @@ async function dispatch(
   accounts: RequestAccounts,
   { entry, asked }: { readonly entry: Entry; readonly asked: E2bRequest },
 ): Promise<void> {
-  if (entry.type === 'control') return serveControl(asked)
+  if (entry.type === 'control') return serveControl(service, accounts, asked)
   if (entry.type === 'signed') return serveEnvd(service, accounts, { asked, sandboxId: null })
   if (entry.type === 'sandbox') {
     const { sandboxId, port } = entry

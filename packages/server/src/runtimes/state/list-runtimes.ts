@@ -90,7 +90,7 @@ function withoutDefaultTag(reference: string): string {
  * occurs in it just where it is an entry. `replace` compares byte by byte in every database, which
  * `LIKE` does not.
  */
-function hasMetadata(key: string, value: string) {
+export function hasMetadata(key: string, value: string) {
   const entry = `${JSON.stringify(key)}:${JSON.stringify(value)}`
   return sql<SqlBool>`replace(metadata_json, ${entry}, '') <> metadata_json`
 }

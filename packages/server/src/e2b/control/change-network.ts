@@ -1,0 +1,34 @@
+import { E2bError, type NetworkUpdate } from '@holt/e2b'
+import { setRuntimeNetwork } from '../../runtimes/settings/set-network.ts'
+import { changeSettings } from '../../runtimes/state/change-settings.ts'
+import type { E2bAnswer } from '../answers/write-answer.ts'
+import { sandboxSettingsOf } from '../sandbox/sandbox-settings.ts'
+import type { ControlCall } from './control-call.ts'
+import { e2bConfig } from './e2b-config.ts'
+import { findLive } from './find-live.ts'
+import { policyOf } from './sandbox-egress.ts'
+
+/** Replaces the network of a running sandbox. */
+export async function changeNetwork({
+  service,
+  caller,
+  body,
+  ref,
+  gone,
+}: ControlCall<NetworkUpdate, unknown>): Promise<E2bAnswer> {
+  const row = await findLive(service, ref)
+  if (row.state !== 'running') throw new E2bError(409, 'The sandbox does not run')
+  const { allow_internet_access: internet, ...network } = body
+  const wanted = policyOf(e2bConfig(service), { internet, network })
+  await setRuntimeNetwork(service, ref, { wanted, by: caller.keyId, gone })
+  await changeSettings(service, ref, (current) => {
+    const settings = sandboxSettingsOf(current)
+    const kept = settings === null ? null : { ...settings, network: { ...settings.network, ...network } }
+    return {
+      set: kept === null ? {} : { e2b_json: JSON.stringify(kept) },
+      type: 'runtime.updated',
+      data: { changed: ['network'] },
+    }
+  })
+  return { status: 204 }
+}

@@ -1,0 +1,92 @@
+import {
+  ConnectSandbox,
+  type ControlRouteName,
+  ForkSandbox,
+  ListSandboxes,
+  ListSandboxesV1,
+  ListSnapshots,
+  LogsQuery,
+  MetricsOfQuery,
+  MetricsQuery,
+  NetworkUpdate,
+  NewSandbox,
+  NewSnapshot,
+  PauseSandbox,
+  Refresh,
+  SetTimeout,
+} from '@holt/e2b'
+import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
+import { sandboxDetail } from '../sandbox/present-sandbox.ts'
+import { changeNetwork } from './change-network.ts'
+import { type ControlRoute, route } from './control-call.ts'
+import { createSandbox } from './create-sandbox.ts'
+import { findLive } from './find-live.ts'
+import { forkSandbox } from './fork-sandbox.ts'
+import { listRunning, listSandboxes } from './list-sandboxes.ts'
+import { listTeams } from './list-teams.ts'
+import { deleteNamed, findAlias } from './named-templates.ts'
+import {
+  connectSandbox,
+  killSandbox,
+  pauseSandbox,
+  refreshSandbox,
+  resumeSandbox,
+  setSandboxTimeout,
+} from './sandbox-life.ts'
+import { sandboxLines, sandboxLogs } from './sandbox-logs.ts'
+import { metricsOfSandboxes, sandboxMetrics } from './sandbox-metrics.ts'
+import { listReadySnapshots, snapshotSandbox } from './sandbox-snapshots.ts'
+
+const usualTimeout = ({ defaultTimeoutSecs }: E2bConfig) => defaultTimeoutSecs
+
+/** The life on the paths without a version, in seconds, if the request names none. */
+const timeoutV1 = () => 15
+
+/** The routes of the control plane. One without a handler is a type error here. */
+export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'>, ControlRoute>> = {
+  listTeams: route({ scope: 'runtime:read', handle: listTeams }),
+  createSandbox: route({
+    scope: 'runtime:write',
+    body: NewSandbox,
+    handle: (call) => createSandbox(call, usualTimeout),
+  }),
+  createSandboxV1: route({
+    scope: 'runtime:write',
+    body: NewSandbox,
+    handle: (call) => createSandbox(call, timeoutV1),
+  }),
+  listSandboxes: route({ scope: 'runtime:read', query: ListSandboxes, handle: listSandboxes }),
+  listSandboxesV1: route({ scope: 'runtime:read', query: ListSandboxesV1, handle: listRunning }),
+  listMetrics: route({ scope: 'runtime:read', query: MetricsOfQuery, handle: metricsOfSandboxes }),
+  getSandbox: route({
+    scope: 'runtime:read',
+    handle: async ({ service, ref }) => ({
+      status: 200,
+      json: await sandboxDetail(service, await findLive(service, ref)),
+    }),
+  }),
+  killSandbox: route({ scope: 'runtime:write', handle: killSandbox }),
+  connectSandbox: route({
+    scope: 'runtime:write',
+    body: ConnectSandbox,
+    handle: (call) => connectSandbox(call, usualTimeout),
+  }),
+  connectSandboxV1: route({
+    scope: 'runtime:write',
+    body: ConnectSandbox,
+    handle: (call) => connectSandbox(call, timeoutV1),
+  }),
+  resumeSandbox: route({ scope: 'runtime:write', body: ConnectSandbox, handle: resumeSandbox }),
+  pauseSandbox: route({ scope: 'runtime:write', body: PauseSandbox, handle: pauseSandbox }),
+  setTimeout: route({ scope: 'runtime:write', body: SetTimeout, handle: setSandboxTimeout }),
+  refreshSandbox: route({ scope: 'runtime:write', body: Refresh, handle: refreshSandbox }),
+  getMetrics: route({ scope: 'runtime:read', query: MetricsQuery, handle: sandboxMetrics }),
+  getLogsV1: route({ scope: 'runtime:read', query: LogsQuery, handle: sandboxLines }),
+  getLogs: route({ scope: 'runtime:read', query: LogsQuery, handle: sandboxLogs }),
+  setNetwork: route({ scope: 'runtime:write', body: NetworkUpdate, handle: changeNetwork }),
+  createSnapshot: route({ scope: 'runtime:write', body: NewSnapshot, handle: snapshotSandbox }),
+  forkSandbox: route({ scope: 'runtime:write', body: ForkSandbox, handle: forkSandbox }),
+  listSnapshots: route({ scope: 'runtime:read', query: ListSnapshots, handle: listReadySnapshots }),
+  findAlias: route({ scope: 'template:read', handle: findAlias }),
+  deleteTemplate: route({ scope: 'any', handle: deleteNamed }),
+}

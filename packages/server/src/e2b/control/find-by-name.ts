@@ -1,0 +1,60 @@
+import { type ErrorCode, HoltError } from '@holt/protocol'
+import type { Api } from '../../api/api.ts'
+import type { TemplateRow } from '../../foundation/store/tables.ts'
+import { findTemplate } from '../../resources/templates/find-template.ts'
+import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
+
+/** The source of a create. */
+export type NamedSource = { readonly template: TemplateRow } | { readonly snapshotId: string }
+
+/** The names that clients ask for, where the project has no template of that name. */
+const otherNames: Readonly<Record<string, string>> = { 'code-interpreter-v1': 'code-interpreter' }
+
+/**
+ * Returns what a `templateID` names: a template or a snapshot, by id, name or `name:tag`. Names may
+ * begin with the project's own.
+ */
+export async function findByName(service: Api, projectId: string, reference: string): Promise<NamedSource> {
+  const name = await withoutProject(service, projectId, reference)
+  const template = await ifFound('template_not_found', () => findByTag(service, projectId, name))
+  if (template !== null) return { template }
+  const snapshot = await ifFound('snapshot_not_found', () =>
+    findSnapshot(service.store.db, { projectId, reference: withoutTag(name) }),
+  )
+  if (snapshot !== null) return { snapshotId: snapshot.snapshot_id }
+  const other = name === 'base' ? service.config.e2b?.base : otherNames[name]
+  const known =
+    other === undefined ? null : await ifFound('template_not_found', () => findByTag(service, projectId, other))
+  if (known !== null) return { template: known }
+  throw new HoltError('template_not_found', `template '${reference}' not found`)
+}
+
+function findByTag(service: Api, projectId: string, name: string): Promise<TemplateRow> {
+  return findTemplate(service, { projectId, reference: withoutTag(name) })
+}
+
+/** Returns a name without the tag that clients give to what has none. */
+function withoutTag(name: string): string {
+  return name.endsWith(':default') ? name.slice(0, -':default'.length) : name
+}
+
+async function withoutProject({ store }: Api, projectId: string, reference: string): Promise<string> {
+  const [, project, name] = /^([^/]+)\/([^/]+)$/.exec(reference) ?? []
+  if (project === undefined || name === undefined) return reference
+  const own = await store.db
+    .selectFrom('projects')
+    .select('name')
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
+  return own?.name === project ? name : reference
+}
+
+/** Returns what is found, or null if the search ends with this code. */
+export async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof HoltError && error.code === code) return null
+    throw error
+  }
+}

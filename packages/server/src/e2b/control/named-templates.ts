@@ -1,0 +1,39 @@
+import { HoltError } from '@holt/protocol'
+import { systemProjectId } from '../../foundation/rows/system-project.ts'
+import { deleteTemplate } from '../../resources/templates/delete-template.ts'
+import { deleteSnapshot } from '../../runtimes/snapshots/delete-snapshot.ts'
+import { requireScope } from '../../tenancy/auth/authenticate.ts'
+import type { E2bAnswer } from '../answers/write-answer.ts'
+import type { ControlCall } from './control-call.ts'
+import { findByName } from './find-by-name.ts'
+
+/** Says which template a name stands for. */
+export async function findAlias({
+  service,
+  caller: { projectId },
+  params: { alias = '' },
+}: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
+  const found = await findByName(service, projectId, alias)
+  if (!('template' in found)) throw new HoltError('template_not_found', `template '${alias}' not found`)
+  const { template_id: templateID, project_id } = found.template
+  return { status: 200, json: { templateID, public: project_id === systemProjectId } }
+}
+
+/** Deletes a template or a snapshot, which clients delete through one path. */
+export async function deleteNamed({
+  service,
+  caller,
+  params: { templateID: reference = '' },
+}: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
+  const { projectId, keyId: by } = caller
+  const found = await findByName(service, projectId, reference)
+  if ('template' in found) {
+    requireScope(caller, 'template:write')
+    const stopBuilds = (templateId: string) => service.builds.cancelOfTemplate(templateId)
+    await deleteTemplate(service, { reference: found.template.template_id, caller, stopBuilds })
+  } else {
+    requireScope(caller, 'runtime:write')
+    await deleteSnapshot(service, { projectId, reference: found.snapshotId, by })
+  }
+  return { status: 204 }
+}

@@ -1,0 +1,83 @@
+import {
+  clientId,
+  envdVersion,
+  type ListedSandbox,
+  type Sandbox,
+  type SandboxDetail,
+  type SandboxState,
+} from '@holt/e2b'
+import type { PolicyBody } from '@holt/protocol'
+import type { Api } from '../../api/api.ts'
+import { refOf } from '../../foundation/rows/find-runtime.ts'
+import { moment } from '../../foundation/store/moment.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { currentPolicy, networkRow } from '../../resources/network/find-network.ts'
+import { sandboxSettingsOf } from './sandbox-settings.ts'
+import { sandboxToken } from './sandbox-token.ts'
+
+/** The end of a runtime without a deadline. Clients need a time. */
+const never = '9999-12-31T23:59:59.000Z'
+
+/** Returns a runtime as create, connect, resume and fork answer it. */
+export function presentSandbox({ portSecret, config }: Api, row: RuntimeRow): Sandbox {
+  const settings = sandboxSettingsOf(row)
+  return {
+    sandboxID: row.runtime_id,
+    templateID: row.template_id,
+    clientID: clientId,
+    envdVersion,
+    alias: row.template_name,
+    envdAccessToken: sandboxToken(portSecret, 'envd', row),
+    trafficAccessToken: settings?.publicPorts === true ? null : sandboxToken(portSecret, 'traffic', row),
+    domain: config.e2b?.sandboxDomain ?? null,
+  }
+}
+
+/** Returns a runtime as lists show it. */
+export function listedSandbox(row: RuntimeRow): ListedSandbox {
+  return {
+    sandboxID: row.runtime_id,
+    templateID: row.template_id,
+    clientID: clientId,
+    alias: row.template_name,
+    startedAt: moment(row.started_at ?? row.created_at),
+    endAt: endOf(row),
+    // Clients read whole processors.
+    cpuCount: Math.max(1, Math.ceil(row.cpu)),
+    memoryMB: row.memory_mib,
+    diskSizeMB: row.disk_mib,
+    state: stateOf(row),
+    envdVersion,
+    metadata: JSON.parse(row.metadata_json),
+    volumeMounts: [],
+  }
+}
+
+/** Returns a runtime with everything that clients see of it. */
+export async function sandboxDetail(service: Api, row: RuntimeRow): Promise<SandboxDetail> {
+  const { store, portSecret, config } = service
+  const policy = await currentPolicy(store.db, await networkRow(store.db, refOf(row)))
+  const network = sandboxSettingsOf(row)?.network ?? null
+  return {
+    ...listedSandbox(row),
+    envdAccessToken: sandboxToken(portSecret, 'envd', row),
+    domain: config.e2b?.sandboxDomain ?? null,
+    allowInternetAccess: policy === null ? false : reachesInternet(policy.body),
+    ...(network === null ? {} : { network }),
+    lifecycle: { onTimeout: row.on_timeout === 'pause' ? 'pause' : 'kill', autoResume: row.auto_resume === 1 },
+  }
+}
+
+/** Returns true for a policy that allows every public host, and null for one that allows some. */
+function reachesInternet({ allow }: PolicyBody): boolean | null {
+  return allow.some(({ host }) => host === '*') ? true : null
+}
+
+function stateOf({ state }: RuntimeRow): SandboxState {
+  return state === 'running' ? 'running' : 'paused'
+}
+
+function endOf({ state, expires_at, paused_at, updated_at }: RuntimeRow): string {
+  if (state !== 'running') return moment(paused_at ?? updated_at)
+  return expires_at === null ? never : moment(expires_at)
+}
