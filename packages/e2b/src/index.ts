@@ -1,3 +1,4 @@
+export type { BodyLimits } from './connect/read-body.ts'
 export type { ListedSandbox, LogEntry, Sandbox, SandboxDetail, SandboxMetric } from './control/answers.ts'
 export { decideEgress, type Egress, type EgressMode, type EgressWish } from './control/decide-egress.ts'
 export {
@@ -30,6 +31,8 @@ export {
   sandboxHeaders,
   splitTarget,
 } from './entry/entry-of.ts'
+export * from './envd/index.ts'
+export { type ConnectCode, ConnectError, connectStatuses } from './errors/connect-error.ts'
 export { E2bError, portClosed, sandboxGone, wrongToken } from './errors/e2b-error.ts'
 export { buildIdOf, buildUuid } from './names/build-uuids.ts'
 export { clientId, envdVersion } from './names/constants.ts'
