@@ -25,7 +25,7 @@ export async function watchFiles(call: Call<'watchFiles', Inside>): Promise<Answ
  * Continues a watch after an interruption. A watch that breaks before its first item begins again
  * with `start`, which has the start cursor.
  */
-async function* followChanges(
+export async function* followChanges(
   { guest, watched, begun }: { guest: GuestClient; watched: Watched; begun: AsyncIterable<GuestChange> },
   streamRetry: StreamRetry,
   signal: AbortSignal,

@@ -1,0 +1,89 @@
+import {
+  admissionOf,
+  ConnectError,
+  type EnvdRouteName,
+  requireSignature,
+  type Sandbox,
+  sandboxGone,
+  signedAddress,
+} from '@holt/e2b'
+import type { Api } from '../../api/api.ts'
+import type { RequestAccounts } from '../../api/http/request-accounts.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { E2bRequest } from '../answers/e2b-request.ts'
+import { findSandbox } from '../sandbox/find-sandbox.ts'
+import { isSandboxToken, sandboxToken } from '../sandbox/sandbox-token.ts'
+import { beginVisit } from '../sandbox/sandbox-visit.ts'
+import { findSigned } from './find-signed.ts'
+import { insideOf } from './open-inside.ts'
+import { watchersOf } from './polled-watchers.ts'
+
+/** The largest message of an RPC, in bytes: that of a JSON body of Holt's own API. */
+const maxMessageBytes = 4 * 1024 * 1024
+
+/** A request for the commands and files of a runtime. */
+export interface EnvdAsked {
+  readonly asked: E2bRequest
+  readonly route: EnvdRouteName
+  /** Null for a signed address that names no runtime. */
+  readonly sandboxId: string | null
+}
+
+/** Admits a request to its runtime: checks its token or signature, and counts it. */
+export async function enterSandbox(service: Api, accounts: RequestAccounts, entered: EnvdAsked): Promise<Sandbox> {
+  const { asked } = entered
+  const { row, bySignature } = await findAdmitted(service, entered)
+  const visit = await beginVisit(service, accounts, { asked, row })
+  const { request: kept } = accounts.open(row.project_id, visit.end)
+  const { bodyTimeoutMs, quietBodyMs: quietMs } = service.limits
+  const keep = (bytes: number) => kept.take(bytes)
+  return {
+    sandboxId: row.runtime_id,
+    bySignature,
+    limits: { maxMessageBytes, bodyTimeoutMs, quietMs, keep },
+    watchers: watchersOf(service),
+    gone: visit.gone,
+    open: async () => insideOf(visit, await visit.guest(), keep),
+  }
+}
+
+interface Admitted {
+  readonly row: RuntimeRow
+  readonly bySignature: boolean
+}
+
+/** Returns the runtime of a request that may visit it. Counts wrong tokens for their address. */
+async function findAdmitted(service: Api, { asked, route, sandboxId }: EnvdAsked): Promise<Admitted> {
+  const { request } = asked
+  const row = sandboxId === null ? null : await findSandbox(service, sandboxId)
+  const text = request.headers['x-access-token']
+  const hasToken =
+    row !== null && typeof text === 'string' && isSandboxToken(service.portSecret, 'envd', { holder: row, text })
+  const admission = admissionOf(route)
+  if (row !== null && (hasToken || admission === 'none')) return { row, bySignature: false }
+  try {
+    if (admission !== 'signature' || text !== undefined)
+      throw new ConnectError('unauthenticated', 'The header X-Access-Token must be the token of this sandbox.')
+    return { row: await findBySignature(service, asked, row), bySignature: true }
+  } catch (error) {
+    if (error instanceof ConnectError) service.rates.noteFailure(request.socket.remoteAddress)
+    throw error
+  }
+}
+
+async function findBySignature(
+  service: Api,
+  { request, query: text }: E2bRequest,
+  named: RuntimeRow | null,
+): Promise<RuntimeRow> {
+  const query = new URLSearchParams(text)
+  const signature = query.get('signature')
+  const address = signedAddress(request.method === 'POST' ? 'write' : 'read', query)
+  const row = named ?? (signature === null ? undefined : await findSigned(service, { signature, address }))
+  const token = row === undefined ? '' : sandboxToken(service.portSecret, 'envd', row)
+  // No runtime: no token could have made the signature.
+  if (row === undefined && signature !== null) throw new ConnectError('unauthenticated', 'invalid signature')
+  requireSignature(signature, address, { token, nowMs: service.now() })
+  if (row === undefined) throw sandboxGone('')
+  return row
+}
