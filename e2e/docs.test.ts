@@ -124,12 +124,12 @@ class Installation {
 const pages = docPages()
 
 /**
- * The pages with commands to run. A short run has the README, which people read first, and half of
+ * The pages with commands to run. A short run has the README, which people read first, and a third of
  * the others.
  */
 const [readme, ...others] = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === null))
 if (readme === undefined) throw new Error('no page has a command to run')
-const run = [readme, ...shareOf(others, 1 / 2, 'pages')]
+const run = [readme, ...shareOf(others, 1 / 3, 'pages')]
 
 describe.skipIf(service.unavailable.gvisor !== null)('the commands of the pages run as printed', () => {
   let installation: Installation
