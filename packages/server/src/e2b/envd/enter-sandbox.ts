@@ -3,7 +3,7 @@ import {
   ConnectError,
   type EnvdRouteName,
   requireSignature,
-  type Sandbox,
+  type VisitedSandbox,
   sandboxGone,
   signedAddress,
 } from '@holt/e2b'
@@ -30,7 +30,7 @@ export interface EnvdAsked {
 }
 
 /** Admits a request to its runtime: checks its token or signature, and counts it. */
-export async function enterSandbox(service: Api, accounts: RequestAccounts, entered: EnvdAsked): Promise<Sandbox> {
+export async function enterSandbox(service: Api, accounts: RequestAccounts, entered: EnvdAsked): Promise<VisitedSandbox> {
   const { asked } = entered
   const { row, bySignature } = await findAdmitted(service, entered)
   const visit = await beginVisit(service, accounts, { asked, row })
