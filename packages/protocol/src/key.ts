@@ -44,6 +44,12 @@ export const CreateKey = z
       .nullable()
       .default(null)
       .describe('When the key expires (RFC 3339). Default null: never.'),
+    format: z
+      .enum(['holt', 'e2b'])
+      .default('holt')
+      .describe(
+        'The form of the secret, which a rotation keeps. `holt`: `holt_` and 40 characters. `e2b`: `e2b_` and 40 hexadecimal digits, as clients of E2B want it. Default `holt`.',
+      ),
     project: Text.min(1)
       .max(63)
       .optional()

@@ -1,5 +1,5 @@
 import { scopes } from '@holt/protocol'
-import type { NewKey, Scope } from '@holt/sdk'
+import type { CreateKeyInput, NewKey, Scope } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { findKeyId } from '../arguments/find-key.ts'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
@@ -19,8 +19,11 @@ Examples:
   holt key create reader --scope runtime:read --expires 2030-01-01
   holt key create team-admin --project team --scope admin
   holt key create job --expires 30d
+  holt key create agents --format e2b
   holt key rotate ci --overlap 1d
   holt key rm team-admin --project team`
+
+type KeyFormat = NonNullable<CreateKeyInput['format']>
 
 /** Adds `holt key`, which manages the keys of the service. */
 export function addKey(program: Command): void {
@@ -36,6 +39,7 @@ export function addKey(program: Command): void {
     .addOption(scope.choices([...scopes]))
     .option('--expires <when>', 'its expiry: 2030-01-01, 2030-01-01T12:00:00Z, or a duration: 30d, 2h')
     .option('--project <project>', 'its project (default: that of the key in use; needs the scope operator)')
+    .addOption(new Option('--format <format>', 'the form of its secret (default: holt)').choices(['holt', 'e2b']))
     .option('--json', 'print the key as JSON')
   act(create, createKey)
 
@@ -89,12 +93,13 @@ export function addKey(program: Command): void {
 
 async function createKey(
   name: string,
-  options: { scope?: Scope[]; expires?: string; project?: string; json?: boolean },
+  options: { scope?: Scope[]; expires?: string; project?: string; format?: KeyFormat; json?: boolean },
 ): Promise<number> {
-  const { scope: scopes, expires, project } = options
+  const { scope: scopes, expires, project, format } = options
   const expiry = expires === undefined ? {} : { expires_at: momentOf('--expires', expires, 'ahead') }
   const place = project === undefined ? {} : { project }
-  const wanted = { name, ...(scopes === undefined ? {} : { scopes }), ...expiry, ...place }
+  const form = format === undefined ? {} : { format }
+  const wanted = { name, ...(scopes === undefined ? {} : { scopes }), ...expiry, ...place, ...form }
   const key = await connect().keys.create(wanted)
   tellSecret(key, options.json, `Made ${key.key_id} (${key.scopes.join(', ')}).`)
   return 0

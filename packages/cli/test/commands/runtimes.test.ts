@@ -359,6 +359,11 @@ describe('stats', () => {
   })
 })
 
+test('a key is made in the form of E2B', async () => {
+  expect(await runHolt(['key', 'create', 'agents', '--format', 'e2b'], { service })).toMatchObject({ code: 0 })
+  expect([...service.keys.values()]).toMatchObject([{ name: 'agents', format: 'e2b' }])
+})
+
 test('keys are made, listed and revoked', async () => {
   const made = await runHolt(['key', 'create', 'ci', '--scope', 'runtime:read', 'template:read'], { service })
   expect(made).toMatchObject({ code: 0, stdout: 'holt_secret\n', stderr: expect.stringContaining('shown only once') })

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from .._model import decode
 from .._models.account import Key, NewKey
@@ -27,6 +27,7 @@ class AsyncKeys:
         scopes: Sequence[str] | None = None,
         expires_at: datetime | str | None = None,
         project: str | None = None,
+        format: Literal["holt", "e2b"] | None = None,
     ) -> NewKey:
         """Makes a key. Only this answer contains its secret.
 
@@ -35,8 +36,9 @@ class AsyncKeys:
             scopes: The permissions. Default: everything in runtimes, and reading of the rest.
             expires_at: The end of its validity. Default: never.
             project: Name or id of the project that it opens. Default: the project of this key.
+            format: The form of the secret. `e2b` is the one that clients of E2B want. Default: `holt`.
         """
-        body = given(name=name, scopes=scopes, expires_at=expires_at, project=project)
+        body = given(name=name, scopes=scopes, expires_at=expires_at, project=project, format=format)
         answer = await self._transport.call("createKey", json=body, idempotency_key=str(uuid.uuid4()))
         return decode(NewKey, answer)
 

@@ -17,7 +17,7 @@ export interface PortCredentials {
   readonly path: string
 }
 
-const apiKey = /^Bearer +holt_/i
+const apiKey = /^Bearer +(?:holt|e2b)_/i
 
 /** Returns true for a header with an API key of this service, which the program never gets. */
 export function isApiKey(authorization: string): boolean {

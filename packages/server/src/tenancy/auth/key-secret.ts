@@ -1,17 +1,28 @@
-import { createHash } from 'node:crypto'
-import { randomText } from '@holt/protocol'
+import { createHash, randomBytes } from 'node:crypto'
+import { type CreateKeyInput, randomText } from '@holt/protocol'
 
-/** The characters of a secret that are kept to recognise it: `holt_` and seven of forty. */
+/** The form of a key's secret. */
+export type SecretFormat = NonNullable<CreateKeyInput['format']>
+
+/** The characters of a secret that are kept to recognise it: its form and some of forty. */
 const prefixLength = 12
 
-/** Returns a new key's secret: `holt_` and 40 characters of `[a-z0-9]` (206 random bits). */
-export function makeSecret(): string {
-  return `holt_${randomText(40)}`
+/**
+ * Returns a new key's secret: `holt_` and 40 characters of `[a-z0-9]` (206 random bits), or `e2b_`
+ * and 40 hexadecimal digits (160 random bits).
+ */
+export function makeSecret(format: SecretFormat = 'holt'): string {
+  return format === 'e2b' ? `e2b_${randomBytes(20).toString('hex')}` : `holt_${randomText(40)}`
+}
+
+/** Returns the form of a secret by its beginning. */
+export function formatOf(prefix: string): SecretFormat {
+  return prefix.startsWith('e2b_') ? 'e2b' : 'holt'
 }
 
 /** Returns true if a text has the form of a key's secret. */
 export function isSecret(text: string): boolean {
-  return /^holt_[a-z0-9]{40}$/.test(text)
+  return /^(?:holt_[a-z0-9]{40}|e2b_[0-9a-f]{40})$/.test(text)
 }
 
 /**

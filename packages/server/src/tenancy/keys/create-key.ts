@@ -31,7 +31,7 @@ export async function createKey({ store, now }: Tenancy, { keyId, request, calle
   const at = now()
   const expiresAt = request.expires_at === null ? null : Date.parse(request.expires_at)
   if (expiresAt !== null && expiresAt <= at) throw invalidField('/expires_at', 'must be in the future')
-  const secret = makeSecret()
+  const secret = makeSecret(request.format)
   const row = await store.change(async (changes) => {
     const projectId = await projectOfKeys(changes, caller, request.project)
     // The same id is a repeated request whose answer was lost. Nobody has the earlier secret.

@@ -2,7 +2,7 @@ import { HoltError } from '@holt/protocol'
 import { readCredentials, writeCredentials } from '../../foundation/config/credentials.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { scopesOf } from '../auth/key-scopes.ts'
-import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
+import { digestOf, formatOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
 import type { SecretKey } from './create-key.ts'
@@ -28,13 +28,13 @@ export async function rotateKey(
 ): Promise<SecretKey> {
   const { store, now, recentKeys, likelyProjects, streams } = service
   const at = now()
-  const secret = makeSecret()
-  const { before, row } = await store.change(async (changes) => {
+  const { before, row, secret } = await store.change(async (changes) => {
     const key = await findKeyToChange(changes, caller, keyId)
     if (scopesOf(key) === null) throw damagedKey(key)
     if (key.expires_at !== null && key.expires_at <= at)
       throw new HoltError('conflict', 'The key has expired.', { hint: 'Make a new key.' })
     const again = key.rotation_id === rotationId
+    const secret = makeSecret(formatOf(key.prefix))
     const previous = again ? {} : { previous_digest: key.digest, previous_until: at + overlapMs }
     const rotated = await changes
       .updateTable('keys')
@@ -53,7 +53,7 @@ export async function rotateKey(
     const data = { by: caller.keyId, overlap_secs: overlapMs / 1000 }
     const { project_id: projectId, key_id: subjectId } = key
     if (!again) await recordEvent(changes, { projectId, type: 'key.rotated', subjectId, data, at })
-    return { before: key, row: rotated }
+    return { before: key, row: rotated, secret }
   })
   recentKeys.clear()
   likelyProjects.forget(before.digest, before.previous_digest)
