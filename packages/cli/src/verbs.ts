@@ -59,6 +59,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
   'And:': {
     template: async () => (await import('./commands/template.ts')).addTemplate,
     mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+    e2b: async () => (await import('./commands/e2b.ts')).addE2b,
     key: async () => (await import('./commands/key.ts')).addKey,
     project: async () => (await import('./commands/project.ts')).addProject,
     whoami: async () => (await import('./commands/whoami.ts')).addWhoami,

@@ -28,6 +28,7 @@ interface UpOptions {
   readonly port?: number
   readonly stateDir?: string
   readonly isolation?: string
+  readonly e2b?: boolean
   readonly json?: boolean
 }
 
@@ -35,6 +36,7 @@ const examples = `
 Examples:
   holt up
   holt up --port 5000 --state-dir /srv/holt
+  holt up --e2b && holt e2b env            (for programs written for E2B)
   holt up --isolation container   (the default of new runtimes, for code you trust)`
 
 /**
@@ -51,6 +53,7 @@ export function addUp(program: Command): void {
     .option('-p, --port <port>', 'its port on the loopback address (default: HOLT_PORT, else 4658)', port)
     .option('--state-dir <path>', 'its state directory (default: HOLT_STATE_DIR, else /var/lib/holt)')
     .addOption(isolationOption())
+    .option('--e2b', 'let programs that are written for E2B use it (default: HOLT_E2B, else off)')
     .option('--json', 'print its address and readiness as JSON')
     .addHelpText('after', examples)
   act(command, up)
@@ -68,7 +71,8 @@ async function up(options: UpOptions): Promise<number> {
   const last = running === null && wasStarted() ? await changedSinceLastStart(env) : []
   // The start overwrites this record.
   const unitBefore = running === null ? await lastUnit() : null
-  const started = running === null ? await startDaemon({ port: wanted, isolation: options.isolation }) : null
+  const started =
+    running === null ? await startDaemon({ port: wanted, isolation: options.isolation, e2b: options.e2b }) : null
   if (started !== null) say(`Starting holtd (process ${started.pid}, log ${logPath()})`)
 
   let reasons: readonly string[] = []

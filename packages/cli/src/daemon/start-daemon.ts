@@ -7,6 +7,8 @@ import { daemonProgram, logPath, stateDir } from './state.ts'
 export interface StartOptions {
   readonly port: number
   readonly isolation?: string | undefined
+  /** True: clients of E2B may use it. Otherwise the environment decides. */
+  readonly e2b?: boolean | undefined
 }
 
 /** A started service: the end of its process, and its output. */
@@ -27,7 +29,7 @@ const linesShown = 20
 const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8']
 
 /** Starts the service apart from this process. It outlives the terminal, and writes to its log. */
-export async function startDaemon({ port, isolation }: StartOptions): Promise<StartedDaemon> {
+export async function startDaemon(options: StartOptions): Promise<StartedDaemon> {
   await mkdir(stateDir(), { recursive: true, mode: 0o700 })
   await using log = await open(logPath(), 'a', 0o600)
   const { size } = await log.stat()
@@ -35,7 +37,7 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
     cwd: '/',
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
-    env: environmentOf({ port, isolation }),
+    env: environmentOf(options),
   })
   await once(child, 'spawn')
   child.unref()
@@ -46,12 +48,13 @@ export async function startDaemon({ port, isolation }: StartOptions): Promise<St
  * Returns the environment of a service that is started so. Without `port`, the environment's own or
  * the service's default applies.
  */
-export function environmentOf({ port, isolation }: { port?: number | undefined; isolation?: string | undefined }) {
+export function environmentOf({ port, isolation, e2b }: Partial<StartOptions>) {
   return {
     ...process.env,
     HOLT_STATE_DIR: stateDir(),
     ...(port === undefined ? {} : { HOLT_PORT: String(port) }),
     ...(isolation === undefined ? {} : { HOLT_ISOLATION: isolation }),
+    ...(e2b === true ? { HOLT_E2B: 'on' } : {}),
   }
 }
 

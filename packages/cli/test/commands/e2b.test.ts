@@ -1,0 +1,47 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { startTestService } from '../../../sdk/test/support/test-service.ts'
+import { runHolt } from '../support/run-holt.ts'
+
+/** Starts a service that answers clients of E2B as far as `holt e2b env` asks. */
+async function startEntry(): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(204).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const run = (url: string, args: readonly string[], env: Record<string, string> = {}) =>
+  runHolt(['e2b', 'env', ...args], { env: { HOLT_URL: url, HOLT_API_KEY: 'holt_x', ...env } })
+
+test('prints the variables for one address', async () => {
+  const url = await startEntry()
+  const { code, stdout } = await run(url, ['--key', 'e2b_1'])
+  expect([code, stdout]).toEqual([
+    0,
+    `export E2B_API_KEY=e2b_1\nexport E2B_API_URL=${url}\nexport E2B_SANDBOX_URL=${url}\nunset E2B_DOMAIN\n`,
+  ])
+})
+
+test('prints the variables for a domain, also that of the settings', async () => {
+  const url = await startEntry()
+  const wanted = 'export E2B_API_KEY=e2b_1\nexport E2B_DOMAIN=holt.localhost:8443\nunset E2B_API_URL E2B_SANDBOX_URL\n'
+  expect((await run(url, ['--key', 'e2b_1', '--domain', 'holt.localhost:8443'])).stdout).toBe(wanted)
+  expect((await run(url, ['--key', 'e2b_1'], { HOLT_E2B_DOMAIN: 'holt.localhost:8443' })).stdout).toBe(wanted)
+})
+
+test('prints them as JSON', async () => {
+  const url = await startEntry()
+  const { stdout } = await run(url, ['--key', 'k', '--json'])
+  expect(JSON.parse(stdout)).toEqual({ E2B_API_KEY: 'k', E2B_API_URL: url, E2B_SANDBOX_URL: url })
+})
+
+test('says how to let the service take clients of E2B', async () => {
+  const service = await startTestService()
+  onTestFinished(() => service.close())
+  const { code, stderr } = await runHolt(['e2b', 'env'], { service })
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('HOLT_E2B=on')
+  expect(service.keys.size).toBe(0)
+})
