@@ -27,7 +27,8 @@ export function statusOf(code: ErrorCode): number {
 export function asE2bError(error: HoltError): E2bError {
   const status = statusOf(error.code)
   const issues = error.details?.issues ?? []
-  const told = issues.length === 0 ? [error.message] : issues.map(({ pointer, message }) => `${fieldOf(pointer)} ${message}`)
+  const told =
+    issues.length === 0 ? [error.message] : issues.map(({ pointer, message }) => `${fieldOf(pointer)} ${message}`)
   return new E2bError(status, told.join('; '), { headers: retryHeaders(error, status), cause: error })
 }
 

@@ -222,6 +222,7 @@ describe('read', () => {
     ['metadata.team=red&metadata.tier=1', ['a']],
     ['metadata.team=red&metadata.team=blue', []],
     ['metadata.a.b/c-d=%F0%9F%99%82', ['b']],
+    ['metadata.%C3%BC%20%22%26=%25', ['b']],
   ])('filters by %s', async (filter, names) => {
     const { ask, makeRuntime } = await startTestServer()
     await makeRuntime({ name: 'a', metadata: { team: 'red', tier: '1' } })
@@ -229,7 +230,7 @@ describe('read', () => {
       name: 'b',
       template: 'base-medium',
       isolation: 'container',
-      metadata: { team: 'red', 'a.b/c-d': '🙂' },
+      metadata: { team: 'red', 'a.b/c-d': '🙂', 'ü "&': '%' },
     })
     const { status, json } = await ask('GET', `${path}?${filter}`)
     expect(status).toBe(200)
