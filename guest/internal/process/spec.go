@@ -177,6 +177,9 @@ func (s *Spec) plan(defaults Defaults) (start *supervise.Start, user *accounts.U
 		return nil, nil, err
 	}
 	if err := checkDirectory(dir); err != nil {
+		if s.HomeOf != nil { // the host does not know the directory
+			err = err.With("reason", "no_such_directory").With("path", dir)
+		}
 		return nil, nil, err
 	}
 	env := s.environment(defaults, user)
@@ -213,23 +216,18 @@ func isSelf(user *accounts.User) bool {
 	return err == nil && len(groups) == 0 && len(user.Groups) == 0
 }
 
-func checkDirectory(dir string) error {
+func checkDirectory(dir string) *fault.Fault {
 	if !strings.HasPrefix(dir, "/") || strings.IndexByte(dir, 0) >= 0 {
-		return invalid("cwd %q: not an absolute path", dir)
+		return fault.New(fault.InvalidRequest, "cwd %q: not an absolute path", dir)
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
-		return cannotEnter(dir, "cwd %s: %s", dir, err.Error())
+		return fault.New(fault.InvalidRequest, "cwd %s: %s", dir, err.Error())
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return cannotEnter(dir, "cwd %s: not a directory", dir)
+		return fault.New(fault.InvalidRequest, "cwd %s: not a directory", dir)
 	}
 	return nil
-}
-
-// cannotEnter returns the error for a directory in which no command can start.
-func cannotEnter(dir, format string, args ...any) error {
-	return fault.New(fault.InvalidRequest, format, args...).With("reason", "no_such_directory").With("path", dir)
 }
 
 // environment returns the variables of the command.

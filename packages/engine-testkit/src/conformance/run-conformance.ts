@@ -5,6 +5,7 @@ import { GuestClient } from '@holt/guest-client'
 import { makeId } from '@holt/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { egressTests } from './egress-tests.ts'
+import { homeTests } from './home-tests.ts'
 import { imageTests } from './image-tests.ts'
 import { lifecycleTests } from './lifecycle-tests.ts'
 import { bindRequest, bound, collect, connect, kindOf, nextObservation, process, type Steps } from './steps.ts'
@@ -254,6 +255,7 @@ const tests = {
     await checkpoints.remove(taken.checkpointId)
   },
   ...lifecycleTests,
+  ...homeTests,
   ...imageTests,
   ...egressTests,
 } satisfies Record<string, (steps: Steps) => Promise<void>>

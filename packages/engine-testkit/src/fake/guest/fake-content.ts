@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
@@ -46,6 +47,7 @@ export class FakeContent {
   }
 
   write(query: URLSearchParams, body: Buffer): FakeAnswer {
+    if (query.get('in_place') === '1') return this.#writeInPlace(query, body)
     const path = query.get('path') ?? ''
     const existing = this.#nodes.get(path)
     if (existing?.type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
@@ -60,6 +62,23 @@ export class FakeContent {
     if (query.has('upload_id')) this.#completed.set(keyOf(query), data.length)
     this.#uploads.delete(keyOf(query))
     return { status: existing === undefined ? 201 : 200, json: this.#nodes.facts(path) }
+  }
+
+  /** Writes to the file at the end of symlinks. */
+  #writeInPlace(query: URLSearchParams, data: Buffer): FakeAnswer {
+    const path = query.get('path') ?? ''
+    const target = this.#nodes.follow(path) ?? path
+    const existing = this.#nodes.get(target)
+    if (existing?.type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
+    const set = query.get('set_attributes')
+    const attributes = set === null ? existing?.attributes : (JSON.parse(set) as Record<string, string>)
+    this.#nodes.makeParents(target)
+    const mode = query.get('mode') ?? existing?.mode ?? '0644'
+    this.#nodes.set(target, { type: 'file', mode, data, ...(attributes === undefined ? {} : { attributes }) })
+    return {
+      status: existing === undefined ? 201 : 200,
+      json: { ...this.#nodes.facts(target), path, name: posix.basename(path) },
+    }
   }
 
   /**

@@ -1,11 +1,12 @@
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
+import { withHomes } from './fake-homes.ts'
 import { listEntries, listTree } from './fake-listing.ts'
 import { type FakeParts, type FakeRoute, json } from './fake-route.ts'
 import { archiveTree, extractTree } from './fake-tree-archive.ts'
 
 /** The routes of files and of whole trees. */
-export const fileRoutes: readonly FakeRoute[] = [
+const routes: readonly FakeRoute[] = [
   { method: 'GET', pattern: /^\/v1\/files\/stat$/, handle: ({ files }, { query }) => files.stat(query) },
   { method: 'GET', pattern: /^\/v1\/files\/list$/, handle: ({ files }, { query }) => files.list(query) },
   {
@@ -48,6 +49,9 @@ export const fileRoutes: readonly FakeRoute[] = [
   { method: 'DELETE', pattern: /^\/v1\/mounts$/, handle: ({ trees }) => trees.clearMounts() },
   { method: 'GET', pattern: /^\/v1\/files\/watch$/, handle: (parts, { query }) => watch(parts, query) },
 ]
+
+/** The same routes, which accept paths of accounts. */
+export const fileRoutes: readonly FakeRoute[] = routes.map(withHomes)
 
 function write({ files, changes }: FakeParts, query: URLSearchParams, body: Buffer): FakeAnswer {
   const answer = files.content.write(query, body)

@@ -2,7 +2,7 @@ import type { ReplaceRequest, SearchRequest } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
 import { FakeContent } from './fake-content.ts'
-import { FakeNodes, isBelow, parentOf, relative } from './fake-nodes.ts'
+import { type FakeNode, FakeNodes, isBelow, parentOf, relative } from './fake-nodes.ts'
 import { type FakeFile, fakeReplace, fakeSearch } from './fake-search.ts'
 
 interface Transfer {
@@ -10,6 +10,7 @@ interface Transfer {
   readonly destination: string
   readonly recursive?: boolean
   readonly overwrite: boolean
+  readonly plain?: boolean
 }
 
 interface AttributeChange {
@@ -57,7 +58,7 @@ export class FakeFiles {
 
   change(verb: string, request: Record<string, unknown>): FakeAnswer {
     if (verb === 'mkdir') return this.#mkdir(request as { path: string; parents: boolean; mode: string | null })
-    if (verb === 'remove') return this.#remove(request as { path: string; recursive: boolean })
+    if (verb === 'remove') return this.#remove(request as { path: string; recursive: boolean; missing_ok?: boolean })
     if (verb === 'symlink')
       return this.#symlink(request as unknown as { path: string; target: string; overwrite: boolean })
     if (verb === 'chmod' || verb === 'chown') return this.#set(request as unknown as AttributeChange)
@@ -120,20 +121,36 @@ export class FakeFiles {
     return { status: 201, json: this.nodes.facts(path) }
   }
 
-  #remove({ path, recursive }: { path: string; recursive: boolean }): FakeAnswer {
+  #remove({ path, recursive, missing_ok }: { path: string; recursive: boolean; missing_ok?: boolean }): FakeAnswer {
+    if (missing_ok === true && !this.nodes.has(path)) return { json: { removed: true } }
     const below = this.nodes.below(path)
     if (below.length > 0 && !recursive) throw new HoltError('directory_not_empty', `${path} is not empty`)
     for (const other of [path, ...below]) this.nodes.delete(other)
     return { json: { removed: true } }
   }
 
-  #transfer(verb: string, { source, destination, recursive, overwrite }: Transfer): FakeAnswer {
+  /** Throws if rename(2) does not replace the destination. */
+  #checkRename(type: FakeNode['type'], destination: string): void {
+    const old = this.nodes.get(destination)
+    if (old === undefined) return
+    if (old.type === 'directory' && type !== 'directory')
+      throw new HoltError('is_directory', `${destination} is a directory`)
+    if (old.type !== 'directory' && type === 'directory')
+      throw new HoltError('not_a_directory', `${destination} is not a directory`)
+    if (this.nodes.below(destination).length > 0)
+      throw new HoltError('directory_not_empty', `${destination} is not empty`)
+  }
+
+  #transfer(verb: string, { source, destination, recursive, overwrite, plain = false }: Transfer): FakeAnswer {
     const node = this.nodes.find(source)
+    if (plain && source === destination) return { json: this.nodes.facts(destination) }
+    if (plain) this.#checkRename(node.type, destination)
     if (source === destination || isBelow(source, destination))
       throw new HoltError('invalid_request', 'the destination is the source or inside it')
     if (verb === 'copy' && node.type === 'directory' && recursive !== true)
       throw new HoltError('is_directory', `${source} is a directory`)
-    if (this.nodes.has(destination) && !overwrite) throw new HoltError('already_exists', `${destination} exists`)
+    if (this.nodes.has(destination) && !overwrite && !plain)
+      throw new HoltError('already_exists', `${destination} exists`)
     const moved = [...this.nodes].filter(([path]) => path === source || isBelow(source, path))
     this.nodes.delete(destination)
     this.nodes.clearBelow(destination)

@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
+import { atHome } from './fake-homes.ts'
 import { type FakeParts, type FakeRoute, json } from './fake-route.ts'
 
 /** The routes of the guest itself, of processes, and of ports. */
@@ -17,10 +18,10 @@ export const guestRoutes: readonly FakeRoute[] = [
   {
     method: 'POST',
     pattern: /^\/v1\/processes$/,
-    handle: ({ processes, identity }, { query, body }) =>
-      processes.start(json(body), identity.defaults, query.get('follow') === '1'),
+    handle: ({ processes, identity, files }, { query, body }) =>
+      processes.start(atHome(files.nodes, json(body)), identity.defaults, query.get('follow') === '1'),
   },
-  { method: 'GET', pattern: /^\/v1\/processes$/, handle: ({ processes }) => processes.list() },
+  { method: 'GET', pattern: /^\/v1\/processes$/, handle: ({ processes }, { query }) => processes.list(query) },
   { method: 'GET', pattern: /^\/v1\/processes\/(\w+)$/, handle: ({ processes }, { name }) => processes.get(name) },
   {
     method: 'GET',

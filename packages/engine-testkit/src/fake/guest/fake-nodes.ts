@@ -1,8 +1,9 @@
+import { posix } from 'node:path'
 import type { GuestFile } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 
 /** A node of a fake tree. */
-export type FakeNode = { mode: string; uid?: number } & (
+export type FakeNode = { mode: string; uid?: number; attributes?: Readonly<Record<string, string>> } & (
   | { readonly type: 'directory' }
   | { readonly type: 'file'; readonly data: Buffer }
   | { readonly type: 'symlink'; readonly target: string }
@@ -25,6 +26,17 @@ export class FakeNodes extends Map<string, FakeNode> {
     const node = this.get(path)
     if (node === undefined) throw new HoltError('path_not_found', `there is nothing at ${path}`)
     return node
+  }
+
+  /** Returns the path at the end of the symlinks at `path`, or null if they lead nowhere. */
+  follow(path: string): string | null {
+    let at = path
+    for (let links = 0; links < 40; links += 1) {
+      const node = this.get(at)
+      if (node?.type !== 'symlink') return node === undefined ? null : at
+      at = posix.resolve(parentOf(at), node.target)
+    }
+    return null
   }
 
   /** Throws `not_a_directory` if a path names anything else. */

@@ -61,8 +61,15 @@ export class FakeProcesses {
     return follow ? process.output(0, true) : { status: 201, json: process.info }
   }
 
-  list(): FakeAnswer {
-    return { json: { processes: [...this.#processes.values()].map(({ info }) => info).reverse() } }
+  list(query = new URLSearchParams()): FakeAnswer {
+    const [pid, label] = [query.get('pid'), query.get('label')]
+    const processes = [...this.#processes.values()]
+      .map(({ info }) => info)
+      .reverse()
+      .filter((info) => (pid === null || info.pid === Number(pid)) && (label === null || info.label === label))
+    if (pid === null && label === null) return { json: { processes } }
+    const isRunning = ({ state }: GuestProcess) => state === 'running'
+    return { json: { processes: [...processes.filter(isRunning), ...processes.filter((one) => !isRunning(one))] } }
   }
 
   get(id: string): FakeAnswer {
@@ -159,7 +166,7 @@ function inputOf({ stdin_data: data, stdin, pty }: StartProcess): Buffer | null 
 }
 
 function newProcess(
-  { id, command, argv, cwd, user, session, pty }: StartProcess,
+  { id, command, argv, cwd, user, session, pty, label }: StartProcess,
   defaults: { pid: number; user: string; workdir: string },
 ): GuestProcess {
   return {
@@ -186,5 +193,6 @@ function newProcess(
     session_kept: null,
     oom_killed: false,
     pty,
+    ...(label === undefined ? {} : { label }),
   }
 }
