@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { E2bError } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
@@ -46,4 +48,20 @@ export function writeError(service: Api, asked: E2bRequest, error: unknown): voi
 /** Returns the error that a client sees for a thrown value. An unexpected value is logged. */
 export function e2bErrorOf(service: Api, error: unknown, requestId: string): E2bError {
   return error instanceof E2bError ? error : asE2bError(toHoltError(error, service.log, requestId))
+}
+
+/** Answers a request to change protocols with an error, and closes its connection. */
+export function writeErrorOnSocket(socket: Duplex, { status, body, headers }: E2bError, requestId: string): void {
+  const json = JSON.stringify(body)
+  const all = {
+    ...standingHeaders(requestId),
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+    connection: 'close',
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${lines.join('')}\r\n${json}`, () =>
+    socket.destroy(),
+  )
 }

@@ -7,6 +7,7 @@ import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { breakOff } from '../../foundation/wire/break-off.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
@@ -50,7 +51,7 @@ export async function beginVisit(
   const cut = () => {
     controller.abort(new ClientGone('the runtime paused or ended'))
     // A reset, and not the end of a message: clients tell by it that the runtime is gone.
-    request.socket.resetAndDestroy()
+    breakOff(request.socket)
   }
   const leave = service.visits.enter(runtimeId, cut)
   response.once('close', () => {
@@ -70,8 +71,8 @@ export async function beginVisit(
   }
 }
 
-/** True for the errors of a runtime that a request does not reach. */
-function isGone(error: unknown): boolean {
+/** Returns true for the errors of a runtime that a request does not reach. */
+export function isGone(error: unknown): boolean {
   return error instanceof HoltError && /^runtime_(?:not_found|terminated|paused|not_running)$/.test(error.code)
 }
 

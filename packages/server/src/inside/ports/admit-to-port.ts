@@ -11,6 +11,14 @@ import type { PortCredentials } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
 import { type PortGrant, readPortToken } from './port-token.ts'
 
+/** The changes of a request's headers on their way to a program. */
+export interface PortMasks {
+  /** The Host that the program gets. Null: the one that the client sent. */
+  readonly host: string | null
+  /** Returns true for a header that is not for the program. The name is in lower case. */
+  hides(name: string, value: string): boolean
+}
+
 /** The reason why a request is admitted to a port, and the end of the admission. */
 export interface Admission {
   readonly row: RuntimeRow
@@ -19,6 +27,8 @@ export interface Admission {
   /** The end in milliseconds since 1970 UTC; null: the end of the key. */
   readonly expiresAt: number | null
   readonly by: 'key' | 'token' | 'public'
+  /** What the program gets in place of what the client sent. Absent: nothing is replaced. */
+  readonly masks?: PortMasks
 }
 
 /**

@@ -10,10 +10,18 @@ import type { PortPlace } from './open-ports.ts'
 import { type PortCredentials, takeCredentials } from './port-credentials.ts'
 import { type PortTarget, portTargetOf } from './port-target.ts'
 
-/** A request that is admitted to its port. */
-export interface Visit {
+/** The way of a request to its port. Entries with addresses of their own have their own. */
+export interface PortWay {
   readonly target: PortTarget
   readonly credentials: PortCredentials
+  /** The scheme that clients use, where a proxy ends TLS. Null: the one of the configuration. */
+  readonly scheme: 'https' | null
+  /** Decides if the request may use the port. Throws if not. May be called again. */
+  admit(): Promise<Admission>
+}
+
+/** A request that is admitted to its port. */
+export interface Visit extends Omit<PortWay, 'admit'> {
   readonly admission: Admission
   /**
    * Opens the connection to the program, unless the client has disconnected. The caller closes it.
@@ -23,32 +31,29 @@ export interface Visit {
   leave(): void
 }
 
+/** Returns the way of a request by Holt's own addresses. Throws the client's error. */
+export function ownWay(service: Inside, request: IncomingMessage): PortWay {
+  const target = portTargetOf(request, service.config.portDomain)
+  const credentials = takeCredentials(request, target.path)
+  const admit = () => admitToPort(service, target, credentials, request.socket.remoteAddress)
+  return { target, credentials, scheme: null, admit }
+}
+
 /**
- * Admits a request: determines its port, checks its credentials, and takes a slot among the open
- * connections. `client` carries the answer. `cut` is called when the service ends the request: its
+ * Admits a request by its way, and takes a slot among the open connections. `client` carries the answer. `cut` is called when the service ends the request: its
  * token was rotated, its key was revoked, or the connection was idle.
  */
 export async function enterPort(
   service: Inside,
-  {
-    request,
-    client,
-    cut,
-  }: { request: IncomingMessage; client: Watched & { readonly destroyed: boolean }; cut: () => void },
+  { way, client, cut }: { way: PortWay; client: Watched & { readonly destroyed: boolean }; cut: () => void },
 ): Promise<Visit> {
-  const target = portTargetOf(request, service.config.portDomain)
-  const credentials = takeCredentials(request, target.path)
+  const { target, credentials, scheme } = way
   const over = new AbortController()
   const end = () => {
     over.abort(new ClientGone('the visit to the port was cut'))
     cut()
   }
-  const { admission, place } = await takePlace(service, {
-    target,
-    credentials,
-    peer: request.socket.remoteAddress,
-    cut: end,
-  })
+  const { admission, place } = await takePlace(service, way, end)
   if (admission.credential !== null) service.streams.add(admission.credential, client, end)
   let connected = false
   // A connection that is there ends by what is said over it: the last of that may still be on its
@@ -58,7 +63,7 @@ export async function enterPort(
   }
   client.once('close', giveUp)
   if (client.destroyed) giveUp()
-  return { target, credentials, admission, connect, leave: () => place.leave() }
+  return { target, credentials, scheme, admission, connect, leave: () => place.leave() }
 
   async function connect(): Promise<PortStream> {
     const { runtime_id: runtimeId, project_id: projectId } = admission.row
@@ -73,16 +78,12 @@ export async function enterPort(
 /** Takes a slot. Repeats the decision if connections of the port were closed meanwhile. */
 async function takePlace(
   service: Inside,
-  {
-    target,
-    credentials,
-    peer,
-    cut,
-  }: { target: PortTarget; credentials: PortCredentials; peer: string | undefined; cut: () => void },
+  { target, admit }: PortWay,
+  cut: () => void,
 ): Promise<{ admission: Admission; place: PortPlace }> {
   for (;;) {
     const { epoch } = service.ports
-    const admission = await admitToPort(service, target, credentials, peer)
+    const admission = await admit()
     if (service.ports.epoch !== epoch) continue
     const { by, expiresAt, row } = admission
     const { runtimeId, port } = target

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
+import type { PortMasks } from './admit-to-port.ts'
 import { foreignCookies, isApiKey, portCookie } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
 
@@ -65,15 +66,21 @@ export function upgradeOf({ headers }: IncomingMessage): string | null {
  */
 export function requestHeaders(
   request: IncomingMessage,
-  { target, scheme, upgrade }: { target: PortTarget; scheme: string; upgrade: string | null },
+  {
+    target,
+    scheme,
+    upgrade,
+    masks,
+  }: { target: PortTarget; scheme: string; upgrade: string | null; masks: PortMasks | undefined },
 ): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...ours, ...connectionOptions(request)])
   const passed = pairs(request.rawHeaders).filter(([name, value]) => {
     const lower = name.toLowerCase()
-    if (dropped.has(lower) || lower.startsWith('x-forwarded-')) return false
+    if (dropped.has(lower) || lower.startsWith('x-forwarded-') || masks?.hides(lower, value) === true) return false
     return lower !== 'authorization' || !isApiKey(value)
   })
-  const host = request.headers.host ?? `localhost:${target.port}`
+  const sent = request.headers.host ?? `localhost:${target.port}`
+  const host = masks?.host ?? sent
   const cookies = foreignCookies(request)
   const trailers = upgrade === null && wantsTrailers(request)
   return [
@@ -81,7 +88,7 @@ export function requestHeaders(
     ...passed.flat(),
     ...(cookies === null ? [] : ['Cookie', cookies]),
     ...['X-Forwarded-For', request.socket.remoteAddress ?? 'unknown'],
-    ...['X-Forwarded-Host', host, 'X-Forwarded-Proto', scheme],
+    ...['X-Forwarded-Host', sent, 'X-Forwarded-Proto', scheme],
     ...(target.prefix === '' ? [] : ['X-Forwarded-Prefix', target.prefix]),
     ...(trailers ? ['TE', 'trailers'] : []),
     ...(upgrade === null

@@ -32,7 +32,7 @@ export async function forwardRequest(
 ): Promise<void> {
   checkFraming(request)
   const connection = await visit.connect()
-  const headers = requestHeaders(request, { target: visit.target, scheme, upgrade: null })
+  const headers = requestHeaders(request, { target: visit.target, scheme, upgrade: null, masks: visit.admission.masks })
   const outgoing = sendOn(connection, { request, path: visit.credentials.path, headers })
   outgoing.on('information', earlyHints(request, response))
   const answered = answerOf(outgoing)

@@ -33,7 +33,7 @@ export async function forwardUpgrade(
   { request, socket, head, scheme, upgrade }: Upgraded & { scheme: string; upgrade: string },
 ): Promise<number> {
   const connection = await visit.connect()
-  const headers = requestHeaders(request, { target: visit.target, scheme, upgrade })
+  const headers = requestHeaders(request, { target: visit.target, scheme, upgrade, masks: visit.admission.masks })
   const outgoing = sendOn(connection, { request, path: visit.credentials.path, headers })
   const giveUp = () => connection.destroy()
   socket.once('close', giveUp)

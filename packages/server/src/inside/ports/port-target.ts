@@ -8,9 +8,9 @@ import { placeOf } from './request-place.ts'
 export interface PortTarget {
   /**
    * `host`: an origin of its own. `path`: below the API's. `tcp`: a raw connection, below the
-   * API's.
+   * API's. `shared`: the origin of the API, where headers name the port.
    */
-  readonly form: 'host' | 'path' | 'tcp'
+  readonly form: 'host' | 'path' | 'tcp' | 'shared'
   readonly runtimeId: string
   readonly port: number
   /** The part of the path that identifies the port. Empty in the host form. */

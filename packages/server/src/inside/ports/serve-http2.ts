@@ -6,7 +6,7 @@ import { type HoltError, makeId } from '@holt/protocol'
 import { runFor } from '../../foundation/request/request-context.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Inside } from '../inside.ts'
-import { enterPort } from './enter-port.ts'
+import { enterPort, ownWay } from './enter-port.ts'
 import { http2Refusal } from './http2-answer.ts'
 import { ambiguous, destinationOf } from './port-target.ts'
 
@@ -96,7 +96,11 @@ async function refuse(
   const destination = destinationOf(request, service.config.portDomain)
   if (destination === 'refused') throw ambiguous()
   if (destination === 'port') {
-    const visit = await enterPort(service, { request, client: stream, cut: () => stream.destroy() })
+    const visit = await enterPort(service, {
+      way: ownWay(service, request),
+      client: stream,
+      cut: () => stream.destroy(),
+    })
     visit.leave()
   }
   throw http2Refusal()

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { HoltError, makeId } from '@holt/protocol'
 import { runFor } from '../../foundation/request/request-context.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
@@ -8,7 +9,7 @@ import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { errorBody, errorHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Upgrade, UpgradeHandler } from '../../foundation/wire/upgrades.ts'
 import type { Inside } from '../inside.ts'
-import { enterPort, type Visit } from './enter-port.ts'
+import { enterPort, ownWay, type PortWay, type Visit } from './enter-port.ts'
 import { upgradeOf } from './forward-headers.ts'
 import { forwardRequest } from './forward-request.ts'
 import { forwardTcp, forwardUpgrade } from './forward-upgrade.ts'
@@ -28,9 +29,10 @@ export function portRequests(service: Inside): PortRequests {
       const status = response.headersSent ? response.statusCode : clientLeft
       service.metrics.http.notePort(request.method ?? 'GET', status)
     })
-    const answered = runFor({ requestId, caller: null, span: null }, () =>
-      destination === 'refused' ? Promise.reject(ambiguous()) : answer(service, request, response),
-    )
+    const answered = runFor({ requestId, caller: null, span: null }, async () => {
+      if (destination === 'refused') throw ambiguous()
+      await visitPort(service, { way: ownWay(service, request), request, response })
+    })
     answered.catch((error: unknown) => sendFailure(service, { request, response, error, requestId }))
     return true
   }
@@ -43,7 +45,7 @@ export function portUpgrades(service: Inside): UpgradeHandler {
     open: async (upgrade) => {
       const note = (status: number) => service.metrics.http.notePort(upgrade.request.method ?? 'GET', status)
       try {
-        note(await visitByUpgrade(service, upgrade))
+        note(await visitByUpgrade(service, { ...upgrade, way: ownWay(service, upgrade.request) }))
       } catch (error) {
         note(error instanceof HoltError ? error.status : 500)
         throw error
@@ -52,36 +54,47 @@ export function portUpgrades(service: Inside): UpgradeHandler {
   }
 }
 
-/** Handles an upgrade. Returns the status of the answer. */
-async function visitByUpgrade(service: Inside, { request, socket, head }: Upgrade): Promise<number> {
-  const client = socket as Socket
-  client.setTimeout(0)
-  const visit = await enterPort(service, { request, client, cut: () => breakOff(client) })
-  client.once('close', visit.leave)
-  const upgraded = { request, socket, head }
-  try {
-    if (visit.target.form === 'tcp') return await forwardTcp(visit, upgraded)
-    const upgrade = upgradeOf(request) ?? 'websocket'
-    return await forwardUpgrade(visit, { ...upgraded, scheme: schemeOf(service, visit), upgrade })
-  } catch (error) {
-    visit.leave()
-    throw error
-  }
-}
-
-async function answer(service: Inside, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Forwards a request by its way, and streams the answer back. */
+export async function visitPort(
+  service: Inside,
+  { way, request, response }: { way: PortWay; request: IncomingMessage; response: ServerResponse },
+): Promise<void> {
   const cut = () => response.destroy()
-  const visit = await enterPort(service, { request, client: response, cut })
+  const visit = await enterPort(service, { way, client: response, cut })
+  const scheme = schemeOf(service, visit, request)
   try {
-    const better = redirection(service, visit, request)
-    if (better === null) await forwardRequest(visit, { request, response, scheme: schemeOf(service, visit) })
+    const better = redirection(service, visit, { request, scheme })
+    if (better === null) await forwardRequest(visit, { request, response, scheme })
     else response.writeHead(better.status, better.headers).end()
   } finally {
     visit.leave()
   }
 }
 
-function schemeOf({ config }: Inside, { target }: Visit): string {
+/** Forwards an upgrade by its way. Returns the status of the answer. */
+export async function visitByUpgrade(
+  service: Inside,
+  { way, request, socket, head }: Pick<Upgrade, 'request' | 'socket' | 'head'> & { way: PortWay },
+): Promise<number> {
+  const client = socket as Socket
+  client.setTimeout(0)
+  const visit = await enterPort(service, { way, client, cut: () => breakOff(client) })
+  client.once('close', visit.leave)
+  const upgraded = { request, socket, head }
+  try {
+    if (visit.target.form === 'tcp') return await forwardTcp(visit, upgraded)
+    const upgrade = upgradeOf(request) ?? 'websocket'
+    return await forwardUpgrade(visit, { ...upgraded, scheme: schemeOf(service, visit, request), upgrade })
+  } catch (error) {
+    visit.leave()
+    throw error
+  }
+}
+
+/** Returns the scheme that the client used. Without TLS here, a proxy may have ended it. */
+function schemeOf({ config }: Inside, { target, scheme }: Visit, { socket }: IncomingMessage): string {
+  if (socket instanceof TLSSocket) return 'https'
+  if (scheme !== null) return scheme
   return target.form === 'host' ? (config.portDomain.front?.scheme ?? 'http') : 'http'
 }
 
@@ -93,7 +106,7 @@ function schemeOf({ config }: Inside, { target }: Visit): string {
 function redirection(
   service: Inside,
   visit: Visit,
-  request: IncomingMessage,
+  { request, scheme }: { request: IncomingMessage; scheme: string },
 ): { status: number; headers: Record<string, string> } | null {
   const { target, credentials, admission } = visit
   const isPage = /\btext\/html\b/i.test(request.headers.accept ?? '')
@@ -103,7 +116,7 @@ function redirection(
   if (!isRead || /^\/[/\\]/.test(location)) return null
   const standing = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
   if (isPage && credentials.fromQuery && admission.by === 'token' && credentials.token !== null) {
-    const secure = schemeOf(service, visit) === 'https' ? '; Secure' : ''
+    const secure = scheme === 'https' ? '; Secure' : ''
     const age = Math.max(1, Math.floor(((admission.expiresAt ?? 0) - service.now()) / 1000))
     const cookie = `${portCookie}=${credentials.token}; Path=${target.prefix || '/'}; Max-Age=${age}; HttpOnly; SameSite=Lax${secure}`
     return { status: 303, headers: { ...standing, 'set-cookie': cookie } }
