@@ -10,8 +10,8 @@ import { isGone } from '../sandbox/sandbox-visit.ts'
 import { type SandboxPort, sandboxWay } from './sandbox-way.ts'
 
 /**
- * Forwards a request to a program inside a runtime. The connection is cut when the runtime pauses or
- * ends.
+ * Forwards a request to a program inside a runtime. The connection is cut when the runtime pauses
+ * or ends.
  */
 export async function serveSandboxPort(service: Api, place: SandboxPort, asked: E2bRequest): Promise<void> {
   const { request, response } = asked

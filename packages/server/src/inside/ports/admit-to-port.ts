@@ -27,7 +27,7 @@ export interface Admission {
   /** The end in milliseconds since 1970 UTC; null: the end of the key. */
   readonly expiresAt: number | null
   readonly by: 'key' | 'token' | 'public'
-  /** What the program gets in place of what the client sent. Absent: nothing is replaced. */
+  /** The changes of the request's headers. Absent: there are none. */
   readonly masks?: PortMasks
 }
 

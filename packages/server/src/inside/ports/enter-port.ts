@@ -40,8 +40,9 @@ export function ownWay(service: Inside, request: IncomingMessage): PortWay {
 }
 
 /**
- * Admits a request by its way, and takes a slot among the open connections. `client` carries the answer. `cut` is called when the service ends the request: its
- * token was rotated, its key was revoked, or the connection was idle.
+ * Admits a request by its way, and takes a slot among the open connections. `client` carries the
+ * answer. `cut` is called when the service ends the request: its token was rotated, its key was
+ * revoked, or the connection was idle.
  */
 export async function enterPort(
   service: Inside,
