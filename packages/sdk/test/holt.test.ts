@@ -73,8 +73,8 @@ describe('runtimes', () => {
 
   test('filters by metadata', async () => {
     await holt.runtimes.create({ name: 'a', metadata: { team: 'x', tier: '1' } })
-    await holt.runtimes.create({ name: 'b', metadata: { team: 'x', tier: '2' } })
-    const found = await holt.runtimes.list({ metadata: { team: 'x', tier: '2' } }).all()
+    await holt.runtimes.create({ name: 'b', metadata: { team: 'x', tier: '2', 'ü "&': '%' } })
+    const found = await holt.runtimes.list({ metadata: { team: 'x', tier: '2', 'ü "&': '%' } }).all()
     expect(found.map((runtime) => runtime.name)).toEqual(['b'])
   })
 })

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -72,6 +73,14 @@ async def test_a_key_opens_what_its_scopes_allow(holt: AsyncHolt) -> None:
         with pytest.raises(Unauthenticated):
             await narrow.whoami()
     assert rotated.key_id in [one.key_id async for one in holt.keys.list()]
+    await holt.keys.revoke(key.key_id)
+
+
+async def test_a_key_has_the_form_that_clients_of_e2b_want(holt: AsyncHolt) -> None:
+    key = await holt.keys.create("agents", format="e2b")
+    assert re.fullmatch(r"e2b_[0-9a-f]{40}", key.key)
+    async with AsyncHolt(holt.url, key.key) as agents:
+        assert (await agents.whoami()).key.key_id == key.key_id
     await holt.keys.revoke(key.key_id)
 
 

@@ -11,6 +11,9 @@ from holt.models import InlinePolicyRef
 
 pytestmark = pytest.mark.anyio
 
+#: Keys of labels may be any text.
+labels = {"suite": "python", 'ü "&': "%"}
+
 
 async def test_a_create_takes_every_option(holt: AsyncHolt, isolation: str) -> None:
     created = await holt.runtimes.create(
@@ -21,7 +24,7 @@ async def test_a_create_takes_every_option(holt: AsyncHolt, isolation: str) -> N
         memory="512MiB",
         disk=5,
         env={"A": "1"},
-        metadata={"suite": "python"},
+        metadata=labels,
         timeout_secs=timedelta(minutes=10),
         on_timeout="terminate",
         network_policy=PolicyBody(allow=[PolicyRule(host="example.com")]),
@@ -34,7 +37,7 @@ async def test_a_create_takes_every_option(holt: AsyncHolt, isolation: str) -> N
         assert (await holt.runtimes.get("python-options")).runtime_id == runtime.runtime_id
         again = await holt.runtimes.get_or_create("python-options", isolation=isolation)  # type: ignore[typeddict-item]
         assert again.runtime_id == runtime.runtime_id
-        found = [one.runtime_id async for one in holt.runtimes.list(state="running", metadata={"suite": "python"})]
+        found = [one.runtime_id async for one in holt.runtimes.list(state="running", metadata=labels)]
         assert found == [runtime.runtime_id]
         await runtime.update(metadata={"suite": "other"}, timeout_secs=None)
         assert (runtime.metadata, runtime.timeout_secs, runtime.expires_at) == ({"suite": "other"}, None, None)

@@ -36,7 +36,7 @@ class AsyncKeys:
             scopes: The permissions. Default: everything in runtimes, and reading of the rest.
             expires_at: The end of its validity. Default: never.
             project: Name or id of the project that it opens. Default: the project of this key.
-            format: The form of the secret. `e2b` is the one that clients of E2B want. Default: `holt`.
+            format: The form of the secret. Clients of E2B want `e2b`. Default: `holt`.
         """
         body = given(name=name, scopes=scopes, expires_at=expires_at, project=project, format=format)
         answer = await self._transport.call("createKey", json=body, idempotency_key=str(uuid.uuid4()))

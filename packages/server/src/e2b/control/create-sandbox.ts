@@ -12,8 +12,8 @@ import { findByName, type NamedSource } from './find-by-name.ts'
 import { policyOf } from './sandbox-egress.ts'
 
 /**
- * Creates a runtime as clients of E2B want it: it ends after its timeout, unless the create asks for
- * a pause, and requests resume it only if the create says so.
+ * Creates a runtime as clients of E2B want it. It ends after its timeout, unless the create asks
+ * for a pause. Requests resume it only if the create says so.
  */
 export async function createSandbox(
   { service, caller, body, newId }: ControlCall<NewSandbox, unknown>,
@@ -44,7 +44,7 @@ export async function createSandbox(
   return { status: 201, json: presentSandbox(service, row) }
 }
 
-/** Refuses wishes that this service does not grant, because silence would break the program later. */
+/** Refuses wishes that this service does not grant. Silence would break the program later. */
 function refuseAbsent({
   timeout,
   iam,

@@ -33,8 +33,8 @@ export async function revokeKey(
 }
 
 /**
- * Ends the access tokens that E2B's clients have for the runtimes of a key. Returns the ids of these
- * runtimes.
+ * Ends the access tokens that E2B's clients have for the runtimes of a key. Returns the ids of
+ * these runtimes.
  */
 async function endTokens(changes: Queries, { project_id, key_id }: KeyRow): Promise<readonly string[]> {
   const ended = await changes

@@ -28,7 +28,7 @@ test('scopes hold as on /v1', async () => {
   expect((await server.e2b('DELETE', '/templates/base-small', { key })).status).toBe(403)
 })
 
-test('what is absent says so', async () => {
+test('absent abilities say so', async () => {
   const server = await startE2bServer()
   for (const path of ['/volumes', '/volumes/a', '/secrets', '/volumecontent/a/dir'])
     expect((await server.e2b('GET', path)).json).toMatchObject({ code: 501 })
