@@ -124,8 +124,8 @@ class Installation {
 const pages = docPages()
 
 /**
- * The pages with commands to run. A short run has the README, which people read first, and a third of
- * the others.
+ * The pages with commands to run. A short run has the README, which people read first, and a third
+ * of the others.
  */
 const [readme, ...others] = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === null))
 if (readme === undefined) throw new Error('no page has a command to run')

@@ -63,18 +63,18 @@ export interface MetricsOptions extends CallOptions {
 /** The part of a diff to read. */
 export interface DiffOptions extends CallOptions {
   /** Only changes at this path and below it. Default `/`. */
-  readonly path?: string
+  readonly path?: string | undefined
   /**
    * A snapshot by id or name, of the kind `filesystem`, that was taken of this runtime. Default:
    * the image with which the runtime began.
    */
-  readonly since?: string
+  readonly since?: string | undefined
   /** True if the answer has a patch of its changes. Default false. */
-  readonly patch?: boolean
+  readonly patch?: boolean | undefined
   /** The most changes in the answer, at most 1000. Default 1000. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** The `next_cursor` of the previous answer. Default: the first changes. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
 }
 
 /** The actions on a runtime. Disposing of it (`await using`) deletes it. */

@@ -11,7 +11,7 @@ export type {
   StartedProcess,
   TerminalSize,
 } from './backend/processes.ts'
-export type { VisitedSandbox, SandboxEntry, SandboxInside, SandboxUsage } from './backend/sandbox.ts'
+export type { SandboxEntry, SandboxInside, SandboxUsage, VisitedSandbox } from './backend/sandbox.ts'
 export type { FileChange, OpenWatch, Watches } from './backend/watches.ts'
 export { isSigned, requireSignature, type SignedAddress, signatureOf, signedAddress } from './files/signature.ts'
 export { type EnvdRequest, serveEnvd } from './serve-envd.ts'

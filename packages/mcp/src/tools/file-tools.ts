@@ -175,7 +175,7 @@ const diff = runtimeTool({
     cursor: z.string().max(8192).optional().describe('The cursor that an earlier list ended with.'),
   },
   run: async ({ path, patch, ...options }, { runtime, signal }) => {
-    const found = await runtime.diff({ path, patch, limit: maxListed, ...givenOnly(options), signal })
+    const found = await runtime.diff({ path, patch, limit: maxListed, ...options, signal })
     const note = found.next_cursor === null ? '' : moreWith(found.next_cursor)
     if (found.data.length === 0) return textResult('Nothing has changed.', note)
     const lines = found.data.map(({ change, path }) => `${change.padEnd(12)} ${path}`)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { MethodMaker, type RpcCall, type RpcMethods } from '../../connect/rpc-method.ts'
 import { ConnectError } from '../../errors/connect-error.ts'
-import type { VisitedSandbox, SandboxInside } from '../backend/sandbox.ts'
+import type { SandboxInside, VisitedSandbox } from '../backend/sandbox.ts'
 import { entryInfo } from '../entry/entry-info.ts'
 import type { WatchEvent } from '../watchers/polling-watchers.ts'
 import { ListDirRequest, MoveRequest, PathRequest, WatcherRequest, WatchRequest } from './filesystem-messages.ts'

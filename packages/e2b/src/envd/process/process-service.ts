@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { MethodMaker, type RpcCall, type RpcMethods } from '../../connect/rpc-method.ts'
 import { ConnectError } from '../../errors/connect-error.ts'
 import type { FoundProcess, ProcessStart, TerminalSize } from '../backend/processes.ts'
-import type { VisitedSandbox, SandboxInside } from '../backend/sandbox.ts'
+import type { SandboxInside, VisitedSandbox } from '../backend/sandbox.ts'
 import { processEvents, processKeepalive } from './process-events.ts'
 import { closeInput, ended, findProcess, findRunning, writeInput } from './process-input.ts'
 import {

@@ -3,9 +3,9 @@ import {
   ConnectError,
   type EnvdRouteName,
   requireSignature,
-  type VisitedSandbox,
   sandboxGone,
   signedAddress,
+  type VisitedSandbox,
 } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
@@ -30,7 +30,11 @@ export interface EnvdAsked {
 }
 
 /** Admits a request to its runtime: checks its token or signature, and counts it. */
-export async function enterSandbox(service: Api, accounts: RequestAccounts, entered: EnvdAsked): Promise<VisitedSandbox> {
+export async function enterSandbox(
+  service: Api,
+  accounts: RequestAccounts,
+  entered: EnvdAsked,
+): Promise<VisitedSandbox> {
   const { asked } = entered
   const { row, bySignature } = await findAdmitted(service, entered)
   const visit = await beginVisit(service, accounts, { asked, row })
