@@ -37,6 +37,8 @@ export async function claimRuntime(service: Runtimes, decided: Decided): Promise
   const shape = shapeOfSource(source, { cpu: row.cpu, memoryMiB: row.memory_mib })
   // What cannot be reserved takes nobody out of a pool.
   if (shape === null || !canHaveDisk(service, { has: shape.diskMiB, wants: row.disk_mib })) return null
+  // An application that has started cannot have the settings of the create.
+  if (shape.startsLike !== null && !hasOnlySettingsOfSource(decided)) return null
   if (!(await mayReserve(service, service.store.db, row, reservation))) return null
   for (let tries = 0; tries < maxTries; tries += 1) {
     const member = service.pools.claim(shape, source.templateName, { again: tries > 0 })
@@ -60,7 +62,7 @@ function canHaveDisk({ engine }: Runtimes, { has, wants }: { has: number; wants:
 async function handOver(service: Runtimes, member: PoolMember, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source } = decided
   const { runtimeId } = member
-  const isPlain = await needsOnlyBind(service, runtimeId, decided)
+  const isPlain = await needsOnlyBind(service, member, decided)
   try {
     await service.pools.waking.run(async () => {
       const signal = AbortSignal.timeout(wakeTimeoutMs)
@@ -117,11 +119,24 @@ async function failIfOver(
  */
 async function needsOnlyBind(
   { engine }: Runtimes,
-  runtimeId: string,
-  { source: { commands }, reservation: { network } }: Decided,
+  { runtimeId, shape }: PoolMember,
+  decided: Decided,
 ): Promise<boolean> {
-  if (network.policy !== null || network.secrets.length > 0 || commands.onRestore !== null) return false
-  return commands.startCmd === null || (await engine.inspect(runtimeId))?.restored === true
+  const { commands } = decided.source
+  if (hasNetwork(decided) || commands.onRestore !== null) return false
+  if (commands.startCmd === null || shape.startsLike !== null) return true
+  return (await engine.inspect(runtimeId))?.restored === true
+}
+
+function hasNetwork({ reservation: { network } }: Decided): boolean {
+  return network.policy !== null || network.secrets.length > 0
+}
+
+/** Returns true if the commands of a create run as the template alone determines. */
+function hasOnlySettingsOfSource(decided: Decided): boolean {
+  const { row, source } = decided
+  const hasOwn = row.env_json !== '{}' || row.user !== source.user || row.workdir !== source.workdir
+  return !hasOwn && !hasNetwork(decided)
 }
 
 /** Thaws a member, with the disk size of the create. */

@@ -6,6 +6,7 @@ import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
 import { commandsOf } from '../../resources/templates/template-commands.ts'
+import { startsLike } from '../pools/pool-shape.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { type FoundSource, type RuntimeSource, requireIsolation } from './runtime-source.ts'
 import { snapshotSource } from './snapshot-source.ts'
@@ -48,6 +49,7 @@ export async function findSource<Refused extends null>(
     // Nothing is made of a template whose image was refused.
     imageDigest: imageDigest ?? '',
     checkpointId: wanted === 'gvisor' ? template.checkpoint_id : null,
+    startsLike: startsLike(template, wanted),
     checkpointBytes: null,
     restoreOnly: false,
     renew: false,

@@ -19,6 +19,8 @@ export interface RuntimeSource extends SourceSettings {
    * if the class has none.
    */
   readonly checkpointId: string | null
+  /** The template's checkpoint whose application pooled runtimes of the class start themselves. */
+  readonly startsLike?: string | null
   /**
    * The bytes of a snapshot's or a fork's checkpoint. Null for a template's checkpoint, which is
    * small.

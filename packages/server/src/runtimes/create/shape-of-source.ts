@@ -12,6 +12,7 @@ export function shapeOfSource(
 ): PoolShape | null {
   if (source.snapshotId !== null || source.parentId !== null || source.renew) return null
   if (size.cpu !== source.cpu || size.memoryMiB !== source.memoryMiB) return null
-  const { templateId, isolation, imageDigest, checkpointId, cpu, memoryMiB, diskMiB } = source
-  return { templateId, isolation, imageDigest: imageDigest as ImageDigest, checkpointId, cpu, memoryMiB, diskMiB }
+  const { templateId, isolation, checkpointId, startsLike = null, cpu, memoryMiB, diskMiB } = source
+  const imageDigest = source.imageDigest as ImageDigest
+  return { templateId, isolation, imageDigest, checkpointId, startsLike, cpu, memoryMiB, diskMiB }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { runTemplateCommand, templateCommand } from '@holt/builder'
+import { type ApplicationCommands, runTemplateCommand, startApplication, templateCommand } from '@holt/builder'
 import { failpoint } from '@holt/failpoints'
 import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
@@ -12,6 +12,9 @@ import type { PoolShape } from './pool-shape.ts'
  * milliseconds.
  */
 const firstCommandTimeoutMs = 10_000
+
+/** The time for the application of a member to be ready, in milliseconds. */
+const readyTimeoutMs = 90_000
 
 /** The time limit for the removal of a member, in milliseconds. */
 const removeTimeoutMs = 60_000
@@ -36,10 +39,11 @@ export async function makeMember(service: Runtimes, shape: PoolShape, signal: Ab
   try {
     await storeMember(service, member)
     await failpoint('pool.noted')
-    const { templateId: _, ...made } = shape
+    const { templateId: _, startsLike: _like, ...made } = shape
     await service.engine.ensure({ id: runtimeId, ...made, pidsMax }, signal)
     await failpoint('pool.ensured')
-    await prepare(new GuestClient(await service.engine.dial(runtimeId, signal)), member, signal)
+    const guest = new GuestClient(await service.engine.dial(runtimeId, signal))
+    await prepare(guest, { ...member, settings: await settingsOf(service, shape) }, signal)
     await failpoint('pool.prepared')
     await settle(service, runtimeId, signal)
     await failpoint('pool.frozen')
@@ -56,21 +60,47 @@ export async function makeMember(service: Runtimes, shape: PoolShape, signal: Ab
   }
 }
 
+/** The settings and the application of a member before it has an owner. */
+interface MemberSettings {
+  readonly env: Readonly<Record<string, string>>
+  readonly user: string
+  readonly workdir: string
+  readonly application: ApplicationCommands | null
+}
+
+/** Returns the settings of a template whose application its members start, and none for others. */
+async function settingsOf({ store }: Runtimes, { templateId, startsLike }: PoolShape): Promise<MemberSettings> {
+  const none = { env: {}, user: '', workdir: '/', application: null }
+  if (startsLike === null) return none
+  const template = await store.db
+    .selectFrom('templates')
+    .select(['env_json', 'user', 'workdir', 'start_cmd', 'ready_cmd'])
+    .where('template_id', '=', templateId)
+    .where('checkpoint_id', '=', startsLike)
+    .executeTakeFirst()
+  if (template === undefined || template.start_cmd === null) return none // The pool gets another shape.
+  const { env_json, user, workdir, start_cmd: startCmd, ready_cmd: readyCmd } = template
+  return { env: JSON.parse(env_json), user, workdir, application: { startCmd, readyCmd, readyTimeoutMs } }
+}
+
 /**
  * Sets the default names and the limits of a member, and runs a first command, because the first
- * one is slow.
+ * one is slow. Starts its application, if it has one.
  */
 async function prepare(
   guest: GuestClient,
-  { runtimeId, shape, machineId }: { runtimeId: string; shape: PoolShape; machineId: string },
+  {
+    runtimeId,
+    shape,
+    machineId,
+    settings: { env, user, workdir, application },
+  }: Pick<PoolMember, 'runtimeId' | 'shape'> & { machineId: string; settings: MemberSettings },
   signal: AbortSignal,
 ): Promise<void> {
   const ownsKernel = shape.isolation === 'gvisor'
   await guest.seed(
     {
-      env: {},
-      user: '',
-      workdir: '/',
+      ...{ env, user, workdir },
       pids_max: ownsKernel ? pidsMax : null,
       network: null,
       names: { hostname: runtimeId, machine_id: machineId, set_hostname: ownsKernel },
@@ -81,6 +111,7 @@ async function prepare(
   await runTemplateCommand(guest, first, signal).catch((error) => {
     if (!(error instanceof HoltError) || error.status >= 500) throw error // An image without a shell.
   })
+  if (application !== null) await startApplication(guest, application, { signal })
 }
 
 /**

@@ -28,9 +28,9 @@ const givenBackAtOnce = 4
 
 /**
  * The time limit for the creation of a member, in milliseconds. A boot on a slow host takes some
- * seconds.
+ * seconds, and an application may take a minute and a half.
  */
-const makeTimeoutMs = 60_000
+const makeTimeoutMs = 150_000
 
 /**
  * The number of members that are woken at a time, for each processor. More at once would slow each

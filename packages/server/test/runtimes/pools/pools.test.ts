@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startCommandId } from '@holt/builder'
 import { type Abilities, EngineError } from '@holt/engine'
 import { FakeEngine, type FakeEngineOptions } from '@holt/engine-testkit/fake'
 import { GuestClient } from '@holt/guest-client'
 import { describe, expect, test } from 'vitest'
-import { startPooledServer } from '../../support/pooled-server.ts'
+import { type PooledServer, startPooledServer } from '../../support/pooled-server.ts'
 
 const path = '/v1/agents/runtime'
 const signal = () => AbortSignal.timeout(5000)
@@ -304,6 +305,44 @@ describe('a host that is short of memory', () => {
     for (const id of old) await expect.poll(() => engine.inspect(id)).toBeNull()
     free = 32_000
     await filled(2)
+  })
+})
+
+describe('members of class container, of a template with a checkpoint', () => {
+  const isolation = 'container'
+
+  async function startApplications() {
+    const server = await startPooledServer({ floor: 0 })
+    const commands = `start_cmd = 'sleep', ready_cmd = 'true', user = 'user', workdir = '/'`
+    await server.tamper(`UPDATE templates SET ${commands}, checkpoint_id = 'ck1' WHERE name = 'base-small'`)
+    await server.makeRuntime({ isolation })
+    return { ...server, pooled: await server.filled(2) }
+  }
+
+  const startedIn = async ({ engine }: PooledServer, id: string) => {
+    const guest = new GuestClient(await engine.dial(id, signal()))
+    return (await guest.processes.list(signal())).find((process) => process.id === startCommandId)
+  }
+
+  test('have started its application before a create claims them', async () => {
+    const server = await startApplications()
+    const before = Date.now()
+    const id = await server.makeRuntime({ isolation })
+    expect(id).toBe(server.pooled[0])
+    expect(await startedIn(server, id)).toMatchObject({ state: 'running', user: 'user' })
+    expect((await startedIn(server, id))?.started_at_ms).toBeLessThan(before)
+    expect(await server.metric('holt_pool_hits_total', { isolation })).toBe(1)
+  })
+
+  test('are not given to a create whose settings the application would lack', async () => {
+    const server = await startApplications()
+    const before = Date.now()
+    const policy = { allow: [{ host: 'example.com', ports: [443] }] }
+    for (const settings of [{ env: { A: '1' } }, { network_policy: policy }]) {
+      const id = await server.makeRuntime({ isolation, ...settings })
+      expect(server.pooled).not.toContain(id)
+      expect((await startedIn(server, id))?.started_at_ms).toBeGreaterThanOrEqual(before)
+    }
   })
 })
 
