@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { globSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NewKey } from '@holt/protocol'
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -10,21 +8,12 @@ import { call, runtimesPath, success } from './support/api.ts'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
 import { fetchOnce } from './support/fetch-once.ts'
+import { repairProject } from './support/repair-project.ts'
 import { repository } from './support/service-process.ts'
 
 /** Real agents speak either of them. */
 const transports = ['stdio', 'http', 'http, current revision'] as const
 type Transport = (typeof transports)[number]
-
-const project = join(repository, 'examples/quickstart/project')
-
-/** The lines of the quickstart's bug, and their repair. */
-const bug = '    return {name: cents * weight // total for name, weight in weights.items()}'
-const repair = `    shares = {name: cents * weight // total for name, weight in weights.items()}
-    left = cents - sum(shares.values())
-    for name in [name for name, weight in weights.items() if weight > 0][:left]:
-        shares[name] += 1
-    return shares`
 
 /** An agent without a model: the official client, and tools that must succeed. */
 class Agent implements AsyncDisposable {
@@ -98,21 +87,7 @@ const workScopes = ['runtime:read', 'runtime:write', 'template:read']
 describeClasses('MCP', (isolation) => {
   it.each(transports)('an agent repairs the project of the quickstart over %s', async (transport) => {
     await using agent = await Agent.connect(transport, await makeKey(...workScopes))
-    const { runtime_id: runtime } = JSON.parse(await agent.use('create_runtime', { isolation, timeout_secs: 600 }))
-    const cwd = '/workspace/project'
-    const test = () => agent.use('run_command', { runtime, cwd, command: 'python -m unittest' })
-    for (const name of globSync('**/*.*', { cwd: project }).filter((one) => !one.includes('__pycache__'))) {
-      const content = await readFile(join(project, name), 'utf8')
-      await agent.use('write_file', { runtime, path: `${cwd}/${name}`, content })
-    }
-    expect(await test()).toMatch(/^Exit code 1 [\s\S]*FAILED/)
-    const found = await agent.use('search_files', { runtime, path: cwd, content: 'weight // total' })
-    expect(found).toContain('/workspace/project/splitbill/split.py:')
-    const path = `${cwd}/splitbill/split.py`
-    expect(await agent.use('read_file', { runtime, path })).toContain(bug)
-    await agent.use('edit_file', { runtime, path, old_text: bug, new_text: repair })
-    expect(await test()).toMatch(/^Exit code 0 [\s\S]*\nOK\n/)
-    await agent.use('delete_runtime', { runtime })
+    await repairProject((name, args) => agent.use(name, args), isolation)
   })
 
   it('forks, snapshots, ports and long output work', async () => {
