@@ -31,6 +31,7 @@ const starters: readonly string[] = [
   'packages/testkit/src/build-once.ts',
   'packages/testkit/src/install-pinned.ts',
   'packages/testkit/src/list-with-python.ts',
+  'packages/testkit/src/mcp-conformance.ts',
   'packages/testkit/src/program-file.ts',
   'packages/testkit/src/requires.ts',
 ]

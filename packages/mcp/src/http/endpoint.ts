@@ -5,7 +5,6 @@ import {
   type McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import { makeServer, type ServerFacts } from '../make-server.ts'
 import type { Session } from '../session/session.ts'
 import { HttpSessions, type SessionLimits, type StoredSession } from './http-sessions.ts'
 import { withEnd } from './with-end.ts'
@@ -36,17 +35,16 @@ interface OpenSession extends StoredSession {
  * no key and no origin: its caller does.
  */
 export class McpEndpoint {
-  readonly #facts: ServerFacts
+  readonly #make: (session: Session) => McpServer
   readonly #sessions: HttpSessions<OpenSession>
   readonly #modern: McpHttpHandler
   readonly #timer: NodeJS.Timeout
 
-  constructor(facts: ServerFacts, limits: SessionLimits = sessionLimits) {
-    this.#facts = facts
+  /** `make` makes a server for the reach of one sender. */
+  constructor(make: (session: Session) => McpServer, limits: SessionLimits = sessionLimits) {
+    this.#make = make
     this.#sessions = new HttpSessions(limits)
-    this.#modern = createMcpHandler(({ authInfo }) => makeServer(callerOf(authInfo).session, facts), {
-      legacy: 'reject',
-    })
+    this.#modern = createMcpHandler(({ authInfo }) => make(callerOf(authInfo).session), { legacy: 'reject' })
     this.#timer = setInterval(() => this.#sessions.sweep(), Math.min(sweepMs, limits.idleMs)).unref()
   }
 
@@ -79,7 +77,7 @@ export class McpEndpoint {
 
   async #open(request: Request, body: unknown, { keyId, owner, session }: HttpCaller): Promise<Response> {
     this.#sessions.makeRoom(keyId)
-    const server = makeServer(session, this.#facts)
+    const server = this.#make(session)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized: (id) => this.#sessions.add(id, { keyId, owner, transport, close: () => server.close() }),

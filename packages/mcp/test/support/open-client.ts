@@ -3,7 +3,7 @@ import { Holt } from '@holt/sdk'
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { onTestFinished } from 'vitest'
 import type { TestService } from '../../../sdk/test/support/test-service.ts'
-import { type BoundRuntime, McpEndpoint, Session } from '../../src/index.ts'
+import { type BoundRuntime, McpEndpoint, makeServer, Session } from '../../src/index.ts'
 
 /** The revisions that clients speak: the last one with sessions, and the current one. */
 export const revisions = ['2025-11-25', '2026-07-28'] as const
@@ -39,7 +39,7 @@ export async function openClient(service: TestService, how: OpenHow = {}): Promi
     bound: bound?.(holt) ?? null,
     address: 'http://holt.test',
   })
-  const endpoint = new McpEndpoint({ version: '1.2.3' })
+  const endpoint = new McpEndpoint((one) => makeServer(one, { version: '1.2.3' }))
   const caller = { keyId: 'ky', owner: 'digest', session }
   const transport = new StreamableHTTPClientTransport(new URL('http://holt.test/mcp'), {
     fetch: async (url, init) => {

@@ -54,8 +54,8 @@ export function serveMcp(app: FastifyInstance, service: Api, accounts: RequestAc
 function lazyEndpoint(service: Api): () => Promise<McpEndpoint> {
   let loaded: Promise<McpEndpoint> | null = null
   const load = async () => {
-    const { McpEndpoint } = await import('@holt/mcp')
-    const endpoint = new McpEndpoint({ version })
+    const { makeServer, McpEndpoint } = await import('@holt/mcp')
+    const endpoint = new McpEndpoint((session) => makeServer(session, { version }))
     const close = () => {
       endpoint.close().catch((error: unknown) => service.log.debug({ err: error }, 'MCP sessions did not close'))
     }
