@@ -51,6 +51,7 @@ describe('bash completes', () => {
     ['runtimes with a file to edit', 'holt edit m', ['mine:']],
     ['presets', 'holt run --include py', ['pypi']],
     ['snapshots', 'holt create --snapshot b', ['before']],
+    ['snapshots to compare with', 'holt diff mine --since b', ['before']],
     ['snapshots of a group', 'holt snapshot rm b', ['before']],
     ['snapshots to build of', 'holt template build --from-snapshot b', ['before']],
     ['runtimes of snapshots', 'holt snapshot ls --of m', ['mine']],

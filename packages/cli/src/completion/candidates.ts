@@ -84,8 +84,9 @@ async function ofOption(option: Option, operands: readonly string[], sources: So
   if (option.argChoices !== undefined)
     return { candidates: option.argChoices.map((value) => ({ value, about: '' })), files: false }
   // `--secret <secret>` takes a name that the service knows; `--secret <id=ID...>` takes a name
-  // that is made up here.
-  const source = option.flags.includes('=') ? undefined : sources[option.attributeName()]
+  // that is made up here. Options such as `--since <snapshot>` take a snapshot under other names.
+  const name = option.flags.endsWith('<snapshot>') ? 'snapshot' : option.attributeName()
+  const source = option.flags.includes('=') ? undefined : sources[name]
   return {
     candidates: (await source?.(operands)) ?? [],
     files: option.long === '--state-dir' || option.long === '--file',

@@ -130,7 +130,6 @@ test.each([
   ['read box:/f', 'holt cp RUNTIME:/FILE -'],
   ['write box:/f', 'holt cp - RUNTIME:/FILE'],
   ['files box', 'holt exec RUNTIME -- ls'],
-  ['diff box', 'holt watch'],
   ['tag web web:v2', 'holt template build -t NAME:TAG'],
   ['stats --no-stream', 'leave --no-stream out'],
   ['cp -a src box:/d', '-r'],

@@ -1,3 +1,4 @@
+import { HoltError } from '@holt/protocol'
 import { answeredWrongly } from '../answers/answered-wrongly.ts'
 import { post } from '../requests/make-request.ts'
 import type { RequestSender } from '../requests/request-sender.ts'
@@ -18,15 +19,20 @@ export class ListingClient {
   /**
    * Lists the tree at an absolute path, in groups. A directory precedes its content, and `up` ends
    * it. With `prune`, the guest leaves out the content of directories in which nothing can have
-   * changed.
+   * changed. Throws `not_supported_here` for a guest of an older version.
    */
   async *tree(
     { path, prune }: { readonly path: Buffer; readonly prune: boolean },
     signal: AbortSignal,
   ): AsyncGenerator<readonly ListingRecord[]> {
-    const { body } = await this.#sender.open(
-      post('/v1/listing', { path_base64: path.toString('base64'), prune }, signal),
-    )
+    const request = post('/v1/listing', { path_base64: path.toString('base64'), prune }, signal)
+    const { status, body } = await this.#sender.open(request, [200, 404])
+    if (status === 404) {
+      body.destroy()
+      throw new HoltError('not_supported_here', 'The guest of the runtime is too old to list its files.', {
+        hint: 'Create a new runtime.',
+      })
+    }
     try {
       yield* readRecords(body, { maxContentBytes: 0 })
     } finally {

@@ -1,6 +1,8 @@
+import { Readable } from 'node:stream'
 import { testSeed } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { GuestClient } from '../../src/index.ts'
 import type { ListingRecord } from '../../src/listings/listed-entry.ts'
 import { readRecords } from '../../src/listings/read-records.ts'
 
@@ -89,6 +91,13 @@ test.each([
   ['an impossible size', Buffer.concat([record({ kind: 'f', size: 2n ** 63n }), end])],
 ])('a listing with %s is a wrong answer', async (_, bytes) => {
   await expect(read(bytes)).rejects.toMatchObject({ kind: 'wrong_answer' })
+})
+
+test('a guest without listings is reported as too old', async () => {
+  const body = Readable.from(['{"error":{"code":"route_not_found","message":"no such route"}}'])
+  const guest = new GuestClient({ connected: true, request: async () => ({ status: 404, headers: {}, body }) })
+  const listing = guest.listings.tree({ path: Buffer.from('/'), prune: true }, AbortSignal.timeout(10_000))
+  await expect(listing.next()).rejects.toMatchObject({ code: 'not_supported_here' })
 })
 
 test('no bytes make the reader fail in another way', async () => {

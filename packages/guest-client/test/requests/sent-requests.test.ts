@@ -133,6 +133,10 @@ const others: readonly Row[] = [
   ['DELETE /v1/processes/cm1', (guest) => guest.processes.kill('cm1', signal)],
   ['GET /v1/sessions', (guest) => guest.sessions.list(signal)],
   ['DELETE /v1/sessions/a%2Fb', (guest) => guest.sessions.end('a/b', signal)],
+  [
+    'POST /v1/listing/entries',
+    (guest) => guest.listings.entries({ paths: [Buffer.from(path)], digest: true, maxBytes: 1 }, signal),
+  ],
   ['GET /v1/files/stat?path=%2Fa%20b', (guest) => guest.files.stat(path, signal)],
   [
     'GET /v1/files/list?path=%2Fa%20b&depth=1&limit=9&after=c%20d',

@@ -27,6 +27,7 @@ interface Level {
   readonly path: Buffer
   /** The entries of the base that the listing has not named yet. */
   readonly left: Map<string, () => Promise<ImageNode>>
+  /** The entries of the runtime's own image, if that is not the base. */
   readonly own: Children
   /** True if nothing in the directory is compared. */
   readonly isSkipped: boolean
@@ -85,9 +86,14 @@ class Comparison {
     if (level.isSkipped) return this.#skip(entry, path)
     const name = entry.name.toString('latin1')
     const base = (await level.left.get(name)?.()) ?? null
-    const own = (await level.own.get(name)?.()) ?? null
+    const own = this.#isOneTree ? base : ((await level.own.get(name)?.()) ?? null)
     level.left.delete(name)
     await this.#compare(entry, { path, base, own })
+  }
+
+  /** True if the base is the runtime's own image. */
+  get #isOneTree(): boolean {
+    return this.#trees.base === this.#trees.own
   }
 
   /** Ends a directory. The entries of the base that were not listed in it have been removed. */
@@ -130,12 +136,9 @@ class Comparison {
     if (base?.type === 'directory' && entry.type !== 'directory') await this.#removedBelow(path, base)
     if (this.#page.wants(path)) await this.#add(entry, path, base)
     if (entry.type !== 'directory') return
-    this.#levels.push({
-      path,
-      left: new Map(await childrenOf(this.#trees.base, base)),
-      own: await childrenOf(this.#trees.own, own),
-      isSkipped: false,
-    })
+    const left = new Map(await childrenOf(this.#trees.base, base))
+    const children = this.#isOneTree ? noChildren : await childrenOf(this.#trees.own, own)
+    this.#levels.push({ path, left, own: children, isSkipped: false })
   }
 
   /**

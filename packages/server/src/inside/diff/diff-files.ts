@@ -4,7 +4,6 @@ import { type FileDiff, HoltError, isSet } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { wrongCursor } from '../../foundation/store/page-cursor.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
-import { treeTimeoutMs } from '../files/guest-timeouts.ts'
 import type { Inside } from '../inside.ts'
 import { ChangePage } from './change-page.ts'
 import { type Compared, compareTrees, PrunedTooMuch, type TreesToCompare } from './compare-trees.ts'
@@ -13,6 +12,13 @@ import { presentChange } from './present-change.ts'
 import { settleChanges } from './settle-changes.ts'
 import type { TreeChange } from './tree-change.ts'
 import { type WrittenPatch, writePatch } from './write-patch.ts'
+
+/** The time of one diff, in milliseconds, with the wait for an earlier one of the project. */
+const diffTimeoutMs = 5 * 60_000
+
+/** The memory of an answer in bytes: a page of long paths, and a patch with its files. */
+const maxListedBytes = 4 * 2 ** 20
+const maxPatchedBytes = 32 * 2 ** 20
 
 /**
  * Answers the changes of a runtime's files. It lists the runtime's tree, compares it with the tree
@@ -23,7 +29,8 @@ export async function diffFiles(call: Call<'diffFiles', Inside>): Promise<Answer
   const { service, ref, query } = call
   const base = await findDiffBase(service, await findRuntime(service, ref), query.since)
   const guest = await call.guest()
-  const signal = within(call, treeTimeoutMs)
+  call.keepAnswer(isSet(query.patch) ? maxPatchedBytes : maxListedBytes)
+  const signal = within(call, diffTimeoutMs)
   return await service.diffs.run(ref.projectId, async () => {
     signal.throwIfAborted()
     // A resume may have changed the row.
