@@ -74,6 +74,7 @@ export function serviceEnvironment(port: number, settings: Settings = {}, lane =
     HOLT_REGISTRY_INSECURE: '127.0.0.1:*',
     // What waits in a pool would look like a leak; its tests turn it on.
     HOLT_POOL_MAX: '0',
+    HOLT_E2B: 'on',
     ...rigEnvironment(lane),
     TMPDIR: lane.temporaryDir,
     ...settings,
