@@ -33,6 +33,7 @@ const starters: readonly string[] = [
   'packages/testkit/src/list-with-python.ts',
   'packages/testkit/src/mcp-conformance.ts',
   'packages/testkit/src/program-file.ts',
+  'packages/testkit/src/published-clients.ts',
   'packages/testkit/src/requires.ts',
 ]
 
@@ -55,6 +56,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'daemon/open-own-store.ts': [2, 'whether the store knows the state directory'],
   'daemon/purge.ts': [2, 'the end of everything'],
   'daemon/sweep.ts': [3, 'age, in every project'],
+  'e2b/sandbox/find-sandbox.ts': [1, 'an address names no project; its token is for one runtime'],
   'inside/ports/admit-to-port.ts': [1, 'an address names no project; its token is for one runtime'],
   'resources/network/address-book.ts': [1, 'by a runtime that the service has found'],
   'resources/network/decision-log.ts': [1, 'decisions of the gateway, of many runtimes at once'],

@@ -62,30 +62,3 @@ test('the key’s project is the one team', async () => {
     { teamID: expect.stringMatching(/^pr/), name: 'default', apiKey: 'hidden', isDefault: true },
   ])
 })
-
-test('a sandbox of another project is not found, on any route', async () => {
-  const server = await startE2bServer()
-  const { sandboxID } = (await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' } })).json
-  const project = (await server.ask('POST', '/v1/agents/project', { json: { name: 'other' } })).json.project_id
-  const { key } = (await server.ask('POST', '/v1/agents/key', { json: { name: 'k', scopes: ['admin'], project } })).json
-  const paths: [string, string, object?][] = [
-    ['GET', ''],
-    ['DELETE', ''],
-    ['POST', '/connect', { timeout: 5 }],
-    ['POST', '/resume', {}],
-    ['POST', '/pause', {}],
-    ['POST', '/timeout', { timeout: 5 }],
-    ['POST', '/refreshes', { duration: 5 }],
-    ['GET', '/metrics'],
-    ['GET', '/logs'],
-    ['PUT', '/network', {}],
-    ['POST', '/snapshots', {}],
-    ['POST', '/fork', {}],
-  ]
-  for (const [method, path, json] of paths) {
-    const answer = await server.e2b(method, `/sandboxes/${sandboxID}${path}`, { key, json })
-    expect([method, path, answer.status, answer.json.code]).toEqual([method, path, 404, 404])
-  }
-  expect((await server.e2b('GET', '/v2/sandboxes', { key })).json).toEqual([])
-  expect((await server.e2b('GET', `/sandboxes/${sandboxID}`)).status).toBe(200)
-})
