@@ -7,6 +7,7 @@ import { testLength } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, success } from './support/api.ts'
 import { describeClasses, type IsolationClass } from './support/classes.ts'
+import { CodeReader } from './support/code-pages.ts'
 import { service } from './support/facts.ts'
 import { fetchOnce } from './support/fetch-once.ts'
 import { send } from './support/http.ts'
@@ -118,6 +119,31 @@ it('is a template whose runtimes begin with warm kernels', async () => {
   const template = success(await call('GET', `${templatesPath}/${name}`), 200, Template)
   expect(template).toMatchObject({ state: 'ready', user: 'user', workdir: '/workspace', cpu: 2, start_cmd })
   if (isWhole) expect(template).toMatchObject({ kind: 'agent', memory_mib: 4096, disk_mib: 8192 })
+})
+
+describe.runIf(isWhole)('as on the page', () => {
+  let reader: CodeReader
+  beforeAll(async () => {
+    reader = await CodeReader.open()
+  })
+  afterAll(() => reader?.[Symbol.asyncDispose]())
+
+  it.each([
+    ['sh', ['typed', '42', 'of pandas 3', 'of javascript 42']],
+    ['ts', ['ok', 'as it comes']],
+    ['python', ['ok 42']],
+  ] as const)('the blocks of %s run', { timeout: 600_000 }, async (language, expected) => {
+    const output = await reader.typeBlocks(language)
+    for (const text of expected) expect(output).toContain(text)
+  })
+
+  it('the notebook of the examples runs', { timeout: 600_000 }, async () => {
+    const shown = await reader.runNotebook()
+    for (const text of ['[1, 4, 9, 16, 25]', 'image/png', 'step 2', 'error AttributeError', 'timed_out 5'])
+      expect(shown).toContain(text)
+    expect(shown).toContain('the answer is 42')
+    expect(shown).toContain("['5', '6']")
+  })
 })
 
 describeClasses('code in a runtime', (isolation) => {
@@ -235,6 +261,12 @@ frame`
         'text/html',
       ])
         expect(forms).toContain(mime)
+      const picture = lines.map(({ data }) => data?.['image/png']).find((form) => form !== undefined)
+      expect(picture).toMatch(/^iVBORw0KGgo/) // the signature of PNG (W3C, section 5.2)
+      const shown = await run(runtime, 'plotly.express.bar(frame, x="x", y="y")')
+      // A figure of plotly displays itself, also as the last value.
+      const [chart] = shown.lines.flatMap(({ data }) => data?.['application/vnd.plotly.v1+json'] ?? [])
+      expect(chart).toMatchObject({ data: [{ type: 'bar' }] })
     },
     180_000,
   )
