@@ -8,7 +8,7 @@ const maxTimeoutSecs = 30 * 24 * 3600
 const timeoutMessage = `must be at most ${maxTimeoutSecs / 3600} hours`
 
 /** The life of a sandbox in seconds. */
-export const Timeout = z.number().int().min(0).max(maxTimeoutSecs, timeoutMessage)
+const Timeout = z.number().int().min(0).max(maxTimeoutSecs, timeoutMessage)
 
 /** Absent, or null: some clients send null for what they leave out. */
 const opt = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined)

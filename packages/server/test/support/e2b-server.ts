@@ -5,7 +5,7 @@ import { startTestServer, type TestServer } from './start-test-server.ts'
 import { newStateDir, testDatabase } from './test-store.ts'
 
 /** A request as a client of E2B sends it. */
-export interface E2bAsk {
+interface E2bAsk {
   /** The Host header. Default: the address of the service. */
   readonly host?: string
   readonly headers?: Readonly<Record<string, string | string[]>>
@@ -16,7 +16,7 @@ export interface E2bAsk {
 }
 
 /** The answer to it. */
-export interface E2bAnswered {
+interface E2bAnswered {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string

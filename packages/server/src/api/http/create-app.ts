@@ -20,10 +20,10 @@ import { answersHead, registerRoutes } from './register-routes.ts'
 import { RequestAccounts } from './request-accounts.ts'
 
 /** Serves a path that is not in the table of routes, with the accounts that all requests share. */
-export type Mount = (app: FastifyInstance, service: Api, accounts: RequestAccounts) => void
+type Mount = (app: FastifyInstance, service: Api, accounts: RequestAccounts) => void
 
 /** Serves requests of another API on the same port, before the routes. */
-export interface Entry {
+interface Entry {
   /**
    * Returns true if it answers a request. `lend` leaves the connection to it until the answer has
    * ended.

@@ -50,7 +50,7 @@ async function withoutProject({ store }: Api, projectId: string, reference: stri
 }
 
 /** Returns what is found, or null if the search ends with this code. */
-export async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
+async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
   try {
     return await find()
   } catch (error) {
