@@ -73,7 +73,11 @@ const relativePath = (entry: DiffEntry) => Buffer.from(bytesOf(entry), 'base64')
  */
 async function expectPatched(before: TreeCopy, after: TreeCopy, { data, patch }: FileDiff): Promise<void> {
   // The patch cannot remove these entries, and others may come in their place.
-  const stay = data.filter(({ change, patch }) => patch !== 'shown' && /removed|type_changed/.test(change))
+  const isLeft = ({ change, patch, previous_type }: DiffEntry) =>
+    change === 'removed'
+      ? patch !== 'shown'
+      : change === 'type_changed' && (patch !== 'shown' || previous_type === 'fifo')
+  const stay = data.filter(isLeft)
   await before.remove(stay.map((entry) => relativePath(entry)))
   await before.apply(patch ?? '')
   const left = data.filter(({ patch }) => patch === 'binary').map((entry) => bytesOf(entry))

@@ -193,3 +193,18 @@ async def test_a_watch_tells_of_changes(runtime: AsyncRuntime, place: str) -> No
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
     for part in parts:
         yield part
+
+
+async def test_a_diff_has_changes_and_a_patch(runtime: AsyncRuntime, place: str) -> None:
+    await runtime.files.write(f"{place}/a.txt", "one\n")
+    await runtime.files.write(f"{place}/b.txt", "two\n")
+    found = await runtime.diff(PurePosixPath(place), patch=True, limit=2)
+    assert [(entry.change, entry.path) for entry in found.data] == [("added", place), ("added", f"{place}/a.txt")]
+    assert found.since.type == "template"
+    assert found.patch is not None and "+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n" in found.patch
+    assert found.truncated and found.next_cursor is not None
+    rest = await runtime.diff(place, cursor=found.next_cursor)
+    assert [entry.path for entry in rest.data] == [f"{place}/b.txt"]
+    assert (rest.patch, rest.truncated) == (None, False)
+    with pytest.raises(PathNotFound):
+        await runtime.diff(f"{place}/none")

@@ -16,8 +16,14 @@ import { type WrittenPatch, writePatch } from './write-patch.ts'
 /** The time of one diff, in milliseconds, with the wait for an earlier one of the project. */
 const diffTimeoutMs = 5 * 60_000
 
+/**
+ * The entries of one listing that may have changed. Files that were written without a change of
+ * their content are among them, and a page skips them.
+ */
+const maxCandidates = 5000
+
 /** The memory of an answer in bytes: a page of long paths, and a patch with its files. */
-const maxListedBytes = 4 * 2 ** 20
+const maxListedBytes = 8 * 2 ** 20
 const maxPatchedBytes = 32 * 2 ** 20
 
 /**
@@ -38,13 +44,12 @@ export async function diffFiles(call: Call<'diffFiles', Inside>): Promise<Answer
     await using trees = await openTrees(service, { base: base.digest, own: row.image_digest as ImageDigest })
     const request = { ...trees, path: Buffer.from(query.path), isolation: row.isolation }
     const after = query.cursor === undefined ? null : pathInCursor(query.cursor)
-    const found = await findChanges(guest, request, { after, size: query.limit, signal })
-    const changes = await settleChanges(found.changes, { base: trees.base, guest, signal })
+    const found = await findChanges(guest, request, { after, size: maxCandidates, signal })
+    const { changes, last } = await settleChanges(found, { limit: query.limit, base: trees.base, guest, signal })
     const root = found.isDirectory ? request.path : parentOf(request.path)
     const patch = isSet(query.patch) ? await writePatch(changes, { base: trees.base, guest, signal, root }) : null
-    const last = found.more ? found.changes.at(-1) : undefined
-    const page = presentPage({ changes, patch, next: last === undefined ? null : cursorAfter(last) })
-    const json: FileDiff = { since: base.since, ...page, truncated: found.more || found.leftOut > 0 }
+    const page = presentPage({ changes, patch, next: last === null ? null : cursorAfter(last) })
+    const json: FileDiff = { since: base.since, ...page, truncated: last !== null || found.leftOut > 0 }
     return { status: 200, json }
   })
 }

@@ -1,56 +1,88 @@
 import { createHash } from 'node:crypto'
-import type { ImageTree } from '@holt/engine'
-import { type GuestClient, maxListedEntries } from '@holt/guest-client'
+import type { ImageNode, ImageTree } from '@holt/engine'
+import { type GuestClient, type ListedEntry, maxListedEntries } from '@holt/guest-client'
 import { kindOf, type TreeChange } from './tree-change.ts'
 
 /** The bytes of files that one answer compares. Other files of equal size count as modified. */
 const maxComparedBytes = 4 * 2 ** 30
 
-/**
- * Decides the open changes of a page by the contents of the files, and leaves out the entries that
- * have not changed. A file that is removed meanwhile counts as removed.
- */
-export async function settleChanges(
-  changes: readonly TreeChange[],
-  { base, guest, signal }: { readonly base: ImageTree; readonly guest: GuestClient; readonly signal: AbortSignal },
-): Promise<readonly TreeChange[]> {
-  const digests = await guestDigests(changes, guest, signal)
-  let bytesLeft = maxComparedBytes
-  const settled: TreeChange[] = []
-  for (const change of changes) {
-    if (!change.isOpen || change.before === null) {
-      settled.push(change)
-      continue
-    }
-    const now = digests.get(change) ?? null
-    const before = change.before
-    let isModified = now?.type === 'file' && (now.size !== before.size || now.sha256 === null)
-    if (!isModified && now?.type === 'file') {
-      bytesLeft -= before.size
-      isModified =
-        bytesLeft < 0 || !(await digestOf(base.content(before), signal)).equals(now.sha256 ?? Buffer.alloc(0))
-    }
-    settled.push({ ...change, after: now, isOpen: false, isModified })
-  }
-  return settled.filter((change) => kindOf(change) !== null)
+/** The candidates that are decided at once. Their digests come in one answer of the guest. */
+const decidedAtOnce = maxListedEntries
+
+interface Settling {
+  /** The most changes of the page. */
+  readonly limit: number
+  readonly base: ImageTree
+  readonly guest: GuestClient
+  readonly signal: AbortSignal
 }
 
-async function guestDigests(changes: readonly TreeChange[], guest: GuestClient, signal: AbortSignal) {
-  const digests = new Map<TreeChange, TreeChange['after']>()
-  let bytesLeft = maxComparedBytes
-  const open = changes.filter(({ isOpen }) => isOpen)
-  const small = open.filter(({ before }) => {
-    bytesLeft -= before?.size ?? 0
-    return bytesLeft >= 0
-  })
-  for (const change of open) digests.set(change, change.after)
-  for (let at = 0; at < small.length; at += maxListedEntries) {
-    const group = small.slice(at, at + maxListedEntries)
-    const paths = group.map(({ path }) => path)
-    const entries = await guest.listings.entries({ paths, digest: true, maxBytes: 0 }, signal)
-    for (const [index, change] of group.entries()) digests.set(change, entries[index] ?? null)
+/** A page of decided changes. */
+interface Settled {
+  readonly changes: readonly TreeChange[]
+  /** The last entry that the page covers; null if nothing follows. */
+  readonly last: TreeChange | null
+}
+
+/**
+ * Decides candidates in order until the page is full. Open ones are decided by the contents of the
+ * files. Entries that have not changed are left out. A file that is removed meanwhile counts as
+ * removed.
+ */
+export async function settleChanges(
+  { changes: candidates, more }: { readonly changes: readonly TreeChange[]; readonly more: boolean },
+  settling: Settling,
+): Promise<Settled> {
+  const budget = { bytesLeft: maxComparedBytes }
+  const settled: TreeChange[] = []
+  for (let at = 0; at < candidates.length; at += decidedAtOnce) {
+    settled.push(...(await decide(candidates.slice(at, at + decidedAtOnce), settling, budget)))
+    if (settled.length > settling.limit) break
   }
-  return digests
+  const changes = settled.slice(0, settling.limit)
+  if (settled.length > changes.length) return { changes, last: changes.at(-1) ?? null }
+  return { changes, last: more ? (candidates.at(-1) ?? null) : null }
+}
+
+interface Budget {
+  bytesLeft: number
+}
+
+async function decide(
+  group: readonly TreeChange[],
+  { base, guest, signal }: Settling,
+  budget: Budget,
+): Promise<readonly TreeChange[]> {
+  const compared = group.filter((change) => change.isOpen && fits(change, budget))
+  const paths = compared.map(({ path }) => path)
+  const entries = paths.length === 0 ? [] : await guest.listings.entries({ paths, digest: true, maxBytes: 0 }, signal)
+  const now = new Map(compared.map((change, index) => [change, entries[index] ?? null]))
+  const decided: TreeChange[] = []
+  for (const change of group) {
+    const { before } = change
+    if (!change.isOpen || before === null) decided.push(change)
+    else if (!now.has(change)) decided.push({ ...change, isOpen: false, isModified: true })
+    else {
+      const after = now.get(change) ?? null
+      const isModified = after?.type === 'file' && !(await isEqual(before, after, { base, signal }))
+      decided.push({ ...change, after, isOpen: false, isModified })
+    }
+  }
+  return decided.filter((change) => kindOf(change) !== null)
+}
+
+function fits({ before }: TreeChange, budget: Budget): boolean {
+  budget.bytesLeft -= before?.size ?? 0
+  return budget.bytesLeft >= 0
+}
+
+async function isEqual(
+  before: ImageNode,
+  after: ListedEntry,
+  { base, signal }: Pick<Settling, 'base' | 'signal'>,
+): Promise<boolean> {
+  if (before.size !== after.size || after.sha256 === null) return false
+  return (await digestOf(base.content(before), signal)).equals(after.sha256)
 }
 
 async function digestOf(content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Buffer> {

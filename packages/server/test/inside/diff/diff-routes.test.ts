@@ -76,6 +76,19 @@ test('a diff since a snapshot has only later changes', async () => {
   expect(found.patch).toContain('diff --git a/kept b/kept\nold mode 100644\nnew mode 100755\n')
 })
 
+test('files that were only written again do not fill a page', async () => {
+  const { write, diff, snapshot } = await start()
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await write(`/workspace/${name}`, 'same size')
+  const since = (await snapshot('filesystem')).snapshot_id
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await write(`/workspace/${name}`, 'same size')
+  for (const name of ['c', 'e']) await write(`/workspace/${name}`, 'SAME SIZE')
+  const first = await diff({ since, limit: '1' })
+  expect(changesOf(first)).toEqual(['modified /workspace/c'])
+  const second = await diff({ since, limit: '1', cursor: first.next_cursor ?? '' })
+  expect(changesOf(second)).toEqual(['modified /workspace/e'])
+  expect(second.truncated).toBe(false)
+})
+
 test('a diff refuses paths, snapshots and cursors that do not fit', async () => {
   const { code, snapshot, makeRuntime, ask } = await start()
   expect(await code({ path: '/none' })).toBe('path_not_found')
