@@ -1,26 +1,12 @@
 #!/usr/bin/env bash
 # Tests the bridge of the template code-interpreter against real kernels on this machine:
 # test-code-interpreter.sh [PYTEST ARGUMENT...]
-# The first run installs 250 MB below .holt/python: the kernels, matplotlib and Deno.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck source=scripts/lib/python-environment.sh
-. scripts/lib/python-environment.sh
-export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH
-readonly TEMPLATE=templates/code-interpreter ENVIRONMENT=$PWD/.holt/python/code-interpreter
-readonly DENO=$ENVIRONMENT/deno
+python=$(bash scripts/prepare-code-interpreter.sh)
+readonly TEMPLATE=templates/code-interpreter
+readonly DENO=${python%/bin/python}/deno
 
-prepare_python "$ENVIRONMENT" 300 "$TEMPLATE/tests/requirements.txt"
-# The version of Deno is that of the template.
-version=$(sed -n 's/.*deno@\([0-9.]*\).*/\1/p' "$TEMPLATE/Dockerfile")
-if [ "$(cat "$DENO/version" 2>/dev/null)" != "$version" ]; then
-	rm -rf "$DENO"
-	mkdir -p "$DENO"
-	timeout 300 npm install --prefix "$DENO" --silent --no-audit --no-fund "deno@$version" >&2
-	ln -s "$DENO"/node_modules/@deno/linux-*/deno "$DENO/deno"
-	echo "$version" >"$DENO/version"
-fi
 export HOLT_TEST_CODE_PATH=$DENO DENO_DIR=$DENO/cache
 export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$PWD/.holt/python/hypothesis
-exec "$ENVIRONMENT/bin/python" -m pytest -q --rootdir "$TEMPLATE" -p no:cacheprovider \
-	"${@:-$TEMPLATE/tests}"
+exec "$python" -m pytest -q --rootdir "$TEMPLATE" -p no:cacheprovider "${@:-$TEMPLATE/tests}"

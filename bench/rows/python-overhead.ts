@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { copyInKernel } from '../support/floors/kernel-copy.ts'
 import { measuredFloor, msOf } from '../support/floors/subjects.ts'
 import { makeLargeFile } from '../support/large-file.ts'
-import { PythonClient, type PythonWay, pythonWithClient } from '../support/python-client.ts'
+import { type ClientRound, type PythonWay, pythonWithClient, startPythonClient } from '../support/python-client.ts'
+import type { PythonProcess } from '../support/python-process.ts'
 import { compare, floorOf, onFloor, type SeriesReport, seriesReports, type Verdict } from '../support/report.ts'
 import type { Stage } from '../support/stage.ts'
 import { type Operation, reasonOf, type Subject } from '../support/subject.ts'
@@ -37,7 +38,7 @@ export const b13: Row = {
     await using runtime = await stage.holt.runtimes.create({ template: 'base-medium', isolation }, { signal })
     const { port, headers } = stage.asked
     const key = headers.authorization?.replace('Bearer ', '') ?? ''
-    await using client = await PythonClient.start({
+    await using client = await startPythonClient({
       python: await pythonWithClient(repo, signal),
       service: { HOLT_URL: `http://127.0.0.1:${port}`, HOLT_API_KEY: key },
       runtimeId: runtime.runtime_id,
@@ -62,7 +63,7 @@ export const b13: Row = {
 interface Batch {
   readonly stage: Stage
   readonly options: RowOptions
-  readonly client: PythonClient
+  readonly client: PythonProcess<ClientRound>
   /** The directory with the file to send. */
   readonly dir: string
   readonly what: What

@@ -12,6 +12,7 @@ import type { BatchLength, Measured } from './interleave.ts'
 import { interleave } from './interleave.ts'
 import { type MachineFacts, readMachineFacts } from './machine-facts.ts'
 import { type MemoryUse, readMemoryUse, readProportionalBytes } from './memory-account.ts'
+import { packageHostSettings } from './package-hosts.ts'
 import { poolMembers, untilFull } from './pool-gauge.ts'
 import { RawRunner } from './raw-runner.ts'
 import { findProgram } from './run-program.ts'
@@ -42,10 +43,10 @@ export interface Stage {
   /** Returns the memory of the raw runtimes. */
   readonly rawMemory: () => MemoryUse | null
   /**
-   * Waits until the pool of a class has `ready` runtimes of the default template, and is not making
-   * more.
+   * Waits until the pool of a class has `ready` runtimes of a template, and is not making more.
+   * Default: the default template.
    */
-  untilPooled(isolation: Isolation, ready: number): Promise<void>
+  untilPooled(isolation: Isolation, ready: number, template?: string): Promise<void>
   /** A server that only answers, for floors. */
   readonly plain: PlainServer
   /**
@@ -91,7 +92,7 @@ export async function withStage<Value>(
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   using egressHost = await startEgressHost(stateDir)
   await using plain = await PlainServer.start(stateDir, options.signal)
-  const environment = { ...egressHost.environment, ...options.environment }
+  const environment = { ...egressHost.environment, ...(await packageHostSettings()), ...options.environment }
   await using daemon = await startDaemon({ repo, stateDir, environment, signal: options.signal, say })
   const groups = {
     raw: `/holt-bench-${process.pid}`,
@@ -126,8 +127,8 @@ export async function withStage<Value>(
       daemonCpuMs: cpuMsOf('daemon'),
     }),
     rawMemory: () => readMemoryUse(groups.raw),
-    untilPooled: (isolation, ready) =>
-      untilFull(async () => poolMembers(await daemon.metrics(), { template: defaultTemplate, isolation }), {
+    untilPooled: (isolation, ready, template = defaultTemplate) =>
+      untilFull(async () => poolMembers(await daemon.metrics(), { template, isolation }), {
         ready,
         signal,
       }),
