@@ -188,18 +188,21 @@ describeClasses('code in a runtime', (isolation) => {
     await expect(code.run('1', { context })).rejects.toMatchObject({ code: 'code_context_not_found' })
   }, 180_000)
 
-  it('runs the next code after code has killed the interpreter, and reports the loss', async () => {
+  it.each([
+    ['the interpreter', 'os.kill(os.getppid(), 9)'],
+    ['all programs of its user', 'os.kill(-1, 9)'],
+  ])('runs the next code after code has killed %s, and reports the loss', { timeout: 180_000 }, async (_, kill) => {
     const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
     const { code } = await holt.runtimes.get(runtime.id)
     const context = await code.contexts.create({ cwd: '/tmp' })
     await code.run('kept = 1', { context })
-    const killed = await code.run('import os, time; os.kill(os.getppid(), 9); time.sleep(600)')
+    const killed = await code.run(`import os, time; ${kill}; time.sleep(600)`)
     expect(killed).toMatchObject({ status: 'kernel_died', state_lost: true, error: { name: 'InterpreterKilled' } })
     const next = await code.run('import os; os.getcwd()', { context })
     expect(next).toMatchObject({ status: 'ok', state_lost: true, results: [{ data: { 'text/plain': "'/tmp'" } }] })
     expect(await code.run('kept', { context })).toMatchObject({ error: { name: 'NameError' }, state_lost: false })
     await code.contexts.delete(context)
-  }, 180_000)
+  })
 
   it('has the variables of the runtime, in runs and for clients of E2B', async () => {
     await using own = await make(isolation, { env: { GIVEN: 'to the runtime' } })

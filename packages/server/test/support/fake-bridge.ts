@@ -19,6 +19,8 @@ export interface CodeServer extends TestServer {
   readonly interpreter: TestInterpreter
   /** Puts another program in the place of the bridge. */
   replaceBridge(listener: RequestListener): void
+  /** Ends the bridge. */
+  endBridge(): void
 }
 
 /** Starts a server over a fake engine, with one runtime and its bridge. */
@@ -27,7 +29,8 @@ export async function startCodeServer(options: Parameters<typeof startTestServer
   const id = await server.makeRuntime()
   const interpreter = giveBridge(server.engine, id)
   const replaceBridge = (listener: RequestListener) => listen(server.engine, id, listener)
-  return { ...server, id, contexts: `/v1/agents/runtime/${id}/contexts`, interpreter, replaceBridge }
+  const endBridge = () => server.engine.guest(id)?.ports.close(bridgePort)
+  return { ...server, id, contexts: `/v1/agents/runtime/${id}/contexts`, interpreter, replaceBridge, endBridge }
 }
 
 /** Starts a bridge in a runtime, and answers its interpreter. */

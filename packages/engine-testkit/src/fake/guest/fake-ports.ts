@@ -20,6 +20,11 @@ export class FakePorts {
     this.#programs.set(port, program)
   }
 
+  /** Lets nothing listen on a port any more. */
+  close(port: number): void {
+    this.#programs.delete(port)
+  }
+
   /** Returns a copy with the same programs and without their connections. */
   copy(): FakePorts {
     const copy = new FakePorts()

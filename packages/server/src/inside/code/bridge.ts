@@ -1,10 +1,11 @@
-import type { GuestClient } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
+import type { OpenRuntime } from '../../runtimes/links/open-guest.ts'
 import { askBridge, type BridgeAnswer, type BridgeRequest } from './bridge-answer.ts'
 import { type Asked, BridgeFailure, bridgeFailed, refusalOf } from './bridge-errors.ts'
 import { BridgeContext, BridgeContexts, BridgeDone, BridgeHealth } from './bridge-schemas.ts'
 import { readBridgeAnswer } from './read-bridge-answer.ts'
+import { reviveInterpreter } from './revive-interpreter.ts'
 
 /** A run to start. One of `context_id` and `language` names its context. */
 export interface BridgeRun {
@@ -29,10 +30,10 @@ export interface BridgeNewContext {
  * bounded here.
  */
 export class Bridge {
-  readonly #guest: GuestClient
+  readonly #open: OpenRuntime
   #instance: string | null = null
-  constructor(guest: GuestClient) {
-    this.#guest = guest
+  constructor(open: OpenRuntime) {
+    this.#open = open
   }
 
   /** The name of the process that sent the last answer; null if that is unknown. */
@@ -82,7 +83,7 @@ export class Bridge {
   async run(run: BridgeRun, signal: AbortSignal): Promise<BridgeAnswer | null> {
     const asked = { contextId: run.context_id, language: run.language }
     try {
-      return await this.#open({ method: 'POST', path: '/v1/runs', json: run }, { asked, signal })
+      return await this.#accept({ method: 'POST', path: '/v1/runs', json: run }, { asked, signal })
     } catch (error) {
       if (error instanceof IsKnown) return null
       throw error
@@ -96,7 +97,7 @@ export class Bridge {
   async findRun(runId: string, cursor: number, signal: AbortSignal): Promise<BridgeAnswer | null> {
     const path = `${runPathOf(runId)}?cursor=${cursor}`
     try {
-      return await this.#open({ method: 'GET', path }, { asked: { runId }, signal })
+      return await this.#accept({ method: 'GET', path }, { asked: { runId }, signal })
     } catch (error) {
       if (error instanceof HoltError && error.code === 'code_run_not_found') return null
       throw error
@@ -107,12 +108,15 @@ export class Bridge {
     request: BridgeRequest,
     { schema, asked = {}, signal }: { schema: Schema; asked?: Asked; signal: AbortSignal },
   ): Promise<z.output<Schema>> {
-    return readBridgeAnswer(await this.#open(request, { asked, signal }), schema)
+    return readBridgeAnswer(await this.#accept(request, { asked, signal }), schema)
   }
 
   /** Returns the answer to a request that the bridge accepts. */
-  async #open(request: BridgeRequest, { asked, signal }: { asked: Asked; signal: AbortSignal }): Promise<BridgeAnswer> {
-    const answer = await askBridge(this.#guest, request, signal)
+  async #accept(
+    request: BridgeRequest,
+    { asked, signal }: { asked: Asked; signal: AbortSignal },
+  ): Promise<BridgeAnswer> {
+    const answer = await this.#ask(request, signal)
     const { status } = answer
     this.#instance = answer.instance
     if (status >= 200 && status < 300) return answer
@@ -124,6 +128,18 @@ export class Bridge {
     if (knownCodes.includes(failure.code)) throw new IsKnown()
     const languages = failure.code === 'language_not_found' ? await this.#languages(signal) : []
     throw refusalOf(status, failure, { ...asked, languages })
+  }
+
+  /** Returns the answer to a request. An interpreter that was killed is started again for it. */
+  async #ask(request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
+    const { guest } = this.#open
+    try {
+      return await askBridge(guest, request, signal)
+    } catch (error) {
+      const isMissing = error instanceof HoltError && error.code === 'code_interpreter_missing'
+      if (!isMissing || !(await reviveInterpreter(this.#open, signal))) throw error
+      return askBridge(guest, request, signal)
+    }
   }
 
   async #languages(signal: AbortSignal): Promise<readonly string[]> {

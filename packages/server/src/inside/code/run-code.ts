@@ -19,7 +19,7 @@ type RunCall = Call<'runCode', Inside> | Call<'runCodeInContext', Inside>
  */
 export async function runCode(call: RunCall, place: () => Pick<BridgeRun, 'context_id' | 'language'>): Promise<Answer> {
   const { service, body, ref, gone: signal } = call
-  const { guest } = await openGuest(service, ref, { gone: signal })
+  const open = await openGuest(service, ref, { gone: signal })
   const context = place()
   const runId = call.newId('code_run')
   const run = requestOf(body, { run_id: runId, ...context })
@@ -27,7 +27,7 @@ export async function runCode(call: RunCall, place: () => Pick<BridgeRun, 'conte
   service.metrics.work.noteCodeRun(streamed ? 'streamed' : 'waited')
   call.operation()
   const streamRetry = new StreamRetry(service, { ref, signal })
-  const followed = { bridge: new Bridge(guest), runId, streamRetry, signal }
+  const followed = { bridge: new Bridge(open), runId, streamRetry, signal }
   const begun = await startRun(followed, run)
   const items = followRun(followed, { begun, cursor: -1, keep: call.keep })
   if (streamed) return { status: 200, items: presentItems(items, { runId, cursor: -1 }) }
