@@ -22,6 +22,8 @@ export interface BuildCreation extends BuildRef {
   readonly request: CreateBuild
   /** The kind of the template: the project's own, or one of Holt's that is built on demand. */
   readonly kind: 'custom' | 'agent'
+  /** The id of the template, if the build makes it. Default: a new one. */
+  readonly templateId?: string
   /** The digest of the recipe, which shows if a template of Holt must be built again. */
   readonly recipeDigest?: string
 }
@@ -198,13 +200,13 @@ async function isProvided(changes: Queries, name: string): Promise<boolean> {
 
 async function insertTemplate(
   changes: Changes,
-  { creation: { projectId, buildId, kind }, prepared: { request, size }, at }: Wanted,
+  { creation: { projectId, buildId, kind, templateId = makeId('template') }, prepared: { request, size }, at }: Wanted,
 ): Promise<TemplateRow> {
   await requireRoomForTemplate(changes, projectId)
   const row = await changes
     .insertInto('templates')
     .values({
-      template_id: makeId('template'),
+      template_id: templateId,
       project_id: projectId,
       name: request.name,
       tag: request.tag,
