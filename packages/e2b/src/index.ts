@@ -43,6 +43,21 @@ export {
   isAbsentPath,
   isControlPath,
   matchControl,
+  uploadPath,
 } from './routes/control-routes.ts'
 export { admissionOf, type EnvdRouteName, envdRoutes, matchEnvd } from './routes/envd-routes.ts'
 export type { PathMatch } from './routes/match-path.ts'
+export { type BuildLogEntry, type BuildReason, buildReason, templateStatus } from './templates/build-progress.ts'
+export { inLoginShell } from './templates/shell-words.ts'
+export { holtName, parseTag, parseTemplateName, presentTag, type TemplateName } from './templates/template-names.ts'
+export {
+  AssignTags,
+  ListTemplates,
+  NewTemplate,
+  RemoveTags,
+  StartBuild,
+  StatusQuery,
+  type TemplateStep,
+  UpdateTemplate,
+} from './templates/template-requests.ts'
+export { firstPlace, type StepOrigin, type StepPlace, translateSteps } from './templates/translate-steps.ts'

@@ -27,7 +27,19 @@ export const controlRoutes = {
   createSnapshot: { method: 'POST', path: '/sandboxes/{sandboxID}/snapshots' },
   forkSandbox: { method: 'POST', path: '/sandboxes/{sandboxID}/fork' },
   listSnapshots: { method: 'GET', path: '/snapshots' },
+  requestBuild: { method: 'POST', path: '/v3/templates' },
+  listTemplates: { method: 'GET', path: '/templates' },
+  listTemplatesV2: { method: 'GET', path: '/v2/templates' },
+  assignTags: { method: 'POST', path: '/templates/tags' },
+  removeTags: { method: 'DELETE', path: '/templates/tags' },
   findAlias: { method: 'GET', path: '/templates/aliases/{alias}' },
+  listTags: { method: 'GET', path: '/templates/{templateID}/tags' },
+  findFiles: { method: 'GET', path: '/templates/{templateID}/files/{hash}' },
+  startBuild: { method: 'POST', path: '/v2/templates/{templateID}/builds/{buildID}' },
+  buildStatus: { method: 'GET', path: '/templates/{templateID}/builds/{buildID}/status' },
+  buildLogs: { method: 'GET', path: '/templates/{templateID}/builds/{buildID}/logs' },
+  getTemplate: { method: 'GET', path: '/templates/{templateID}' },
+  updateTemplate: { method: 'PATCH', path: '/v2/templates/{templateID}' },
   deleteTemplate: { method: 'DELETE', path: '/templates/{templateID}' },
 } as const satisfies Record<string, WireRoute>
 
@@ -45,10 +57,13 @@ export const matchControl = makeMatcher(controlRoutes)
  * Holt begins like this: its own begin with `/v1/`, or have other names.
  */
 export function isControlPath(path: string): boolean {
-  return /^\/(?:health|(?:v2\/)?sandboxes|(?:v[23]\/)?templates|snapshots|teams|volumes|volumecontent|secrets)(?:\/|$)/.test(
+  return /^\/(?:health|(?:v2\/)?sandboxes|(?:v[23]\/)?templates|snapshots|teams|e2b-uploads|volumes|volumecontent|secrets)(?:\/|$)/.test(
     path,
   )
 }
+
+/** The beginning of the paths at which files of templates are uploaded. They carry no key. */
+export const uploadPath = '/e2b-uploads/'
 
 /** Returns true for a path of the control plane whose ability this service does not have. */
 export function isAbsentPath(path: string): boolean {
