@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { IdKind, Scope } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
@@ -8,6 +9,7 @@ import type { E2bAnswer } from '../answers/write-answer.ts'
 /** A request of the control plane: authenticated, authorised and parsed. */
 export interface ControlCall<Body, Query> {
   readonly service: Api
+  readonly request: IncomingMessage
   readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
   readonly body: Body

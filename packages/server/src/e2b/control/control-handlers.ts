@@ -1,19 +1,26 @@
 import {
+  AssignTags,
   ConnectSandbox,
   type ControlRouteName,
   ForkSandbox,
   ListSandboxes,
   ListSandboxesV1,
   ListSnapshots,
+  ListTemplates,
   LogsQuery,
   MetricsOfQuery,
   MetricsQuery,
   NetworkUpdate,
   NewSandbox,
   NewSnapshot,
+  NewTemplate,
   PauseSandbox,
   Refresh,
+  RemoveTags,
   SetTimeout,
+  StartBuild,
+  StatusQuery,
+  UpdateTemplate,
 } from '@holt/e2b'
 import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
 import { sandboxDetail } from '../sandbox/present-sandbox.ts'
@@ -25,6 +32,7 @@ import { forkSandbox } from './fork-sandbox.ts'
 import { listRunning, listSandboxes } from './list-sandboxes.ts'
 import { listTeams } from './list-teams.ts'
 import { deleteNamed, findAlias } from './named-templates.ts'
+import { answerFiles, requestBuild } from './request-build.ts'
 import {
   connectSandbox,
   killSandbox,
@@ -36,6 +44,10 @@ import {
 import { sandboxLines, sandboxLogs } from './sandbox-logs.ts'
 import { metricsOfSandboxes, sandboxMetrics } from './sandbox-metrics.ts'
 import { listReadySnapshots, snapshotSandbox } from './sandbox-snapshots.ts'
+import { startBuild } from './start-build.ts'
+import { answerBuildLogs, answerBuildStatus } from './template-build-status.ts'
+import { answerTemplate, listAllTemplates, listTemplatesPage, publishTemplate } from './template-lists.ts'
+import { addTags, listTags, removeTags } from './template-tags.ts'
 
 const usualTimeout = ({ defaultTimeoutSecs }: E2bConfig) => defaultTimeoutSecs
 
@@ -87,6 +99,18 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
   createSnapshot: route({ scope: 'runtime:write', body: NewSnapshot, handle: snapshotSandbox }),
   forkSandbox: route({ scope: 'runtime:write', body: ForkSandbox, handle: forkSandbox }),
   listSnapshots: route({ scope: 'runtime:read', query: ListSnapshots, handle: listReadySnapshots }),
+  requestBuild: route({ scope: 'template:write', body: NewTemplate, handle: requestBuild }),
+  findFiles: route({ scope: 'template:write', handle: answerFiles }),
+  startBuild: route({ scope: 'template:write', body: StartBuild, handle: startBuild }),
+  buildStatus: route({ scope: 'template:read', query: StatusQuery, handle: answerBuildStatus }),
+  buildLogs: route({ scope: 'template:read', query: StatusQuery, handle: answerBuildLogs }),
+  listTemplates: route({ scope: 'template:read', handle: listAllTemplates }),
+  listTemplatesV2: route({ scope: 'template:read', query: ListTemplates, handle: listTemplatesPage }),
+  getTemplate: route({ scope: 'template:read', handle: answerTemplate }),
+  updateTemplate: route({ scope: 'template:write', body: UpdateTemplate, handle: publishTemplate }),
+  assignTags: route({ scope: 'template:write', body: AssignTags, handle: addTags }),
+  removeTags: route({ scope: 'template:write', body: RemoveTags, handle: removeTags }),
+  listTags: route({ scope: 'template:read', handle: listTags }),
   findAlias: route({ scope: 'template:read', handle: findAlias }),
   deleteTemplate: route({ scope: 'any', handle: deleteNamed }),
 }

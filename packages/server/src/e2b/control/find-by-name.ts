@@ -1,3 +1,4 @@
+import { holtName } from '@holt/e2b'
 import { type ErrorCode, HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
@@ -30,7 +31,13 @@ export async function findByName(service: Api, projectId: string, reference: str
 }
 
 function findByTag(service: Api, projectId: string, name: string): Promise<TemplateRow> {
-  return findTemplate(service, { projectId, reference: withoutTag(name) })
+  return findTemplate(service, { projectId, reference: asHolts(withoutTag(name)) })
+}
+
+/** Returns a name as Holt keeps it. Everything else is unchanged, such as an id. */
+function asHolts(reference: string): string {
+  const [name = '', ...tag] = reference.split(':')
+  return /^[a-z0-9_-]+$/.test(name) ? [holtName(name), ...tag].join(':') : reference
 }
 
 /** Returns a name without the tag that clients give to what has none. */
@@ -38,7 +45,8 @@ function withoutTag(name: string): string {
   return name.endsWith(':default') ? name.slice(0, -':default'.length) : name
 }
 
-async function withoutProject({ store }: Api, projectId: string, reference: string): Promise<string> {
+/** Returns a name without the name of the project before it. */
+export async function withoutProject({ store }: Api, projectId: string, reference: string): Promise<string> {
   const [, project, name] = /^([^/]+)\/([^/]+)$/.exec(reference) ?? []
   if (project === undefined || name === undefined) return reference
   const own = await store.db

@@ -6,6 +6,7 @@ import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
 import { findByName } from './find-by-name.ts'
+import { tagsOf } from './template-rows-of.ts'
 
 /** Says which template a name stands for. */
 export async function findAlias({
@@ -30,7 +31,11 @@ export async function deleteNamed({
   if ('template' in found) {
     requireScope(caller, 'template:write')
     const stopBuilds = (templateId: string) => service.builds.cancelOfTemplate(templateId)
-    await deleteTemplate(service, { reference: found.template.template_id, caller, stopBuilds })
+    // A template of a client is one with all its tags, unless one tag is named.
+    const { name, project_id, kind } = found.template
+    const isWhole = kind === 'custom' && !reference.includes(':')
+    const rows = isWhole ? await tagsOf(service, { projectId: project_id, name }) : [found.template]
+    for (const { template_id } of rows) await deleteTemplate(service, { reference: template_id, caller, stopBuilds })
   } else {
     requireScope(caller, 'runtime:write')
     await deleteSnapshot(service, { projectId, reference: found.snapshotId, by })

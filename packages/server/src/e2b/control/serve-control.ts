@@ -1,4 +1,4 @@
-import { type ControlMatch, E2bError, isAbsentPath, matchControl, readQuery } from '@holt/e2b'
+import { type ControlMatch, E2bError, isAbsentPath, matchControl, readQuery, uploadPath } from '@holt/e2b'
 import { makeId } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
@@ -20,9 +20,11 @@ import { auditControl } from './audit-control.ts'
 import type { ControlCall, ControlRoute } from './control-call.ts'
 import { controlHandlers } from './control-handlers.ts'
 import { parseBody, parseWith } from './parse-control.ts'
+import { serveUpload } from './uploaded-files.ts'
 
 /** Answers a request to the control plane. A thrown error becomes its answer. */
 export async function serveControl(service: Api, accounts: RequestAccounts, asked: E2bRequest): Promise<void> {
+  if (asked.path.startsWith(uploadPath)) return serveUpload(service, accounts, asked)
   const match = findRoute(asked)
   asked.route = match.name
   if (match.name === 'health') return writeAnswer(asked, { status: 204 })
@@ -84,6 +86,7 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<E2bAnswe
   const gone = goneSignal(service, response, caller)
   const callWith = ({ newId }: Pick<RequestIds, 'newId'>): ControlCall<never, never> => ({
     service,
+    request,
     caller,
     params: match.params,
     body: body as never,

@@ -1,0 +1,94 @@
+import {
+  type BuildLogEntry,
+  type BuildReason,
+  buildIdOf,
+  buildReason,
+  buildUuid,
+  type StatusQuery,
+  templateStatus,
+} from '@holt/e2b'
+import type { Id } from '@holt/protocol'
+import type { FailureReason } from '../../builds/failure-reason.ts'
+import { buildRow } from '../../builds/find-build.ts'
+import type { BuildRow } from '../../foundation/store/build-tables.ts'
+import type { E2bAnswer } from '../answers/write-answer.ts'
+import type { ControlCall } from './control-call.ts'
+import { type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
+import { assignRequested } from './start-build.ts'
+
+type Call = ControlCall<unknown, StatusQuery>
+
+const levels = ['debug', 'info', 'warn', 'error'] as const
+
+/** Answers how far a build is, with the lines of its log after an offset. */
+export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
+  const { service, query } = call
+  const { requested, row } = await findRequested(call)
+  const ids = { templateID: requested.templateId, buildID: buildUuid(requested.buildId as Id<'build'>) }
+  if (row === undefined) return { status: 200, json: { ...ids, status: 'waiting', logs: [], logEntries: [] } }
+  const status = templateStatus(row.status)
+  // A client that has seen `ready` creates by every tag at once.
+  if (status === 'ready') await assignRequested(service, requested)
+  const reason = row.reason_json === null ? null : reasonOf(row, requested)
+  const json = {
+    ...ids,
+    status,
+    logs: [],
+    logEntries: await entriesOf(call, { requested, row }, query),
+    ...(status === 'error' ? { reason: reason ?? { message: 'The build was cancelled.', step: 'finalize' } } : {}),
+  }
+  return { status: 200, json }
+}
+
+/** Answers the lines of a build's log. */
+export async function answerBuildLogs(call: Call): Promise<E2bAnswer> {
+  const { requested, row } = await findRequested(call)
+  const logs = row === undefined ? [] : await entriesOf(call, { requested, row }, call.query)
+  return { status: 200, json: { logs } }
+}
+
+interface Found {
+  readonly requested: RequestedBuild
+  readonly row: BuildRow | undefined
+}
+
+async function findRequested({ service, caller: { projectId }, params }: Call): Promise<Found> {
+  const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
+  const ref = { templateId: params.templateID ?? '', buildId }
+  const requested = await new RequestedBuilds(service).get(projectId, ref)
+  await service.builds.get(buildId)?.reporter.flush()
+  const row = requested.started === null ? undefined : await buildRow(service.store.db, { projectId, buildId })
+  return { requested, row }
+}
+
+/** Returns the lines after an offset, which counts lines from the first. */
+async function entriesOf(
+  { service }: Call,
+  {
+    requested,
+    row: { build_id: buildId, project_id: projectId, steps_json },
+  }: Pick<Found, 'requested'> & { row: BuildRow },
+  { logsOffset, limit, level }: StatusQuery,
+): Promise<readonly BuildLogEntry[]> {
+  await service.builds.logs.flush()
+  const rows = await service.builds.logs.read({ projectId, buildId }, { after: logsOffset, limit })
+  const steps = JSON.parse(steps_json) as readonly { line: number | null }[]
+  const shown = levels.slice(levels.indexOf(level))
+  return rows
+    .filter(({ line }) => shown.includes(line.level))
+    .map(({ line: { at, level, message, step } }) => {
+      const line = step === null ? null : (steps[step - 1]?.line ?? null)
+      const origin = line === null ? undefined : requested.started?.origins[line - 1]
+      return { timestamp: at, level, message, ...(origin === undefined ? {} : { step: String(origin) }) }
+    })
+}
+
+function reasonOf({ reason_json, steps_json }: BuildRow, { started }: RequestedBuild): BuildReason {
+  const { code, message, step, details } = JSON.parse(reason_json ?? '{}') as FailureReason
+  const steps = JSON.parse(steps_json) as readonly { line: number | null }[]
+  const line = step === null ? null : (steps[step - 1]?.line ?? null)
+  // The first step of Holt is the base itself.
+  const failure = { code, message, line: step === 1 ? null : line, details }
+  if (step === 1) return { step: 'base', message }
+  return buildReason(failure, started?.origins ?? [], started?.lines ?? [])
+}

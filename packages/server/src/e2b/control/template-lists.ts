@@ -1,0 +1,115 @@
+import {
+  buildUuid,
+  E2bError,
+  envdVersion,
+  type ListTemplates,
+  presentTag,
+  templateStatus,
+  type UpdateTemplate,
+} from '@holt/e2b'
+import type { Id } from '@holt/protocol'
+import { HoltError } from '@holt/protocol'
+import type { z } from 'zod'
+import type { Api } from '../../api/api.ts'
+import { moment, momentOrNull } from '../../foundation/store/moment.ts'
+import type { TemplateRow } from '../../foundation/store/tables.ts'
+import type { E2bAnswer } from '../answers/write-answer.ts'
+import type { ControlCall } from './control-call.ts'
+import { findByName } from './find-by-name.ts'
+import { uuidOf } from './template-tags.ts'
+
+type ListCall = ControlCall<unknown, z.output<typeof ListTemplates>>
+
+/** Lists the templates of the project, newest first, one page at a time. */
+export async function listTemplatesPage(call: ListCall): Promise<E2bAnswer> {
+  const { service, caller, query } = call
+  const after = query.nextToken === undefined ? null : Number(query.nextToken)
+  if (after !== null && !Number.isSafeInteger(after)) throw new E2bError(400, 'nextToken is not one of this list')
+  const rows = await service.store.db
+    .selectFrom('templates')
+    .selectAll()
+    .where('project_id', '=', caller.projectId)
+    .$if(after !== null, (rows) => rows.where('seq', '<', after ?? 0))
+    .orderBy('seq', 'desc')
+    .limit(query.limit + 1)
+    .execute()
+  const page = rows.slice(0, query.limit)
+  const json = await Promise.all(page.map((row) => presentForClients(service, row)))
+  const last = page.at(-1)
+  const next = rows.length > page.length && last !== undefined ? String(last.seq) : null
+  return { status: 200, json, ...(next === null ? {} : { headers: { 'x-next-token': next } }) }
+}
+
+/** Lists all templates of the project, as the CLI asks for them. */
+export async function listAllTemplates(call: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
+  const { headers: _, ...answer } = await listTemplatesPage({ ...call, query: { limit: 1000, nextToken: undefined } })
+  return answer
+}
+
+/** Answers one template with its builds. */
+export async function answerTemplate(call: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
+  const { service } = call
+  const row = await findTemplateRow(call)
+  const builds = await buildsOf(service, row).selectAll().orderBy('created_at', 'desc').limit(100).execute()
+  const json = {
+    ...(await presentForClients(service, row)),
+    builds: builds.map((build) => ({
+      buildID: buildUuid(build.build_id as Id<'build'>),
+      status: templateStatus(build.status),
+      createdAt: moment(build.created_at),
+      updatedAt: moment(build.ended_at ?? build.started_at ?? build.created_at),
+      cpuCount: Math.ceil(row.cpu),
+      memoryMB: row.memory_mib,
+      diskSizeMB: row.disk_mib,
+      envdVersion,
+      ...(build.ended_at === null ? {} : { finishedAt: momentOrNull(build.ended_at) }),
+    })),
+  }
+  return { status: 200, json }
+}
+
+/** Refuses to publish a template. Nothing here is public to other projects. */
+export async function publishTemplate(call: ControlCall<z.output<typeof UpdateTemplate>, unknown>): Promise<E2bAnswer> {
+  const { name } = await findTemplateRow(call)
+  if (call.body.public === true) throw new E2bError(400, 'public: templates cannot be public in this service')
+  return { status: 200, json: { names: [name] } }
+}
+
+async function findTemplateRow({
+  service,
+  caller: { projectId },
+  params: { templateID = '' },
+}: ControlCall<unknown, unknown>): Promise<TemplateRow> {
+  const found = await findByName(service, projectId, templateID)
+  if ('template' in found) return found.template
+  throw new HoltError('template_not_found', `template '${templateID}' not found`)
+}
+
+function buildsOf({ store }: Api, { project_id, template_id }: TemplateRow) {
+  return store.db.selectFrom('builds').where('project_id', '=', project_id).where('template_id', '=', template_id)
+}
+
+async function presentForClients(service: Api, row: TemplateRow) {
+  const { count } = await buildsOf(service, row)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  const name = presentTag(row.tag) === 'default' ? row.name : `${row.name}:${presentTag(row.tag)}`
+  return {
+    templateID: row.template_id,
+    buildID: uuidOf(row),
+    buildStatus: row.state === 'ready' ? 'ready' : row.state === 'failed' ? 'error' : 'building',
+    cpuCount: Math.ceil(row.cpu),
+    memoryMB: row.memory_mib,
+    diskSizeMB: row.disk_mib,
+    public: false,
+    aliases: [row.name],
+    names: [name],
+    createdAt: moment(row.created_at),
+    updatedAt: moment(row.updated_at),
+    createdBy: null,
+    lastSpawnedAt: null,
+    spawnCount: 0,
+    buildCount: Number(count),
+    envdVersion,
+  }
+}

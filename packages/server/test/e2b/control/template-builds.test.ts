@@ -1,0 +1,190 @@
+import { createReadStream } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { BuildError } from '@holt/builder'
+import { readTar } from '@holt/tar'
+import { expect, test } from 'vitest'
+import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
+import { FakeBuilder, until } from '../../support/fake-builder.ts'
+import { tarOf } from '../../support/tar-of.ts'
+
+async function setUp() {
+  const builder = new FakeBuilder()
+  return { ...(await startE2bServer({}, { builder })), builder }
+}
+
+const request = async ({ e2b }: E2bServer, json: object = { name: 'app:v1' }) => {
+  const answer = await e2b('POST', '/v3/templates', { json })
+  expect(answer.status).toBe(202)
+  return answer.json as { templateID: string; buildID: string; tags: string[] }
+}
+
+type Requested = Awaited<ReturnType<typeof request>>
+
+const start = ({ e2b }: E2bServer, { templateID, buildID }: Requested, json: object = {}) =>
+  e2b('POST', `/v2/templates/${templateID}/builds/${buildID}`, { json: { fromImage: 'debian:12', ...json } })
+
+const status = async ({ e2b }: E2bServer, { templateID, buildID }: Requested, query = '') =>
+  (await e2b('GET', `/templates/${templateID}/builds/${buildID}/status${query}`)).json
+
+const ended = (server: E2bServer, build: Requested) =>
+  until(async () => {
+    const now = await status(server, build)
+    return ['ready', 'error'].includes(now.status) ? now : null
+  })
+
+async function upload(server: E2bServer, { templateID }: Requested, hash: string, files: Record<string, string>) {
+  const { status: found, json } = await server.e2b('GET', `/templates/${templateID}/files/${hash}`)
+  expect([found, json.present]).toEqual([201, false])
+  const body = gzipSync(await tarOf(files))
+  const put = () => fetch(json.url, { method: 'PUT', body })
+  expect((await put()).status).toBe(200)
+  return { url: json.url as string, put }
+}
+
+test('a build waits for its start, and then makes a template that a create names', async () => {
+  const server = await setUp()
+  const build = await request(server, { name: 'app:v1', tags: ['stable'], cpuCount: 3, memoryMB: 511 })
+  expect(build.buildID).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect(await status(server, build)).toMatchObject({ status: 'waiting', logs: [], logEntries: [] })
+  server.builder.script = async ({ host }) => {
+    host.report.log({ level: 'info', step: null, message: 'one' })
+    host.report.log({ level: 'warn', step: null, message: 'two' })
+    return undefined
+  }
+  const started = await start(server, build, { steps: [{ type: 'RUN', args: ['true'] }] })
+  expect([started.status, started.headers['content-length'], started.text]).toEqual([202, '0', ''])
+  const done = await ended(server, build)
+  expect(done).toMatchObject({ ...ids(build), status: 'ready', logs: [] })
+  expect(done.logEntries.map((entry: { message: string }) => entry.message)).toEqual(['one', 'two'])
+  expect((await status(server, build, '?logsOffset=1')).logEntries).toMatchObject([{ level: 'warn', message: 'two' }])
+  expect((await status(server, build, '?logsOffset=2')).logEntries).toEqual([])
+  for (const name of ['app:v1', 'app:stable', build.templateID]) {
+    const made = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: name } })
+    expect([name, made.status]).toEqual([name, 201])
+  }
+  const { json } = await server.e2b('GET', `/templates/${build.templateID}`)
+  expect(json).toMatchObject({
+    cpuCount: 3,
+    memoryMB: 512,
+    buildStatus: 'ready',
+    buildID: build.buildID,
+    buildCount: 1,
+  })
+  expect(json.builds).toMatchObject([{ buildID: build.buildID, status: 'ready' }])
+})
+
+const ids = ({ templateID, buildID }: Requested) => ({ templateID, buildID })
+
+test('uploads are found by their hash, and every copy reads its own', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const { put } = await upload(server, build, 'hash1', { 'app/a.txt': 'a' })
+  await upload(server, build, 'hash2', { 'src/b.py': 'b', './src/c/d.py': 'd' })
+  expect((await put()).status).toBe(403)
+  expect((await server.e2b('GET', `/templates/${build.templateID}/files/hash1`)).json.present).toBe(true)
+  const names: string[] = []
+  server.builder.script = async ({ request: { context } }) => {
+    for await (const entry of readTar(createReadStream(context?.path ?? ''))) names.push(entry.path.toString())
+    return undefined
+  }
+  const steps = [
+    { type: 'COPY', args: ['app', '/app', '', ''], filesHash: 'hash1' },
+    { type: 'COPY', args: ['src/*', '/src', 'root', '0755'], filesHash: 'hash2' },
+  ]
+  await start(server, build, { steps })
+  expect((await ended(server, build)).status).toBe('ready')
+  expect(names).toEqual(['0/app/a.txt', '1/src/b.py', '1/src/c/d.py'])
+  const source = server.builder.runs[0]?.request.source
+  expect(source?.type === 'image' && source.steps.filter((one) => 'copy' in one)).toEqual([
+    { copy: { source: '0/app', destination: '/app', chown: 'user:user' } },
+    { copy: { source: '1/src', destination: '/src', chown: 'root:root', chmod: '0755' } },
+  ])
+})
+
+test('an upload needs a valid address, and files that are missing fail the start', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const { url } = await upload(server, build, 'hash1', { a: 'a' })
+  const forged = (change: (path: string) => string) =>
+    fetch(new URL(change(new URL(url).pathname), url), { method: 'PUT', body: 'x' })
+  expect((await forged((path) => `${path}x`)).status).toBe(403)
+  expect((await forged((path) => path.replace('/e2b-uploads/', '/e2b-uploads/x'))).status).toBe(403)
+  expect((await forged(() => '/e2b-uploads/')).status).toBe(403)
+  expect((await fetch(url)).status).toBe(405)
+  const steps = [{ type: 'COPY', args: ['a', '/a', '', ''], filesHash: 'other' }]
+  expect((await start(server, build, { steps })).status).toBe(404)
+  expect((await start(server, build)).status).toBe(202)
+  expect((await start(server, build)).status).toBe(409)
+  expect((await server.e2b('GET', '/templates/tm00000000000000000000/files/hash1')).status).toBe(404)
+})
+
+test('a failure names the step and the line of the client', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  server.builder.script = async ({ request: { source }, host }) => {
+    const steps = source.type === 'image' ? source.steps : []
+    const from = { step: 1, text: 'FROM', stage: null, line: 1, state: 'done' as const, duration_ms: 0 }
+    host.report.steps([from, ...steps.map((_, index) => ({ ...from, step: index + 2, line: index + 1 }))])
+    const details = { exit_code: 3, signal: null, output: 'not found' }
+    throw new BuildError('step_failed', 'RUN exec ... exited with 3.', { step: steps.length + 1, details })
+  }
+  const steps = [
+    { type: 'ENV', args: ['A', '1'] },
+    { type: 'RUN', args: ['pip install nothing'] },
+  ]
+  await start(server, build, { steps })
+  expect(await ended(server, build)).toMatchObject({
+    status: 'error',
+    reason: { step: '2', message: "failed to run command 'pip install nothing': exit status 3\nnot found" },
+  })
+})
+
+test('commands run in a login shell, with a time to get ready', async () => {
+  const server = await setUp()
+  const run = async (json: object) => {
+    const build = await request(server, { name: 'app' })
+    await start(server, build, json)
+    await ended(server, build)
+    return server.builder.runs.at(-1)?.request
+  }
+  expect(await run({ startCmd: 'serve' })).toMatchObject({
+    startCmd: "exec /bin/bash -l -c 'serve'",
+    readyCmd: "exec /bin/bash -l -c 'sleep 20'",
+  })
+  expect(await run({ startCmd: 'serve', readyCmd: 'ready' })).toMatchObject({
+    readyCmd: "exec /bin/bash -l -c 'ready'",
+  })
+  const waits = await run({ readyCmd: 'ready', force: true })
+  expect(waits).toMatchObject({ startCmd: null, readyCmd: null, noCache: true })
+  expect(waits?.source.type === 'image' && waits.source.steps.at(-1)).toMatchObject({
+    run: expect.stringContaining('(ready)'),
+  })
+  expect((await run({ fromImage: undefined, fromTemplate: 'base' }))?.source.type).toBe('template')
+  expect((await run({ fromImage: 'e2bdev/base:latest' }))?.source.type).toBe('template')
+  const login = { type: 'registry', username: 'ada', password: 'secret' }
+  expect((await run({ fromImageRegistry: login }))?.registryAuth).toMatchObject({ username: 'ada', password: 'secret' })
+})
+
+test('tags are assigned, listed and removed', async () => {
+  const server = await setUp()
+  const { e2b } = server
+  const build = await request(server, { name: 'my_app' })
+  await start(server, build)
+  await ended(server, build)
+  const assigned = await e2b('POST', '/templates/tags', { json: { target: 'my_app', tags: ['v1', 'v2'] } })
+  expect([assigned.status, assigned.json]).toEqual([201, { tags: ['v1', 'v2'], buildID: build.buildID }])
+  const tags = async () => (await e2b('GET', '/templates/my_app/tags')).json.map(({ tag }: { tag: string }) => tag)
+  expect(await tags()).toEqual(['default', 'v1', 'v2'])
+  expect((await e2b('GET', '/templates/aliases/my_app%3Av1')).status).toBe(200)
+  const removed = JSON.stringify({ name: 'my_app', tags: ['v1'] })
+  const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(removed)) }
+  expect((await e2b('DELETE', '/templates/tags', { body: removed, headers })).status).toBe(204)
+  expect(await tags()).toEqual(['default', 'v2'])
+  const list = await e2b('GET', '/v2/templates?limit=1')
+  expect([list.json.length, list.headers['x-next-token']]).toEqual([1, expect.stringMatching(/^\d+$/)])
+  const rest = await e2b('GET', `/v2/templates?nextToken=${list.headers['x-next-token']}`)
+  expect([rest.json.length, rest.headers['x-next-token']]).toEqual([1, undefined])
+  expect((await e2b('PATCH', `/v2/templates/${build.templateID}`, { json: { public: true } })).status).toBe(400)
+  expect((await e2b('DELETE', `/templates/${build.templateID}`)).status).toBe(204)
+  expect((await e2b('GET', '/templates/my_app/tags')).status).toBe(404)
+})
