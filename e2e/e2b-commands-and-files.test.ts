@@ -24,7 +24,12 @@ const clients = execFileSync('bash', [join(repository, 'scripts/e2b-clients.sh')
 
 /** Runs a program with nothing but the environment of a client. Returns its checks. */
 async function run(command: string, args: readonly string[]): Promise<readonly Checked[]> {
-  const env = { PATH: process.env['PATH'], E2B_API_KEY: service.key, E2B_API_URL: service.url, E2B_SANDBOX_URL: service.url }
+  const env = {
+    PATH: process.env.PATH,
+    E2B_API_KEY: service.key,
+    E2B_API_URL: service.url,
+    E2B_SANDBOX_URL: service.url,
+  }
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: programTimeoutMs })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
   expect(out, err).not.toBe('')
@@ -49,9 +54,13 @@ describeClasses('commands and files of E2B', (isolation) => {
     runtime = await createRuntime({ isolation })
   })
 
-  it.each(programs)('work with the published client for %s', { timeout: programTimeoutMs }, async (_, command, args) => {
-    const checks = await run(command, [...args, runtime.id])
-    expect(checks.filter(({ error }) => error !== null)).toEqual([])
-    expect(checks.length).toBeGreaterThan(10)
-  })
+  it.each(programs)(
+    'work with the published client for %s',
+    { timeout: programTimeoutMs },
+    async (_, command, args) => {
+      const checks = await run(command, [...args, runtime.id])
+      expect(checks.filter(({ error }) => error !== null)).toEqual([])
+      expect(checks.length).toBeGreaterThan(10)
+    },
+  )
 })

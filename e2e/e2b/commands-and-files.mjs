@@ -86,7 +86,13 @@ const checks = {
   async 'a terminal echoes, resizes and ends'() {
     let seen = ''
     const decoder = new TextDecoder()
-    const terminal = await pty.create({ cols: 90, rows: 20, onData: (data) => { seen += decoder.decode(data) } })
+    const terminal = await pty.create({
+      cols: 90,
+      rows: 20,
+      onData: (data) => {
+        seen += decoder.decode(data)
+      },
+    })
     await pty.resize(terminal.pid, { cols: 101, rows: 31 })
     await pty.sendInput(terminal.pid, new TextEncoder().encode('stty size; echo "T"ERM=$TERM; exit 4\n'))
     const error = await terminal.wait().catch((error) => error)
@@ -124,7 +130,9 @@ const checks = {
     assert.equal((await commands.run(`cat kept; stat -c ' %a' kept; readlink link`)).stdout, 'new 700\nkept\n')
   },
   async 'files are listed, described, renamed and removed'() {
-    await commands.run('mkdir -p l/sub; echo 12345 > l/f; echo x > l/sub/g; ln -s /etc/hostname l/s; ln -s nowhere l/broken')
+    await commands.run(
+      'mkdir -p l/sub; echo 12345 > l/f; echo x > l/sub/g; ln -s /etc/hostname l/s; ln -s nowhere l/broken',
+    )
     const entries = await files.list('l', { depth: 2 })
     assert.deepEqual(entries.map(({ name, type }) => [name, type]).sort(), [
       ['f', FileType.FILE],
@@ -167,7 +175,10 @@ const checks = {
     await handle.stop()
     for (const event of ['create new', 'create new/f', 'write new/f', 'rename new/f', 'create g', 'remove g'])
       assert.ok(seen.includes(event), `${event} is missing in ${seen.join(', ')}`)
-    await assert.rejects(files.watchDir('missing', () => {}), FileNotFoundError)
+    await assert.rejects(
+      files.watchDir('missing', () => {}),
+      FileNotFoundError,
+    )
   },
   async 'signed addresses work until they expire, for what they sign'() {
     await files.write('signed.txt', 'secret')
@@ -205,7 +216,9 @@ for (const [name, check] of Object.entries(checks)) {
     await check()
     console.log(JSON.stringify({ name, error: null }))
   } catch (error) {
-    console.log(JSON.stringify({ name, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }))
+    console.log(
+      JSON.stringify({ name, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    )
   }
 }
 process.exit(0)
