@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { NewRuntime } from '../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
 import { OwnRuntime } from '../src/index.ts'
 import { openClient } from './support/open-client.ts'
@@ -10,11 +11,11 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 /** Opens a client of a session with a runtime of its own. */
-async function openOwn() {
+async function openOwn(body: NewRuntime = {}, leaseSecs?: number) {
   let own: OwnRuntime | undefined
   const opened = await openClient(service, {
     bound: (holt) => {
-      own = new OwnRuntime(holt, { name: 'own' })
+      own = new OwnRuntime(holt, { name: 'own', ...body }, leaseSecs)
       return own
     },
   })
@@ -48,4 +49,23 @@ test('nothing is made after the end', async () => {
   await own[Symbol.asyncDispose]()
   expect((await call('write_file', { path: '/a', content: 'x' })).isError).toBe(true)
   expect(states()).toEqual([])
+})
+
+test('the deadline is renewed while the session lives, so that it ends the runtime of a killed one', async () => {
+  const { text, own } = await openOwn({}, 1)
+  await text('write_file', { path: '/a', content: 'x' })
+  expect([...service.runtimes.values()]).toMatchObject([{ on_timeout: 'terminate', timeout_secs: 1 }])
+  await expect.poll(() => service.count('updateRuntime')).toBeGreaterThan(1)
+  await own[Symbol.asyncDispose]()
+  const renewed = service.count('updateRuntime')
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  expect(service.count('updateRuntime')).toBe(renewed)
+})
+
+test('a deadline of the person is kept', async () => {
+  const { text } = await openOwn({ timeout_secs: 600 }, 0.1)
+  await text('write_file', { path: '/a', content: 'x' })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(service.count('updateRuntime')).toBe(0)
+  expect([...service.runtimes.values()]).toMatchObject([{ timeout_secs: 600 }])
 })

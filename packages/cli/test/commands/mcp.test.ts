@@ -73,6 +73,15 @@ test('a signal ends the command, and deletes its own runtime', async () => {
   expect(states()).toEqual(['terminated'])
 })
 
+test('a killed command leaves a runtime that its deadline terminates', async () => {
+  const client = await connect(['--own', '--isolation', 'container'])
+  await client.callTool({ name: 'write_file', arguments: { path: '/a', content: 'x' } })
+  const { pid } = client.transport as StdioClientTransport
+  process.kill(Number(pid), 'SIGKILL')
+  // The class has no default deadline.
+  expect([...service.runtimes.values()]).toMatchObject([{ timeout_secs: 3600, on_timeout: 'terminate' }])
+})
+
 test.each([
   [['--runtime', 'mine', '--own'], /one of --runtime and --own/],
   [['-t', 'base-small'], /need --own/],

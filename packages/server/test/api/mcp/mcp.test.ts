@@ -155,11 +155,11 @@ test("a session is its key's own, and ends by DELETE", async () => {
   expect((await send(server, { json, headers })).status).toBe(404)
 })
 
-test('a call ends when its key is revoked', async () => {
+test.each([false, true])('a call ends when its key is revoked, pinned to the current revision: %s', async (pinned) => {
   const server = await startTestServer()
   const id = await server.makeRuntime()
   const { key, key_id } = await server.makeKey('runtime:read', 'runtime:write')
-  const client = await connect(server, { key, pinned: true })
+  const client = await connect(server, { key, pinned })
   const call = client.callTool({ name: 'run_command', arguments: { runtime: id, command: 'sleep' } })
   const failed = expect(call).rejects.toThrow()
   const commands = async () => (await server.ask('GET', `/v1/agents/runtime/${id}/commands`)).json.data.length
