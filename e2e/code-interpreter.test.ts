@@ -11,6 +11,7 @@ import { CodeReader } from './support/code-pages.ts'
 import { service } from './support/facts.ts'
 import { fetchOnce } from './support/fetch-once.ts'
 import { send } from './support/http.ts'
+import { McpAgent, makeKey, workScopes } from './support/mcp-agent.ts'
 import { pointName, rig } from './support/rig/arrivals.ts'
 import { npmHost } from './support/rig/package-index.ts'
 import { built, getBuild, messagesOf, templatesPath } from './support/test-build.ts'
@@ -215,6 +216,29 @@ describeClasses('code in a runtime', (isolation) => {
     const [line = ''] = (await ask(own, 'POST', '/execute', { code })).split('\n')
     expect(JSON.parse(line)).toMatchObject({ type: 'result', text: "'to the runtime'" })
   }, 120_000)
+
+  it('is the work of an agent through MCP', async () => {
+    await using agent = await McpAgent.connect('http', await makeKey(...workScopes))
+    const use = (name: string, args: object = {}) => agent.use(name, { runtime: runtime.id, ...args })
+    await use('run_code', { code: 'kept = 20' })
+    expect(await use('run_code', { code: "print('seen'); kept + 22" })).toMatch(
+      /^The code ended [\s\S]*--- stdout ---\nseen\n[\s\S]*--- result ---\n42/,
+    )
+    expect(await use('run_code', { code: '1 / 0' })).toContain('--- error ---\nZeroDivisionError')
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII='
+    const code = `import base64, IPython.display; IPython.display.Image(base64.b64decode('${pixel}'))`
+    const { content } = await agent.call('run_code', { runtime: runtime.id, code })
+    expect(content).toContainEqual({ type: 'image', data: pixel, mimeType: 'image/png' })
+    const long = await use('run_code', { code: 'for i in range(100_000): print(i)' })
+    const [, run_id, cursor] = /run_id (cr\w+) and cursor (\d+)/.exec(long) ?? []
+    const last = Number(/\n(\d+)\n\[…/.exec(long)?.[1])
+    const rest = await use('read_code_output', { run_id, cursor: Number(cursor) })
+    expect(Number(rest.split('\n')[0])).toBe(last + 1)
+    const { context_id } = JSON.parse(await use('create_code_context', { language: 'javascript' }))
+    expect(await use('run_code', { code: '6 * 7', context_id })).toContain('--- result ---\n42')
+    expect(await use('list_code_contexts')).toContain(context_id)
+    await use('delete_code_context', { context_id })
+  }, 180_000)
 
   it('reports 20 MiB of output', async () => {
     const { stdout, end } = await run(runtime, "for i in range(20 * 1024): print('x' * 1023)")

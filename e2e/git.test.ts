@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
 import { fetchOnce } from './support/fetch-once.ts'
+import { McpAgent, makeKey, textOf, workScopes } from './support/mcp-agent.ts'
 import { gitHost, gitToken } from './support/rig/git-host.ts'
 
 // The client's git against a private repository: the token stays outside of the runtime.
@@ -58,6 +59,24 @@ describeClasses('git', (isolation) => {
     expect(stdout).toContain('CODE_TOKEN=holt-placeholder-')
     expect(stdout).not.toContain(gitToken)
     expect(stdout).not.toMatch(/helper|extraheader/i)
+  })
+
+  it('is the work of an agent through MCP, with a token that stays outside', async () => {
+    const { runtime_id } = runtime
+    await using agent = await McpAgent.connect('stdio', await makeKey(...workScopes), ['--runtime', runtime_id])
+    const path = '/workspace/by-agent'
+    const secret = names.good
+    await agent.use('git_clone', { url, secret, path, depth: 1 })
+    await agent.use('write_file', { path: `${path}/README`, content: `written by an agent in ${isolation}\n` })
+    expect(await agent.use('git_status', { path })).toMatch(/modified +README$/)
+    expect(await agent.use('git_diff', { path })).toContain(`+written by an agent in ${isolation}`)
+    const made = JSON.parse(await agent.use('git_commit', { path, message: 'Change the page', all: true, author }))
+    expect(JSON.parse(await agent.use('git_push', { path, secret }))).toMatchObject({ commit: made.commit })
+    const without = textOf(await agent.call('git_push', { path }))
+    expect(without).toMatch(/code: git_failed \(credentials\)\nhint: Ask the person/)
+    const denied = textOf(await agent.call('git_clone', { url: 'https://db.example.com/a.git' }))
+    expect(denied).toMatch(/does not allow db\.example\.com:443[\s\S]*\nhint: Ask the person/)
+    expect([without, denied].filter((text) => text.includes(gitToken))).toEqual([])
   })
 
   it('names a missing secret, and one that the host refuses', async () => {
