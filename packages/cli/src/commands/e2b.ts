@@ -4,13 +4,17 @@ import { print, printJson, say } from '../output/print.ts'
 import { ourCommand } from '../shell/our-command.ts'
 import { shellWord } from '../shell/shell-word.ts'
 import { act } from '../verb/verb.ts'
+import { addCheck } from './e2b/check-clients.ts'
+import { addCertificate } from './e2b/make-certificate-files.ts'
 
 const examples = `
 Examples:
   holt up --e2b
   eval "$(holt e2b env)"
   holt e2b env --domain holt.localhost:8443
-  holt e2b env --key "$E2B_API_KEY" --json`
+  holt e2b env --key "$E2B_API_KEY" --json
+  holt e2b certificate
+  holt e2b check`
 
 /** The time for the service to answer, in milliseconds. */
 const answerTimeoutMs = 10_000
@@ -34,6 +38,8 @@ export function addE2b(program: Command): void {
     .option('--key <key>', 'a key to print, instead of a new one')
     .option('--json', 'print them as JSON')
   act(env, printVariables)
+  addCertificate(group)
+  addCheck(group)
 }
 
 async function printVariables({ domain = domainOfShell(), key, json }: EnvOptions): Promise<number> {
