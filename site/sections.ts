@@ -23,6 +23,7 @@ export const sections: readonly Section[] = [
       'docs/lifecycle.md',
       'docs/ports.md',
       'docs/mcp.md',
+      'docs/e2b.md',
       'docs/events.md',
       'docs/projects.md',
       'docs/operations.md',
