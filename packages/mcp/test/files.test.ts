@@ -111,3 +111,13 @@ test('the guide is a resource', async () => {
   const { contents } = await opened.client.readResource({ uri: 'holt://docs' })
   expect(contents).toMatchObject([{ text: expect.stringContaining('create_runtime') }])
 })
+
+test('diff_files lists changes, with the patch on request, and says how to go on', async () => {
+  const first = await call('diff_files', { path: '/w', patch: true })
+  expect(first.content).toMatchObject([
+    { text: 'added        /w/a' },
+    { text: 'diff --git a/w/a b/w/a\n' },
+    { text: expect.stringContaining('cursor "next"') },
+  ])
+  expect(await text('diff_files', { path: '/w', cursor: 'next' })).toBe('added        /w/b')
+})

@@ -38,7 +38,7 @@ export function kindOf({ before, after, isModified }: TreeChange): ChangeKind | 
 }
 
 /** Returns true if mode and owner are equal. The mode of a symlink has no meaning. */
-export function sameAttributes(before: EntryState, after: EntryState): boolean {
+function sameAttributes(before: EntryState, after: EntryState): boolean {
   const sameMode = before.mode === after.mode || after.type === 'symlink'
   return sameMode && before.uid === after.uid && before.gid === after.gid
 }

@@ -6,7 +6,7 @@ import { gitPath } from './git-path.ts'
 import type { TreeChange } from './tree-change.ts'
 
 /** The largest file that a patch shows, in bytes. */
-export const maxShownBytes = 2 ** 20
+const maxShownBytes = 2 ** 20
 /** The largest patch, in bytes. */
 const maxPatchBytes = 8 * 2 ** 20
 /** The files that are read at once. Their contents are in memory together. */
