@@ -334,6 +334,16 @@ describe('members of class container, of a template with a checkpoint', () => {
     expect(await server.metric('holt_pool_hits_total', { isolation })).toBe(1)
   })
 
+  test('are made anew after a restart, because no row says what they have started', async () => {
+    const first = await startApplications()
+    await first.close()
+    const second = await startPooledServer({ engine: first.engine, floor: 0 }, first.stateDir)
+    for (const id of first.pooled) await expect.poll(() => first.engine.inspect(id)).toBeNull()
+    const id = await second.makeRuntime({ isolation })
+    expect(first.pooled).not.toContain(id)
+    expect(await startedIn(second, id)).toMatchObject({ state: 'running' })
+  })
+
   test('are not given to a create whose settings the application would lack', async () => {
     const server = await startApplications()
     const before = Date.now()
