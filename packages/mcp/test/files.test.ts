@@ -112,7 +112,7 @@ test('the guide is a resource', async () => {
   expect(contents).toMatchObject([{ text: expect.stringContaining('create_runtime') }])
 })
 
-test('diff_files lists changes, with the patch on request, and says how to go on', async () => {
+test('diff_files lists changes and the patch, and names the next page', async () => {
   const first = await call('diff_files', { path: '/w', patch: true })
   expect(first.content).toMatchObject([
     { text: 'added        /w/a' },
