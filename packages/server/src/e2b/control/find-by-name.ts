@@ -58,7 +58,7 @@ export async function withoutProject({ store }: Api, projectId: string, referenc
 }
 
 /** Returns what is found, or null if the search ends with this code. */
-async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
+export async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
   try {
     return await find()
   } catch (error) {

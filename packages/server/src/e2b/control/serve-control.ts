@@ -117,6 +117,7 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<E2bAnswe
   })
   const { status } = answer
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {}
+  if ('written' in answer) return { status, json: JSON.parse(answer.written.toString()), headers }
   return 'json' in answer ? { status, json: answer.json, headers } : { status, headers }
 }
 
