@@ -1,9 +1,9 @@
-"""Takes the guest's place at the door of its runtime and misbehaves: hostile_guest.py MODE SECONDS. Prints how often it got in."""
+"""Takes the guest's place at the socket of its runtime and misbehaves: hostile_guest.py MODE SECONDS. Prints how often it got in."""
 import os, socket, struct, sys, time
 
 mode, seconds = sys.argv[1], float(sys.argv[2])
 end = time.monotonic() + seconds
-door = '/run/holt/control.sock'
+control = '/run/holt/control.sock'
 
 
 def frame(kind, flags=0, stream=0, payload=b''):
@@ -32,7 +32,7 @@ floods = {
 def dial():
     s = socket.socket(socket.AF_UNIX)
     s.settimeout(2)
-    s.connect(door)
+    s.connect(control)
     return s
 
 

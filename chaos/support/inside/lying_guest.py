@@ -1,8 +1,8 @@
-"""Takes the guest's place at the door of its runtime and answers everything with lies: lying_guest.py SECONDS. Prints how many."""
+"""Takes the guest's place at the socket of its runtime and answers everything with lies: lying_guest.py SECONDS. Prints how many."""
 import json, socket, struct, sys, time
 
 end = time.monotonic() + float(sys.argv[1])
-door = '/run/holt/control.sock'
+control = '/run/holt/control.sock'
 DATA, HEADERS, SETTINGS, PING = 0, 1, 4, 6
 STATUS_200 = b'\x88'  # Entry 8 of HPACK's static table.
 mark = 'PWN' + 'ED'  # In two parts: an honest guest tells this program's text as an argument.
@@ -63,7 +63,7 @@ while time.monotonic() < end:
     try:
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(2)
-        s.connect(door)
+        s.connect(control)
         told += serve(s, told)
     except OSError:
         time.sleep(0.05)

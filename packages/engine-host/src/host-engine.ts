@@ -114,8 +114,8 @@ export class HostEngine implements Engine {
     const runtime = this.#host.runtimes.get(id)
     if (runtime === undefined) throw new EngineError('not_found', `there is no runtime ${id}`)
     if (runtime.record.state === 'ended') throw new EngineError('gone', `runtime ${id} has ended`)
-    await runtime.door.whenConnected(signal)
-    return runtime.door
+    await runtime.listener.whenConnected(signal)
+    return runtime.listener
   }
 
   async remove(id: RuntimeId, signal: AbortSignal): Promise<void> {
@@ -134,12 +134,12 @@ export class HostEngine implements Engine {
     await this.#watch.close()
     this.#memory?.close()
     // Verbs in progress finish first. The processes that they started would continue without a
-    // door.
+    // listener.
     await this.#host.locks.settled()
     await this.#host.checkpoints.locks.settled()
     const reason = new EngineError('unavailable', 'the engine is closed')
     await Promise.all(
-      this.#host.runtimes.all().flatMap((runtime) => [runtime.door.close(reason), closeEgress(runtime)]),
+      this.#host.runtimes.all().flatMap((runtime) => [runtime.listener.close(reason), closeEgress(runtime)]),
     )
     await this.#host.disks.close()
     if (this.#host.runtimes.all().length === 0) await removeParentCgroup(this.#host.cgroups, this.#host.cgroupParent)

@@ -51,7 +51,7 @@ export const failpoints = {
     'prepared',
     'started',
     'running',
-    'door-closed',
+    'listener-closed',
     'processes-ended',
     'cgroup-removed',
     'unmounted',

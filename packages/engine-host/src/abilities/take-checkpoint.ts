@@ -63,8 +63,8 @@ interface Writing {
 }
 
 /**
- * Lets the runner write the checkpoint. The door is closed first, from both sides, and so is the
- * egress: gVisor refuses to checkpoint a runtime that holds a connection to the host. Both open
+ * Lets the runner write the checkpoint. The listener is closed first, from both sides, and so is
+ * the egress: gVisor refuses to checkpoint a runtime that holds a connection to the host. Both open
  * again when the runtime continues, and its guest finds them at once.
  */
 async function writeDraft(
@@ -79,7 +79,7 @@ async function writeDraft(
   const draft = await host.checkpoints.draft(checkpointId, record.spec, record.guest)
   try {
     await failpoint('host.draft-made')
-    await Promise.all([runtime.door.leave(), leaveEgress(runtime)])
+    await Promise.all([runtime.listener.leave(), leaveEgress(runtime)])
     await gvisor.checkpoint(paths, { dir: draft.dir, sizeBytes }, signal)
     await failpoint('host.draft-written')
     if (goOn) await openAgain(runtime)
@@ -93,7 +93,7 @@ async function writeDraft(
 
 /**
  * Makes the checkpoint durable and ends the runtime. The runtime's activity meanwhile is invisible,
- * because its door and its egress are closed.
+ * because its listener and its egress are closed.
  */
 async function endWith(host: Host, runtime: Runtime, draft: Draft): Promise<CheckpointInfo> {
   let info: CheckpointInfo
@@ -114,6 +114,6 @@ async function endWith(host: Host, runtime: Runtime, draft: Draft): Promise<Chec
   return info
 }
 
-async function openAgain({ door, egress }: Runtime): Promise<void> {
-  await Promise.all([door.open(), egress.comeBack()])
+async function openAgain({ listener, egress }: Runtime): Promise<void> {
+  await Promise.all([listener.open(), egress.comeBack()])
 }

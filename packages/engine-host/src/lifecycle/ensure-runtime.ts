@@ -83,7 +83,7 @@ async function startProcesses(host: Host, runtime: Runtime, signal: AbortSignal)
       : host.imageMounts.file(spec.imageDigest, signal)
   await allDone([
     host.disks.take(spec.diskMiB, paths.diskImage, signal).then(() => mountDisk(paths, signal)),
-    runtime.door.open(),
+    runtime.listener.open(),
     mkdir(paths.runnerState, { recursive: true, mode: 0o700 }),
     mkdir(paths.rootfs, { mode: 0o700 }),
     Promise.all([source, image]).then(([{ found }, path]) =>

@@ -8,9 +8,9 @@ import { isAlive } from '../tools/process-table.ts'
 import { endRuntime } from './watch-runtimes.ts'
 
 /**
- * Finds the runtimes of an earlier engine. Running ones get their door again, and ended ones report
- * the reason. Incomplete ones wait for `ensure` or `remove`. Unidentified entries are reported and
- * kept, and do not stop the search.
+ * Finds the runtimes of an earlier engine. Running ones get their listener again, and ended ones
+ * report the reason. Incomplete ones wait for `ensure` or `remove`. Unidentified entries are
+ * reported and kept, and do not stop the search.
  */
 export async function findRuntimes(
   host: Host,
@@ -60,7 +60,7 @@ async function adoptRuntime(host: Host, record: RuntimeRecord, bootId: string): 
   const isEnding = await cgroupOf(host, record.spec.id).isEnding()
   if (record.process !== null && !isEnding && (await isAlive(record.process))) {
     await readFrozen(host, runtime)
-    await runtime.door.open()
+    await runtime.listener.open()
   } else await endRuntime(host, runtime)
 }
 

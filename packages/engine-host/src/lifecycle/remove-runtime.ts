@@ -49,9 +49,9 @@ export async function removeRuntime(host: Host, id: RuntimeId, signal: AbortSign
 /** Removes a runtime from this host: its connections first, then all its processes and files. */
 export async function clearRuntime(host: Host, runtime: Runtime): Promise<void> {
   const { paths } = runtime
-  await runtime.door.close(new EngineError('gone', `runtime ${paths.id} is gone`))
+  await runtime.listener.close(new EngineError('gone', `runtime ${paths.id} is gone`))
   await closeEgress(runtime)
-  await failpoint('host.door-closed')
+  await failpoint('host.listener-closed')
   await clearPaths(host, paths, runtime.record)
 }
 

@@ -55,7 +55,7 @@ export class RuntimeWatch {
     for (const waitMs of AFTER_DROP_MS) {
       await sleep(waitMs)
       const runtime = this.#host.runtimes.get(id)
-      if (this.#closed || runtime === undefined || runtime.door.connected) return
+      if (this.#closed || runtime === undefined || runtime.listener.connected) return
       await this.#check(runtime)
     }
   }
@@ -76,7 +76,7 @@ export async function endRuntime(host: Host, runtime: Runtime): Promise<void> {
   const cgroup = cgroupOf(host, runtime.paths.id)
   const ending = endingOf(await cgroup.oomKills(), runtime.lacksMemory)
   await cgroup.kill()
-  await runtime.door.close(new EngineError('gone', `runtime ${runtime.paths.id} has ended: ${ending.message}`))
+  await runtime.listener.close(new EngineError('gone', `runtime ${runtime.paths.id} has ended: ${ending.message}`))
   await closeEgress(runtime)
   await host.runtimes.change(runtime, { state: 'ended', ending })
   host.log.info({ runtime: runtime.paths.id, ending }, 'a runtime has ended')

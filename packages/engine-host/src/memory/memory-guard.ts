@@ -132,9 +132,9 @@ export class MemoryGuard {
     try {
       if ((await limit.used()) < limitBytes * LARGE_SHARE) return
       const signal = AbortSignal.any([runtime.cancel.signal, AbortSignal.timeout(GO_ON_MS)])
-      await runtime.door.whenConnected(signal)
+      await runtime.listener.whenConnected(signal)
       const nothing = { limit_bytes: limitBytes, free_bytes: 0, least_bytes: 0, whole: false }
-      await new GuestClient(runtime.door).relieveMemory(nothing, signal)
+      await new GuestClient(runtime.listener).relieveMemory(nothing, signal)
     } catch {
       // The runtime has ended, or its guest is of a version that never stops processes.
     }
@@ -174,7 +174,7 @@ export class MemoryGuard {
     const relieved = await relieveMemory({
       limit,
       limitBytes: limitBytesOf(runtime),
-      link: runtime.door,
+      link: runtime.listener,
       signal: runtime.cancel.signal,
       onEnded: (ended) => this.#note(runtime, ended.length, ended.at(-1) ?? null),
       onStuck: () => {

@@ -4,7 +4,7 @@ import { EgressDoor } from '../egress/egress-door.ts'
 import type { RuntimeEgress } from '../egress/runtime-egress.ts'
 import type { Layout, RuntimePaths } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
-import { GuestDoor } from '../link/guest-door.ts'
+import { GuestListener } from '../link/guest-listener.ts'
 import { syncPath } from '../tools/durable-files.ts'
 import { IdClaims } from './id-claims.ts'
 import { pickIdRange, ROOT } from './id-ranges.ts'
@@ -14,7 +14,7 @@ import { observedOf, type RuntimeRecord, writeRecord } from './runtime-record.ts
 /** A runtime that this engine knows. Only the registry replaces `record`. */
 export interface Runtime extends RuntimeEgress {
   readonly paths: RuntimePaths
-  readonly door: GuestDoor
+  readonly listener: GuestListener
   record: RuntimeRecord
   /** True while the runtime is frozen. Only its cgroup is frozen. */
   frozen: boolean
@@ -140,11 +140,11 @@ export class RuntimeRegistry {
     const { id } = record.spec
     const paths = this.#layout.runtime(id)
     const owner = record.firstId ?? ROOT
-    const door = new GuestDoor(paths, this.#log, { owner, onDrop: () => this.onDrop(id) })
+    const listener = new GuestListener(paths, this.#log, { owner, onDrop: () => this.onDrop(id) })
     const egress = new EgressDoor(paths, this.#log, owner)
     const runtime: Runtime = {
       paths,
-      door,
+      listener,
       egress,
       tunOffer: null,
       record,

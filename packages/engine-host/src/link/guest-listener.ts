@@ -27,10 +27,10 @@ const QUIESCE = '/v1/quiesce'
 const FAREWELL_TIMEOUT_MS = 1_000
 
 /**
- * The door of one runtime: a Unix socket that its guest dials, and the newest connection as the
+ * The listener of one runtime: a Unix socket that its guest dials, and the newest connection as the
  * link. Only the socket's path identifies the guest; its own messages do not.
  */
-export class GuestDoor implements GuestLink {
+export class GuestListener implements GuestLink {
   readonly #paths: RuntimePaths
   readonly #log: Log
   readonly #owner: number
@@ -43,8 +43,8 @@ export class GuestDoor implements GuestLink {
   #dials = { second: 0, count: 0 }
 
   /**
-   * Makes a closed door. `owner` is the host's id of the user who dials. `onDrop` is called when
-   * the connection ends, because the runtime may have ended.
+   * Makes a closed listener. `owner` is the host's id of the user who dials. `onDrop` is called
+   * when the connection ends, because the runtime may have ended.
    */
   constructor(
     paths: RuntimePaths,
@@ -158,7 +158,7 @@ export class GuestDoor implements GuestLink {
 
   /**
    * Makes the newest connection the session. An older one is a leftover of a restore or a restart.
-   * A connection that was made while the door was left is closed like the earlier one.
+   * A connection that was made while the listener was left is closed like the earlier one.
    */
   #adopt(session: ClientHttp2Session): void {
     if (session.closed || session.destroyed) return

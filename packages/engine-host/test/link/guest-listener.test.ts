@@ -9,24 +9,24 @@ import { EngineError } from '@holt/engine'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { bytesInUse, keptOfThoseWhoLeave } from '../../../async/test/support/pieces.ts'
 import { layoutOf } from '../../src/installation/layout.ts'
-import { GuestDoor } from '../../src/link/guest-door.ts'
+import { GuestListener } from '../../src/link/guest-listener.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const signal = () => AbortSignal.timeout(10_000)
 type Answer = (stream: ServerHttp2Stream, path: string) => void
 
-async function openDoor() {
+async function openListener() {
   const dir = await temporaryDirectory()
   const paths = layoutOf(dir.path, dir.path).runtime('a'.repeat(22))
   const dropped = Promise.withResolvers<void>()
-  const door = new GuestDoor(paths, log, { owner: 0, onDrop: () => dropped.resolve() })
-  await door.open()
+  const listener = new GuestListener(paths, log, { owner: 0, onDrop: () => dropped.resolve() })
+  await listener.open()
   onTestFinished(async () => {
-    await door.close(new EngineError('unavailable', 'the test ended'))
+    await listener.close(new EngineError('unavailable', 'the test ended'))
     await dir[Symbol.asyncDispose]()
   })
-  return { door, path: paths.socket, dropped: dropped.promise }
+  return { listener, path: paths.socket, dropped: dropped.promise }
 }
 
 /** Dials as the guest does: it connects, and serves on what it has connected. */
@@ -53,38 +53,38 @@ const say =
     stream.end(text)
   }
 
-async function get(door: GuestDoor, path = '/'): Promise<string> {
-  const { body } = await door.request({ method: 'GET', path, signal: signal() })
+async function get(listener: GuestListener, path = '/'): Promise<string> {
+  const { body } = await listener.request({ method: 'GET', path, signal: signal() })
   return (await buffer(body)).toString()
 }
 
 test('waits for the guest, then carries requests both ways', async () => {
-  const { door, path } = await openDoor()
-  const waiting = door.whenConnected(signal())
-  expect(door.connected).toBe(false)
+  const { listener, path } = await openListener()
+  const waiting = listener.whenConnected(signal())
+  expect(listener.connected).toBe(false)
   dial(path, (stream) => {
     stream.respond({ ':status': 207, 'x-a': 'b' })
     stream.pipe(stream)
   })
   await waiting
   const body = Buffer.alloc(5 * 2 ** 20, 'x')
-  const answer = await door.request({ method: 'PUT', path: '/echo', body: Readable.from([body]), signal: signal() })
+  const answer = await listener.request({ method: 'PUT', path: '/echo', body: Readable.from([body]), signal: signal() })
   expect(answer).toMatchObject({ status: 207, headers: { 'x-a': 'b' } })
   expect((await buffer(answer.body)).equals(body)).toBe(true)
 })
 
 test('uses the newest connection of the guest', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   dial(path, say('old'))
-  await door.whenConnected(signal())
-  expect(await get(door)).toBe('old')
+  await listener.whenConnected(signal())
+  expect(await get(listener)).toBe('old')
   dial(path, say('new'))
-  await expect.poll(() => get(door).catch(() => 'between')).toBe('new')
+  await expect.poll(() => get(listener).catch(() => 'between')).toBe('new')
 })
 
 test('reports unavailable without a connection, and after a break before or within the answer', async () => {
-  const { door, path, dropped } = await openDoor()
-  await expect(get(door)).rejects.toMatchObject({ kind: 'unavailable' })
+  const { listener, path, dropped } = await openListener()
+  await expect(get(listener)).rejects.toMatchObject({ kind: 'unavailable' })
   const guest = dial(path, (stream, where) => {
     stream.on('error', () => {}) // The test cuts it.
     if (where === '/half') {
@@ -93,36 +93,36 @@ test('reports unavailable without a connection, and after a break before or with
     }
     if (where === '/cut') guest.socket.destroy()
   })
-  await door.whenConnected(signal())
-  const half = await door.request({ method: 'GET', path: '/half', signal: signal() })
-  await expect(door.request({ method: 'GET', path: '/cut', signal: signal() })).rejects.toMatchObject({
+  await listener.whenConnected(signal())
+  const half = await listener.request({ method: 'GET', path: '/half', signal: signal() })
+  await expect(listener.request({ method: 'GET', path: '/cut', signal: signal() })).rejects.toMatchObject({
     kind: 'unavailable',
   })
   await expect(buffer(half.body)).rejects.toMatchObject({ kind: 'unavailable' })
   await dropped
-  expect(door.connected).toBe(false)
+  expect(listener.connected).toBe(false)
 })
 
 test('sends nothing to a guest that is leaving with an open stream, until it connects again', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   dial(path, (stream) => {
-    stream.on('error', () => {}) // The door cuts it.
+    stream.on('error', () => {}) // The listener cuts it.
     stream.respond({ ':status': 200 })
     stream.write('and on')
     stream.session?.goaway()
   })
-  await door.whenConnected(signal())
-  const { body } = await door.request({ method: 'GET', path: '/', signal: signal() })
+  await listener.whenConnected(signal())
+  const { body } = await listener.request({ method: 'GET', path: '/', signal: signal() })
   body.on('error', () => {}) // The new connection ends the old one.
-  await expect.poll(() => door.connected).toBe(false)
-  await expect(get(door)).rejects.toMatchObject({ kind: 'unavailable' })
+  await expect.poll(() => listener.connected).toBe(false)
+  await expect(get(listener)).rejects.toMatchObject({ kind: 'unavailable' })
   dial(path, say('again'))
-  await door.whenConnected(signal())
-  expect(await get(door)).toBe('again')
+  await listener.whenConnected(signal())
+  expect(await get(listener)).toBe('again')
 })
 
 test('ends a request with its signal, and the guest sees the end of the stream', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   const closed = Promise.withResolvers<void>()
   dial(path, (stream) => {
     stream.on('error', () => {}) // It is reset.
@@ -130,9 +130,9 @@ test('ends a request with its signal, and the guest sees the end of the stream',
     stream.respond({ ':status': 200 })
     stream.write('and then nothing')
   })
-  await door.whenConnected(signal())
+  await listener.whenConnected(signal())
   const stop = new AbortController()
-  const { body } = await door.request({ method: 'GET', path: '/', signal: stop.signal })
+  const { body } = await listener.request({ method: 'GET', path: '/', signal: stop.signal })
   const read = buffer(body)
   stop.abort(new Error('enough'))
   await expect(read).rejects.toThrow('enough')
@@ -140,7 +140,7 @@ test('ends a request with its signal, and the guest sees the end of the stream',
 })
 
 test('reads only as fast as its reader', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   let written = 0
   const stopped = Promise.withResolvers<void>()
   dial(path, (stream) => {
@@ -162,8 +162,8 @@ test('reads only as fast as its reader', async () => {
     }
     more()
   })
-  await door.whenConnected(signal())
-  const { body } = await door.request({ method: 'GET', path: '/', signal: signal() })
+  await listener.whenConnected(signal())
+  const { body } = await listener.request({ method: 'GET', path: '/', signal: signal() })
   await stopped.promise
   expect(written).toBeLessThan(32 * 2 ** 20)
   body.destroy()
@@ -217,13 +217,13 @@ async function settled(value: () => number): Promise<number> {
 }
 
 test('delivers all data that a guest sent before a checkpoint, even to a slow reader', async () => {
-  const { door, path, dropped } = await openDoor()
+  const { listener, path, dropped } = await openListener()
   const guest = flood(true)
   dial(path, guest.answer)
-  await door.whenConnected(signal())
-  const { body } = await door.request({ method: 'GET', path: '/items', signal: signal() })
+  await listener.whenConnected(signal())
+  const { body } = await listener.request({ method: 'GET', path: '/items', signal: signal() })
   await settled(guest.sent)
-  const quiesced = await door.request({
+  const quiesced = await listener.request({
     method: 'POST',
     path: '/v1/quiesce',
     body: Buffer.from('{}'),
@@ -236,26 +236,31 @@ test('delivers all data that a guest sent before a checkpoint, even to a slow re
 })
 
 test('sends nothing more on a connection that its guest closes for a checkpoint', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   const guest = dial(path, say('guest'))
-  await door.whenConnected(signal())
+  await listener.whenConnected(signal())
   const closed = new Promise((resolve) => guest.socket.on('close', resolve))
-  await get(door, '/v1/quiesce')
-  expect(door.connected).toBe(false)
+  await get(listener, '/v1/quiesce')
+  expect(listener.connected).toBe(false)
   dial(path, say('again'))
-  await door.whenConnected(signal())
-  expect(await get(door)).toBe('again')
+  await listener.whenConnected(signal())
+  expect(await get(listener)).toBe('again')
   await closed
 })
 
 test('stops its read-ahead when a guest refuses a checkpoint', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   const guest = flood(false)
   dial(path, guest.answer)
-  await door.whenConnected(signal())
-  const { body } = await door.request({ method: 'GET', path: '/items', signal: signal() })
+  await listener.whenConnected(signal())
+  const { body } = await listener.request({ method: 'GET', path: '/items', signal: signal() })
   const before = await settled(guest.sent)
-  const refused = await door.request({ method: 'POST', path: '/v1/quiesce', body: Buffer.from('{}'), signal: signal() })
+  const refused = await listener.request({
+    method: 'POST',
+    path: '/v1/quiesce',
+    body: Buffer.from('{}'),
+    signal: signal(),
+  })
   expect(refused.status).toBe(409)
   refused.body.resume()
   expect((await settled(guest.sent)) - before).toBeLessThan(32 * 2 ** 20)
@@ -263,57 +268,57 @@ test('stops its read-ahead when a guest refuses a checkpoint', async () => {
 })
 
 test('ignores a connection that is not the guest', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   dial(path, say('guest'))
-  await door.whenConnected(signal())
+  await listener.whenConnected(signal())
   const junk = connect(path)
   junk.on('error', () => {}) // It is cut.
   const ended = new Promise((resolve) => junk.on('close', resolve))
   junk.resume()
   junk.write('GET / HTTP/1.0\r\n\r\n'.repeat(10))
   await ended
-  expect(await get(door)).toBe('guest')
+  expect(await get(listener)).toBe('guest')
 })
 
 test('lets the guest close its end before a checkpoint, and accepts it again afterwards', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   const guest = dial(path, say('guest'))
-  await door.whenConnected(signal())
+  await listener.whenConnected(signal())
   const closed = new Promise((resolve) => guest.socket.on('close', resolve))
-  await door.leave()
+  await listener.leave()
   await closed
-  expect(door.connected).toBe(false)
-  await door.open()
+  expect(listener.connected).toBe(false)
+  await listener.open()
   dial(path, say('again'))
-  await door.whenConnected(signal())
-  expect(await get(door)).toBe('again')
+  await listener.whenConnected(signal())
+  expect(await get(listener)).toBe('again')
 })
 
 test('also ends the connection of a guest that connected last, without a full wait', async () => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   const late = connect(path).pause()
-  // The door takes connections in their order: when it speaks to the second it has the first.
+  // The listener takes connections in their order: when it speaks to the second it has the first.
   const second = connect(path)
   await once(second, 'data')
   second.destroy()
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
-  const left = door.leave()
-  // It speaks when the door has begun to wait for it. A poll would have the faked time go on.
+  const left = listener.leave()
+  // It speaks when the listener has begun to wait for it. A poll would have the faked time go on.
   while (existsSync(path)) await setImmediate()
   for (let turns = 0; turns < 50; turns += 1) await setImmediate()
   serve(late, say('late'))
   late.resume()
   await left
-  expect(door.connected).toBe(false)
+  expect(listener.connected).toBe(false)
 })
 
 test('tells waiting callers why it closes', async () => {
-  const { door } = await openDoor()
-  const waiting = door.whenConnected(signal())
+  const { listener } = await openListener()
+  const waiting = listener.whenConnected(signal())
   await Promise.all([
     expect(waiting).rejects.toMatchObject({ kind: 'gone' }),
-    door.close(new EngineError('gone', 'it has ended')),
+    listener.close(new EngineError('gone', 'it has ended')),
   ])
 })
 
@@ -355,12 +360,12 @@ test.each([
     1_000,
   ],
 ])('%s that are not read use little more memory than their bytes', async (_, frames, count) => {
-  const { door, path } = await openDoor()
+  const { listener, path } = await openListener()
   const socket = connect(path)
   socket.on('error', () => {}) // The test ends before the guest does.
   socket.write(Buffer.concat([frame(kinds.settings), frame(kinds.settings, { flags: 1 })]))
-  await door.whenConnected(signal())
-  const answer = door.request({ method: 'GET', path: '/', signal: signal() })
+  await listener.whenConnected(signal())
+  const answer = listener.request({ method: 'GET', path: '/', signal: signal() })
   await frameFrom(socket, kinds.headers)
   socket.write(frame(kinds.headers, { flags: 4, stream: 1, payload: Buffer.of(0x88) }))
   const { body } = await answer
@@ -375,6 +380,6 @@ test.each([
 })
 
 test('forgets cancelled waits for a guest that never connects', async () => {
-  const { door } = await openDoor()
-  expect(await keptOfThoseWhoLeave((leaving) => door.whenConnected(leaving))).toBeLessThanOrEqual(1)
+  const { listener } = await openListener()
+  expect(await keptOfThoseWhoLeave((leaving) => listener.whenConnected(leaving))).toBeLessThanOrEqual(1)
 })
