@@ -6,8 +6,8 @@ import { ROOT } from '../runtimes/id-ranges.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
 
 /**
- * Returns the ability `egress` of this host: the door of each runtime, and tun devices for runtimes
- * that cannot make one.
+ * Returns the ability `egress` of this host: the listener of each runtime, and tun devices for
+ * runtimes that cannot make one.
  */
 export function egressOf(host: Host): Egress {
   return {

@@ -1,20 +1,20 @@
-import type { EgressDoor } from './egress-door.ts'
+import type { EgressListener } from './egress-listener.ts'
 import type { TunOffer } from './offer-tun.ts'
 
 /** The egress of one runtime. */
 export interface RuntimeEgress {
-  readonly egress: EgressDoor
+  readonly egress: EgressListener
   /** The tun device that was last offered to the guest. */
   tunOffer: TunOffer | null
 }
 
-/** Closes a runtime's egress: its door, and the offer of a tun device if there is one. */
+/** Closes a runtime's egress: its listener, and the offer of a tun device if there is one. */
 export async function closeEgress(runtime: RuntimeEgress): Promise<void> {
   await Promise.all([runtime.egress.close(), runtime.tunOffer?.end()])
   runtime.tunOffer = null
 }
 
-/** Closes a runtime's egress temporarily. `EgressDoor.comeBack` opens it again if it was open. */
+/** Closes a runtime's egress until `EgressListener.comeBack`, which opens it if it was open. */
 export async function leaveEgress(runtime: RuntimeEgress): Promise<void> {
   await Promise.all([runtime.egress.leave(), runtime.tunOffer?.end()])
   runtime.tunOffer = null

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import type { ImageDigest, Isolation, MemoryKills, Observed, RuntimeId, RuntimeSpec } from '@holt/engine'
-import { EgressDoor } from '../egress/egress-door.ts'
+import { EgressListener } from '../egress/egress-listener.ts'
 import type { RuntimeEgress } from '../egress/runtime-egress.ts'
 import type { Layout, RuntimePaths } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
@@ -141,7 +141,7 @@ export class RuntimeRegistry {
     const paths = this.#layout.runtime(id)
     const owner = record.firstId ?? ROOT
     const listener = new GuestListener(paths, this.#log, { owner, onDrop: () => this.onDrop(id) })
-    const egress = new EgressDoor(paths, this.#log, owner)
+    const egress = new EgressListener(paths, this.#log, owner)
     const runtime: Runtime = {
       paths,
       listener,

@@ -17,10 +17,10 @@ const DIALS_PER_SECOND_MAX = 50
 
 /**
  * The egress socket of one runtime. Its guest dials this Unix socket to send traffic out. The
- * socket's path identifies the runtime. While the door is closed there is no socket file, so
+ * socket's path identifies the runtime. While the listener is closed there is no socket file, so
  * everything inside is refused.
  */
-export class EgressDoor {
+export class EgressListener {
   readonly #paths: RuntimePaths
   readonly #log: Log
   readonly #owner: number
@@ -31,7 +31,7 @@ export class EgressDoor {
   /** True while it is closed temporarily. */
   #away = false
 
-  /** Makes a closed door. `owner` is the host's id of the user who dials. */
+  /** Makes a closed listener. `owner` is the host's id of the user who dials. */
   constructor(paths: RuntimePaths, log: Log, owner: number) {
     this.#owner = owner
     this.#paths = paths
@@ -67,14 +67,14 @@ export class EgressDoor {
     }
   }
 
-  /** Closes the door until `comeBack`. */
+  /** Closes the listener until `comeBack`. */
   async leave(): Promise<void> {
     const listened = this.#server !== null
     await this.close()
     this.#away = listened
   }
 
-  /** Listens again for the same receiver, if `leave` closed an open door. */
+  /** Listens again for the same receiver, if `leave` closed an open listener. */
   async comeBack(): Promise<void> {
     if (this.#away) await this.open(this.#accept)
   }
