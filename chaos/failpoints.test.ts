@@ -10,7 +10,7 @@ import { buildsPath } from '../e2e/support/test-build.ts'
 import { snapshotsPath } from '../e2e/support/test-snapshots.ts'
 import { until } from '../e2e/support/until.ts'
 import { passingStates } from '../packages/server/test/support/passing-states.ts'
-import { arm, type Failure, failuresAt, goOn, hasFailed, hits, startFailing } from './support/armed.ts'
+import { arm, type Failure, failuresAt, hasFailed, hits, restartIfKilled, startFailing } from './support/armed.ts'
 import { Chance } from './support/chance.ts'
 import { every } from './support/length.ts'
 import { recordResult } from './support/record-result.ts'
@@ -90,7 +90,7 @@ async function failOnce({ prepare }: Scenario, failure: Failure): Promise<boolea
   await looked.catch(() => undefined)
   const failed = hasFailed(failure)
   if (failed && failure.action === 'kill') await until('the daemon is gone', async () => findService() === null)
-  await goOn()
+  await restartIfKilled()
   await settled()
   const again = await subject.act(key)
   await subject.over?.()

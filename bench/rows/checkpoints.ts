@@ -33,7 +33,7 @@ export const b8: Row = {
       await runtime.commands.start([...heapProgram(heap)])
       await untilItTicks(runtime, stage.signal)
       await startRaw(raw, heap)
-      await raw.checkpoint('heap', 'floor', { goOn: true })
+      await raw.checkpoint('heap', 'floor', { leaveRunning: true })
       await using file = await CheckpointFile.open(await raw.checkpointBytes('floor'))
       await raw.dropCheckpoint('floor')
       const subjects = [
@@ -199,14 +199,14 @@ function rawSubject(stage: Stage, raw: RawRunner, heap: number): Subject {
   return {
     series: Object.values(names),
     perform: async () => {
-      const snapshot = await timed(names.snapshot, () => raw.checkpoint(source, 'snapshot', { goOn: true }))
+      const snapshot = await timed(names.snapshot, () => raw.checkpoint(source, 'snapshot', { leaveRunning: true }))
       const fork = await timed(names.fork, async () => {
-        await raw.checkpoint(source, 'fork', { goOn: true })
+        await raw.checkpoint(source, 'fork', { leaveRunning: true })
         await Promise.all(copies.map((id) => raw.restore(id, 'fork')))
       })
       // To remove a restored runtime takes runsc two seconds, and no processor.
       await Promise.all(copies.map((id) => raw.remove(id)))
-      const pause = await timed(names.pause, () => raw.checkpoint(source, 'pause', { goOn: false }))
+      const pause = await timed(names.pause, () => raw.checkpoint(source, 'pause', { leaveRunning: false }))
       await raw.remove(source)
       const resume = await timed(names.resume, () => raw.restore(source, 'pause'))
       return [snapshot, fork, pause, resume]

@@ -115,13 +115,17 @@ export class RawRunner implements AsyncDisposable {
   }
 
   /**
-   * Takes a checkpoint of a running runtime into the directory `name`, as Holt does. With `goOn`
-   * the runtime continues, and otherwise it ends. Only gVisor supports this.
+   * Takes a checkpoint of a running runtime into the directory `name`, as Holt does. With
+   * `leaveRunning` the runtime continues, and otherwise it ends. Only gVisor supports this.
    */
-  async checkpoint(id: string, name: string, { goOn }: { readonly goOn: boolean }): Promise<void> {
+  async checkpoint(id: string, name: string, { leaveRunning }: { readonly leaveRunning: boolean }): Promise<void> {
     await this.dropCheckpoint(name)
     await mkdir(this.#image(name), { recursive: true })
-    const flags = [`--image-path=${this.#image(name)}`, '-compression=none', ...(goOn ? ['-leave-running'] : [])]
+    const flags = [
+      `--image-path=${this.#image(name)}`,
+      '-compression=none',
+      ...(leaveRunning ? ['-leave-running'] : []),
+    ]
     await this.#verb(['checkpoint', ...flags, id])
   }
 

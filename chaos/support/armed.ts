@@ -47,7 +47,7 @@ export async function startFailing(): Promise<void> {
 }
 
 /** Disarms, and starts the next service if the last one was killed. */
-export async function goOn(): Promise<void> {
+export async function restartIfKilled(): Promise<void> {
   arm(null)
   if (findService() !== null) return
   await crash() // The service is gone, so this only closes its connections.

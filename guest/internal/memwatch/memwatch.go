@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// request asks to watch a runtime until its cgroup is gone. With GoOn it asks to continue its
+// request asks to watch a runtime until its cgroup is gone. With Continue it asks to continue its
 // stopped processes.
 type request struct {
-	ID   string `json:"id"`
-	GoOn bool   `json:"go_on"`
+	ID       string `json:"id"`
+	Continue bool   `json:"go_on"`
 	// Dir is the runtime's directory in the hierarchy that has the memory controller.
 	Dir string `json:"dir"`
 	// Thresholds are amounts of memory in use, in bytes. The kernel reports each crossing, in both
 	// directions. Empty in version 2, which reports each excess over memory.high.
 	Thresholds []int64 `json:"thresholds"`
-	// LimitBytes is the limit of the runtime. Above it, its processes are stopped until GoOn.
+	// LimitBytes is the limit of the runtime. Above it, its processes are stopped until Continue.
 	LimitBytes int64 `json:"limit_bytes"`
 	// Sandbox is nil in the class container, where the kernel kills processes.
 	Sandbox *sandbox `json:"sandbox"`
@@ -77,15 +77,15 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return err
 		}
-		if r.GoOn {
+		if r.Continue {
 			if known := watched[r.ID]; known != nil {
-				known.askGoOn()
+				known.askContinue()
 			}
 			continue
 		}
 		forgetGone(watched)
 		if known := watched[r.ID]; known != nil {
-			known.askGoOn() // the new watch starts without stopped processes
+			known.askContinue() // the new watch starts without stopped processes
 			known.forget()
 		}
 		watch, err := begin(r, changes)

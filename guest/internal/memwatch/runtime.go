@@ -139,8 +139,8 @@ func (r *runtime) stopAbove(now use) (left int64) {
 	return 0
 }
 
-// askGoOn continues stopped processes in the background, because a sandbox can answer late.
-func (r *runtime) askGoOn() {
+// askContinue continues stopped processes in the background, because a sandbox can answer late.
+func (r *runtime) askContinue() {
 	if r.Sandbox == nil || r.asked.Swap(true) {
 		return
 	}
@@ -148,7 +148,7 @@ func (r *runtime) askGoOn() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.asked.Store(false)
-		r.goOn()
+		r.continueProcesses()
 		r.over = 0
 		if used := readUse(r.Dir).working(); used >= r.LimitBytes {
 			r.over = used + growth
@@ -162,15 +162,15 @@ func (r *runtime) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	r.goOn()
+	r.continueProcesses()
 	r.forget()
 }
 
-// goOn continues the processes. It retries until the sandbox has answered or is gone. A frozen
-// sandbox answers after its thaw.
-func (r *runtime) goOn() {
+// continueProcesses continues the processes. It retries until the sandbox has answered or is gone.
+// A frozen sandbox answers after its thaw.
+func (r *runtime) continueProcesses() {
 	for r.stopped {
-		err := r.Sandbox.goOn()
+		err := r.Sandbox.continueProcesses()
 		switch {
 		case err == nil && r.unsure:
 			r.unsure = false // again, in case the stop arrives after it

@@ -39,8 +39,8 @@ func (s *sandbox) stop() error {
 	return errors.Join(s.signal(conn, unix.SIGSTOP, toAll), s.signal(conn, unix.SIGCONT, toInit))
 }
 
-// goOn continues all processes.
-func (s *sandbox) goOn() error {
+// continueProcesses continues all processes.
+func (s *sandbox) continueProcesses() error {
 	conn, err := s.dial()
 	if err != nil {
 		return err

@@ -96,7 +96,7 @@ func TestStopsASandboxAboveItsLimitAndRetriesAnUnansweredContinue(t *testing.T) 
 	if got := s.next(); got != (report{ID: "a", Full: true}) {
 		t.Fatal(got)
 	}
-	s.ask(request{ID: "a", GoOn: true})
+	s.ask(request{ID: "a", Continue: true})
 	stop, first, all := signal{int(unix.SIGSTOP), toAll}, signal{int(unix.SIGCONT), toInit}, signal{int(unix.SIGCONT), toAll}
 	if got := collect(told, 4); !slices.Equal(got, []signal{stop, first, all, all}) {
 		t.Fatal(got)

@@ -25,7 +25,7 @@ func (p *Pool) EndLargest(
 		_ = unix.Kill(-1, unix.SIGSTOP) // fails only if there is no other process
 		p.stills.Add(1)
 		defer p.stills.Add(1)
-		defer goOn(nil)
+		defer continueProcesses(nil)
 	}
 	seen := readTree()
 	gone := map[int]bool{}

@@ -153,12 +153,12 @@ func (k *killing) still(ctx context.Context) {
 		}
 		time.Sleep(time.Millisecond) // children of dying processes get new parents
 	}
-	goOn(before)
+	continueProcesses(before)
 }
 
-// goOn continues all processes that were not stopped before. Children continue before their
-// parents, so that no shell sees a stopped job.
-func goOn(before map[int]bool) {
+// continueProcesses continues all processes that were not stopped before. Children continue before
+// their parents, so that no shell sees a stopped job.
+func continueProcesses(before map[int]bool) {
 	all := readTree()
 	if !all.whole || all.torn() {
 		_ = unix.Kill(-1, unix.SIGCONT)

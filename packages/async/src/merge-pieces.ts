@@ -68,13 +68,13 @@ export function mergePieces<Stream extends Readable>(stream: Stream): Stream {
 const waiting: (() => void)[] = []
 
 /** Resumes one stream in each turn of the event loop: the one that has waited longest. */
-function goOn(): void {
+function resumeNext(): void {
   try {
     waiting[0]?.()
   } finally {
     // Removed only now, so that a stream that arrives meanwhile does not schedule a second run.
     waiting.shift()
-    if (waiting.length > 0) setImmediate(goOn)
+    if (waiting.length > 0) setImmediate(resumeNext)
   }
 }
 
@@ -99,7 +99,7 @@ function takeTurns(stream: Readable): () => boolean {
   }
   return () => {
     pieces += 1
-    if (pieces === perTurn && waiting.push(resume) === 1) setImmediate(goOn)
+    if (pieces === perTurn && waiting.push(resume) === 1) setImmediate(resumeNext)
     return pieces < perTurn
   }
 }

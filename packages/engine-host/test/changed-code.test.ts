@@ -58,7 +58,7 @@ describe.skipIf(reason !== null)(`changed code (${reason ?? 'ready'})`, () => {
   async function write(guest: GuestClient, id: RuntimeId): Promise<string> {
     const checkpointId = makeId('runtime')
     await guest.quiesce(timeout(), { force: true })
-    await checkpoints.take(id, checkpointId, timeout(), { goOn: true })
+    await checkpoints.take(id, checkpointId, timeout(), { leaveRunning: true })
     return checkpointId
   }
 

@@ -45,7 +45,7 @@ test.skipIf(reason !== null)(
     await writeFile(slow, `${script.join('\n')}\n`)
     await chmod(slow, 0o700)
     const busy = { ...under, options: { ...under.options, runscPath: slow } }
-    const daemon = startDaemon(busy, taking, { id: spec.id, checkpointId: 'cp', goOn: false })
+    const daemon = startDaemon(busy, taking, { id: spec.id, checkpointId: 'cp', leaveRunning: false })
     const atWork = () => findByArgument((argument) => argument.startsWith(imageFlag(join(checkpoints, '.tmp-'))))
     await expect.poll(async () => (await atWork()).length, { timeout: VERB_TIMEOUT_MS }).toBe(1)
     await daemon.kill()

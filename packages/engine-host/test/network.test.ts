@@ -154,7 +154,7 @@ for (const [isolation, runner] of [
       const used = await startAnother(subject)
       expect(await traffic(used.guest, 'echo', at('echo'))).toBe('hello ok')
       await used.guest.quiesce(timeout())
-      await checkpoints.take(used.spec.id, 'goes-on', timeout(), { goOn: true })
+      await checkpoints.take(used.spec.id, 'goes-on', timeout(), { leaveRunning: true })
       const after = await adopt(used, engine)
       expect(await traffic(after.guest, 'echo', `${KNOWN.name}:${PORTS.echo}`)).toBe('hello ok')
       await engine.remove(used.spec.id, timeout())

@@ -65,10 +65,14 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     return { spec, guest: await startGuest(engine, spec) }
   }
 
-  async function write(guest: GuestClient, id: RuntimeId, { goOn }: { goOn: boolean }): Promise<string> {
+  async function write(
+    guest: GuestClient,
+    id: RuntimeId,
+    { leaveRunning }: { leaveRunning: boolean },
+  ): Promise<string> {
     const checkpointId = makeId('runtime')
     await guest.quiesce(timeout(), { force: true })
-    await checkpoints.take(id, checkpointId, timeout(), { goOn })
+    await checkpoints.take(id, checkpointId, timeout(), { leaveRunning })
     return checkpointId
   }
 
@@ -115,7 +119,7 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     const drawing = { ...processOf(['/bin/probe', 'draw']), stdin: 'pipe' } as const
     await guest.processes.start(drawing, timeout())
     await runCommandIn(guest, 'work', 'cd /tmp; export mine=kept')
-    const checkpointId = await write(guest, spec.id, { goOn: true })
+    const checkpointId = await write(guest, spec.id, { leaveRunning: true })
     const children = await Promise.all(Array.from({ length: FORKS }, () => restore(spec, checkpointId)))
     children.push({ spec, guest: await connected(spec.id) })
     const seen = await Promise.all(
@@ -160,11 +164,11 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
       of.processes.writeStdin(holding.id, { data: Buffer.from('check\n'), eof: false, offset }, timeout())
     await says(guest, 'full\n')
     // By default gVisor does not look for zeros in pages that an earlier checkpoint wrote.
-    const full = await write(guest, spec.id, { goOn: true })
+    const full = await write(guest, spec.id, { leaveRunning: true })
     const going = await connected(spec.id)
     await ask(going, 0)
     await says(going, 'full\nwrong pages: 0\n')
-    const cleared = await write(going, spec.id, { goOn: true })
+    const cleared = await write(going, spec.id, { leaveRunning: true })
     // The process has cleared 60 of its 64 MiB.
     expect((await sizeOf(full)) - (await sizeOf(cleared))).toBeGreaterThan(40 * 2 ** 20)
     for (const of of [await connected(spec.id), (await restore(spec, cleared)).guest]) {
@@ -180,14 +184,14 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     await reader.readSome(200_000)
     let going = guest
     for (let round = 0; round < 3; round += 1) {
-      const checkpointId = await write(going, spec.id, { goOn: true })
+      const checkpointId = await write(going, spec.id, { leaveRunning: true })
       await reader.untilCut()
       await checkpoints.remove(checkpointId)
       going = await connected(spec.id)
       await reader.comeBack(going)
       await reader.readSome(200_000)
     }
-    const checkpointId = await write(going, spec.id, { goOn: false })
+    const checkpointId = await write(going, spec.id, { leaveRunning: false })
     await reader.untilCut()
     const again = await restore(spec, checkpointId, spec.id)
     await reader.comeBack(again.guest)
@@ -203,7 +207,7 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
       const pausedMs = 6_000
       const bounded = { ...processOf(['/bin/sleep', '600']), timeout_ms: ownMs }
       const { started_at_ms: startedAt } = await guest.processes.start(bounded, timeout())
-      const checkpointId = await write(guest, spec.id, { goOn: false })
+      const checkpointId = await write(guest, spec.id, { leaveRunning: false })
       await sleep(pausedMs)
       const { guest: restored } = await restore(spec, checkpointId, spec.id)
       expect(await restored.processes.get(bounded.id, timeout())).toMatchObject({ state: 'running', timed_out: false })
@@ -223,7 +227,7 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
       const { spec, guest } = await start()
       const programs = [processOf(['/bin/sleep', '2']), processOf(['/bin/sleep', '12'])]
       for (const program of programs) await guest.processes.start(program, timeout())
-      const checkpointId = await write(guest, spec.id, { goOn: false })
+      const checkpointId = await write(guest, spec.id, { leaveRunning: false })
       await sleep(3_000)
       const { guest: restored } = await restore(spec, checkpointId, spec.id)
       for (const { id } of programs) {
@@ -246,7 +250,7 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
       stdin: 'pipe',
     } as const
     await guest.processes.start(running, timeout())
-    const { guest: restored } = await restore(spec, await write(guest, spec.id, { goOn: false }), spec.id)
+    const { guest: restored } = await restore(spec, await write(guest, spec.id, { leaveRunning: false }), spec.id)
     expect(await asNobody(restored, '/bin/root-sh -pc "id -u"')).toBe('0\n')
     await restored.processes.writeStdin(running.id, { data: Buffer.from('go on\n'), eof: true, offset: 0 }, timeout())
     await expect.poll(() => outputOf(restored, running.id), { timeout: VERB_TIMEOUT_MS / 2 }).toBe('0\n0\n')
@@ -261,7 +265,7 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     await guest.content.writePart({ ...upload, offset: 0, partial: true, body: Buffer.from('one ') }, timeout())
     const terminal = { ...processOf(['/bin/sh']), pty: { cols: 80, rows: 24 } }
     await guest.processes.start(terminal, timeout())
-    const checkpointId = await write(guest, spec.id, { goOn: false })
+    const checkpointId = await write(guest, spec.id, { leaveRunning: false })
     const { guest: restored } = await restore(spec, checkpointId, spec.id)
     await runCommand(restored, '/bin/touch', '/tmp/seen')
     const later = await restored.files.watch({ ...watched, cursor }, timeout())
@@ -285,7 +289,7 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     async () => {
       const { spec, guest } = await start()
       const booted = await busyShare(spec.id)
-      const checkpointId = await write(guest, spec.id, { goOn: false })
+      const checkpointId = await write(guest, spec.id, { leaveRunning: false })
       const { spec: anew } = await restore(spec, checkpointId, spec.id)
       const restored = await busyShare(anew.id)
       process.stdout.write(`of a CPU, at rest: booted ${booted.toFixed(4)}, restored ${restored.toFixed(4)}\n`)

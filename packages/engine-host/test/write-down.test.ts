@@ -96,14 +96,14 @@ function checkpointsOf(engine: Engine) {
 }
 
 test.skipIf(reason !== null).each([true, false])(
-  `a runtime whose checkpoint gVisor refuses continues (goOn %s, ${reason ?? 'ready'})`,
+  `a runtime whose checkpoint gVisor refuses continues (leaveRunning %s, ${reason ?? 'ready'})`,
   options,
-  async (goOn) => {
+  async (leaveRunning) => {
     await withEngine(
       async ({ under, engine, image }) => {
         const { spec, guest, waiting } = await startWaiting(engine, image)
         await guest.quiesce(timeout(), { force: true })
-        const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
+        const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { leaveRunning })
         await expect(take).rejects.toMatchObject({ kind: 'failed' })
         await expectWaiting(engine, spec.id, waiting.id)
         expect(await readdir(join(under.options.stateDir, 'checkpoints'))).toEqual([])
@@ -184,13 +184,13 @@ test.skipIf(reason !== null).each([
 )
 
 test.skipIf(reason !== null).each([true, false])(
-  `a removal does not wait for a checkpoint (goOn %s, ${reason ?? 'ready'})`,
+  `a removal does not wait for a checkpoint (leaveRunning %s, ${reason ?? 'ready'})`,
   options,
-  async (goOn) => {
+  async (leaveRunning) => {
     await withEngine(async ({ under, engine, image }) => {
       const { spec, guest } = await startWaiting(engine, image, slowBytes)
       await guest.quiesce(timeout(), { force: true })
-      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn })
+      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { leaveRunning })
       const given = expect(take).rejects.toMatchObject({ kind: 'gone' })
       const dir = join(under.options.stateDir, 'checkpoints')
       // Its files are begun once the lock of the runtime is held.
@@ -210,7 +210,7 @@ test.skipIf(reason !== null)(
       const { spec, guest, waiting } = await startWaiting(engine, image)
       await expect(engine.remove(spec.id, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
       await guest.quiesce(timeout(), { force: true })
-      await checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn: true })
+      await checkpointsOf(engine).take(spec.id, 'cp', timeout(), { leaveRunning: true })
       await expectWaiting(engine, spec.id, waiting.id)
     })
   },
@@ -275,25 +275,25 @@ test.skipIf(reason !== null)(
 // Moments of a take: before the runner, while it writes, while its files are hashed, while the
 // runtime is taken away, when all is done.
 const moments = [0, 40, 80, 130, 180, 250, 350, 600].flatMap((delayMs) =>
-  [true, false].map((goOn) => ({ delayMs, goOn })),
+  [true, false].map((leaveRunning) => ({ delayMs, leaveRunning })),
 )
 
 test.skipIf(reason !== null).each(shareOf(moments, 1 / 6, 'moments of a take'))(
-  `a daemon that is killed $delayMs ms into a take (goOn $goOn) leaves the runtime or its checkpoint (${reason ?? 'ready'})`,
+  `a daemon that is killed $delayMs ms into a take (leaveRunning $leaveRunning) leaves the runtime or its checkpoint (${reason ?? 'ready'})`,
   options,
-  async ({ delayMs, goOn }) => {
+  async ({ delayMs, leaveRunning }) => {
     await using under = await prepareEngine()
     const engine = await under.open()
     const { spec, waiting } = await startWaiting(engine, await importImage(engine, under))
     await engine.close()
-    const daemon = startDaemon(under, taking, { id: spec.id, checkpointId: 'cp', goOn })
+    const daemon = startDaemon(under, taking, { id: spec.id, checkpointId: 'cp', leaveRunning })
     await daemon.said('taking')
     await new Promise((resolve) => setTimeout(resolve, delayMs))
     await daemon.kill()
 
     const next = await under.open()
     const runs = (await next.inspect(spec.id))?.state === 'running'
-    if (goOn) expect(runs).toBe(true)
+    if (leaveRunning) expect(runs).toBe(true)
     if (runs) await expectWaiting(next, spec.id, waiting.id)
     await next.remove(spec.id, timeout())
     const usability = await checkpointsOf(next).usable('cp')
@@ -318,14 +318,14 @@ test.skipIf(reason !== null)(
       await guest.quiesce(timeout(), { force: true })
       let durable = false
       const used: boolean[] = []
-      const onGoOn = () => {
+      const onRunning = () => {
         // The lock of the runtime is free, so that everything can be done with it.
         void engine
           .ability('disks')
           ?.usedBytes(spec.id)
           .then(() => used.push(durable))
       }
-      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { goOn: true, onGoOn })
+      const take = checkpointsOf(engine).take(spec.id, 'cp', timeout(), { leaveRunning: true, onRunning })
       await take
       durable = true
       expect(used).toEqual([false])

@@ -230,11 +230,11 @@ export interface ImageInfo {
 export interface Checkpoints {
   /**
    * Writes the runtime's memory, processes and files durably as `checkpointId`. Then it removes the
-   * runtime or, with `goOn`, continues it. The guest must have been quiesced. After any failure,
-   * and however this process ends, the runtime runs until the checkpoint is durable. The same id
-   * again is success. It is kind `conflict` if the runtime was to be removed and still runs,
-   * because it may have been used since. Kind `not_supported` for a class without checkpoints,
-   * `no_space` if the disk is full.
+   * runtime or, with `leaveRunning`, continues it. The guest must have been quiesced. After any
+   * failure, and however this process ends, the runtime runs until the checkpoint is durable. The
+   * same id again is success. It is kind `conflict` if the runtime was to be removed and still
+   * runs, because it may have been used since. Kind `not_supported` for a class without
+   * checkpoints, `no_space` if the disk is full.
    */
   take(runtime: RuntimeId, checkpointId: string, signal: AbortSignal, options?: TakeOptions): Promise<CheckpointInfo>
   /**
@@ -255,10 +255,10 @@ export interface Checkpoints {
 
 /** Options for writing a checkpoint. */
 export interface TakeOptions {
-  /** True if the runtime continues afterwards. */
-  readonly goOn?: boolean
-  /** Called when the runtime continues, if that is before the checkpoint is durable. */
-  readonly onGoOn?: () => void
+  /** True if the runtime keeps running afterwards. */
+  readonly leaveRunning?: boolean
+  /** Called when the runtime runs again, if that is before the checkpoint is durable. */
+  readonly onRunning?: () => void
 }
 
 /**

@@ -180,7 +180,7 @@ export class StageRunner implements AsyncDisposable {
    */
   async #keep(key: string, { atEnd }: { readonly atEnd: boolean }): Promise<void> {
     const { host, cache, signal } = this.#context
-    if (host.isolation !== 'gvisor') return atEnd ? this.#keepImage(key, { goOn: true }) : undefined
+    if (host.isolation !== 'gvisor') return atEnd ? this.#keepImage(key, { leaveRunning: true }) : undefined
     const runtime = await this.runtime()
     const usedBytes = await runtime.usedBytes()
     if (usedBytes > MAX_CHECKPOINT_BYTES) return this.#keepImage(key)
@@ -194,15 +194,16 @@ export class StageRunner implements AsyncDisposable {
   }
 
   /**
-   * Keeps the runtime's files as an image. With `goOn` files can still be read from the runtime.
+   * Keeps the runtime's files as an image. With `leaveRunning` files can still be read from the
+   * runtime.
    */
-  async #keepImage(key: string, { goOn = false } = {}): Promise<void> {
+  async #keepImage(key: string, { leaveRunning = false } = {}): Promise<void> {
     const runtime = await this.runtime()
     const { digest, sizeBytes } = await runtime.export(this.#context.signal)
     this.#state = { imageDigest: digest, checkpointId: null, baseBytes: sizeBytes, usedBytes: 0, sizeBytes }
     await this.#context.cache.put(key, this.#state)
     this.#settled(key)
-    if (goOn) return
+    if (leaveRunning) return
     await runtime[Symbol.asyncDispose]()
     this.#runtime = null
   }

@@ -164,7 +164,7 @@ export class StepRuntime implements AsyncDisposable {
     await this.closeNetwork(bounded)
     await this.guest.quiesce(bounded)
     try {
-      const info = await checkpoints.take(this.spec.id, checkpointId, bounded, { goOn: true })
+      const info = await checkpoints.take(this.spec.id, checkpointId, bounded, { leaveRunning: true })
       await this.#host.engine.dial(this.spec.id, bounded)
       return info
     } catch (error) {

@@ -15,29 +15,29 @@ interface Taking extends TakeOptions {
 }
 
 /**
- * Takes a checkpoint of a runtime, and ends the runtime unless `goOn` is set. The runtime ends only
- * when the checkpoint is durable. Until then a failure, or the end of this process, leaves the
- * runtime as it was. A runtime that continues is paused only while the runner writes. It is usable
- * again while the checkpoint is hashed and made durable. A removal does not wait for the runner: it
- * abandons the checkpoint with kind `gone`.
+ * Takes a checkpoint of a runtime, and ends the runtime unless `leaveRunning` is set. The runtime
+ * ends only when the checkpoint is durable. Until then a failure, or the end of this process,
+ * leaves the runtime as it was. A runtime that continues is paused only while the runner writes. It
+ * is usable again while the checkpoint is hashed and made durable. A removal does not wait for the
+ * runner: it abandons the checkpoint with kind `gone`.
  */
 export function takeCheckpoint(
   host: Host,
   id: RuntimeId,
-  { checkpointId, goOn = false, onGoOn }: Taking,
+  { checkpointId, leaveRunning = false, onRunning }: Taking,
   signal: AbortSignal,
 ): Promise<CheckpointInfo> {
   return host.checkpoints.locks.run(checkpointId, async () => {
     const taken = await host.locks.run(id, async () => {
       signal.throwIfAborted()
       const made = await host.checkpoints.find(checkpointId)
-      if (made !== null && (goOn || host.runtimes.get(id)?.record.state !== 'running')) return made
+      if (made !== null && (leaveRunning || host.runtimes.get(id)?.record.state !== 'running')) return made
       const { runtime, gvisor } = runtimeToTake(host, id)
       if (made !== null) throw new EngineError('conflict', `checkpoint ${checkpointId} exists and runtime ${id} runs`)
       const stop = AbortSignal.any([signal, runtime.cancel.signal])
-      const draft = await writeDraft(host, { runtime, gvisor, checkpointId, goOn }, stop)
-      if (goOn) onGoOn?.()
-      return goOn ? draft : endWith(host, runtime, draft)
+      const draft = await writeDraft(host, { runtime, gvisor, checkpointId, leaveRunning }, stop)
+      if (leaveRunning) onRunning?.()
+      return leaveRunning ? draft : endWith(host, runtime, draft)
     })
     return 'publish' in taken ? taken.publish() : taken
   })
@@ -59,7 +59,7 @@ interface Writing {
   readonly runtime: Runtime
   readonly gvisor: CheckpointDriver
   readonly checkpointId: string
-  readonly goOn: boolean
+  readonly leaveRunning: boolean
 }
 
 /**
@@ -69,7 +69,7 @@ interface Writing {
  */
 async function writeDraft(
   host: Host,
-  { runtime, gvisor, checkpointId, goOn }: Writing,
+  { runtime, gvisor, checkpointId, leaveRunning }: Writing,
   signal: AbortSignal,
 ): Promise<Draft> {
   const { paths, record } = runtime
@@ -82,7 +82,7 @@ async function writeDraft(
     await Promise.all([runtime.listener.leave(), leaveEgress(runtime)])
     await gvisor.checkpoint(paths, { dir: draft.dir, sizeBytes }, signal)
     await failpoint('host.draft-written')
-    if (goOn) await openAgain(runtime)
+    if (leaveRunning) await openAgain(runtime)
     return draft
   } catch (error) {
     await draft.discard()

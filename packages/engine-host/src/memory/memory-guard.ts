@@ -107,7 +107,7 @@ export class MemoryGuard {
         sandbox,
       })
       await limit.enforce()
-      void this.#letStoppedGoOn(runtime, limit)
+      void this.#continueStopped(runtime, limit)
       // The runtime may have crossed its limit before watching began.
       void this.#look(runtime)
     } catch (err) {
@@ -127,7 +127,7 @@ export class MemoryGuard {
    * the runtime's checkpoint was taken meanwhile. Processes that a program had stopped also
    * continue.
    */
-  async #letStoppedGoOn(runtime: Runtime, limit: MemoryLimit): Promise<void> {
+  async #continueStopped(runtime: Runtime, limit: MemoryLimit): Promise<void> {
     const limitBytes = limitBytesOf(runtime)
     try {
       if ((await limit.used()) < limitBytes * LARGE_SHARE) return
@@ -154,7 +154,7 @@ export class MemoryGuard {
       } catch (err) {
         if (this.#lives(runtime)) this.#host.log.error({ err, runtime: id }, 'cannot check the memory of a runtime')
       }
-      this.#watcher.goOn(id)
+      this.#watcher.continueRuntime(id)
     }
     this.#heard.delete(id)
   }
@@ -180,7 +180,7 @@ export class MemoryGuard {
       onStuck: () => {
         runtime.lacksMemory = true
       },
-      onSilent: () => this.#watcher.goOn(runtime.paths.id),
+      onSilent: () => this.#watcher.continueRuntime(runtime.paths.id),
     })
     if (!relieved) return false
     runtime.lacksMemory = false

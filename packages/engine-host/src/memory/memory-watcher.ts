@@ -75,7 +75,7 @@ export class MemoryWatcher {
   }
 
   /** Continues the processes of a runtime, if they were stopped. */
-  goOn(id: RuntimeId): void {
+  continueRuntime(id: RuntimeId): void {
     if (!this.#ended) this.#child.stdin.write(`${JSON.stringify({ id, go_on: true })}\n`)
   }
 

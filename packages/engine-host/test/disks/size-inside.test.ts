@@ -84,7 +84,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     const grown = { ...small, diskMiB: 128 }
     const [forked, paused] = [makeId('runtime'), makeId('runtime')]
     await guest.quiesce(timeout())
-    await checkpoints.take(small.id, forked, timeout(), { goOn: true })
+    await checkpoints.take(small.id, forked, timeout(), { leaveRunning: true })
     const again = new GuestClient(await engine.dial(small.id, timeout()))
     const fork = await copyOf(grown, forked, makeId('runtime'), 256)
     await expectTruth(fork.guest, fork.spec)
@@ -92,7 +92,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     await expectTruth(fork.guest, fork.spec)
     await engine.remove(fork.spec.id, timeout())
     await again.quiesce(timeout())
-    await checkpoints.take(small.id, paused, timeout(), { goOn: false })
+    await checkpoints.take(small.id, paused, timeout(), { leaveRunning: false })
     const resumed = await copyOf(grown, paused, small.id, 128)
     await expectTruth(resumed.guest, resumed.spec)
     await engine.remove(small.id, timeout())

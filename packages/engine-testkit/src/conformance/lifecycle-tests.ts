@@ -84,12 +84,12 @@ export const lifecycleTests = {
     const guest = await bound(engine, source, signal)
     await write(guest, 'before', signal)
     await guest.quiesce(signal())
-    const goesOn = Promise.withResolvers<void>()
-    const options = { goOn: true, onGoOn: goesOn.resolve }
+    const running = Promise.withResolvers<void>()
+    const options = { leaveRunning: true, onRunning: running.resolve }
     const taking = checkpoints.take(source.id, `cp${source.id}`, signal(), options)
-    await Promise.race([goesOn.promise, taking.then(() => Promise.reject(new Error('it did not say that it goes on')))])
+    await Promise.race([running.promise, taking.then(() => Promise.reject(new Error('it did not say that it goes on')))])
     const { checkpointId } = await taking
-    expect(await checkpoints.take(source.id, checkpointId, signal(), { goOn: true })).toEqual(await taking)
+    expect(await checkpoints.take(source.id, checkpointId, signal(), { leaveRunning: true })).toEqual(await taking)
     expect(await kindOf(checkpoints.take(source.id, checkpointId, signal()))).toBe('conflict')
     expect(await engine.inspect(source.id)).toMatchObject({ state: 'running' })
     const after = await connect(engine, source.id, signal())

@@ -60,12 +60,12 @@ export class FakeCheckpoints {
   }
 
   readonly store: Checkpoints = {
-    take: async (runtime, checkpointId, signal, { goOn = false, onGoOn } = {}) => {
+    take: async (runtime, checkpointId, signal, { leaveRunning = false, onRunning } = {}) => {
       const { runtimes, before, drop } = this.#engine
       await before('take', runtime)
       signal.throwIfAborted()
       const done = this.#checkpoints.get(checkpointId)
-      if (done !== undefined && !goOn && runtimes.get(runtime)?.observed.state === 'running')
+      if (done !== undefined && !leaveRunning && runtimes.get(runtime)?.observed.state === 'running')
         throw new EngineError('conflict', `checkpoint ${checkpointId} exists and ${runtime} runs`)
       if (done !== undefined) return done.info
       const { observed, guest } = runtimes.find(runtime)
@@ -76,7 +76,7 @@ export class FakeCheckpoints {
       const info: CheckpointInfo = { checkpointId, imageDigest, isolation, cpu, memoryMiB, diskMiB, sizeBytes }
       this.#checkpoints.set(checkpointId, { info, guest: guest.copy(), problem: null })
       guest.disconnect()
-      if (goOn) onGoOn?.()
+      if (leaveRunning) onRunning?.()
       else await drop(runtime)
       return info
     },

@@ -90,7 +90,7 @@ function observeImages(images: ImageStore, observe: Observe): ImageStore {
 function observeCheckpoints(checkpoints: Checkpoints, observe: Observe): Checkpoints {
   return {
     take: (runtime, checkpointId, signal, options) => {
-      const facts = { 'holt.runtime_id': runtime, 'holt.goes_on': options?.goOn === true }
+      const facts = { 'holt.runtime_id': runtime, 'holt.leave_running': options?.leaveRunning === true }
       return observe('take', facts, () => checkpoints.take(runtime, checkpointId, signal, options))
     },
     usable: (checkpointId, options) => checkpoints.usable(checkpointId, options),

@@ -66,7 +66,7 @@ async function requireRoomForOne(service: Runtimes, source: RuntimeRow): Promise
 async function write(service: Runtimes, source: RuntimeRow, checkpointId: string): Promise<CheckpointInfo> {
   const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
   try {
-    return await writeDown(service, source.runtime_id, { checkpointId, goOn: true }, signal)
+    return await writeDown(service, source.runtime_id, { checkpointId, leaveRunning: true }, signal)
   } catch (error) {
     const { log } = service
     log.warn({ err: error, runtime_id: source.runtime_id }, 'a runtime could not be checkpointed for a fork')

@@ -104,7 +104,7 @@ async function write(
     await becomePaused(service, ref)
   }
   try {
-    await writeDown(service, ref.runtimeId, { checkpointId, goOn: false, onTaken }, signal)
+    await writeDown(service, ref.runtimeId, { checkpointId, leaveRunning: false, onTaken }, signal)
     return await findRuntime(service, ref)
   } catch (error) {
     if (stopped.aborted) throw error

@@ -61,10 +61,10 @@ export async function settlePausing(service: Runtimes, ref: RuntimeRef): Promise
   const ending = observed?.ending ?? null
   const mayRun = observed !== null && ending === null
   if (mayRun && observed.frozen) await thaw(service, ref.runtimeId)
-  if (mayRun && (await answers(service, ref.runtimeId))) return goOn(service, ref, checkpointId)
+  if (mayRun && (await answers(service, ref.runtimeId))) return continueRunning(service, ref, checkpointId)
   const usability = await engine.ability('checkpoints')?.usable(checkpointId, { restoreOnly: true })
   if (usability?.usable === true) return becomePaused(service, ref)
-  if (mayRun) return goOn(service, ref, checkpointId)
+  if (mayRun) return continueRunning(service, ref, checkpointId)
   // It may be restored again by the engine, or on the host, that wrote it.
   if (usability !== undefined && usability.problem !== 'absent')
     return becomePaused(service, ref, unusable[usability.problem])
@@ -93,7 +93,7 @@ async function answers({ engine }: Runtimes, runtimeId: string): Promise<boolean
   }
 }
 
-async function goOn(service: Runtimes, ref: RuntimeRef, checkpointId: string): Promise<RuntimeRow> {
+async function continueRunning(service: Runtimes, ref: RuntimeRef, checkpointId: string): Promise<RuntimeRow> {
   const row = await advance(service, ref, { from: 'pausing', to: 'running', set: { pause_checkpoint_id: null } })
   await service.networks.sync(ref)
   void dropCheckpoint(service, checkpointId)

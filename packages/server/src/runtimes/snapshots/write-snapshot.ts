@@ -34,7 +34,7 @@ export async function writeSnapshot(
   signal: AbortSignal,
 ): Promise<Written> {
   if (row.checkpoint_id === null) return writeFiles(service, { row, runtime }, signal)
-  const what = { checkpointId: row.checkpoint_id, goOn: true }
+  const what = { checkpointId: row.checkpoint_id, leaveRunning: true }
   const { sizeBytes } = await writeDown(service, runtime.runtime_id, what, signal)
   return { imageDigest: runtime.image_digest, sizeBytes }
 }

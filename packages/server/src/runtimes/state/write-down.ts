@@ -17,7 +17,7 @@ const guestTimeoutMs = 30_000
 export interface WriteDown {
   readonly checkpointId: string
   /** False: the engine removes the runtime when its checkpoint is durable. */
-  readonly goOn: boolean
+  readonly leaveRunning: boolean
   /**
    * Called when the checkpoint is durable. If the runtime is removed, requests wait for the call.
    * If it continues, they do not.
@@ -56,15 +56,15 @@ async function take(
 ): Promise<{ readonly info: Promise<CheckpointInfo> }> {
   const checkpoints = service.engine.ability('checkpoints')
   if (checkpoints === null) throw new HoltError('not_supported_here', 'This host has no memory checkpoints.')
-  const { checkpointId, goOn, onTaken } = what
+  const { checkpointId, leaveRunning, onTaken } = what
   await guest.quiesce(within(signal), { force: true })
   await failpoint('write-down.quiesced')
-  const goesOn = Promise.withResolvers<void>()
-  const info = checkpoints.take(runtimeId, checkpointId, signal, { goOn, onGoOn: goesOn.resolve })
+  const running = Promise.withResolvers<void>()
+  const info = checkpoints.take(runtimeId, checkpointId, signal, { leaveRunning, onRunning: running.resolve })
   try {
     // What was written is made durable while requests go on.
-    await (goOn ? Promise.race([goesOn.promise, info]) : info)
-    if (goOn) bringNetworkBack(service, runtimeId)
+    await (leaveRunning ? Promise.race([running.promise, info]) : info)
+    if (leaveRunning) bringNetworkBack(service, runtimeId)
   } catch (error) {
     bringNetworkBack(service, runtimeId)
     throw error
