@@ -4,7 +4,7 @@ import { HoltError, maxBuildArgs } from '@holt/protocol'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import type { BodyRoom } from '../../tenancy/limits/body-room.ts'
 import type { KeptByRequest } from '../../tenancy/limits/kept-memory.ts'
-import type { BodyTurns } from './body-turns.ts'
+import type { BodyScheduler } from './body-scheduler.ts'
 import { refuseOddShape } from './json-shape.ts'
 
 /** The largest JSON body. */
@@ -25,7 +25,7 @@ const maxFields = maxBuildArgs
  */
 export interface KeptFor {
   readonly room: BodyRoom
-  readonly turns: BodyTurns
+  readonly scheduler: BodyScheduler
   /** The project, or an empty text if a route takes no key. */
   readonly payer: string
   readonly request: KeptByRequest
@@ -53,7 +53,7 @@ export async function readJson<Result>(
   }
   try {
     kept.request.takeBody(pieces.length)
-    return pieces.length <= smallBytes ? read() : await kept.turns.run(kept.payer, read)
+    return pieces.length <= smallBytes ? read() : await kept.scheduler.run(kept.payer, read)
   } finally {
     pieces.clear()
   }
@@ -73,7 +73,10 @@ function requireJsonType(type: string | undefined): void {
  * Returns the whole body. The caller takes it from there, or clears it. Error listeners keep a
  * reference to it, and the request stays until its answer has left.
  */
-async function readPieces(request: IncomingMessage, { room, turns, payer, timeoutMs }: KeptFor): Promise<WholeBytes> {
+async function readPieces(
+  request: IncomingMessage,
+  { room, scheduler, payer, timeoutMs }: KeptFor,
+): Promise<WholeBytes> {
   if (Number(request.headers['content-length'] ?? 0) > maxJsonBytes) throw tooLarge()
   const body = new WholeBytes()
   let takenBytes = 0
@@ -97,7 +100,7 @@ async function readPieces(request: IncomingMessage, { room, turns, payer, timeou
     if (bytesOfTurn < bytesPerTurn) return
     bytesOfTurn = 0
     request.pause()
-    void turns.next(payer).then(() => {
+    void scheduler.next(payer).then(() => {
       if (!isOver) request.resume()
     })
   }

@@ -2,7 +2,7 @@ import type { ConnectionLimits } from '../../foundation/config/connection-limits
 import type { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { BodyRoom } from '../../tenancy/limits/body-room.ts'
 import { KeptMemory } from '../../tenancy/limits/kept-memory.ts'
-import { BodyTurns } from './body-turns.ts'
+import { BodyScheduler } from './body-scheduler.ts'
 import type { KeptFor } from './read-json.ts'
 import { RequestsInFlight } from './requests-in-flight.ts'
 
@@ -10,7 +10,7 @@ import { RequestsInFlight } from './requests-in-flight.ts'
 export class RequestAccounts {
   readonly inFlight: RequestsInFlight
   readonly #bodies = new BodyRoom()
-  readonly #turns = new BodyTurns()
+  readonly #scheduler = new BodyScheduler()
   readonly #kept = new KeptMemory()
   readonly #bodyTimeoutMs: number
 
@@ -26,7 +26,7 @@ export class RequestAccounts {
   open(payer: string, end: RequestEnd): KeptFor {
     return {
       room: this.#bodies,
-      turns: this.#turns,
+      scheduler: this.#scheduler,
       payer,
       request: this.#kept.open(payer, end),
       timeoutMs: this.#bodyTimeoutMs,

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Pieces } from '../../../../async/test/support/pieces.ts'
-import { BodyTurns } from '../../../src/api/http/body-turns.ts'
+import { BodyScheduler } from '../../../src/api/http/body-scheduler.ts'
 import { readJson } from '../../../src/api/http/read-json.ts'
 import { BodyRoom } from '../../../src/tenancy/limits/body-room.ts'
 import { KeptByRequest } from '../../../src/tenancy/limits/kept-memory.ts'
@@ -20,8 +20,14 @@ function arriving() {
   request.complete = true // Else its end takes the connection with it.
   const rooms = { maxBytes: mib, maxBytesOfProject: mib }
   const room = new BodyRoom()
-  const turns = new BodyTurns()
-  const kept = { room, turns, payer: 'p', request: new KeptByRequest(new ProjectRoom(rooms), 'p'), timeoutMs: 30_000 }
+  const scheduler = new BodyScheduler()
+  const kept = {
+    room,
+    scheduler,
+    payer: 'p',
+    request: new KeptByRequest(new ProjectRoom(rooms), 'p'),
+    timeoutMs: 30_000,
+  }
   return { request, room, kept }
 }
 
@@ -78,11 +84,11 @@ test('a complete body is released if other requests of its project leave no room
 })
 
 test('the body of a disconnected client is neither parsed nor kept', async () => {
-  const { turns } = arriving().kept
+  const { scheduler } = arriving().kept
   let parsed = 0
   const [first, second] = [1, 2].map(() => {
     const { request, kept } = arriving()
-    const read = readJson(request, { ...kept, turns }, () => {
+    const read = readJson(request, { ...kept, scheduler }, () => {
       parsed += 1
     })
     const pieces = new Pieces(64 * 1024)
@@ -100,11 +106,11 @@ test('the body of a disconnected client is neither parsed nor kept', async () =>
 
 test('one large body is parsed per turn, and small bodies at once', async () => {
   const parsedIn = async (text: string) => {
-    const { turns } = arriving().kept
+    const { scheduler } = arriving().kept
     let turn = 0
     const bodies = [1, 2, 3].map(async (n) => {
       const { request, kept } = arriving()
-      const parsed = readJson(request, { ...kept, turns, payer: `p${n}` }, () => turn)
+      const parsed = readJson(request, { ...kept, scheduler, payer: `p${n}` }, () => turn)
       request.push(text)
       request.push(null)
       return parsed

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { BodyTurns } from '../../../src/api/http/body-turns.ts'
+import { BodyScheduler } from '../../../src/api/http/body-scheduler.ts'
 
 /** Occupies this thread for a time. Returns when it began and ended. */
 function occupy(ms: number): { readonly begun: number; readonly ended: number } {
@@ -13,9 +13,9 @@ function occupy(ms: number): { readonly begun: number; readonly ended: number } 
 }
 
 test('each turn of the event loop processes one body, and projects take turns', async () => {
-  const turns = new BodyTurns()
+  const scheduler = new BodyScheduler()
   const order: string[] = []
-  for (const name of ['many', 'many', 'many', 'one']) void turns.next(name).then(() => order.push(name))
+  for (const name of ['many', 'many', 'many', 'one']) void scheduler.next(name).then(() => order.push(name))
   const seen: number[] = []
   while (order.length < 4) {
     await nextTurn()
@@ -26,19 +26,19 @@ test('each turn of the event loop processes one body, and projects take turns', 
 })
 
 test('a project waits three times as long as its work took, and other projects work meanwhile', async () => {
-  const turns = new BodyTurns()
-  const mine = [turns.run('mine', () => occupy(30)), turns.run('mine', () => occupy(1))]
-  const others = await turns.run('others', () => occupy(1))
+  const scheduler = new BodyScheduler()
+  const mine = [scheduler.run('mine', () => occupy(30)), scheduler.run('mine', () => occupy(1))]
+  const others = await scheduler.run('others', () => occupy(1))
   const [first, second] = await Promise.all(mine)
   expect(second?.begun).toBeGreaterThanOrEqual((first?.ended ?? 0) + 85)
   expect(others.begun).toBeLessThan(second?.begun ?? 0)
 })
 
 test('the next work runs after work that throws', async () => {
-  const turns = new BodyTurns()
-  const failed = turns.run('p', () => {
+  const scheduler = new BodyScheduler()
+  const failed = scheduler.run('p', () => {
     throw new Error('no JSON')
   })
   await expect(failed).rejects.toThrow('no JSON')
-  expect(await turns.run('p', () => 1)).toBe(1)
+  expect(await scheduler.run('p', () => 1)).toBe(1)
 })

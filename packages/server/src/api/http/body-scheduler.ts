@@ -11,7 +11,7 @@ const restFactor = 3
  * Divides the thread among large request bodies. The event loop continues one body in each turn,
  * and takes projects in rotation. Other requests wait for one body at most, not for all.
  */
-export class BodyTurns {
+export class BodyScheduler {
   readonly #queue = new FairQueue(1)
   /** Per project, ends after its last work and the rest that follows. */
   readonly #work = new Map<string, Promise<void>>()
