@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ._client_words import hint_in_our_words, message_in_our_words
+from ._translate_messages import translate_hint, translate_message
 
 if TYPE_CHECKING:
     from ._models.template import BuildData
@@ -37,7 +37,7 @@ class HoltError(Exception):
         """The event, in a sentence."""
         self.code = self.default_code if code is None else code
         """The code for programs."""
-        self.hint = hint_in_our_words(self.default_hint) if hint is None else hint
+        self.hint = translate_hint(self.default_hint) if hint is None else hint
         """The remedy, in a sentence."""
         self.details: Mapping[str, Any] = {} if details is None else details
         """The facts for programs, such as `issues` with the wrong fields."""
@@ -100,7 +100,7 @@ class BuildFailed(HoltError):
         hint = None if failure is None else failure.hint
         super().__init__(
             f"The build {build.build_id} of {build.name}:{build.tag} was cancelled" if failure is None else failure.message,
-            hint=hint_in_our_words(_build_hints.get(self.reason, _build_hints["internal"]) if hint is None else hint),
+            hint=translate_hint(_build_hints.get(self.reason, _build_hints["internal"]) if hint is None else hint),
             details=details,
         )
 
@@ -195,9 +195,9 @@ class ApiError(HoltError):
         self.wire_hint = self.default_hint if hint is None else hint
         """The hint as it was sent."""
         super().__init__(
-            message_in_our_words(message, details or {}, sent or {}),
+            translate_message(message, details or {}, sent or {}),
             code=code,
-            hint=hint_in_our_words(self.wire_hint),
+            hint=translate_hint(self.wire_hint),
             details=details,
             request_id=request_id,
         )

@@ -1,5 +1,5 @@
 import { type ErrorBody, type ErrorCode, type ErrorDetails, errorCatalogue } from '@holt/protocol'
-import { hintInOurWords, messageInOurWords, type SentFields } from './client-words.ts'
+import { type SentFields, translateHint, translateMessage } from './translate-messages.ts'
 
 /** The reasons for a missing answer: nothing was sent, the answer was lost, or it took too long. */
 export type ConnectionFailure = 'refused' | 'lost' | 'timeout'
@@ -53,7 +53,7 @@ export class HoltError extends Error {
 }
 
 function hintOfCode(code: HoltErrorCode): string {
-  return isServiceCode(code) ? hintInOurWords(errorCatalogue[code].hint) : clientHints[code]
+  return isServiceCode(code) ? translateHint(errorCatalogue[code].hint) : clientHints[code]
 }
 
 function isServiceCode(code: HoltErrorCode): code is ErrorCode {
@@ -108,7 +108,7 @@ export class HoltApiError extends HoltError {
     retryAfterSecs: number | null
   }) {
     const { hint = errorCatalogue[facts.code].hint, details, message, sent = {} } = facts
-    super(facts.code, messageInOurWords(message, details, sent), { hint: hintInOurWords(hint), details })
+    super(facts.code, translateMessage(message, details, sent), { hint: translateHint(hint), details })
     this.name = 'HoltApiError'
     this.httpStatus = facts.httpStatus
     this.wireCode = facts.wireCode

@@ -1,6 +1,6 @@
 import type { Build, BuildFailureCode } from '@holt/protocol'
-import { hintInOurWords } from '../errors/client-words.ts'
 import { HoltError } from '../errors/errors.ts'
+import { translateHint } from '../errors/translate-messages.ts'
 
 /** A build that did not become a template. */
 export class BuildFailed extends HoltError {
@@ -21,7 +21,7 @@ export class BuildFailed extends HoltError {
       'build_failed',
       reason?.message ?? `The build ${build.build_id} of ${build.name}:${build.tag} was cancelled`,
       {
-        hint: hintInOurWords(reason?.hint ?? hints[reason?.code ?? 'cancelled']),
+        hint: translateHint(reason?.hint ?? hints[reason?.code ?? 'cancelled']),
         details: reason?.details ?? {},
       },
     )

@@ -61,7 +61,7 @@ _confidential = re.compile(r"secret|token|password|credential|auth|\b(?:value|en
 """The fields whose values are never repeated in a message."""
 
 
-def hint_in_our_words(hint: str) -> str:
+def translate_hint(hint: str) -> str:
     """Returns a hint of the service with calls and options of this client in place of requests."""
     for theirs, ours in _ours:
         hint = re.sub(theirs, ours, hint)
@@ -70,7 +70,7 @@ def hint_in_our_words(hint: str) -> str:
     return hint
 
 
-def message_in_our_words(message: str, details: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
+def translate_message(message: str, details: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
     """Returns a message that names wrong fields as options, with their values.
 
     `sent` has the parts of the request to which fields point: `params`, `query` and `json`.

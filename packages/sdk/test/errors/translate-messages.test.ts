@@ -2,8 +2,8 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCatalogue, openApi } from '@holt/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hintInOurWords } from '../../src/errors/client-words.ts'
 import { errorOfAnswer } from '../../src/errors/errors.ts'
+import { translateHint } from '../../src/errors/translate-messages.ts'
 import { type ErrorCode, Holt, HoltApiError, HoltError } from '../../src/index.ts'
 import { startTestService, type TestService } from '../support/test-service.ts'
 
@@ -42,14 +42,14 @@ describe('no hint of the client names HTTP requests', () => {
     }
     const hints = Object.values(components.responses).map(({ description }) => description)
     expect(hints.length).toBeGreaterThan(50)
-    expect(hints.map(hintInOurWords).filter((hint) => speaksHttp.test(hint))).toEqual([])
+    expect(hints.map(translateHint).filter((hint) => speaksHttp.test(hint))).toEqual([])
   })
 
   test('hints in the sources of the service', async () => {
     const hints = await hintsInSources()
     expect(hints.length).toBeGreaterThan(100)
     expect(hints.filter((hint) => speaksHttp.test(hint)).length).toBeGreaterThan(10)
-    expect(hints.map(hintInOurWords).filter((hint) => speaksHttp.test(hint))).toEqual([])
+    expect(hints.map(translateHint).filter((hint) => speaksHttp.test(hint))).toEqual([])
   })
 })
 
@@ -75,7 +75,7 @@ test.each([
   ],
   ['Send it again under another Idempotency-Key.', 'Send it again under another idempotencyKey.'],
 ])('%s', (theirs, ours) => {
-  expect(hintInOurWords(theirs)).toBe(ours)
+  expect(translateHint(theirs)).toBe(ours)
 })
 
 describe('a message names wrong options with their values', () => {

@@ -32,10 +32,10 @@ const ours: readonly (readonly [theirs: RegExp, ours: string])[] = [
 ]
 
 /**
- * Returns a hint of the service in the words of this client, with its calls and options in place of
+ * Translates a hint of the service: the calls and options of this client stand in place of
  * requests.
  */
-export function hintInOurWords(hint: string): string {
+export function translateHint(hint: string): string {
   return nameSameAsRequests(
     ours.reduce((text, [theirs, words]) => text.replace(theirs, words), hint),
     'call',
@@ -53,7 +53,7 @@ export interface SentFields {
  * Returns a message that names wrong fields as options with their values, in place of JSON
  * pointers.
  */
-export function messageInOurWords(message: string, details: ErrorDetails | undefined, sent: SentFields): string {
+export function translateMessage(message: string, details: ErrorDetails | undefined, sent: SentFields): string {
   return (details?.issues ?? []).reduce((text, { pointer, message: why }) => {
     const named = `${optionOf(pointer)} ${why}${valueText(pointer, why, sent)}`
     return text.replace(`${pointer || 'the body'} ${why}`, () => named)
