@@ -22,7 +22,7 @@ import { until } from './support/until.ts'
 const probe = readFileSync(new URL('./probe/port-server.mjs', import.meta.url), 'utf8')
 
 /** Long enough for a machine that is busy with other things. */
-const PATIENCE_MS = 30_000
+const endTimeoutMs = 30_000
 
 const MIB = 2 ** 20
 
@@ -164,7 +164,7 @@ describeClasses('ports', (isolation) => {
     await until(
       'the program is rid of them',
       async () => Number((await visit('path', '/connections')).text) < 5,
-      PATIENCE_MS,
+      endTimeoutMs,
     )
   })
 
@@ -198,7 +198,7 @@ describeClasses('ports', (isolation) => {
     expect(await text(connection)).toBe('hello first')
     connection.end('and then I')
     const heard = async () => await text((await inside.ports.connect(3002)).end())
-    await until('the program has heard the end', async () => (await heard()) === 'and then I.', PATIENCE_MS)
+    await until('the program has heard the end', async () => (await heard()) === 'and then I.', endTimeoutMs)
     await expect(inside.ports.connect(4000)).rejects.toMatchObject({ code: 'port_not_listening' })
     const given = await inside.ports.fetch(3000, '/x', { headers: { authorization: 'Basic eA==' } })
     expect(await given.json()).toMatchObject({ url: '/x', headers: { authorization: 'Basic eA==' } })

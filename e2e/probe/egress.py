@@ -15,7 +15,7 @@ import sys
 import time
 
 # Longer than any refusal takes; what is refused at once ends with an error's name, not with this.
-PATIENCE = 30
+TIMEOUT_SECS = 30
 RIG_CA = "/srv/rig-ca.pem"
 TYPES = {"A": 1, "CNAME": 5, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "HTTPS": 65, "ANY": 255}
 
@@ -48,7 +48,7 @@ def connect(attempt):
     outcome = {"connected": False, "issuer": None, "received": ""}
     received = b""
     try:
-        with socket.create_connection((attempt["host"], attempt["port"]), timeout=attempt.get("patience", PATIENCE)) as raw:
+        with socket.create_connection((attempt["host"], attempt["port"]), timeout=attempt.get("timeout_secs", TIMEOUT_SECS)) as raw:
             outcome["connected"] = True
             connection = secured(raw, attempt) if "server_name" in attempt else raw
             if "server_name" in attempt and not attempt.get("trusts_all"):
@@ -73,9 +73,9 @@ def requests(attempt):
     if attempt.get("tls"):
         context = ssl.create_default_context()
         context.load_verify_locations(RIG_CA)
-        connection = http.client.HTTPSConnection(host, port, timeout=PATIENCE, context=context)
+        connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECS, context=context)
     else:
-        connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECS)
     try:
         connection.connect()
         connection.auto_open = 0
@@ -131,7 +131,7 @@ def dns(attempt):
     over_tcp = attempt.get("over") == "tcp"
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM if over_tcp else socket.SOCK_DGRAM) as asking:
-            asking.settimeout(PATIENCE)
+            asking.settimeout(TIMEOUT_SECS)
             asking.connect((attempt["server"], attempt.get("port", 53)))
             asking.sendall(struct.pack(">H", len(message)) + message if over_tcp else message)
             if not over_tcp:
@@ -146,7 +146,7 @@ def datagram(attempt):
     """A datagram, and the refusal of it."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
-            sending.settimeout(PATIENCE)
+            sending.settimeout(TIMEOUT_SECS)
             sending.connect((attempt["host"], attempt["port"]))
             sending.send(b"out")
             return {"end": "end", "received": sending.recv(4096).decode("latin1")}
@@ -161,7 +161,7 @@ def ping(attempt):
     checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as pinging:
-            pinging.settimeout(PATIENCE)
+            pinging.settimeout(TIMEOUT_SECS)
             pinging.sendto(head[:2] + struct.pack(">H", checksum) + head[4:], (attempt["host"], 0))
             while True:
                 packet = pinging.recv(4096)
@@ -176,7 +176,7 @@ def connect6(attempt):
     """A TCP connection over IPv6."""
     try:
         with socket.socket(socket.AF_INET6) as connection:
-            connection.settimeout(PATIENCE)
+            connection.settimeout(TIMEOUT_SECS)
             connection.connect((attempt["host"], attempt["port"]))
             return {"end": "connected"}
     except OSError as error:
@@ -187,7 +187,7 @@ def hold(attempt):
     """Opens each of `connections`, says so in the file `ready`, and tells what ended each of them, or "held" for those that were open when the file `stop` came."""
     held, outcome = [], []
     for host, port, server_name in attempt["connections"]:
-        raw = socket.create_connection((host, port), timeout=PATIENCE)
+        raw = socket.create_connection((host, port), timeout=TIMEOUT_SECS)
         held.append(raw if server_name is None else secured(raw, {"server_name": server_name}))
     for connection in held:
         connection.setblocking(False)
@@ -218,7 +218,7 @@ def knock(attempt):
             begin = time.time()
             path = f"{attempt['path']}{number}"
             request = f"GET {path} HTTP/1.1\r\nHost: {attempt['name']}\r\nConnection: close\r\n\r\n"
-            outcome = connect({"host": attempt["host"], "port": attempt["port"], "send": request, "patience": 1})
+            outcome = connect({"host": attempt["host"], "port": attempt["port"], "send": request, "timeout_secs": 1})
             said = outcome["received"][9:12] or outcome["end"]
             log.write(f"{number} {begin} {time.time()} {said}\n")
             log.flush()

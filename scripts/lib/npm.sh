@@ -49,7 +49,7 @@ ensure_site_packages() {
 	fix 'npm cannot install the packages of the documentation site' 'npm ci --prefix site'
 }
 
-# npm's own patience with a registry that does not answer is many minutes, in silence.
+# npm's own timeout for a registry that does not answer is many minutes, without output.
 readonly npm_options=(--no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=2000 --fetch-timeout=60000)
 
 install_npm_packages() {

@@ -17,7 +17,7 @@ const AT_SECURE = 23n
 const nobody = '65534'
 
 /** A program begins at once, on a machine that has time for it. */
-const patience = { timeout: VERB_TIMEOUT_MS / 2 }
+const pollTimeout = { timeout: VERB_TIMEOUT_MS / 2 }
 
 /** Programs that run as root, of the image. */
 async function prepare(tree: string): Promise<void> {
@@ -65,7 +65,9 @@ test.skipIf(reason !== null)(
         // Neither another owner nor another content has the bit, though the file is held open.
         const holding = { ...processOf(['/bin/sh', '-c', 'exec 3< /tmp/own; echo held; read x']), user: nobody }
         await guest.processes.start({ ...holding, stdin: 'pipe' }, timeout())
-        await expect.poll(async () => (await guest.processes.get(holding.id, timeout())).stdout_bytes, patience).toBe(5)
+        await expect
+          .poll(async () => (await guest.processes.get(holding.id, timeout())).stdout_bytes, pollTimeout)
+          .toBe(5)
         await run(guest, 'chown 0 /tmp/own', 'root')
         expect(await run(guest, '/tmp/own -u')).toBe(nobody)
         await guest.processes.writeStdin(holding.id, { data: Buffer.alloc(0), eof: true, offset: 0 }, timeout())

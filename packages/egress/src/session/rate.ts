@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 const streamBurst = 2000
 const streamsPerSecond = 200
 /** The refused streams above which a guest counts as flooding, not as a busy program. */
-const patience = 2000
+const refusedStreamsMax = 2000
 
 /** The most requests on connections in a burst, and per second in the long run. */
 const requestBurst = 2000
@@ -47,7 +47,7 @@ export class RequestRate {
 
   /** Takes a stream: it is served, refused, or part of a flood. Refused streams count, too. */
   takeStream(): 'ok' | 'refused' | 'flood' {
-    if (this.#streams.tokens < -patience) return 'flood'
+    if (this.#streams.tokens < -refusedStreamsMax) return 'flood'
     return this.#streams.take() >= 0 ? 'ok' : 'refused'
   }
 

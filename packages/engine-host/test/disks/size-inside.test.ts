@@ -23,7 +23,7 @@ const MIB = 2 ** 20
 const usable = 0.8
 
 /** Linux frees the blocks of a removed file in the background. */
-const patience = { timeout: VERB_TIMEOUT_MS / 2 }
+const pollTimeout = { timeout: VERB_TIMEOUT_MS / 2 }
 
 const reason = await missing('root', 'go', 'runsc')
 describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { timeout: VERB_TIMEOUT_MS * 2 }, () => {
@@ -56,7 +56,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
         const { bsize, blocks, bfree, bavail } = await statfs(diskMount)
         const told = await inside(guest, '/')
         return told.join() === [bsize, blocks, bfree, bavail].join() ? 'the same' : `${told}, not ${blocks} ${bavail}`
-      }, patience)
+      }, pollTimeout)
       .toBe('the same')
     const [size, blocks] = await inside(guest, '/')
     expect((size * blocks) / MIB).toBeLessThanOrEqual(diskMiB)
@@ -105,7 +105,7 @@ describe.skipIf(reason !== null)(`statfs in gVisor (${reason ?? 'ready'})`, { ti
     await fill(guest, 16)
     expect(before - (await freeMiB(guest))).toBeGreaterThanOrEqual(16)
     await runCommand(guest, 'rm', '/filled')
-    await expect.poll(async () => before - (await freeMiB(guest)), patience).toBeLessThan(4)
+    await expect.poll(async () => before - (await freeMiB(guest)), pollTimeout).toBeLessThan(4)
     const full = await runCommand(guest, 'dd', 'if=/dev/urandom', 'of=/filled', 'bs=1M', 'count=100')
     expect(full).toMatchObject({ exitCode: 1, output: expect.stringContaining('No space left on device') })
     await expectTruth(guest, spec)

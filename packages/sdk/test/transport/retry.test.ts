@@ -67,7 +67,7 @@ describe('retryDelayMs', () => {
     ['a body that is gone', failed('PUT', lost, { repeatable: false }), false],
     ['too many tries', failed('GET', lost, { tries: 4 }), false],
     [
-      'a service that wants more patience than is sensible',
+      'a service that asks for a longer wait than is sensible',
       failed('GET', answered(503, { 'retry-after': '3600' })),
       false,
     ],

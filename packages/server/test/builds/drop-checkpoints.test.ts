@@ -9,7 +9,7 @@ import {
 import { startTestServer } from '../support/start-test-server.ts'
 import { storedRows, tamper } from '../support/test-store.ts'
 
-const patience = { timeout: 25_000, interval: 20 }
+const pollTimeout = { timeout: 25_000, interval: 20 }
 const template = '/v1/agents/template'
 
 test('a start removes the checkpoints of templates without a start command, and their runtimes continue', async () => {
@@ -41,7 +41,7 @@ test('a start removes the checkpoints of templates without a start command, and 
   // A boot by design is no fallback.
   expect((await next.ask('GET', '/readyz')).json.fallbacks).toEqual([])
   // The checkpoints of the application and of the snapshot stay.
-  await expect.poll(async () => (await checkpointsOf(engine)).length, patience).toBe(2)
+  await expect.poll(async () => (await checkpointsOf(engine)).length, pollTimeout).toBe(2)
   expect(await storedRows(next.stateDir, 'SELECT checkpoint_id FROM build_cache')).toHaveLength(1)
   expect((await next.ask('GET', `/v1/agents/runtime/${running}`)).json.state).toBe('running')
   expect((await next.ask('POST', `/v1/agents/runtime/${running}/pause`)).status).toBe(200)
@@ -60,7 +60,7 @@ test('a start removes the checkpoint of a base template, also without a source o
   const next = await first.restart({ baseSource: null })
   const row = async () => (await next.ask('GET', `${template}/base-small`)).json
   expect(await row()).toMatchObject({ state: 'ready', has_checkpoint: false })
-  await expect.poll(async () => checkpointsOf(engine), patience).toEqual([])
+  await expect.poll(async () => checkpointsOf(engine), pollTimeout).toEqual([])
   const { revision } = (await storedRows(stateDir, `SELECT revision FROM templates WHERE name = 'base-small'`))[0]
   const last = await next.restart()
   // Another start changes nothing.

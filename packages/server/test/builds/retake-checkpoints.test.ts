@@ -13,7 +13,7 @@ import { startTestServer, type TestServer } from '../support/start-test-server.t
 import { storedRows, tamper } from '../support/test-store.ts'
 
 const templates = '/v1/agents/template'
-const patience = { timeout: 25_000, interval: 20 }
+const pollTimeout = { timeout: 25_000, interval: 20 }
 
 /** An engine whose verbs a test may watch, delay and fail. */
 function watched() {
@@ -55,7 +55,7 @@ test('a start after an upgrade takes the checkpoints of built templates again, a
     if (verb === 'take') seeds.push(id)
   }
   const next = await server.restart()
-  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 2 })
+  await expect.poll(() => retakes(next), pollTimeout).toEqual({ ...counts, taken: 2 })
   expect((await next.ask('GET', '/metrics')).text).toContain('holt_checkpoint_retakes{state="taken"} 2')
   for (const name of ['app', 'other']) expect(await isRestored(next, name)).toBe(true)
   // The application starts with the network of its build.
@@ -65,7 +65,7 @@ test('a start after an upgrade takes the checkpoints of built templates again, a
   expect(after.checkpoint_id).not.toBe(before.checkpoint_id)
   expect(after).toMatchObject({ image_digest: before.image_digest, state: 'ready', build_id: before.build_id })
   // The old checkpoints, the entries of the cache that name them and the seeds are gone.
-  await expect.poll(async () => (await checkpointsOf(engine)).length, patience).toBe(2)
+  await expect.poll(async () => (await checkpointsOf(engine)).length, pollTimeout).toBe(2)
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_cache')).toEqual([])
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
   for (const seed of seeds) expect(await engine.inspect(seed)).toBeNull()
@@ -91,7 +91,7 @@ test('checkpoints are taken one at a time, the smallest first', async () => {
     atOnce -= 1
   }
   const next = await server.restart()
-  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, taken: 2 })
+  await expect.poll(() => retakes(next), pollTimeout).toEqual({ ...counts, taken: 2 })
   expect([taken, most]).toEqual([[128, 512], 1])
 })
 
@@ -104,7 +104,7 @@ test('a template whose checkpoint cannot be taken again boots cold, and the next
     if (verb === 'take' && (await engine.inspect(id))?.spec.memoryMiB === 256) throw new Error('no more')
   }
   const next = await server.restart()
-  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, failed: 1 })
+  await expect.poll(() => retakes(next), pollTimeout).toEqual({ ...counts, failed: 1 })
   expect(next.logged).toContainEqual(
     expect.objectContaining({
       message: 'a checkpoint could not be taken again: runtimes of its template boot cold',
@@ -116,7 +116,7 @@ test('a template whose checkpoint cannot be taken again boots cold, and the next
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
   watch.before = () => {}
   const last = await next.restart()
-  await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
+  await expect.poll(() => retakes(last), pollTimeout).toEqual({ ...counts, taken: 1 })
   expect(await isRestored(last, 'app')).toBe(true)
 })
 
@@ -125,7 +125,7 @@ test('the log does not contain the output of an application', async () => {
   await buildTemplate(server, 'app', { start_cmd: 'echo a-secret', ready_cmd: 'false', ready_timeout_secs: 1 })
   await upgrade(engine)
   const next = await server.restart()
-  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, failed: 1 })
+  await expect.poll(() => retakes(next), pollTimeout).toEqual({ ...counts, failed: 1 })
   const ofRetake = next.logged.filter(({ message }) => message.startsWith('a checkpoint could not be taken again'))
   expect(ofRetake).toMatchObject([{ facts: { code: 'ready_timeout' } }])
   expect(JSON.stringify(next.logged)).not.toContain('a-secret')
@@ -137,7 +137,7 @@ test('a template of an earlier version of Holt, which stored no recipe, is not r
   await tamper(server.stateDir, 'UPDATE templates SET checkpoint_recipe_json = NULL')
   await upgrade(engine)
   const next = await server.restart()
-  await expect.poll(() => retakes(next), patience).toEqual({ ...counts, unknown: 1 })
+  await expect.poll(() => retakes(next), pollTimeout).toEqual({ ...counts, unknown: 1 })
   expect(await isRestored(next, 'app')).toBe(false)
 })
 
@@ -160,11 +160,11 @@ test.each(['deleted', 'built'] as const)('a template that is %s meanwhile keeps 
   else await buildTemplate(next, 'app', { ...application, dockerfile: 'FROM other' })
   const after = await rowOf(next, 'app')
   release()
-  await expect.poll(() => retakes(next), patience).toEqual(counts)
+  await expect.poll(() => retakes(next), pollTimeout).toEqual(counts)
   expect(await engine.inspect(seed)).toBeNull()
   expect(await rowOf(next, 'app')).toEqual(after)
   expect(await storedRows(next.stateDir, 'SELECT * FROM build_resources')).toEqual([])
-  await expect.poll(async () => (await checkpointsOf(engine)).length, patience).toBe(how === 'deleted' ? 1 : 2)
+  await expect.poll(async () => (await checkpointsOf(engine)).length, pollTimeout).toBe(how === 'deleted' ? 1 : 2)
 })
 
 test('deleted templates are skipped', async () => {
@@ -186,7 +186,9 @@ test('deleted templates are skipped', async () => {
   next = await server.restart()
   start()
   const { ask } = next
-  await expect.poll(async () => (await ask('GET', '/readyz')).json.retakes, patience).toEqual({ ...counts, taken: 1 })
+  await expect
+    .poll(async () => (await ask('GET', '/readyz')).json.retakes, pollTimeout)
+    .toEqual({ ...counts, taken: 1 })
   expect(booted).toEqual([128])
 })
 
@@ -208,7 +210,7 @@ test('an interrupted retake leaves nothing, and the next start takes the checkpo
   expect(next.logged.filter(({ message }) => message.includes('taken again'))).toEqual([])
   watch.before = () => {}
   const last = await next.restart()
-  await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
+  await expect.poll(() => retakes(last), pollTimeout).toEqual({ ...counts, taken: 1 })
   expect(await isRestored(last, 'app')).toBe(true)
 })
 
@@ -234,7 +236,7 @@ test('a killed retake is cleaned up, and the next start takes the checkpoint', a
   watch.before = () => {}
   expect(await engine.inspect(seed)).not.toBeNull()
   const last = await startMortalServer(engine, { builder }, server.stateDir)
-  await expect.poll(() => retakes(last), patience).toEqual({ ...counts, taken: 1 })
+  await expect.poll(() => retakes(last), pollTimeout).toEqual({ ...counts, taken: 1 })
   expect(await engine.inspect(seed)).toBeNull()
   expect(await isRestored(last, 'app')).toBe(true)
   expect(await storedRows(last.stateDir, 'SELECT * FROM build_resources')).toEqual([])

@@ -146,14 +146,14 @@ test.skipIf(missing !== '')(
     child.stdout.setEncoding('utf8').on('data', (text) => {
       told += text
     })
-    const patience = { timeout: 20_000 }
-    await expect.poll(() => told, patience).toBe('listens\n')
+    const pollTimeout = { timeout: 20_000 }
+    await expect.poll(() => told, pollTimeout).toBe('listens\n')
     await using holtd = await startHoltd({
       NOTIFY_SOCKET: socket,
       HOLT_BASE_IMAGE: '127.0.0.1:9/none',
       HOLT_POOL_MAX: '0',
     })
-    await expect.poll(() => told, patience).toContain('READY=1')
+    await expect.poll(() => told, pollTimeout).toContain('READY=1')
     expect(told).toContain(`MAINPID=${holtd.pid}`)
     expect((await holtd.ask('GET', '/healthz')).status).toBe(200)
   },

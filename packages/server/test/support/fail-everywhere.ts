@@ -50,7 +50,7 @@ export interface Scenario<Subject> {
 /** The share of the failures of a scenario that a short run draws. */
 const shortShare = 1 / 5
 
-const patience = { timeout: 25_000, interval: 20 }
+const pollTimeout = { timeout: 25_000, interval: 20 }
 
 /** Clocks that run faster, so that what is tried again after seconds is tried again soon. */
 function fastClocks(): Pick<ServerOptions, 'now' | 'monotonic'> {
@@ -120,7 +120,7 @@ async function trace<Subject>(server: TestServer, scenario: Scenario<Subject>, f
   const answered = failpoints.hits()
   expect(answer.status, answer.text).toBeLessThan(300)
   await scenario.over?.(server, subject)
-  if (scenario.last !== undefined) await expect.poll(() => failpoints.hits(), patience).toContain(scenario.last)
+  if (scenario.last !== undefined) await expect.poll(() => failpoints.hits(), pollTimeout).toContain(scenario.last)
   const hits = failpoints.hits()
   await removeAll(server)
   return { answered, hits }
@@ -157,9 +157,9 @@ async function failOnce<Subject>(
   const reached = () => failpoints.hits().filter((name) => name === arming.name).length >= arming.hit
   const { last } = scenario
   const isLate = last !== undefined && partOf(arming.name) === partOf(last)
-  const deadline = Date.now() + patience.timeout
+  const deadline = Date.now() + pollTimeout.timeout
   while (isLate && !reached() && !failpoints.hits().includes(last) && Date.now() < deadline)
-    await sleep(patience.interval)
+    await sleep(pollTimeout.interval)
   const failed = reached()
   failpoints.arm(null)
   if (killed) server.abandon()
@@ -193,7 +193,7 @@ async function settled(server: TestServer): Promise<void> {
     ]
     return things.map(({ state, status }) => state ?? status).filter((state) => passingStates.includes(state))
   }
-  await expect.poll(left, patience).toEqual([])
+  await expect.poll(left, pollTimeout).toEqual([])
 }
 
 /** Every row tells what the engine has, and the engine has nothing that no row tells of. */
@@ -217,13 +217,13 @@ async function expectTruth(server: TestServer, engine: FakeEngine): Promise<void
     const known = new Set([...running.map(({ runtime_id }) => runtime_id), ...others])
     return there.filter(({ id }) => !known.has(id)).map(({ id }) => id)
   }
-  await expect.poll(strangers, patience).toEqual([])
+  await expect.poll(strangers, pollTimeout).toEqual([])
   const sealedOfEnded = () =>
     ids(
       server,
       `SELECT owner_id AS id FROM sealed_values JOIN runtimes ON owner_id = runtime_id WHERE ended_at IS NOT NULL`,
     )
-  await expect.poll(sealedOfEnded, patience).toEqual([])
+  await expect.poll(sealedOfEnded, pollTimeout).toEqual([])
 }
 
 /** Checkpoints and images that no row names are collected, and nothing of a runtime stays. */
@@ -238,7 +238,7 @@ async function expectNothingLeft(server: TestServer, engine: FakeEngine): Promis
     const known = new Set(await ids(server, named))
     return there.filter((id) => !known.has(id))
   }
-  await expect.poll(left, patience).toEqual([])
+  await expect.poll(left, pollTimeout).toEqual([])
   expect(await ids(server, 'SELECT resource_id AS id FROM build_resources')).toEqual([])
   const files = await ids(
     server,
@@ -249,7 +249,7 @@ async function expectNothingLeft(server: TestServer, engine: FakeEngine): Promis
     const names = await Promise.all([paths.mounts, paths.contexts, paths.work].map(namesIn))
     return names.flat().filter((name) => !files.includes(name))
   }
-  await expect.poll(strangers, patience).toEqual([])
+  await expect.poll(strangers, pollTimeout).toEqual([])
 }
 
 /** Returns the names in a directory; none if it does not exist. */

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-const patience = 30 * time.Second
+const ioTimeout = 30 * time.Second
 
 // traffic uses the network and says what came of it, one line for each step.
 func traffic(step string, args []string) {
@@ -26,7 +26,7 @@ func traffic(step string, args []string) {
 		addresses, err := resolver.LookupIP(context.Background(), "ip4", args[0])
 		fmt.Println(addresses, outcome(err))
 	case "connect":
-		connection, err := net.DialTimeout("tcp", args[0], patience)
+		connection, err := net.DialTimeout("tcp", args[0], ioTimeout)
 		if err == nil {
 			connection.Close()
 		}
@@ -96,7 +96,7 @@ func datagram(address string) error {
 		return err
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(patience))
+	connection.SetDeadline(time.Now().Add(ioTimeout))
 	if _, err = connection.Write([]byte("x")); err == nil {
 		_, err = connection.Read(make([]byte, 1))
 	}
@@ -105,7 +105,7 @@ func datagram(address string) error {
 
 // exchange sends a text, its end where asked, and reads the answer to its end.
 func exchange(address, text string, ends bool) string {
-	connection, err := net.DialTimeout("tcp", address, patience)
+	connection, err := net.DialTimeout("tcp", address, ioTimeout)
 	if err != nil {
 		return outcome(err)
 	}
@@ -120,7 +120,7 @@ func exchange(address, text string, ends bool) string {
 
 // late reads the answer to its end and only then sends.
 func late(address string) string {
-	connection, err := net.DialTimeout("tcp", address, patience)
+	connection, err := net.DialTimeout("tcp", address, ioTimeout)
 	if err != nil {
 		return outcome(err)
 	}
@@ -159,7 +159,7 @@ func parallel(address, count string) {
 
 // wait says that it is connected, and then how the connection ended.
 func wait(address string) {
-	connection, err := net.DialTimeout("tcp", address, patience)
+	connection, err := net.DialTimeout("tcp", address, ioTimeout)
 	fmt.Println(outcome(err))
 	if err == nil {
 		_, err = connection.Read(make([]byte, 1))
@@ -168,7 +168,7 @@ func wait(address string) {
 }
 
 func download(address string) {
-	connection, err := net.DialTimeout("tcp", address, patience)
+	connection, err := net.DialTimeout("tcp", address, ioTimeout)
 	if err != nil {
 		fmt.Println(outcome(err))
 		return

@@ -4,7 +4,7 @@ import { skippingClock } from '../../support/skipping-clock.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
-const patience = { timeout: 10_000 }
+const pollTimeout = { timeout: 10_000 }
 
 test('a runtime reports its use and its limits, and no samples without a look', async () => {
   const { ask, makeRuntime, engine, gateway } = await startTestServer()
@@ -49,7 +49,7 @@ test('a window has the values of each look', async () => {
   // A new process looks at once.
   const { ask } = await restart()
   const samples = async () => (await ask('GET', `${path}/${id}/metrics?window_secs=60&step_secs=20`)).json.samples
-  await expect.poll(samples, patience).toHaveLength(1)
+  await expect.poll(samples, pollTimeout).toHaveLength(1)
   expect(await samples()).toEqual([
     expect.objectContaining({ memory: { used_bytes: 5_000_000 }, processes: null, cpu: { used_usec: 0, rate: null } }),
   ])
@@ -68,10 +68,10 @@ test('an unreadable runtime does not stop looks at the others', async () => {
     return id === broken ? Promise.reject(new Error('EIO: i/o error, statfs')) : read(id)
   })
   const { ask, logged } = await before.restart()
-  await expect.poll(() => broken, patience).not.toBeNull()
+  await expect.poll(() => broken, pollTimeout).not.toBeNull()
   for (const id of ids.filter((each) => each !== broken)) {
     const samples = async () => (await ask('GET', `${path}/${id}/metrics?window_secs=60`)).json.samples
-    await expect.poll(samples, patience).toHaveLength(1)
+    await expect.poll(samples, pollTimeout).toHaveLength(1)
   }
   expect(logged).toContainEqual(expect.objectContaining({ facts: expect.objectContaining({ runtime_id: broken }) }))
 })

@@ -11,7 +11,7 @@ import { type PortServer, startPortServer, type VisitRequest } from '../../suppo
 const forms = ['host', 'path'] as const
 
 /** The machine may be busy. */
-const patience = { timeout: 30_000 }
+const pollTimeout = { timeout: 30_000 }
 
 interface Start extends PortServer {
   visit(path: string, how?: VisitRequest): Promise<Awaited<ReturnType<PortServer['byHost']>>>
@@ -47,7 +47,7 @@ test('requests are counted by status, and those without a status together', asyn
       .filter((line) => line.startsWith('holt_http_requests_total{') && line.includes('route="port"'))
       .toSorted()
   await expect
-    .poll(counted, patience)
+    .poll(counted, pollTimeout)
     .toEqual([
       'holt_http_requests_total{method="GET",route="port",status="204"} 1',
       'holt_http_requests_total{method="GET",route="port",status="503"} 1',
@@ -222,7 +222,7 @@ test('bytes after an answer are not the next answer', async () => {
     connection.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil')
   })
   for (let at = 0; at < 3; at += 1) expect((await visit('/')).text).toBe('ok')
-  await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)
+  await expect.poll(() => engine.guest(id)?.ports.connections, pollTimeout).toBe(0)
 })
 
 test('no bytes of a program break the service', async () => {
@@ -372,7 +372,7 @@ test('an event stream arrives as it is sent, and ends in the program when the cl
     expect(String((await once(answer, 'data'))[0])).toBe(`data: ${event}\n\n`)
   }
   answer.destroy()
-  await expect.poll(() => left, patience).toBe(true)
+  await expect.poll(() => left, pollTimeout).toBe(true)
 })
 
 test('an answer before the end of an upload arrives, and an aborted upload aborts in the program', async () => {
@@ -398,9 +398,9 @@ test('an answer before the end of an upload arrives, and an aborted upload abort
   const late = request({ hostname, port, method: 'POST', path: '/late', headers })
   late.on('error', () => {})
   late.write('begin')
-  await expect.poll(() => arrived, patience).toBe(true)
+  await expect.poll(() => arrived, pollTimeout).toBe(true)
   late.destroy()
-  await expect.poll(() => broken, patience).toBe(true)
+  await expect.poll(() => broken, pollTimeout).toBe(true)
 })
 
 test('the rest of an upload after its answer is read, and its connection is reused', async () => {
@@ -414,10 +414,10 @@ test('the rest of an upload after its answer is read, and its connection is reus
     heard += part
   })
   const answers = () => heard.split('enough').length - 1
-  await expect.poll(answers, patience).toBe(1)
+  await expect.poll(answers, pollTimeout).toBe(1)
   socket.write('x'.repeat(200_000 - 'begin'.length) + head('GET /', 0))
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  await Promise.race([closed, expect.poll(answers, patience).toBe(2)])
+  await Promise.race([closed, expect.poll(answers, pollTimeout).toBe(2)])
   expect(answers()).toBe(2)
   socket.destroy()
 })
@@ -428,7 +428,7 @@ test('a program sees the end of a request as an end, not as a reset', async () =
   const inside = program(3000, (_, response) => response.end('done'))
   inside.on('connection', (connection) => connection.on('error', (error: unknown) => broken.push(error)))
   for (let at = 0; at < 10; at += 1) expect((await visit('/')).text).toBe('done')
-  await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)
+  await expect.poll(() => engine.guest(id)?.ports.connections, pollTimeout).toBe(0)
   expect(broken).toEqual([])
 })
 
@@ -446,14 +446,14 @@ test('connections are limited, for a runtime and in total, and are released', as
   const waiting: (() => void)[] = []
   program(3000, (_, response) => void waiting.push(() => response.end('done')))
   const held = [visit('/'), visit('/')]
-  await expect.poll(() => waiting.length, patience).toBe(2)
+  await expect.poll(() => waiting.length, pollTimeout).toBe(2)
   const headers = { 'retry-after': '1', 'ratelimit-limit': '2', 'ratelimit-remaining': '0', 'ratelimit-reset': '1' }
   expect(await visit('/')).toMatchObject({ status: 429, code: 'rate_limited', headers })
   for (const end of waiting) end()
   expect((await Promise.all(held)).map(({ text: body }) => body)).toEqual(['done', 'done'])
-  await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)
+  await expect.poll(() => engine.guest(id)?.ports.connections, pollTimeout).toBe(0)
   const next = visit('/')
-  await expect.poll(() => waiting.length, patience).toBe(3)
+  await expect.poll(() => waiting.length, pollTimeout).toBe(3)
   waiting[2]?.()
   expect((await next).status).toBe(200)
 })
@@ -479,12 +479,12 @@ test.each(['rotation', 'revocation', 'private'])('a %s closes open connections',
   if (how === 'private') await ask('PATCH', port(3000), { json: { public: true } })
   const open = byHost(hostOf(3000), '/', how === 'private' ? {} : { headers: { 'x-holt-port-token': token } })
   const cut = expect(open).rejects.toThrow(/hang up|ECONNRESET/)
-  await expect.poll(() => asked, patience).toBe(1)
+  await expect.poll(() => asked, pollTimeout).toBe(1)
   if (how === 'rotation') await ask('POST', `${port(3000)}/rotate`)
   else if (how === 'revocation') await ask('DELETE', `/v1/agents/key/${key_id}`)
   else await ask('PATCH', port(3000), { json: { public: false } })
   await cut
-  await expect.poll(() => engine.guest(id)?.ports.connections, patience).toBe(0)
+  await expect.poll(() => engine.guest(id)?.ports.connections, pollTimeout).toBe(0)
 })
 
 test('a large body passes unchanged in both directions', async () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { type PortServer, startPortServer } from '../../support/port-visitor.ts'
 
 /** The machine may be busy. */
-const patience = { timeout: 30_000 }
+const pollTimeout = { timeout: 30_000 }
 
 /** A runtime whose port 3000 changes to the protocol `echo`, and refuses every other. */
 async function start(options = {}): Promise<PortServer & { token: string }> {
@@ -64,7 +64,7 @@ test.each(['host', 'path'])('a connection is upgraded in the %s form, and either
   socket.unshift(head)
   socket.end('and goodbye')
   expect(await text(socket)).toBe('hello and goodbye')
-  await expect.poll(() => server.engine.guest(server.id)?.ports.connections, patience).toBe(0)
+  await expect.poll(() => server.engine.guest(server.id)?.ports.connections, pollTimeout).toBe(0)
 })
 
 test('a refused upgrade is answered as by the program', async () => {
@@ -100,7 +100,7 @@ test.each(['rotation', 'revocation'])('a %s closes an open connection', async (h
   if (how === 'rotation') await server.ask('POST', `${server.port(3000)}/rotate`)
   else await server.ask('DELETE', `/v1/agents/key/${key_id}`)
   await closed
-  await expect.poll(() => server.engine.guest(server.id)?.ports.connections, patience).toBe(0)
+  await expect.poll(() => server.engine.guest(server.id)?.ports.connections, pollTimeout).toBe(0)
 })
 
 test('a raw connection needs a key or a token, and a port without a server gives 502', async () => {
@@ -142,7 +142,7 @@ test('the last bytes of a client arrive, and its close is not a reset', async ()
     socket.end('last words')
     await once(socket, 'close')
   }
-  await expect.poll(() => said.length, patience).toBe(30)
+  await expect.poll(() => said.length, pollTimeout).toBe(30)
   expect([new Set(said), broken]).toEqual([new Set(['last words']), []])
 })
 

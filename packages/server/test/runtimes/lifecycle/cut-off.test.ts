@@ -6,7 +6,7 @@ import { steeredEngine } from '../../support/steered-engine.ts'
 import { storedRows, tamper } from '../../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
-const patience = { timeout: 10_000 }
+const pollTimeout = { timeout: 10_000 }
 const checkpointId = 'cpaaaaaaaaaaaaaaaaaaaa'
 /** Later than every sweep: only who asks for the runtime finds that nobody works on it. */
 const unseen = 'updated_at = 9000000000000'
@@ -49,9 +49,9 @@ describe('a pause or resume that a crash interrupted', () => {
     await engine.ability('freezer')?.freeze(id)
     await tamper(server.stateDir, pausing)
     const next = await server.restart()
-    await expect.poll(() => stateOf(next), patience).toBe('running')
+    await expect.poll(() => stateOf(next), pollTimeout).toBe('running')
     expect((await engine.inspect(id))?.frozen).toBe(false)
-    await expect.poll(() => next.gateway.of(id)?.hosts, patience).toEqual(['api.example.com'])
+    await expect.poll(() => next.gateway.of(id)?.hosts, pollTimeout).toEqual(['api.example.com'])
     await expectKept(next, id)
   })
 
@@ -66,7 +66,7 @@ describe('a pause or resume that a crash interrupted', () => {
     await take(engine, id)
     engine.spoil(checkpointId, problem)
     const next = await server.restart()
-    await expect.poll(() => stateOf(next), patience).toBe('paused')
+    await expect.poll(() => stateOf(next), pollTimeout).toBe('paused')
     expect((await next.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe(code)
     expect(await engine.ability('checkpoints')?.usable(checkpointId)).toMatchObject({ problem })
   })
@@ -239,6 +239,6 @@ test('a scheduled pause that completes before a delete is no error either', asyn
   await reached
   await tamper(server.stateDir, "UPDATE runtimes SET state = 'terminating'")
   release()
-  await expect.poll(async () => (await rowOf(server, id)).state, patience).toBe('terminated')
+  await expect.poll(async () => (await rowOf(server, id)).state, pollTimeout).toBe('terminated')
   expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
 })

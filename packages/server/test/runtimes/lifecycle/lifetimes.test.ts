@@ -6,7 +6,7 @@ import { skippingClock } from '../../support/skipping-clock.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
-const patience = { timeout: 10_000 }
+const pollTimeout = { timeout: 10_000 }
 
 describe('the lifetime settings', () => {
   test.each([
@@ -38,7 +38,7 @@ describe('a runtime past its deadline', () => {
     const id = await makeRuntime({ timeout_secs: 60 })
     const other = await makeRuntime({ timeout_secs: 120 })
     now += 61_000
-    await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('paused')
     expect((await ask('GET', `${path}/${id}`)).json).toMatchObject({
       state_reason: { code: 'timeout' },
       expires_at: null,
@@ -64,7 +64,7 @@ describe('a runtime past its deadline', () => {
     await first.close()
     now += 3_600_000
     const second = await first.restart()
-    await expect.poll(async () => (await second.ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await second.ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('paused')
     expect(taken).toBe(before + 1)
   })
 
@@ -89,7 +89,7 @@ describe('a runtime past its deadline', () => {
     answer()
     const sentinel = await makeRuntime({ timeout_secs: 30 })
     now += 31_000
-    await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, pollTimeout).toBe('paused')
     expect((await ask('GET', `${path}/${extended}`)).json.state).toBe('running')
   })
 
@@ -101,7 +101,7 @@ describe('a runtime past its deadline', () => {
     const { json } = await ask('PATCH', `${path}/${extended}`, { json: { timeout_secs: 60 } })
     expect(Date.parse(json.expires_at)).toBe(now + 60_000)
     now += 11_000
-    await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, pollTimeout).toBe('paused')
     expect((await ask('GET', `${path}/${extended}`)).json.state).toBe('running')
   })
 
@@ -120,13 +120,13 @@ describe('a runtime past its deadline', () => {
     const { ask, makeRuntime, logged } = await startTestServer({ engine, now: () => now })
     wanted = await makeRuntime({ timeout_secs: 60 })
     now += 61_000
-    await expect.poll(() => tried, patience).toBe(1)
+    await expect.poll(() => tried, pollTimeout).toBe(1)
     expect((await ask('POST', `${path}/${wanted}/commands`, { json: { command: 'echo on' } })).json.stdout).toBe('on\n')
     full = false
     // The pause before the next try is counted from here on.
-    await expect.poll(() => logged.some(({ message }) => message.includes('it is retried')), patience).toBe(true)
+    await expect.poll(() => logged.some(({ message }) => message.includes('it is retried')), pollTimeout).toBe(true)
     now += 6_000
-    await expect.poll(async () => (await ask('GET', `${path}/${wanted}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await ask('GET', `${path}/${wanted}`)).json.state, pollTimeout).toBe('paused')
   })
 })
 
@@ -137,13 +137,13 @@ test('a clock change moves deadlines', async () => {
   const before = Date.parse((await ask('GET', `${path}/${id}`)).json.expires_at)
   now += 7_200_000
   const expiry = async () => Date.parse((await ask('GET', `${path}/${id}`)).json.expires_at)
-  await expect.poll(expiry, patience).toBe(before + 7_200_000)
+  await expect.poll(expiry, pollTimeout).toBe(before + 7_200_000)
   now -= 86_400_000
-  await expect.poll(expiry, patience).toBe(before + 7_200_000 - 86_400_000)
+  await expect.poll(expiry, pollTimeout).toBe(before + 7_200_000 - 86_400_000)
   // Time that passes for both clocks is no jump.
   now += 40_000
   monotonic += 40_000
-  await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, patience).toBe('paused')
+  await expect.poll(async () => (await ask('GET', `${path}/${sentinel}`)).json.state, pollTimeout).toBe('paused')
   expect((await ask('GET', `${path}/${id}`)).json.state).toBe('running')
   expect(await expiry()).toBe(before + 7_200_000 - 86_400_000)
 })
@@ -157,7 +157,7 @@ test('a clock change while the service is stopped moves deadlines', async () => 
   now += 7_200_000 + 40_000
   monotonic += 40_000
   const { ask } = await first.restart()
-  await expect.poll(async () => (await ask('GET', `${path}/${short}`)).json.state, patience).toBe('paused')
+  await expect.poll(async () => (await ask('GET', `${path}/${short}`)).json.state, pollTimeout).toBe('paused')
   expect((await ask('GET', `${path}/${long}`)).json).toMatchObject({
     state: 'running',
     expires_at: new Date(before + 7_200_000).toISOString(),
@@ -178,7 +178,7 @@ test('interrupted work is completed even if the clock was set back', async () =>
   fails = 1
   expect((await ask('DELETE', `${path}/${id}`)).status).toBe(503)
   now -= 86_400_000
-  await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, patience).toBe('terminated')
+  await expect.poll(async () => (await ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('terminated')
 })
 
 describe('an idle runtime', () => {
@@ -213,8 +213,8 @@ describe('an idle runtime', () => {
       await ask('GET', `${path}/${asked}/files/stat?path=/`)
       if (step < 5) expect(await stateOf(idle)).toBe('running')
     }
-    await expect.poll(() => stateOf(idle), patience).toBe('paused')
-    await expect.poll(() => stateOf(background), patience).toBe('paused')
+    await expect.poll(() => stateOf(idle), pollTimeout).toBe('paused')
+    await expect.poll(() => stateOf(background), pollTimeout).toBe('paused')
     expect((await ask('GET', `${path}/${idle}`)).json.state_reason.code).toBe('idle')
     for (const id of [followed, working, asked, never]) expect(await stateOf(id)).toBe('running')
     await ask('DELETE', `${path}/${followed}/commands/${command_id}`)
@@ -236,10 +236,10 @@ describe('an idle runtime', () => {
     Object.defineProperty(egress, 'traffic', { get: traffic })
     for (let step = 0; step < 4; step += 1) {
       const before = looks
-      await expect.poll(() => looks, patience).toBeGreaterThan(before)
+      await expect.poll(() => looks, pollTimeout).toBeGreaterThan(before)
       clock.skip(20_000)
     }
-    await expect.poll(() => stateOf(idle), patience).toBe('paused')
+    await expect.poll(() => stateOf(idle), pollTimeout).toBe('paused')
     expect(await stateOf(busy)).toBe('running')
   })
 
@@ -251,7 +251,7 @@ describe('an idle runtime', () => {
     await ask('POST', `${path}/${working}/commands`, { json: { command: 'sleep', background: true } })
     clock.skip(10_000)
     const frozen = async (which: string) => (await engine.inspect(which))?.frozen
-    await expect.poll(() => frozen(id), patience).toBe(true)
+    await expect.poll(() => frozen(id), pollTimeout).toBe(true)
     expect(await frozen(working)).toBe(false)
     expect((await ask('GET', `${path}/${id}`)).json.state).toBe('running')
     const answers = await Promise.all(
@@ -260,7 +260,7 @@ describe('an idle runtime', () => {
     expect(answers.map(({ json }) => json.stdout)).toEqual(Array(4).fill('here\n'))
     expect(await frozen(id)).toBe(false)
     clock.skip(10_000)
-    await expect.poll(() => frozen(id), patience).toBe(true)
+    await expect.poll(() => frozen(id), pollTimeout).toBe(true)
     expect((await ask('POST', `${path}/${id}/pause`)).json.state).toBe('paused')
     expect((await ask('DELETE', `${path}/${id}`)).status).toBe(204)
   })
@@ -271,7 +271,7 @@ describe('an idle runtime', () => {
     const id = await first.makeRuntime()
     await first.ask('GET', `${path}/${id}/files/stat?path=/`)
     clock.skip(10_000)
-    await expect.poll(async () => (await first.engine.inspect(id))?.frozen, patience).toBe(true)
+    await expect.poll(async () => (await first.engine.inspect(id))?.frozen, pollTimeout).toBe(true)
     const second = await first.restart()
     const { json } = await second.ask('POST', `${path}/${id}/commands`, { json: { command: 'echo here' } })
     expect(json.stdout).toBe('here\n')

@@ -5,7 +5,7 @@ import { steeredEngine } from '../../support/steered-engine.ts'
 import { storedRows, tamper } from '../../support/test-store.ts'
 
 const path = '/v1/agents/runtime'
-const patience = { timeout: 10_000 }
+const pollTimeout = { timeout: 10_000 }
 const signal = () => AbortSignal.timeout(5_000)
 
 async function rowOf({ stateDir }: TestServer, id: string): Promise<{ pause_checkpoint_id: string | null }> {
@@ -40,7 +40,7 @@ describe('after a crash', () => {
     const { server, id } = await closedWithRuntime()
     await tamper(server.stateDir, pausing)
     const next = await server.restart()
-    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('running')
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('running')
     expect((await rowOf(next, id)).pause_checkpoint_id).toBeNull()
     await expectKept(next, id)
   })
@@ -50,7 +50,7 @@ describe('after a crash', () => {
     await tamper(server.stateDir, pausing)
     await engine.ability('freezer')?.freeze(id)
     const next = await server.restart()
-    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('running')
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('running')
     expect((await engine.inspect(id))?.frozen).toBe(false)
     await expectKept(next, id)
   })
@@ -60,7 +60,7 @@ describe('after a crash', () => {
     await tamper(server.stateDir, pausing)
     await checkpoints(engine).take(id, 'cpaaaaaaaaaaaaaaaaaaaa', signal())
     const next = await server.restart()
-    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('paused')
     await expectKept(next, id)
   })
 
@@ -69,7 +69,7 @@ describe('after a crash', () => {
     await tamper(server.stateDir, pausing)
     engine.end(id, { reason: 'host_restarted', message: '' })
     const next = await server.restart()
-    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('failed')
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('failed')
     expect((await next.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('host_restarted')
     await expect.poll(() => engine.inspect(id)).toBeNull()
   })
@@ -95,7 +95,7 @@ describe('after a crash', () => {
       await engine.remove('none', signal())
     }
     const next = await server.restart()
-    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, patience).toBe('paused')
+    await expect.poll(async () => (await next.ask('GET', `${path}/${id}`)).json.state, pollTimeout).toBe('paused')
     expect((await next.ask('GET', `${path}/${id}`)).json.state_reason.code).toBe('interrupted')
     expect(await engine.inspect(id)).toBeNull()
     await expectKept(next, id)

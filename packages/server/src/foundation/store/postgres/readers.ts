@@ -10,7 +10,7 @@ const connections = 8
  * The time that a read waits for the database to return, and the pause between two attempts, in
  * milliseconds.
  */
-const patienceMs = 2_000
+const retryTimeoutMs = 2_000
 const retryMs = 100
 
 /**
@@ -43,7 +43,7 @@ export class Readers {
 
   /** Runs one statement. Hides a break of the connection if the database is back soon. */
   async query(text: string, values: readonly unknown[]): Promise<Answer> {
-    const deadline = Date.now() + patienceMs
+    const deadline = Date.now() + retryTimeoutMs
     const name = preparedName(text)
     for (;;) {
       try {

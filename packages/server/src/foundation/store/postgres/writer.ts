@@ -8,7 +8,7 @@ import { type Answer, Session } from './session.ts'
  * The time that a change waits for the database to return before its request is refused, in
  * milliseconds.
  */
-const patienceMs = 2_000
+const retryTimeoutMs = 2_000
 
 /** The pauses between two attempts to connect, in milliseconds. */
 const retryMs = { first: 50, longest: 1_000 }
@@ -129,7 +129,7 @@ export class Writer {
   async #begin(asked: number, end: () => void): Promise<ChangeUnderWay> {
     // A change that waited for its turn during an outage has waited for the database already. Such
     // changes are refused together, not one after another.
-    const deadline = (this.#held === null ? Math.max(asked, this.#lostAt) : Date.now()) + patienceMs
+    const deadline = (this.#held === null ? Math.max(asked, this.#lostAt) : Date.now()) + retryTimeoutMs
     for (;;) {
       const held = await this.#within(deadline - Date.now())
       try {
