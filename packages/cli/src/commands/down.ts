@@ -7,7 +7,7 @@ import { act } from '../verb/verb.ts'
 
 const examples = `
 Examples:
-  holt down          stop the service; runtimes go on, and the next \`holt up\` adopts them
+  holt down          stop the service; runtimes keep running, and the next \`holt up\` adopts them
   holt down --all    stop it and remove every runtime and everything it made in the kernel
 
 If systemd runs the service, use systemctl stop instead. Otherwise systemd starts it again.`
@@ -16,7 +16,7 @@ If systemd runs the service, use systemctl stop instead. Otherwise systemd start
 export function addDown(program: Command): void {
   const command = program
     .command('down')
-    .description('stop the service; runtimes go on without it')
+    .description('stop the service; runtimes keep running without it')
     .option('--all', 'remove every runtime and kernel object of the installation as well')
     .option(
       '--state-dir <path>',

@@ -44,7 +44,7 @@ export function addSnapshot(program: Command): void {
     group,
     {
       thing: 'snapshot',
-      description: 'delete snapshots; runtimes that were made from them go on',
+      description: 'delete snapshots; runtimes that were made from them keep running',
       how: 'names or ids',
     },
     (holt, text) => holt.snapshots.delete(text),

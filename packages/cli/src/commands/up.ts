@@ -135,10 +135,10 @@ async function tellChanged(changed: readonly ChangedSetting[]): Promise<void> {
   say('It runs with other settings than those of this shell:')
   for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} there, ${shown(here)} here`)
   if (unit === null)
-    say(`To apply the settings of this shell: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`)
+    say(`To apply the settings of this shell: ${ourCommand()} down && ${ourCommand()} up (runtimes keep running)`)
   else
     say(
-      `To apply the settings of this shell, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes go on)`,
+      `To apply the settings of this shell, put them into the settings of its unit, then: systemctl restart ${unit} (runtimes keep running)`,
     )
 }
 
@@ -152,11 +152,11 @@ function tellChangedSince(changed: readonly ChangedSetting[], unit: string | nul
   for (const { name, running, here } of changed) say(`  ${name}: ${shown(running)} then, ${shown(here)} now`)
   if (unit === null)
     say(
-      `To go back to the settings of the last start, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes go on)`,
+      `To go back to the settings of the last start, set them again, then: ${ourCommand()} down && ${ourCommand()} up (runtimes keep running)`,
     )
   else
     say(
-      `The settings of the last start are those of its unit. To go back: ${ourCommand()} down && systemctl start ${unit} (runtimes go on)`,
+      `The settings of the last start are those of its unit. To go back: ${ourCommand()} down && systemctl start ${unit} (runtimes keep running)`,
     )
 }
 

@@ -45,7 +45,7 @@ export class LastLines {
       for (; surplus > 0 && from < bytes.length; surplus--) {
         const end = bytes.indexOf(lineFeed, from)
         from = end < 0 ? bytes.length : end + 1
-        if (end < 0) surplus++ // Its line goes on in the next piece.
+        if (end < 0) surplus++ // Its line continues in the next piece.
       }
       return from === bytes.length ? [] : [{ stream, bytes: bytes.subarray(from) }]
     })

@@ -35,7 +35,7 @@ export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime |
     })
   } catch (error) {
     shown.end()
-    if (stop.signal.aborted) say(`holt: the build goes on: holt template logs -f ${shellWord(shown.id ?? '')}`)
+    if (stop.signal.aborted) say(`holt: the build continues: holt template logs -f ${shellWord(shown.id ?? '')}`)
     else if (error instanceof BuildFailed) reportFailure(error, { tail: shown.tail, keptLines })
     else throw error
     return null

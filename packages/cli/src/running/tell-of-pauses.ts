@@ -38,5 +38,5 @@ function nextLookMs({ expires_at }: Runtime): number {
 
 function toldOf({ name, runtime_id, state_reason }: Runtime): string {
   const why = state_reason?.code === 'timeout' ? ', as its time is over' : ''
-  return `holt: the runtime is paused${why}, and its command with it; to go on: holt resume ${shellWord(name ?? runtime_id)}`
+  return `holt: the runtime is paused${why}, and its command with it; to continue: holt resume ${shellWord(name ?? runtime_id)}`
 }

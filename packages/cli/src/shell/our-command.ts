@@ -22,6 +22,6 @@ function isProgram(path: string): boolean {
     accessSync(path, constants.X_OK)
     return true
   } catch {
-    return false // Not there, or not a program: PATH goes on with the next folder.
+    return false // Not there, or not a program: the search on PATH continues with the next folder.
   }
 }

@@ -71,7 +71,7 @@ class TerminalSession {
   #begin(terminal: Terminal): void {
     if (isInteractive() && terminal.size !== null) {
       const how = this.#use.write ? 'Ctrl-P Ctrl-Q leaves it' : 'you watch; Ctrl-C leaves'
-      say(`holt: ${how}, and it goes on; come back with: ${this.#attachCommand()}`)
+      say(`holt: ${how}, and it keeps running; come back with: ${this.#attachCommand()}`)
       this.#raw = new RawTerminal(() => this.#resize())
       this.#resize()
     }

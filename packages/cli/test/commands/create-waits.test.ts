@@ -108,7 +108,7 @@ test('Ctrl-C ends the wait and leaves the build', async () => {
   })
   const ended = await endOf(child)
   expect(ended).toMatchObject({ code: 130, stdout: '' })
-  expect(ended.stderr).toContain(`the build goes on: holt template logs -f ${id}`)
+  expect(ended.stderr).toContain(`the build continues: holt template logs -f ${id}`)
   expect(service.count('cancelBuild')).toBe(0)
   expect(service.runtimes.size).toBe(0)
 })

@@ -45,7 +45,7 @@ async function toldOf(states: readonly (RuntimeState | Error)[]): Promise<string
 
 test('a pause is reported once, with what to do, and so is its end', async () => {
   expect(await toldOf(['running', 'pausing', 'paused', 'paused', 'running', 'running'])).toBe(
-    'holt: the runtime is paused, as its time is over, and its command with it; to go on: holt resume mine\nholt: the runtime continues\n',
+    'holt: the runtime is paused, as its time is over, and its command with it; to continue: holt resume mine\nholt: the runtime continues\n',
   )
 })
 
