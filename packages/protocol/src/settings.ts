@@ -47,6 +47,7 @@ export const serviceSettings = [
   'HOLT_E2B_BASE',
   'HOLT_E2B_DEFAULT_TIMEOUT',
   'HOLT_E2B_PUBLIC_PORTS',
+  'HOLT_E2B_KEEP_TOKENS',
 ] as const
 
 /** The variables that only clients read. */

@@ -5,7 +5,7 @@ import { mergePieces } from '@holt/async'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import fastify, { type FastifyInstance } from 'fastify'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
-import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { requireOneFraming } from '../../foundation/wire/one-framing.ts'
 import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wire/send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeHandler } from '../../foundation/wire/upgrades.ts'
 import { attachUpgrades } from '../../inside/attach/attach-upgrades.ts'
@@ -85,9 +85,7 @@ export function createApp(
     // Each listens once.
     reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
-    if (hasOneFraming(request.raw)) return
-    reply.raw.shouldKeepAlive = false
-    throw invalidField('/header/Transfer-Encoding', 'must be chunked')
+    requireOneFraming(request.raw, reply.raw)
   })
   app.addHook('onSend', async (request, reply) => closeAfterLongBody(request.raw, reply.raw))
   app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
@@ -139,15 +137,6 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute 
     })
   })
   return server
-}
-
-/**
- * Returns true if the request has no transfer coding or only `chunked`. A proxy in front of the
- * service could read a coding that is not decoded here in another way (RFC 9112, 6.1).
- */
-function hasOneFraming({ headers }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding']
-  return coding === undefined || coding.trim().toLowerCase() === 'chunked'
 }
 
 function noRoute(method: string, allowed: readonly string[]): HoltError {

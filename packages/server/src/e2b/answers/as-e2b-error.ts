@@ -34,7 +34,7 @@ export function asE2bError(error: HoltError): E2bError {
 
 /** Returns a field as clients write it: `network.allowOut.0`, or the name in the query. */
 function fieldOf(pointer: string): string {
-  return pointer.replace(/^\/(?:query\/)?/, '').replaceAll('/', '.') || 'the body'
+  return pointer.replace(/^\/(?:query\/|header\/)?/, '').replaceAll('/', '.') || 'the body'
 }
 
 function retryHeaders({ code, details }: HoltError, status: number): Record<string, string> {

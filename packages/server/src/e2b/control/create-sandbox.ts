@@ -41,6 +41,8 @@ export async function createSandbox(
     sandbox: JSON.stringify(settingsOf(config, body)),
     imageOf: (template) => imageToUse(service, template),
   })
+  const egress = { asked: body.allow_internet_access ?? null, given: network_policy !== null }
+  service.log.info({ runtime_id: row.runtime_id, mode: config.egress, egress }, 'a client of E2B made a sandbox')
   return { status: 201, json: presentSandbox(service, row) }
 }
 

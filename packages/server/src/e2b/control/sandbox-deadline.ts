@@ -1,3 +1,4 @@
+import type { OnTimeout } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -9,6 +10,8 @@ interface NewDeadline {
   readonly timeoutSecs: number
   /** True if the present end stays where it is later. */
   readonly onlyLonger: boolean
+  /** The action at its end. Absent: no change. */
+  readonly onTimeout?: OnTimeout | undefined
 }
 
 /**
@@ -18,10 +21,15 @@ interface NewDeadline {
 export async function setDeadline(
   service: Api,
   ref: RuntimeRef,
-  { timeoutSecs, onlyLonger }: NewDeadline,
+  { timeoutSecs, onlyLonger, onTimeout }: NewDeadline,
 ): Promise<RuntimeRow> {
-  const data = { changed: ['timeout_secs'] }
-  return changeSettings(service, ref, (row, at) => ({ set: columnsOf(row, at), type: 'runtime.updated', data }))
+  const end = onTimeout === undefined ? {} : { on_timeout: onTimeout }
+  const data = { changed: ['timeout_secs', ...Object.keys(end)] }
+  return changeSettings(service, ref, (row, at) => ({
+    set: { ...columnsOf(row, at), ...end },
+    type: 'runtime.updated',
+    data,
+  }))
 
   function columnsOf({ state, timeout_secs, expires_at }: RuntimeRow, at: number) {
     if (state === 'paused') return { timeout_secs: timeoutSecs }

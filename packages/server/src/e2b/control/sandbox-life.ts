@@ -18,6 +18,9 @@ import { setDeadline } from './sandbox-deadline.ts'
 /** The time for a guest to show that it works, in milliseconds. */
 const healthTimeoutMs = 5_000
 
+/** The life of a resumed sandbox whose request names none, in seconds. */
+const resumeTimeoutSecs = 15
+
 /** Connects to a sandbox, which resumes for that. Its life never becomes shorter. */
 export async function connectSandbox(
   { service, body, ref }: ControlCall<ConnectSandbox, unknown>,
@@ -43,7 +46,8 @@ export async function resumeSandbox({ service, body, ref }: ControlCall<ConnectS
   const found = await findLive(service, ref)
   if (found.state === 'running') throw new HoltError('conflict', 'The sandbox is running.')
   await service.transitions.settled(ref.runtimeId)
-  await setDeadline(service, ref, { timeoutSecs: body.timeout ?? 15, onlyLonger: false })
+  const onTimeout = body.autoPause === undefined ? undefined : body.autoPause ? 'pause' : 'terminate'
+  await setDeadline(service, ref, { timeoutSecs: body.timeout ?? resumeTimeoutSecs, onlyLonger: false, onTimeout })
   const row = await resumeRuntime(service, ref)
   return { status: 201, json: presentSandbox(service, row) }
 }

@@ -7,6 +7,7 @@ import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
 import { runFor } from '../../foundation/request/request-context.ts'
 import { clientLeft } from '../../foundation/wire/client-gone.ts'
+import { requireOneFraming } from '../../foundation/wire/one-framing.ts'
 import { placeOf } from '../../inside/ports/request-place.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 import { writeError } from '../answers/write-answer.ts'
@@ -80,6 +81,7 @@ async function dispatch(
   accounts: RequestAccounts,
   { entry, asked }: { readonly entry: Entry; readonly asked: E2bRequest },
 ): Promise<void> {
+  requireOneFraming(asked.request, asked.response)
   if (entry.type === 'control') return serveControl(service, accounts, asked)
   if (entry.type === 'signed') return serveEnvd(service, accounts, { asked, sandboxId: null })
   if (entry.type === 'sandbox') {

@@ -16,6 +16,8 @@ export interface E2bConfig {
   readonly defaultTimeoutSecs: number
   /** False: the ports of every new sandbox need its traffic token. */
   readonly publicPorts: boolean
+  /** True: the tokens of a sandbox outlive the key that made it. */
+  readonly keepTokens: boolean
 }
 
 const name = /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
@@ -74,6 +76,11 @@ export const e2bSettings = {
   HOLT_E2B_PUBLIC_PORTS: onOrOff
     .default('on')
     .describe("`off` protects the ports of new sandboxes with a token, which E2B's clients send by themselves."),
+  HOLT_E2B_KEEP_TOKENS: onOrOff
+    .default('off')
+    .describe(
+      '`on` keeps the tokens of a sandbox valid when the key that made it is revoked. Otherwise they end with the key.',
+    ),
 }
 
 /** Returns the configuration of the entry for E2B's clients. Returns null if it is off. */
@@ -88,5 +95,6 @@ export function e2bOf(data: z.output<z.ZodObject<typeof e2bSettings>>): E2bConfi
     base: data.HOLT_E2B_BASE,
     defaultTimeoutSecs: data.HOLT_E2B_DEFAULT_TIMEOUT,
     publicPorts: data.HOLT_E2B_PUBLIC_PORTS === 'on',
+    keepTokens: data.HOLT_E2B_KEEP_TOKENS === 'on',
   }
 }

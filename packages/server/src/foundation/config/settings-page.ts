@@ -97,6 +97,7 @@ const groups: readonly Group[] = [
       'HOLT_E2B_BASE',
       'HOLT_E2B_DEFAULT_TIMEOUT',
       'HOLT_E2B_PUBLIC_PORTS',
+      'HOLT_E2B_KEEP_TOKENS',
     ],
     shown: { HOLT_E2B_INTERNET_POLICY: 'every public host' },
   },

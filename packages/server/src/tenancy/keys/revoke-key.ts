@@ -9,7 +9,7 @@ import { findKeyToChange } from './find-key.ts'
 
 /** Revokes a key, and immediately ends its open streams. */
 export async function revokeKey(
-  { store, recentKeys, likelyProjects, streams, visits, now }: Tenancy,
+  { config, store, recentKeys, likelyProjects, streams, visits, now }: Tenancy,
   { keyId, caller }: { keyId: string; caller: Caller },
 ): Promise<void> {
   const at = now()
@@ -24,7 +24,7 @@ export async function revokeKey(
       .execute()
     const { project_id: projectId, key_id: subjectId } = key
     await recordEvent(changes, { projectId, type: 'key.revoked', subjectId, data: { by: caller.keyId }, at })
-    return { revoked: key, made: await endTokens(changes, key) }
+    return { revoked: key, made: config.e2b?.keepTokens === true ? [] : await endTokens(changes, key) }
   })
   recentKeys.clear()
   likelyProjects.forget(revoked.digest, revoked.previous_digest)

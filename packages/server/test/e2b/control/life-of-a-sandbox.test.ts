@@ -151,6 +151,16 @@ test('old clients resume a paused sandbox, and are told of a running one', async
   expect((await resume()).status).toBe(409)
   await server.e2b('POST', `/sandboxes/${sandboxID}/pause`)
   expect((await resume()).status).toBe(201)
+  const { lifecycle } = (await server.e2b('GET', `/sandboxes/${sandboxID}`)).json
+  expect(lifecycle).toEqual({ onTimeout: 'kill', autoResume: false })
+})
+
+test('a resume may say what happens at the next end', async () => {
+  const server = await startE2bServer()
+  const { sandboxID } = await create(server)
+  await server.e2b('POST', `/sandboxes/${sandboxID}/pause`)
+  await server.e2b('POST', `/sandboxes/${sandboxID}/resume`, { json: { autoPause: true } })
+  expect((await server.e2b('GET', `/sandboxes/${sandboxID}`)).json.lifecycle.onTimeout).toBe('pause')
 })
 
 test('any request resumes a sandbox that asked for it', async () => {
@@ -181,8 +191,11 @@ test('the same Idempotency-Key makes one sandbox', async () => {
   expect((await ask({ templateID: 'base', timeout: 5 })).status).toBe(422)
 })
 
-test('a revoked key takes the tokens of its sandboxes along', async () => {
-  const server = await startE2bServer()
+test.each([
+  ['off', 401],
+  ['on', 200],
+])('a revoked key takes the tokens of its sandboxes along, unless they are kept: %s', async (kept, expected) => {
+  const server = await startE2bServer({ HOLT_E2B_KEEP_TOKENS: kept })
   const { key, key_id } = await server.makeKey('runtime:write', 'runtime:read')
   const made = (await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' }, key })).json
   const open = async () => {
@@ -191,5 +204,5 @@ test('a revoked key takes the tokens of its sandboxes along', async () => {
   }
   expect(await open()).not.toBe(401)
   await server.ask('DELETE', `/v1/agents/key/${key_id}`)
-  expect(await open()).toBe(401)
+  expect((await open()) === 401).toBe(expected === 401)
 })

@@ -69,6 +69,16 @@ test('two hosts in one request are refused', async () => {
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
 })
 
+test('a request that a proxy could read in another way is refused, with its connection', async () => {
+  const server = await startE2bServer()
+  const socket = connect(Number(new URL(server.server.url).port), '127.0.0.1')
+  const head = 'POST /v2/sandboxes HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'
+  socket.write(`${head}0\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  const answer = await text(socket)
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  expect(answer).not.toContain('HTTP/1.1 204')
+})
+
 test('commands and files need the token of their runtime', async () => {
   const server = await startE2bServer()
   const [one, other] = [await server.makeRuntime(), await server.makeRuntime()]
