@@ -146,6 +146,17 @@ python_examples() {
 	count_report python-examples junit "$results/python-examples.xml" "$status"
 }
 
+# The published packages of E2B's clients: the quick examples, and in long runs all of them with the
+# matrix of old versions.
+e2b_examples() {
+	local status=0 all=()
+	[ "$HOLT_TEST_LENGTH" = short ] || all=(--all)
+	printf '\n== e2b examples\n'
+	timed 'e2b examples' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-e2b.sh \
+		--junit-xml "$results/e2b.xml" "${all[@]}" || status=$?
+	count_report e2b junit "$results/e2b.xml" "$status"
+}
+
 # With PostgreSQL as the store: what counts, keeps an order, answers once or changes state. `npm run test:postgres` runs all of the service's tests there.
 readonly ON_POSTGRES=(packages/server/test/{runtimes/{lifecycle,pools,snapshots},tenancy/{audit,events,idempotency,keys,projects,webhooks}})
 # A short run draws two of these nine folders, and always tests what answers once and what counts.
@@ -176,6 +187,7 @@ cat "$results/beside.txt"
 
 HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_examples
+e2b_examples
 HOLT_E2E_LANES=2 vitest_run chaos --config chaos/vitest.config.ts
 [ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts
 

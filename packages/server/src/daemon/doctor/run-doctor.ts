@@ -13,6 +13,7 @@ import { makeLog } from '../machine/make-log.ts'
 import { openEngine } from '../machine/open-engine.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 import { checkGuest } from './check-guest.ts'
+import { checkE2b } from './e2b-checks.ts'
 import { readMachineFacts } from './facts.ts'
 import { checkKernel } from './kernel-checks.ts'
 import { checkLeftovers, readLeftovers } from './leftover-checks.ts'
@@ -47,6 +48,7 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
     checkDiskQuotas(facts),
     await checkStore(config),
     await checkMasterKeys(config),
+    ...(await checkE2b(config)),
     ...checkLeftovers(await readLeftovers({ stateDir, installationId: await installationOf(stateDir), hierarchies })),
     ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
     await checkBaseTools(config),
