@@ -139,7 +139,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       .enum(['0', '1'], 'must be 0 or 1')
       .default('0')
       .describe(
-        '`1` allows an address other than loopback. The service has no TLS, so put a proxy with TLS before it.',
+        '`1` allows an address other than loopback. That listener has no TLS, so put a proxy with TLS before it.',
       ),
     HOLT_MCP_HOSTS: hostNames.describe(
       'Host names at which clients of `/mcp` reach the service through a proxy: `holt.example.com`. Addresses and `localhost` are always accepted. See [mcp.md](mcp.md#over-http).',
