@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { readCertificate } from '../../api/tls/certificate-files.ts'
 import type { ServerConfig } from '../../foundation/config/config.ts'
+import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
 import type { TlsConfig } from '../../foundation/config/tls-settings.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 
@@ -10,12 +11,12 @@ const dayMs = 24 * 60 * 60 * 1000
 /** The time before the end of a certificate from which it should be renewed, in days. */
 const renewDays = 14
 
-/** The hosts that sandboxes reach, by the setting. */
-const egressWords = {
+/** The hosts that sandboxes reach, by the mode of the operator. */
+const reached: Readonly<Record<E2bConfig['egress'], string>> = {
   deny: 'sandboxes reach no host',
-  request: 'sandboxes reach the hosts that their create asks for; old clients ask for the Internet with each create',
-  open: 'sandboxes reach the Internet unless their create says no',
-} as const
+  request: 'sandboxes reach the hosts that their create asks for, and old clients ask for the Internet each time',
+  open: 'sandboxes reach every public host, unless their create says no',
+}
 
 /** Checks the settings for clients of E2B. Returns no check while the entry is off. */
 export async function checkE2b(
@@ -23,7 +24,7 @@ export async function checkE2b(
   now = Date.now(),
 ): Promise<readonly Check[]> {
   if (e2b === null) return []
-  const egress = ok('E2B egress', `${egressWords[e2b.egress]} (HOLT_E2B_EGRESS=${e2b.egress})`)
+  const egress = checkEgress(e2b)
   const domain = e2b.domain?.name ?? null
   if (tls !== null) return [egress, await checkTls(tls, domain, now)]
   const mode =
@@ -35,6 +36,13 @@ export async function checkE2b(
           'holt e2b certificate',
         )
   return [egress, mode]
+}
+
+function checkEgress({ egress, internetPolicy, publicPorts }: E2bConfig): Check {
+  const policy = internetPolicy === null ? '' : `; the Internet is the policy ${internetPolicy}`
+  const ports = publicPorts ? 'ports are public by default' : 'ports need a token'
+  const message = `${reached[egress]} (HOLT_E2B_EGRESS=${egress})${policy}; ${ports}`
+  return egress === 'open' && internetPolicy === null ? warn('E2B egress', message) : ok('E2B egress', message)
 }
 
 async function checkTls(tls: TlsConfig, domain: string | null, now: number): Promise<Check> {

@@ -18,9 +18,14 @@ test('without the entry for E2B there is nothing to check', async () => {
   expect(await checkE2b(parseConfig({}))).toEqual([])
 })
 
-test.each(['deny', 'request', 'open'])('the mode of egress %s is reported', async (mode) => {
-  const [egress] = await check({ HOLT_E2B_EGRESS: mode })
-  expect(egress).toMatchObject({ status: 'ok', message: expect.stringContaining(`HOLT_E2B_EGRESS=${mode}`) })
+test.each([
+  ['deny', {}, 'ok', /reach no host .*ports are public/],
+  ['request', { HOLT_E2B_PUBLIC_PORTS: 'off' }, 'ok', /asks for.*ports need a token/],
+  ['open', {}, 'warn', /every public host/],
+  ['open', { HOLT_E2B_INTERNET_POLICY: 'narrow' }, 'ok', /the policy narrow/],
+])('the mode of egress %s with %o is reported', async (mode, settings, status, message) => {
+  const [egress] = await check({ HOLT_E2B_EGRESS: mode, ...settings })
+  expect(egress).toEqual({ name: 'E2B egress', status, message: expect.stringMatching(message), fix: null })
 })
 
 test('a domain without TLS is a warning', async () => {
