@@ -21,11 +21,14 @@ const starters: readonly string[] = [
   'packages/cli/src/daemon/start-daemon.ts',
   'packages/cli/src/daemon/run-daemon-verb.ts',
   'packages/cli/src/ports/open-in-browser.ts',
+  // With the variables of its user, to test the packages that the user has.
+  'packages/cli/src/e2b/check-packages.ts',
   'packages/engine-host/src/egress/offer-tun.ts',
   'packages/engine-host/src/memory/memory-watcher.ts',
   'packages/engine-host/src/tools/launcher.ts',
   'packages/engine-host/src/tools/run-tool.ts',
   'packages/server/src/daemon/tell-manager.ts',
+  'packages/server/src/daemon/certificate/trust-authority.ts',
   'packages/server/src/daemon/doctor/time-source.ts',
   // Builds and finds programs for tests; the service does not use them.
   'packages/testkit/src/build-once.ts',
