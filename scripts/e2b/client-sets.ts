@@ -52,7 +52,7 @@ export const clientSets: readonly ClientSet[] = [
 ]
 
 /** The way in which a client finds the service: one address without TLS, or names with it. */
-export type Mode = 'address' | 'domain'
+type Mode = 'address' | 'domain'
 
 /** An example in one environment and one mode. */
 export interface ExampleRun {

@@ -1,5 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { programFile } from '@holt/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { startTestService } from '../../../sdk/test/support/test-service.ts'
 import { runHolt } from '../support/run-holt.ts'
@@ -44,4 +49,23 @@ test('says how to let the service take clients of E2B', async () => {
   expect(code).not.toBe(0)
   expect(stderr).toContain('HOLT_E2B=on')
   expect(service.keys.size).toBe(0)
+})
+
+test('makes the files of domain mode with the program of the service', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-certificate-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [programFile('holt'), 'e2b', 'certificate', '--out', dir, '--domain', 'a.lan', '--days', '9', '--json'],
+    { encoding: 'utf8', timeout: 60_000 },
+  )
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ domain: 'a.lan', new_authority: true, trusted: null })
+  expect((await readdir(dir)).toSorted()).toEqual([
+    'authority-key.pem',
+    'authority.pem',
+    'bundle.pem',
+    'certificate.pem',
+    'key.pem',
+  ])
 })

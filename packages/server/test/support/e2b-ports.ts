@@ -6,7 +6,7 @@ import { tamper } from './test-store.ts'
 export const portsDomain = 'e.test'
 
 /** The settings of a runtime that a client of E2B makes. */
-export interface MadeWith {
+interface MadeWith {
   readonly publicPorts?: boolean
   readonly maskRequestHost?: string | null
   readonly auto_resume?: boolean
