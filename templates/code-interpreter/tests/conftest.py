@@ -114,11 +114,11 @@ def bridge_environment() -> dict[str, str]:
 
 
 @contextmanager
-def start_bridge(*arguments: str) -> Iterator[Bridge]:
-    """Starts a bridge of its own, and ends it."""
+def start_bridge(*arguments: str, **variables: str) -> Iterator[Bridge]:
+    """Starts a bridge of its own with more variables, and ends it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "holt_code", "--port", "0", "--kernels", str(ROOT / "kernels"), *arguments],
-        env=bridge_environment(),
+        env=bridge_environment() | variables,
         stdout=subprocess.PIPE,
         text=True,
     )
