@@ -41,7 +41,11 @@ export async function runCertificate(
   const dir = out ?? join(stateDir, 'tls', domain)
   const made = await makeCertificate({ domain, days, dir, now: Date.now() })
   const trusted = trust ? await trustAuthority(made.authorityFile, domain) : null
-  process.stdout.write(json ? `${JSON.stringify(asJson(made, trusted))}\n` : wordsOf(made, trusted))
+  process.stdout.write(
+    json
+      ? `${JSON.stringify(asJson(made, trusted))}\n`
+      : wordsOf(made, { trusted, port: env.HOLT_E2B_TLS_PORT || '8443' }),
+  )
   return 0
 }
 
@@ -84,7 +88,7 @@ function asJson(made: MadeCertificate, trusted: Trusted | null) {
   }
 }
 
-function wordsOf(made: MadeCertificate, trusted: Trusted | null): string {
+function wordsOf(made: MadeCertificate, { trusted, port }: { trusted: Trusted | null; port: string }): string {
   const { domain, certFile, keyFile, authorityFile, bundleFile, validUntil, isNewAuthority } = made
   return `${[
     `# A certificate for ${domain} and *.${domain}, valid until ${validUntil.toISOString().slice(0, 10)}.`,
@@ -93,7 +97,7 @@ function wordsOf(made: MadeCertificate, trusted: Trusted | null): string {
       : '# The authority is the earlier one, which clients know already. A running service takes the certificate by itself.',
     '',
     '# The service, before it starts:',
-    `export HOLT_E2B_DOMAIN=${domain}`,
+    `export HOLT_E2B=on HOLT_E2B_DOMAIN=${domain}${port === '443' ? '' : `:${port}`}`,
     `export HOLT_E2B_TLS_CERT=${shellWord(certFile)}`,
     `export HOLT_E2B_TLS_KEY=${shellWord(keyFile)}`,
     '',

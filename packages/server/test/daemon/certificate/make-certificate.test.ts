@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { makeCertificate } from '../../../src/daemon/certificate/make-certificate.ts'
 import { runCertificate } from '../../../src/daemon/certificate/run-certificate.ts'
 
@@ -75,4 +75,20 @@ test.each([
   [['--wrong'], /--wrong/],
 ])('the options %j are refused', async (args, message) => {
   await expect(runCertificate(args, { HOLT_STATE_DIR: await newDir() })).rejects.toThrow(message)
+})
+
+test('the printed settings name the port of the listener, which clients add to the domain', async () => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  onTestFinished(() => write.mockRestore())
+  const out = await newDir()
+  const printed = async (env: Record<string, string>) => {
+    write.mockClear()
+    expect(await runCertificate(['--out', out], env)).toBe(0)
+    return write.mock.calls.join('')
+  }
+  const words = await printed({})
+  expect(words).toContain('export HOLT_E2B=on HOLT_E2B_DOMAIN=holt.localhost:8443\n')
+  expect(words).toContain(`export SSL_CERT_FILE=${out}/bundle.pem\n`)
+  const onUsualPort = await printed({ HOLT_E2B_TLS_PORT: '443', HOLT_E2B_DOMAIN: 'holt.localhost:443' })
+  expect(onUsualPort).toContain('export HOLT_E2B=on HOLT_E2B_DOMAIN=holt.localhost\n')
 })
