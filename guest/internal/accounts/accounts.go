@@ -222,7 +222,7 @@ func (d *Database) byText(text, spec string) (*User, error) {
 	}
 	uid, err := parseID(text)
 	if err != nil {
-		return nil, fault.New(fault.InvalidRequest, "user %q: there is no such user", spec)
+		return nil, fault.New(fault.InvalidRequest, "user %q: there is no such user", spec).With("reason", "no_such_account")
 	}
 	if e := d.find(func(e *passwdEntry) bool { return e.uid == uid }); e != nil {
 		return d.user(e), nil
@@ -239,7 +239,7 @@ func (d *Database) LookupOwner(spec string) (uid, gid int, err error) {
 	} else if e := d.find(func(e *passwdEntry) bool { return e.name == userText }); e != nil {
 		uid, gid = int(e.uid), int(e.gid)
 	} else {
-		return 0, 0, fault.New(fault.InvalidRequest, "user %q: there is no such user", userText)
+		return 0, 0, fault.New(fault.InvalidRequest, "user %q: there is no such user", userText).With("reason", "no_such_account")
 	}
 	if hasGroup {
 		group, err := d.group(groupText)
