@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
 import { repository } from './support/lane.ts'
 import { nodeBinary } from './support/service-process.ts'
-import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
+import { createRuntime } from './support/test-runtime.ts'
 
 /** The time for all checks of one client, in milliseconds. */
 const programTimeoutMs = 150_000
@@ -49,15 +49,11 @@ const programs: readonly (readonly [string, string, readonly string[]])[] = [
 ]
 
 describeClasses('commands and files of E2B', (isolation) => {
-  let runtime: TestRuntime
-  beforeAll(async () => {
-    runtime = await createRuntime({ isolation })
-  })
-
   it.each(programs)(
     'work with the published client for %s',
     { timeout: programTimeoutMs },
     async (_, command, args) => {
+      const runtime = await createRuntime({ isolation })
       const checks = await run(command, [...args, runtime.id])
       expect(checks.filter(({ error }) => error !== null)).toEqual([])
       expect(checks.length).toBeGreaterThan(10)

@@ -116,11 +116,11 @@ const checks = {
     assert.equal((await commands.run(`stat -c '%U %a' "dir/a b.txt"`)).stdout, 'user 644\n')
   },
   async 'many files are written at once'() {
-    const list = ['m/1', 'm/2', `${home}/m/"3" \\ %22`].map((path, index) => ({ path, data: `${index}` }))
+    const list = ['m/1', 'm/2', `${home}/m/"3"\\ é`].map((path, index) => ({ path, data: `${index}` }))
     const written = await files.write(list)
     assert.deepEqual(
       written.map(({ path }) => path),
-      [`${home}/m/1`, `${home}/m/2`, `${home}/m/"3" \\ %22`],
+      [`${home}/m/1`, `${home}/m/2`, `${home}/m/"3"\\ é`],
     )
     assert.equal(await files.read('m/2'), '1')
   },

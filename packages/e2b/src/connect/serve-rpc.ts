@@ -30,7 +30,7 @@ export interface RpcExchange {
 }
 
 /** The result of the admission of a call. */
-export interface AdmittedCall<Context> {
+interface AdmittedCall<Context> {
   readonly context: Context
   readonly limits: BodyLimits
   /** Aborts when the client is gone or the sandbox ends. */

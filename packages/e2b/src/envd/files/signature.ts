@@ -37,7 +37,7 @@ export function isSigned(signature: string, address: SignedAddress, token: strin
 }
 
 /** Returns true if two secrets are equal. Takes the same time for every given one. */
-export function isSameSecret(given: string, wanted: string): boolean {
+function isSameSecret(given: string, wanted: string): boolean {
   const [one, other] = [given, wanted].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer]
   return timingSafeEqual(one, other)
 }

@@ -56,6 +56,6 @@ export function envdErrorOf(
 }
 
 /** True for the errors of a runtime that does not run. */
-export function isGone({ code }: HoltError): boolean {
+function isGone({ code }: HoltError): boolean {
   return /^runtime_(?:not_found|terminated|paused|not_running)$/.test(code)
 }
