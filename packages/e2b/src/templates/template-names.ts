@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { E2bError } from '../errors/e2b-error.ts'
 
 /** The tag of a name without one, as clients call it. */
-export const clientsDefaultTag = 'default'
+const clientsDefaultTag = 'default'
 
 /** Holt's own tag for it. */
 const holtsDefaultTag = 'latest'

@@ -87,7 +87,10 @@ export const lifecycleTests = {
     const running = Promise.withResolvers<void>()
     const options = { leaveRunning: true, onRunning: running.resolve }
     const taking = checkpoints.take(source.id, `cp${source.id}`, signal(), options)
-    await Promise.race([running.promise, taking.then(() => Promise.reject(new Error('it did not say that it goes on')))])
+    await Promise.race([
+      running.promise,
+      taking.then(() => Promise.reject(new Error('it did not say that it goes on'))),
+    ])
     const { checkpointId } = await taking
     expect(await checkpoints.take(source.id, checkpointId, signal(), { leaveRunning: true })).toEqual(await taking)
     expect(await kindOf(checkpoints.take(source.id, checkpointId, signal()))).toBe('conflict')

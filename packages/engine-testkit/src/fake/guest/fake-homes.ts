@@ -8,7 +8,7 @@ import type { FakeRoute } from './fake-route.ts'
 const homes: Readonly<Record<string, string>> = { root: '/root', user: '/home/user' }
 
 /** Returns the absolute path that a path has for an account. */
-export function pathOf(nodes: FakeNodes, path: string, account: string): string {
+function pathOf(nodes: FakeNodes, path: string, account: string): string {
   const passwd = nodes.get('/etc/passwd')
   const lines = passwd?.type === 'file' ? passwd.data.toString().split('\n') : null
   const entry = lines?.map((line) => line.split(':')).find(([name]) => name === account)

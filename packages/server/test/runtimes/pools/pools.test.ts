@@ -334,7 +334,7 @@ describe('members of class container, of a template with a checkpoint', () => {
     expect(await server.metric('holt_pool_hits_total', { isolation })).toBe(1)
   })
 
-  test('are made anew after a restart, because no row says what they have started', async () => {
+  test('are replaced after a restart, because no row says what they have started', async () => {
     const first = await startApplications()
     await first.close()
     const second = await startPooledServer({ engine: first.engine, floor: 0 }, first.stateDir)
