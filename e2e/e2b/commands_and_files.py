@@ -194,7 +194,7 @@ async def asynchronous():
     assert result.stdout == "hi\n"
     begun = await sbx.commands.run("cat", background=True, stdin=True)
 
-    async with await sbx.commands.stream_input(begun.pid) as writer:
+    async with sbx.commands.stream_input(begun.pid) as writer:
         for number in range(5):
             await writer.send(f"{number}\n")
     await sbx.commands.close_stdin(begun.pid)
