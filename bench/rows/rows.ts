@@ -21,4 +21,4 @@ export const rows: readonly Row[] = [b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b1
  * All rows, in the order in which a run measures them. Rows that share a daemon follow each other.
  * If a run reaches its time limit, the last rows are missing: transfers, copies and clients.
  */
-export const rowsToRun: readonly Row[] = [b1, b11, b2, b4, b10, b3, b5, b8, b9, b12, b6, b7, b13, b14, b15]
+export const rowsToRun: readonly Row[] = [b1, b11, b2, b4, b10, b3, b5, b8, b9, b12, b6, b7, b13, b15, b14]
