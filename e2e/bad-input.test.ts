@@ -71,11 +71,12 @@ describe('a body', () => {
   })
 
   it('with many wrong fields gets an error that names each of them', async () => {
+    const longKey = 'k'.repeat(129)
     const json = {
       template: 5,
       cpu: 'x',
       env: [],
-      metadata: { 'no good': 'x', ok: 1 },
+      metadata: { [longKey]: 'x', ok: 1 },
       timeout_secs: 1.5,
       on_timeout: 'never',
       a: 1,
@@ -88,7 +89,7 @@ describe('a body', () => {
         '/b',
         '/cpu',
         '/env',
-        '/metadata/no good',
+        `/metadata/${longKey}`,
         '/metadata/ok',
         '/on_timeout',
         '/template',

@@ -129,9 +129,6 @@ class TreeExtracted(Model):
     size_bytes: int
 
 
-EntryType = Literal["file", "directory", "symlink", "fifo", "socket", "device", "unknown"]
-
-
 @dataclass(kw_only=True, repr=False)
 class DiffEntry(Model):
     """A change in a diff."""
@@ -139,8 +136,8 @@ class DiffEntry(Model):
     path: str
     path_base64: str | None = None
     change: Literal["added", "modified", "removed", "type_changed", "attributes"]
-    type: EntryType | None
-    previous_type: EntryType | None
+    type: Literal["file", "directory", "symlink", "fifo", "socket", "device", "unknown"] | None
+    previous_type: Literal["file", "directory", "symlink", "fifo", "socket", "device", "unknown"] | None
     size_bytes: int | None
     previous_size_bytes: int | None
     mode: str | None
