@@ -10,7 +10,7 @@ import {
   renameSync,
   symlinkSync,
 } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import {
   below,
   type Code,
@@ -80,13 +80,17 @@ export class Oracle {
     return codes.size > 0 ? { type: 'failure', codes } : { type: 'success', answer }
   }
 
-  /** Puts a tree into a place. It is made aside, because its source may be below the place. */
+  /**
+   * Puts a tree into a place. It is made aside, because its source may be below the place. The place
+   * is resolved before, because its path may lead through a link that moves.
+   */
   #replace(to: string, makeAside: (aside: string) => unknown): null {
     const aside = `${this.#base}-aside`
-    makeAside(aside)
     makeRoom(to, runtimeUser)
-    clear(to)
-    renameSync(aside, to)
+    const place = join(realpathSync(dirname(to)), basename(to))
+    makeAside(aside)
+    clear(place)
+    renameSync(aside, place)
     return null
   }
 
