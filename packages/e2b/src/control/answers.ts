@@ -33,7 +33,8 @@ export interface ListedSandbox {
 
 /** A sandbox with everything about it. */
 export interface SandboxDetail extends ListedSandbox {
-  readonly envdAccessToken: string
+  /** Absent for a caller who may only read. */
+  readonly envdAccessToken?: string
   readonly domain: string | null
   /** Null: it reaches some hosts. */
   readonly allowInternetAccess: boolean | null

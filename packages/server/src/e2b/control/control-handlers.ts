@@ -72,9 +72,9 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
   listMetrics: route({ scope: 'runtime:read', query: MetricsOfQuery, handle: metricsOfSandboxes }),
   getSandbox: route({
     scope: 'runtime:read',
-    handle: async ({ service, ref }) => ({
+    handle: async ({ service, caller, ref }) => ({
       status: 200,
-      json: await sandboxDetail(service, await findLive(service, ref)),
+      json: await sandboxDetail(service, await findLive(service, ref), caller),
     }),
   }),
   killSandbox: route({ scope: 'runtime:write', handle: killSandbox }),

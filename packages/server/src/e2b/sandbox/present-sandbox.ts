@@ -8,6 +8,7 @@ import {
 } from '@holt/e2b'
 import type { PolicyBody } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
+import { type Caller, hasScopeOf } from '../../foundation/request/caller.ts'
 import { refOf } from '../../foundation/rows/find-runtime.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -53,14 +54,21 @@ export function listedSandbox(row: RuntimeRow): ListedSandbox {
   }
 }
 
-/** Returns a runtime with everything that clients see of it. */
-export async function sandboxDetail(service: Api, row: RuntimeRow): Promise<SandboxDetail> {
+/**
+ * Returns a runtime with everything that clients see of it. Only a caller who may run commands gets
+ * the token for them.
+ */
+export async function sandboxDetail(
+  service: Api,
+  row: RuntimeRow,
+  { scopes }: Pick<Caller, 'scopes'>,
+): Promise<SandboxDetail> {
   const { store, portSecret, config } = service
   const policy = await currentPolicy(store.db, await networkRow(store.db, refOf(row)))
   const network = sandboxSettingsOf(row)?.network ?? null
   return {
     ...listedSandbox(row),
-    envdAccessToken: sandboxToken(portSecret, 'envd', row),
+    ...(hasScopeOf(scopes, 'runtime:write') ? { envdAccessToken: sandboxToken(portSecret, 'envd', row) } : {}),
     domain: config.e2b?.sandboxDomain ?? null,
     allowInternetAccess: policy === null ? false : reachesInternet(policy.body),
     ...(network === null ? {} : { network }),

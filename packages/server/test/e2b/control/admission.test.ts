@@ -28,6 +28,17 @@ test('scopes hold as on /v1', async () => {
   expect((await server.e2b('DELETE', '/templates/base-small', { key })).status).toBe(403)
 })
 
+test('a key that may only read gets no token of a sandbox', async () => {
+  const server = await startE2bServer()
+  const { json: made } = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' } })
+  const path = `/sandboxes/${made.sandboxID}`
+  const { key } = await server.makeKey('runtime:read')
+  const read = await server.e2b('GET', path, { key })
+  expect(read).toMatchObject({ status: 200, json: { sandboxID: made.sandboxID } })
+  expect(read.text).not.toContain(made.envdAccessToken)
+  expect((await server.e2b('GET', path)).json.envdAccessToken).toBe(made.envdAccessToken)
+})
+
 test('absent abilities say so', async () => {
   const server = await startE2bServer()
   for (const path of ['/volumes', '/volumes/a', '/secrets', '/volumecontent/a/dir'])
