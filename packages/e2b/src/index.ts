@@ -33,7 +33,7 @@ export {
 } from './entry/entry-of.ts'
 export * from './envd/index.ts'
 export { type ConnectCode, ConnectError, connectStatuses } from './errors/connect-error.ts'
-export { E2bError, portClosed, sandboxGone, wrongToken } from './errors/e2b-error.ts'
+export { E2bError, portClosed, sandboxGone } from './errors/e2b-error.ts'
 export { buildIdOf, buildUuid } from './names/build-uuids.ts'
 export { clientId, envdVersion } from './names/constants.ts'
 export {

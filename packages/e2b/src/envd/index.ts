@@ -13,6 +13,13 @@ export type {
 } from './backend/processes.ts'
 export type { SandboxEntry, SandboxInside, SandboxUsage, VisitedSandbox } from './backend/sandbox.ts'
 export type { FileChange, OpenWatch, Watches } from './backend/watches.ts'
-export { isSigned, requireSignature, type SignedAddress, signatureOf, signedAddress } from './files/signature.ts'
+export {
+  isSignature,
+  isSigned,
+  requireSignature,
+  type SignedAddress,
+  signatureOf,
+  signedAddress,
+} from './files/signature.ts'
 export { type EnvdRequest, serveEnvd } from './serve-envd.ts'
 export { type PollingLimits, PollingWatchers } from './watchers/polling-watchers.ts'

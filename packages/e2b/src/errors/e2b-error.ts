@@ -35,8 +35,3 @@ export function sandboxGone(sandboxId: string): E2bError {
 export function portClosed(sandboxId: string, port: number): E2bError {
   return new E2bError(502, 'The sandbox is running but port is not open', { fields: { sandboxId, port } })
 }
-
-/** Returns the error for a request to a sandbox without its token. */
-export function wrongToken(): E2bError {
-  return new E2bError(401, 'The request has no valid X-Access-Token')
-}

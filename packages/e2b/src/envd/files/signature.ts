@@ -29,6 +29,11 @@ export function signatureOf({ path, operation, username, expiry }: SignedAddress
   return `v1_${digest.replace(/=+$/, '')}`
 }
 
+/** Returns true for a text that has the form of a signature. */
+export function isSignature(text: string): boolean {
+  return /^v1_[A-Za-z0-9+/]{43}$/.test(text)
+}
+
 /**
  * Returns true if a sandbox's token made the signature. Takes the same time for every signature.
  */

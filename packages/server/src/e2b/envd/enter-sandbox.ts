@@ -36,14 +36,14 @@ export async function enterSandbox(
   entered: EnvdAsked,
 ): Promise<VisitedSandbox> {
   const { asked } = entered
-  const { row, bySignature } = await findAdmitted(service, entered)
-  const visit = await beginVisit(service, accounts, { asked, row })
+  const { row, by } = await findAdmitted(service, entered)
+  const visit = await beginVisit(service, accounts, { asked, row, isStranger: by === 'nothing' })
   const { request: kept } = accounts.open(row.project_id, visit.end)
   const { bodyTimeoutMs, quietBodyMs: quietMs } = service.limits
   const keep = (bytes: number) => kept.take(bytes)
   return {
     sandboxId: row.runtime_id,
-    bySignature,
+    bySignature: by === 'signature',
     limits: { maxMessageBytes, bodyTimeoutMs, quietMs, keep },
     watchers: watchersOf(service),
     gone: visit.gone,
@@ -53,7 +53,8 @@ export async function enterSandbox(
 
 interface Admitted {
   readonly row: RuntimeRow
-  readonly bySignature: boolean
+  /** The permission that admits the request. `nothing`: the route is for everybody. */
+  readonly by: 'token' | 'signature' | 'nothing'
 }
 
 /** Returns the runtime of a request that may visit it. Counts wrong tokens for their address. */
@@ -64,11 +65,12 @@ async function findAdmitted(service: Api, { asked, route, sandboxId }: EnvdAsked
   const hasToken =
     row !== null && typeof text === 'string' && isSandboxToken(service.portSecret, 'envd', { holder: row, text })
   const admission = admissionOf(route)
-  if (row !== null && (hasToken || admission === 'none')) return { row, bySignature: false }
+  if (row !== null && hasToken) return { row, by: 'token' }
+  if (row !== null && admission === 'none') return { row, by: 'nothing' }
   try {
     if (admission !== 'signature' || text !== undefined)
       throw new ConnectError('unauthenticated', 'The header X-Access-Token must be the token of this sandbox.')
-    return { row: await findBySignature(service, asked, row), bySignature: true }
+    return { row: await findBySignature(service, asked, row), by: 'signature' }
   } catch (error) {
     if (error instanceof ConnectError) service.rates.noteFailure(request.socket.remoteAddress)
     throw error
@@ -83,6 +85,8 @@ async function findBySignature(
   const query = new URLSearchParams(text)
   const signature = query.get('signature')
   const address = signedAddress(request.method === 'POST' ? 'write' : 'read', query)
+  // A trial of all tokens is work that a stranger causes.
+  if (named === null) service.rates.requireFewFailures(request.socket.remoteAddress)
   const row = named ?? (signature === null ? undefined : await findSigned(service, { signature, address }))
   const token = row === undefined ? '' : sandboxToken(service.portSecret, 'envd', row)
   // No runtime: no token could have made the signature.

@@ -1,5 +1,6 @@
 import { type ConnectCode, ConnectError, type E2bError, sandboxGone } from '@holt/e2b'
 import { type ErrorCode, errorCatalogue, type HoltError } from '@holt/protocol'
+import { isGone } from '../sandbox/sandbox-visit.ts'
 
 /** The Connect codes of HTTP statuses. Other statuses are `internal`. */
 const codes: Readonly<Record<number, ConnectCode>> = {
@@ -53,9 +54,4 @@ export function envdErrorOf(
       return new ConnectError('invalid_argument', `path '${path}' is a directory`, cause)
   }
   return new ConnectError(connectCodeOf(error.code), error.message, { ...cause, status: error.status })
-}
-
-/** True for the errors of a runtime that does not run. */
-function isGone({ code }: HoltError): boolean {
-  return /^runtime_(?:not_found|terminated|paused|not_running)$/.test(code)
 }

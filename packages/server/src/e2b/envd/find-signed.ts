@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isSigned, type SignedAddress } from '@holt/e2b'
+import { isSignature, isSigned, type SignedAddress } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { sandboxToken } from '../sandbox/sandbox-token.ts'
@@ -16,6 +16,7 @@ export async function findSigned(
   { store, portSecret }: Api,
   { signature, address }: { readonly signature: string; readonly address: SignedAddress },
 ): Promise<RuntimeRow | undefined> {
+  if (!isSignature(signature)) return undefined
   const holders = await store.db
     .selectFrom('runtimes')
     .select(['runtime_id', 'token_generation'])

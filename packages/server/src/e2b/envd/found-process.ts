@@ -4,12 +4,10 @@ import type { GuestProcess } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { within } from '../../foundation/wire/call.ts'
 import { followOutput } from '../../inside/commands/follow-output.ts'
+import { answerTimeoutMs } from '../../inside/files/guest-timeouts.ts'
 import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import type { InsideVisit } from './inside-visit.ts'
 import { endOf, processItems } from './process-items.ts'
-
-/** The time for an immediate answer of the guest, in milliseconds. */
-export const answerTimeoutMs = 30_000
 
 /** The most bytes of one write to the guest. */
 const maxWriteBytes = 1024 * 1024

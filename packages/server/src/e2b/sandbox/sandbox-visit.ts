@@ -4,13 +4,13 @@ import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
-import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
+import { countRequest } from '../../tenancy/auth/admit-caller.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 
 /** A request that is admitted to a runtime. It ends with its answer. */
@@ -31,22 +31,29 @@ export interface SandboxVisit extends E2bRequest {
   guest(): Promise<GuestClient>
 }
 
+/** The name under which the requests of all strangers count. No project has it. */
+const strangers = ''
+
 /**
- * Begins the visit of a request whose token or signature was checked. It counts for the project's
- * rate and for its requests under way, and its connection counts as one with a key. Throws
- * `rate_limited`.
+ * Begins a visit. If a token or signature admits it, it counts for the project's rate and for its
+ * requests under way, and its connection counts as one with a key. A stranger counts for none of
+ * these, because addresses of sandboxes are public: strangers could use up a project's limits. They
+ * share one limit of requests under way. Throws `rate_limited`.
  */
 export async function beginVisit(
   service: Api,
   accounts: RequestAccounts,
-  { asked, row }: { asked: E2bRequest; row: RuntimeRow },
+  { asked, row, isStranger }: { asked: E2bRequest; row: RuntimeRow; isStranger: boolean },
 ): Promise<SandboxVisit> {
   const { request, response } = asked
   const { project_id: projectId, runtime_id: runtimeId } = row
-  recognise(request.socket, projectId)
-  await takeFromRate(service, projectId)
   const end = new RequestEnd(response)
-  accounts.inFlight.enter(projectId, end)
+  if (isStranger) accounts.inFlight.enter(strangers, end)
+  else {
+    recognise(request.socket, projectId)
+    await countRequest(service, projectId)
+    accounts.inFlight.enter(projectId, end)
+  }
   const controller = new AbortController()
   const cut = () => {
     controller.abort(new ClientGone('the runtime paused or ended'))
@@ -74,14 +81,4 @@ export async function beginVisit(
 /** Returns true for the errors of a runtime that a request does not reach. */
 export function isGone(error: unknown): boolean {
   return error instanceof HoltError && /^runtime_(?:not_found|terminated|paused|not_running)$/.test(error.code)
-}
-
-async function takeFromRate({ rates, projects }: Api, projectId: string): Promise<void> {
-  const counted = rates.take(projectId, await projects.of(projectId))
-  if (counted === null || counted.allowed) return
-  throw limitReached('rate_limited', 'The project exceeds its request rate.', {
-    limit: counted.burst,
-    retry_after_secs: counted.retryAfterSecs,
-    reset_secs: counted.resetSecs,
-  })
 }

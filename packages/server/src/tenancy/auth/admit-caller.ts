@@ -23,11 +23,24 @@ export async function admitCaller(
   tell: (headers: Record<string, string>) => void = () => {},
 ): Promise<Caller> {
   const caller = await identify(service, { authorization, peer })
-  const counted = service.rates.take(caller.projectId, await service.projects.of(caller.projectId))
-  if (counted === null) return caller
+  await countRequest(service, caller.projectId, tell)
+  return caller
+}
+
+/**
+ * Counts a request of a project. Passes the rate limit headers of the answer to `tell`. Throws
+ * `rate_limited` after too many requests.
+ */
+export async function countRequest(
+  { rates, projects }: Pick<Tenancy, 'rates' | 'projects'>,
+  projectId: string,
+  tell: (headers: Record<string, string>) => void = () => {},
+): Promise<void> {
+  const counted = rates.take(projectId, await projects.of(projectId))
+  if (counted === null) return
   const { burst, remaining, resetSecs, allowed, retryAfterSecs } = counted
   tell({ 'ratelimit-limit': `${burst}`, 'ratelimit-remaining': `${remaining}`, 'ratelimit-reset': `${resetSecs}` })
-  if (allowed) return caller
+  if (allowed) return
   throw limitReached('rate_limited', 'The project exceeds its request rate.', {
     limit: burst,
     retry_after_secs: retryAfterSecs,

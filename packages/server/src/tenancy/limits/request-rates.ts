@@ -30,7 +30,18 @@ export class RequestRates {
    * never refused, because all clients behind a proxy have one address.
    */
   noteFailure(peer: string | undefined): void {
-    const { allowed, retryAfterSecs, resetSecs } = this.#peers.take(peerName(peer), this.#failures)
+    this.#refuse(this.#peers.take(peerName(peer), this.#failures))
+  }
+
+  /**
+   * Throws `rate_limited` if an address has sent too many wrong keys, before a check that costs
+   * much. Counts nothing.
+   */
+  requireFewFailures(peer: string | undefined): void {
+    this.#refuse(this.#peers.look(peerName(peer), this.#failures))
+  }
+
+  #refuse({ allowed, retryAfterSecs, resetSecs }: Taken): void {
     if (allowed) return
     throw limitReached('rate_limited', 'Too many requests with wrong keys came from this address.', {
       limit: this.#failures.burst,

@@ -38,20 +38,26 @@ export class TokenBuckets {
 
   /** Takes a token if there is one. A changed rate applies at once. */
   take(name: string, rate: Rate): Taken {
-    const { perSec, burst } = rate
+    const bucket = this.#filled(name, rate)
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    if (!this.#buckets.has(name)) this.#keep(name, bucket, rate)
+    return takenOf(bucket, rate, allowed)
+  }
+
+  /** Returns what `take` would, and takes nothing. */
+  look(name: string, rate: Rate): Taken {
+    const bucket = this.#filled(name, rate)
+    return takenOf(bucket, rate, bucket.tokens >= 1)
+  }
+
+  /** Returns a bucket with the tokens of now. A bucket that is not kept is full. */
+  #filled(name: string, { perSec, burst }: Rate): Bucket {
     const now = this.#monotonic()
     const bucket = this.#buckets.get(name) ?? { tokens: burst, filledAt: now }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.filledAt) / 1000) * perSec)
     bucket.filledAt = now
-    const allowed = bucket.tokens >= 1
-    if (allowed) bucket.tokens -= 1
-    if (!this.#buckets.has(name)) this.#keep(name, bucket, rate)
-    return {
-      allowed,
-      remaining: Math.floor(bucket.tokens),
-      resetSecs: Math.ceil((burst - bucket.tokens) / perSec),
-      retryAfterSecs: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSec)),
-    }
+    return bucket
   }
 
   #keep(name: string, bucket: Bucket, { perSec, burst }: Rate): void {
@@ -64,5 +70,14 @@ export class TokenBuckets {
       if (this.#buckets.size >= maxBuckets && oldest !== undefined) this.#buckets.delete(oldest)
     }
     this.#buckets.set(name, bucket)
+  }
+}
+
+function takenOf({ tokens }: Bucket, { perSec, burst }: Rate, allowed: boolean): Taken {
+  return {
+    allowed,
+    remaining: Math.floor(tokens),
+    resetSecs: Math.ceil((burst - tokens) / perSec),
+    retryAfterSecs: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / perSec)),
   }
 }

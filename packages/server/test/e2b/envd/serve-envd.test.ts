@@ -132,6 +132,32 @@ describe('a token', () => {
   })
 })
 
+test('strangers use up no limit of the project', async () => {
+  const env = { HOLT_PROJECT_QUOTAS: 'requests_per_sec=1,request_burst=20' }
+  const server = await startE2bServer(env, { monotonic: () => 0 })
+  const { json: made } = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' } })
+  const { 'x-access-token': _, ...named } = headersOf(made)
+  for (let count = 0; count < 40; count += 1)
+    expect((await server.e2b('GET', '/health', { headers: named, key: null })).status).toBe(204)
+  expect((await server.e2b('GET', '/v2/sandboxes')).status).toBe(200)
+})
+
+test('an address with too many wrong signatures causes no further trials', async () => {
+  const failureRate = { perSec: 1, burst: 20 }
+  const server = await startE2bServer({}, { monotonic: () => 0, failureRate })
+  const { json: made } = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' } })
+  const address = { path: '/tmp/a', operation: 'read', username: '', expiry: null } as const
+  const ask = async (signature: string) => {
+    const query = `path=/tmp/a&signature=${encodeURIComponent(signature)}`
+    return (await server.e2b('GET', `/files?${query}`, { key: null })).status
+  }
+  const wrong = signatureOf(address, 'another token')
+  const statuses = new Set<number>()
+  for (let count = 0; count < 40 && !statuses.has(429); count += 1) statuses.add(await ask(wrong))
+  expect([...statuses]).toEqual([401, 429])
+  expect(await ask(signatureOf(address, made.envdAccessToken))).toBe(429)
+})
+
 test('every error of the catalogue has a code for clients', () => {
   for (const code of Object.keys(errorCatalogue) as ErrorCode[])
     expect(Object.keys(connectStatuses)).toContain(connectCodeOf(code))

@@ -20,6 +20,13 @@ test('a burst passes, and then requests at the rate', () => {
   expect(take()).toEqual({ allowed: true, remaining: 2, resetSecs: 1, retryAfterSecs: 0 })
 })
 
+test('a look takes no token', () => {
+  const buckets = new TokenBuckets(() => 0)
+  const rate = { perSec: 1, burst: 1 }
+  expect([buckets.look('a', rate).allowed, buckets.look('a', rate).allowed]).toEqual([true, true])
+  expect([buckets.take('a', rate).allowed, buckets.look('a', rate).allowed]).toEqual([true, false])
+})
+
 test('any sequence stays within burst and rate, and names do not share a bucket', () => {
   const steps = fc.array(fc.record({ name: fc.constantFrom('a', 'b'), waitMs: fc.integer({ min: 0, max: 2000 }) }))
   fc.assert(
