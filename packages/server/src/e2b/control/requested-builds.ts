@@ -1,12 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StepOrigin } from '@holt/e2b'
-import { HoltError, isIdParam } from '@holt/protocol'
+import { idSchema, isIdParam } from '@holt/protocol'
 import { z } from 'zod'
 import type { Api } from '../../api/api.ts'
+import { writeDurably } from '../../foundation/config/write-durably.ts'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
+import { storedJson } from '../../foundation/store/stored-json.ts'
 
 /** The time for which a build waits for its start, in milliseconds. */
 const waitsMs = 24 * 3600 * 1000
@@ -16,6 +17,9 @@ const keptMs = 7 * 24 * 3600 * 1000
 
 /** The most builds of a project that wait for their start. */
 const maxWaiting = 100
+
+/** The most started builds of a project that are kept. Older ones are removed. */
+const maxStarted = 200
 
 const origin: z.ZodType<StepOrigin> = z.union([z.number(), z.literal('base')])
 
@@ -34,8 +38,13 @@ const RequestedBuild = z.object({
   memoryMiB: z.number(),
   diskMiB: z.number().nullable(),
   requestedAt: z.number(),
-  /** The start of the build: the origin of each step of Holt, and the client's command lines. */
-  started: z.object({ at: z.number(), origins: z.array(origin), lines: z.array(z.string()) }).nullable(),
+  /**
+   * The start of the build: the origin of each step of Holt, and the client's command lines. Holt
+   * answers a request that equals a build in progress with that build, which has another id.
+   */
+  started: z
+    .object({ at: z.number(), buildId: z.string(), origins: z.array(origin), lines: z.array(z.string()) })
+    .nullable(),
   /** True if the further tags are assigned. */
   tagged: z.boolean(),
 })
@@ -43,21 +52,23 @@ export type RequestedBuild = z.output<typeof RequestedBuild>
 
 /**
  * Keeps the builds that clients request, in files of the state directory: from the request, before
- * Holt knows a build, until some days after its start.
+ * Holt knows a build, until some days after its start. Each project has a directory of its own.
  */
 export class RequestedBuilds {
-  readonly #dir: string
+  readonly #root: string
   readonly #now: () => number
+  readonly #log: Api['log']
 
-  constructor({ config, now }: Pick<Api, 'config' | 'now'>) {
-    this.#dir = join(config.stateDir, 'e2b', 'builds')
+  constructor({ config, now, log }: Pick<Api, 'config' | 'now' | 'log'>) {
+    this.#root = join(config.stateDir, 'e2b', 'builds')
     this.#now = now
+    this.#log = log
   }
 
   /** Adds a request. Throws if the project has too many that wait. */
   async add(build: RequestedBuild): Promise<void> {
-    const waiting = (await this.#sweep()).filter((one) => one.projectId === build.projectId && one.started === null)
-    if (waiting.length >= maxWaiting)
+    const all = await this.#sweep(build.projectId)
+    if (all.filter(({ started }) => started === null).length >= maxWaiting)
       throw limitReached('quota_exceeded', `${maxWaiting} builds of this project already wait for their start.`, {
         limit: maxWaiting,
         hint: 'Start them, or wait until they expire after a day.',
@@ -65,66 +76,67 @@ export class RequestedBuilds {
     await this.write(build)
   }
 
-  /** Writes a request whole, so that a reader sees the old one or the new one. */
+  /** Writes a request. */
   async write(build: RequestedBuild): Promise<void> {
-    await mkdir(this.#dir, { recursive: true, mode: 0o700 })
-    const part = join(this.#dir, `.${randomBytes(8).toString('hex')}.part`)
-    await writeFile(part, JSON.stringify(build), { mode: 0o600 })
-    await rename(part, this.#path(build.buildId))
-  }
-
-  /** Returns a project's request, or null if there is none. */
-  async find(projectId: string, buildId: string): Promise<RequestedBuild | null> {
-    if (!isIdParam('build_id', buildId)) return null
-    const build = await this.#read(this.#path(buildId))
-    return build === null || build.projectId !== projectId || this.#isOver(build) ? null : build
+    await mkdir(this.#dirOf(build.projectId), { recursive: true, mode: 0o700 })
+    await writeDurably(this.#pathOf(build), JSON.stringify(build))
   }
 
   /** Returns a project's request. Throws `build_not_found` if there is none for the template. */
   async get(
     projectId: string,
-    ref: { readonly templateId: string; readonly buildId: string },
+    { templateId, buildId }: { readonly templateId: string; readonly buildId: string },
   ): Promise<RequestedBuild> {
-    const build = await this.find(projectId, ref.buildId)
-    if (build === null || build.templateId !== ref.templateId) throw idNotFound('build_not_found', ref.buildId)
+    const isKnown = idSchema('template').safeParse(templateId).success && isIdParam('build_id', buildId)
+    const build = isKnown ? await this.#read(this.#pathOf({ projectId, templateId, buildId })) : null
+    if (build === null || this.#isOver(build)) throw idNotFound('build_not_found', buildId)
     return build
   }
 
   /** Returns true if a project has requested a build of this template. */
   async hasTemplate(projectId: string, templateId: string): Promise<boolean> {
-    return (await this.#all()).some((one) => one.projectId === projectId && one.templateId === templateId)
+    return (await this.#names(projectId)).some((name) => name.startsWith(`${templateId}.`))
   }
 
-  /** Removes the requests that are over, and returns the others. */
-  async #sweep(): Promise<readonly RequestedBuild[]> {
-    const all = await this.#all()
-    const over = all.filter((build) => this.#isOver(build))
-    await Promise.all(over.map(({ buildId }) => rm(this.#path(buildId), { force: true })))
-    return all.filter((build) => !over.includes(build))
+  /** Removes the requests of a project that are over or damaged, and returns the others. */
+  async #sweep(projectId: string): Promise<readonly RequestedBuild[]> {
+    const kept: RequestedBuild[] = []
+    // One after the other: together they may have a hundred MiB.
+    for (const name of await this.#names(projectId)) {
+      const path = join(this.#dirOf(projectId), name)
+      const build = await this.#read(path)
+      if (build === null || this.#isOver(build)) await rm(path, { force: true })
+      else kept.push(build)
+    }
+    const started = kept.filter((build) => build.started !== null).sort((a, b) => b.requestedAt - a.requestedAt)
+    for (const build of started.slice(maxStarted)) await rm(this.#pathOf(build), { force: true })
+    return kept
   }
 
-  async #all(): Promise<readonly RequestedBuild[]> {
-    const names = await readdir(this.#dir).catch(orNone<string[]>([]))
-    const builds = await Promise.all(
-      names.filter((name) => name.endsWith('.json')).map((name) => this.#read(join(this.#dir, name))),
-    )
-    return builds.filter((build) => build !== null)
+  async #names(projectId: string): Promise<readonly string[]> {
+    const names = await readdir(this.#dirOf(projectId)).catch(orNone<string[]>([]))
+    return names.filter((name) => name.endsWith('.json'))
   }
 
+  /** Returns a request. Returns null if there is none, or if it is damaged. */
   async #read(path: string): Promise<RequestedBuild | null> {
     const text = await readFile(path, 'utf8').catch(orNone<string | null>(null))
     if (text === null) return null
-    const parsed = RequestedBuild.safeParse(JSON.parse(text))
-    if (!parsed.success) throw new HoltError('internal', `${path} is not the request of a build`)
-    return parsed.data
+    const parsed = RequestedBuild.safeParse(storedJson(text))
+    if (!parsed.success) this.#log.error({ path }, 'the request of a build is damaged and counts as missing')
+    return parsed.data ?? null
   }
 
   #isOver({ requestedAt, started }: RequestedBuild): boolean {
     return this.#now() > (started === null ? requestedAt + waitsMs : started.at + keptMs)
   }
 
-  #path(buildId: string): string {
-    return join(this.#dir, `${buildId}.json`)
+  #dirOf(projectId: string): string {
+    return join(this.#root, projectId)
+  }
+
+  #pathOf({ projectId, templateId, buildId }: Pick<RequestedBuild, 'projectId' | 'templateId' | 'buildId'>): string {
+    return join(this.#dirOf(projectId), `${templateId}.${buildId}.json`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { KeyedLock, ownText } from '@holt/async'
 import {
   buildIdOf,
   E2bError,
@@ -10,6 +11,7 @@ import {
 } from '@holt/e2b'
 import { CreateBuild } from '@holt/protocol'
 import { createBuild } from '../../builds/create-build.ts'
+import { buildRow } from '../../builds/find-build.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
@@ -26,16 +28,29 @@ const clientsBase = /^(?:docker\.io\/)?e2bdev\/base(?::[\w.-]+)?$/
 /** The seconds that a start command gets if no command tells when it is ready. */
 const usualReady = 'sleep 20'
 
+/** The most characters of a command line that are kept for the reason of a failure. */
+const maxLine = 500
+
+/** Serializes the starts of a build, so that only the first one counts. */
+const starts = new KeyedLock()
+
 type Call = ControlCall<StartBuild, unknown>
 
 /** Starts a requested build: translates its steps, and hands them to Holt's builder. */
-export async function startBuild(call: Call): Promise<E2bAnswer> {
+export function startBuild(call: Call): Promise<E2bAnswer> {
+  const { params } = call
+  const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
+  return starts.run(buildId, () => startOnce(call, buildId))
+}
+
+async function startOnce(call: Call, buildId: string): Promise<E2bAnswer> {
   const { service, caller, params, body } = call
   const { projectId } = caller
   const requests = new RequestedBuilds(service)
-  const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
   const requested = await requests.get(projectId, { templateId: params.templateID ?? '', buildId })
-  if (requested.started !== null) throw new E2bError(409, 'This build was started already')
+  // A service that was killed may have written the start and made no build.
+  if (requested.started !== null && (await startedRow(service, requested)) !== undefined)
+    throw new E2bError(409, 'This build was started already')
   const base = await findBase(call)
   const steps = [...(body.steps ?? []), ...waitStep(body)]
   const translated = translateSteps(steps, base)
@@ -53,37 +68,53 @@ export async function startBuild(call: Call): Promise<E2bAnswer> {
     ...(context_id === null ? {} : { context_id }),
     no_cache: body.force === true || steps.some(({ force }) => force === true),
   }) as CreateBuild
-  const started = { at: service.now(), origins: [...translated.origins], lines: steps.map(lineOf) }
+  const started = { at: service.now(), buildId, origins: [...translated.origins], lines: steps.map(lineOf) }
   // First, so that the status of a build that has begun always knows its steps.
   await requests.write({ ...requested, started })
-  const ref = { projectId, buildId: requested.buildId, templateId: requested.templateId }
   try {
-    const row = await createBuild(service, { ...ref, request, kind: 'custom' })
-    void followTags(call, { ...requested, started }, row)
+    const row = await createBuild(service, {
+      projectId,
+      buildId,
+      templateId: requested.templateId,
+      request,
+      kind: 'custom',
+    })
+    const begun = { ...requested, started: { ...started, buildId: row.build_id } }
+    if (row.build_id !== buildId) await requests.write(begun)
+    void followTags(call, begun)
   } catch (error) {
-    await requests.write(requested)
+    await requests.write({ ...requested, started: null })
     throw error
   }
   return { status: 202 }
 }
 
+/** Returns the build that a start has made, or undefined if there is none. */
+export async function startedRow(
+  { store }: Call['service'],
+  { projectId, started }: RequestedBuild,
+): Promise<BuildRow | undefined> {
+  return started === null ? undefined : buildRow(store.db, { projectId, buildId: started.buildId })
+}
+
 /** Assigns the further tags as soon as the build has ended. */
-async function followTags({ service }: Call, requested: RequestedBuild, row: BuildRow): Promise<void> {
+async function followTags({ service }: Call, requested: RequestedBuild): Promise<void> {
+  const build_id = requested.started?.buildId ?? requested.buildId
   try {
-    await service.builds.get(row.build_id)?.ended
+    await service.builds.get(build_id)?.ended
     await assignRequested(service, requested)
   } catch (error) {
     // The next look at the status assigns them.
-    service.log.warn({ err: error, build_id: row.build_id }, 'the tags of a build could not be assigned yet')
+    service.log.warn({ err: error, build_id }, 'the tags of a build could not be assigned yet')
   }
 }
 
 /** Assigns the further tags of a build that is ready. It may be called again. */
 export async function assignRequested(service: Call['service'], requested: RequestedBuild): Promise<void> {
   if (requested.tagged) return
-  const { projectId, name, tag, tags } = requested
-  if (tags.length > 0 && !(await assignTags(service, { projectId, name, tag, tags, buildId: requested.buildId })))
-    return
+  const { projectId, name, tag, tags, started, buildId } = requested
+  const of = { projectId, name, tag, tags, buildId: started?.buildId ?? buildId }
+  if (tags.length > 0 && !(await assignTags(service, of))) return
   await new RequestedBuilds(service).write({ ...requested, tagged: true })
 }
 
@@ -119,7 +150,8 @@ function commandsOf({ startCmd, readyCmd }: StartBuild): { start_cmd?: string; r
 /** Returns the step that waits for a template that is ready without a start command. */
 function waitStep({ startCmd, readyCmd }: StartBuild): readonly TemplateStep[] {
   if (!isEmpty(startCmd) || isEmpty(readyCmd)) return []
-  const line = `for try in $(seq 300); do (${readyCmd}) && exit 0; sleep 2; done; exit 1`
+  // The line end closes a comment at the end of the command.
+  const line = `for try in $(seq 300); do (${readyCmd}\n) && exit 0; sleep 2; done; exit 1`
   return [{ type: 'RUN', args: [line], filesHash: undefined, force: undefined }]
 }
 
@@ -136,7 +168,8 @@ function loginOf({ fromImageRegistry: login }: StartBuild) {
   return { registry_auth: { username, password } }
 }
 
-/** Returns the line of a step as its client wrote it. */
+/** Returns the line of a step as its client wrote it, as far as it is kept. */
 function lineOf({ type, args = [] }: TemplateStep): string {
-  return type === 'RUN' ? (args[0] ?? '') : `${type} ${args.join(' ')}`.trim()
+  const line = type === 'RUN' ? (args[0] ?? '') : `${type} ${args.join(' ')}`.trim()
+  return line.length > maxLine ? ownText(`${line.slice(0, maxLine)}...`) : line
 }

@@ -9,12 +9,11 @@ import {
 } from '@holt/e2b'
 import type { Id } from '@holt/protocol'
 import type { FailureReason } from '../../builds/failure-reason.ts'
-import { buildRow } from '../../builds/find-build.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
 import { type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
-import { assignRequested } from './start-build.ts'
+import { assignRequested, startedRow } from './start-build.ts'
 
 type Call = ControlCall<unknown, StatusQuery>
 
@@ -56,9 +55,8 @@ async function findRequested({ service, caller: { projectId }, params }: Call): 
   const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
   const ref = { templateId: params.templateID ?? '', buildId }
   const requested = await new RequestedBuilds(service).get(projectId, ref)
-  await service.builds.get(buildId)?.reporter.flush()
-  const row = requested.started === null ? undefined : await buildRow(service.store.db, { projectId, buildId })
-  return { requested, row }
+  await service.builds.get(requested.started?.buildId ?? buildId)?.reporter.flush()
+  return { requested, row: await startedRow(service, requested) }
 }
 
 /** Returns the lines after an offset, which counts lines from the first. */

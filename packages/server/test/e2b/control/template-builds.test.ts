@@ -1,10 +1,13 @@
 import { createReadStream } from 'node:fs'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { BuildError } from '@holt/builder'
 import { readTar } from '@holt/tar'
 import { expect, test } from 'vitest'
 import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
 import { FakeBuilder, until } from '../../support/fake-builder.ts'
+import { makeProject } from '../../support/own-project.ts'
 import { tarOf } from '../../support/tar-of.ts'
 
 async function setUp() {
@@ -119,6 +122,64 @@ test('an upload needs a valid address, and files that are missing fail the start
   expect((await server.e2b('GET', '/templates/tm00000000000000000000/files/hash1')).status).toBe(404)
 })
 
+test('two equal builds at the same time are one, and both are told its end', async () => {
+  const server = await setUp()
+  const go = Promise.withResolvers<undefined>()
+  server.builder.script = () => go.promise
+  const both = [await request(server), await request(server)] as const
+  for (const build of both) expect((await start(server, build)).status).toBe(202)
+  for (const build of both) expect((await start(server, build)).status).toBe(409)
+  go.resolve(undefined)
+  for (const build of both) expect(await ended(server, build)).toMatchObject({ ...ids(build), status: 'ready' })
+  expect(server.builder.runs).toHaveLength(1)
+})
+
+test('of two starts at the same time one counts', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const steps = (line: string) => ({ steps: [{ type: 'RUN', args: [line] }] })
+  const answers = await Promise.all([start(server, build, steps('one')), start(server, build, steps('two'))])
+  expect(answers.map(({ status }) => status).sort()).toEqual([202, 409])
+  expect((await ended(server, build)).status).toBe('ready')
+})
+
+test('a damaged record of a build disturbs no other one', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const dir = join(server.stateDir, 'e2b/builds')
+  const [project = ''] = await readdir(dir)
+  await writeFile(join(dir, project, 'tm00000000000000000000.bd00000000000000000000.json'), '{')
+  const other = await request(server)
+  expect((await start(server, other)).status).toBe(202)
+  expect((await ended(server, other)).status).toBe('ready')
+  expect(await status(server, build)).toMatchObject({ status: 'waiting' })
+})
+
+test('builds and files of another project are not found', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const { key } = await makeProject(server, 'another')
+  const { templateID, buildID } = build
+  const ask = async (method: string, path: string, json?: object) =>
+    (await server.e2b(method, path, { key, ...(json === undefined ? {} : { json }) })).status
+  const path = `/templates/${templateID}`
+  const statuses = async () => [
+    await ask('GET', `${path}/files/hash1`),
+    await ask('GET', `${path}/builds/${buildID}/status`),
+    await ask('GET', `${path}/builds/${buildID}/logs`),
+    await ask('POST', `/v2${path}/builds/${buildID}`, { fromImage: 'debian:12' }),
+  ]
+  expect(await statuses()).toEqual([404, 404, 404, 404])
+  expect((await start(server, build)).status).toBe(202)
+  expect((await ended(server, build)).status).toBe('ready')
+  expect(await statuses()).toEqual([404, 404, 404, 404])
+  expect(await ask('GET', path)).toBe(404)
+  expect(await ask('GET', `${path}/tags`)).toBe(404)
+  expect(await ask('POST', '/templates/tags', { target: 'app:v1', tags: ['mine'] })).toBe(404)
+  expect(await ask('DELETE', '/templates/tags', { name: 'app', tags: ['v1'] })).toBe(404)
+  expect(await ask('DELETE', path)).toBe(404)
+})
+
 test('a failure names the step and the line of the client', async () => {
   const server = await setUp()
   const build = await request(server)
@@ -158,7 +219,7 @@ test('commands run in a login shell, with a time to get ready', async () => {
   const waits = await run({ readyCmd: 'ready', force: true })
   expect(waits).toMatchObject({ startCmd: null, readyCmd: null, noCache: true })
   expect(waits?.source.type === 'image' && waits.source.steps.at(-1)).toMatchObject({
-    run: expect.stringContaining('(ready)'),
+    run: expect.stringContaining('(ready\n)'),
   })
   expect((await run({ fromImage: undefined, fromTemplate: 'base' }))?.source.type).toBe('template')
   expect((await run({ fromImage: 'e2bdev/base:latest' }))?.source.type).toBe('template')
