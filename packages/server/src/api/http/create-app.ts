@@ -10,6 +10,7 @@ import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wir
 import { claimsUpgrade, openUpgrades, type UpgradeHandler } from '../../foundation/wire/upgrades.ts'
 import { attachUpgrades } from '../../inside/attach/attach-upgrades.ts'
 import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.ts'
+import { placeOf } from '../../inside/ports/request-place.ts'
 import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
 import { portRequests, portUpgrades } from '../../inside/ports/serve-ports.ts'
 import type { Api, Handlers } from '../api.ts'
@@ -109,13 +110,15 @@ interface ServerParts {
 
 function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute }: ServerParts): Server {
   const { limits, metrics, likelyProjects } = service
+  const claims = claimsUpgrade(upgradeHandlers)
   const server = createServer({
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     headersTimeout: limits.headersTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
     connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
-    shouldUpgradeCallback: claimsUpgrade(upgradeHandlers),
+    // An ambiguous request is answered as an ordinary one, which refuses it.
+    shouldUpgradeCallback: (request) => placeOf(request) !== null && claims(request),
   })
   // Node silently drops headers above a number of them. Their bytes are bounded instead.
   server.maxHeadersCount = 0

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type Entry, envdPort } from '@holt/e2b'
+import { E2bError, type Entry, envdPort } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import type { Upgrade, UpgradeHandler } from '../../foundation/wire/upgrades.ts'
@@ -9,19 +9,30 @@ import { e2bErrorOf, writeErrorOnSocket } from '../answers/write-answer.ts'
 import { type SandboxPort, sandboxWay } from '../ports/sandbox-way.ts'
 import { portError } from '../ports/serve-sandbox-port.ts'
 
-/** Returns the handler of upgrades for ports of runtimes. Other entries do not change protocols. */
+/**
+ * Returns the handler of upgrades. Only ports of runtimes change protocols. At other places of the
+ * entry an upgrade is refused here, so that no handler of Holt's own API takes it.
+ */
 export function sandboxUpgrades(service: Api, findEntry: (request: IncomingMessage) => Entry): UpgradeHandler {
-  const portOf = (request: IncomingMessage): SandboxPort | null => {
+  const entryFor = (request: IncomingMessage): Entry | null => {
     const entry = upgradeOf(request) === null ? null : findEntry(request)
-    return entry?.type === 'sandbox' && entry.port !== envdPort ? entry : null
+    return entry === null || entry.type === 'holt' ? null : entry
   }
   return {
-    claims: (request) => portOf(request) !== null,
+    claims: (request) => entryFor(request) !== null,
     open: async (upgrade) => {
-      const place = portOf(upgrade.request)
-      if (place !== null) await open(service, place, upgrade)
+      const entry = entryFor(upgrade.request)
+      if (entry?.type === 'sandbox' && entry.port !== envdPort) await open(service, entry, upgrade)
+      else refuse(service, upgrade)
     },
   }
+}
+
+function refuse({ metrics }: Api, { request, socket, requestId }: Upgrade): void {
+  const failure = new E2bError(404, 'This path does not change protocols')
+  const method = request.method ?? 'GET'
+  metrics.http.begin()({ method, route: 'none', status: failure.status, seconds: 0, surface: 'e2b' })
+  writeErrorOnSocket(socket, failure, requestId)
 }
 
 async function open(service: Api, place: SandboxPort, upgrade: Upgrade): Promise<void> {

@@ -36,6 +36,25 @@ test('names below the domain reach the control plane and runtimes, and never Hol
   expect((await server.ask('GET', path)).status).toBe(200)
 })
 
+test('no upgrade at a name of the domain reaches Holt', async () => {
+  const server = await startE2bServer({ HOLT_E2B_DOMAIN: 'e.test' })
+  const id = await server.makeRuntime()
+  const headers = {
+    authorization: `Bearer ${server.server.adminKey}`,
+    ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+    'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+  }
+  const path = `/v1/agents/runtime/${id}/commands/cm00000000000000000000/attach`
+  const ask = async (host?: string) => {
+    const { status, json } = await server.e2b('GET', path, { headers, ...(host === undefined ? {} : { host }) })
+    return [status, json]
+  }
+  // Holt's own answer, in its own form.
+  expect(await ask()).toMatchObject([expect.any(Number), { error: { code: expect.any(String) } }])
+  for (const host of ['api.e.test', 'sandbox.e.test', 'www.e.test', `49983-${id}.e.test`])
+    expect([host, ...(await ask(host))]).toMatchObject([host, 404, { code: 404 }])
+})
+
 test('the name of a runtime is not overruled by headers', async () => {
   const server = await startE2bServer({ HOLT_E2B_DOMAIN: 'e.test' })
   const [one, other] = [await server.makeRuntime(), await server.makeRuntime()]
@@ -67,6 +86,16 @@ test('two hosts in one request are refused', async () => {
   const socket = connect(Number(new URL(server.server.url).port), '127.0.0.1')
   socket.end('GET /health HTTP/1.1\r\nHost: api.e.test\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
+})
+
+test('an upgrade with two hosts is refused', async () => {
+  const server = await startE2bServer({ HOLT_E2B_DOMAIN: 'e.test' })
+  const id = await server.makeRuntime()
+  const socket = connect(Number(new URL(server.server.url).port), '127.0.0.1')
+  const path = `/v1/agents/runtime/${id}/commands/cm00000000000000000000/attach`
+  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nHost: api.e.test\r\n`
+  socket.end(`${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*ambiguous/)
 })
 
 test('a request that a proxy could read in another way is refused, with its connection', async () => {
