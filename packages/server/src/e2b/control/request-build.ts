@@ -55,7 +55,7 @@ export async function answerFiles(call: ControlCall<unknown, unknown>): Promise<
   if (!(await new RequestedBuilds(service).hasTemplate(projectId, templateId)))
     throw idNotFound('template_not_found', templateId)
   const present = (await findFiles(service, { projectId, hash })) !== null
-  const url = `${uploadAddress(call)}${makeUploadPath(service, { projectId, hash })}`
+  const url = `${uploadAddress(call)}${makeUploadPath(service, caller, hash)}`
   // A client that builds by force uploads files that are here, too.
   return { status: 201, json: { present, url } }
 }

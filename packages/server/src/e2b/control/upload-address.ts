@@ -1,4 +1,5 @@
-import type { TLSSocket } from 'node:tls'
+import { TLSSocket } from 'node:tls'
+import { placeOf } from '../../inside/ports/request-place.ts'
 import type { ControlCall } from './control-call.ts'
 import { e2bConfig } from './e2b-config.ts'
 
@@ -8,9 +9,10 @@ export function uploadAddress({
   request,
 }: Pick<ControlCall<unknown, unknown>, 'service' | 'request'>): string {
   const { host = '' } = request.headers
+  const { issuer } = service.config
+  // A proxy may have ended TLS: at the service's own address, and in domain mode.
+  if (issuer !== null && new URL(issuer).host === host.toLowerCase()) return new URL(issuer).origin
   const { domain } = e2bConfig(service)
-  // In domain mode clients speak TLS, and a proxy may end it.
-  const isDomain = domain !== null && host.toLowerCase().startsWith(`api.${domain.name}`)
-  const isTls = isDomain || (request.socket as TLSSocket).encrypted === true
-  return `${isTls ? 'https' : 'http'}://${host}`
+  const isDomain = domain !== null && placeOf(request)?.host === `api.${domain.name}`
+  return `${isDomain || request.socket instanceof TLSSocket ? 'https' : 'http'}://${host}`
 }

@@ -180,6 +180,44 @@ test('builds and files of another project are not found', async () => {
   expect(await ask('DELETE', path)).toBe(404)
 })
 
+test('the address of an upload ends with the key that asked for it', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const { key, key_id } = await server.makeKey('template:write')
+  const { json } = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`, { key })
+  expect((await server.ask('DELETE', `/v1/agents/key/${key_id}`)).status).toBe(204)
+  const body = gzipSync(await tarOf({ a: 'a' }))
+  expect((await fetch(json.url, { method: 'PUT', body })).status).toBe(403)
+  const again = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`)
+  expect(again.json.present).toBe(false)
+})
+
+test('of two uploads to one address at the same time one counts', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  const { json } = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`)
+  const put = async (text: string) => {
+    const body = gzipSync(await tarOf({ a: text }))
+    return (await fetch(json.url, { method: 'PUT', body })).status
+  }
+  expect((await Promise.all([put('one'), put('two')])).sort()).toEqual([200, 403])
+})
+
+test('the address of an upload has the scheme of the service, also behind a proxy', async () => {
+  const server = await startE2bServer(
+    { HOLT_E2B_DOMAIN: 'e.test', HOLT_ISSUER: 'https://holt.test' },
+    { builder: new FakeBuilder() },
+  )
+  const build = await request(server)
+  const address = async (host: string) => {
+    const { json } = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`, { host })
+    return new URL(json.url).origin
+  }
+  expect(await address('holt.test')).toBe('https://holt.test')
+  expect(await address('api.e.test:8443')).toBe('https://api.e.test:8443')
+  expect(await address('localhost:1234')).toBe('http://localhost:1234')
+})
+
 test('a failure names the step and the line of the client', async () => {
   const server = await setUp()
   const build = await request(server)
