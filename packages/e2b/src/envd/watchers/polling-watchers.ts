@@ -79,6 +79,10 @@ export class PollingWatchers {
         if (!over.signal.aborted) this.#drop(sandboxId, id)
       })
       return id
+    } catch (error) {
+      // What was opened so far ends.
+      over.abort()
+      throw error
     } finally {
       group.opening -= 1
       this.#tidy(sandboxId, group)

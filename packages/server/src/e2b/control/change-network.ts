@@ -2,7 +2,7 @@ import { E2bError, type NetworkUpdate } from '@holt/e2b'
 import { setRuntimeNetwork } from '../../runtimes/settings/set-network.ts'
 import { changeSettings } from '../../runtimes/state/change-settings.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
-import { sandboxSettingsOf } from '../sandbox/sandbox-settings.ts'
+import { type SandboxSettings, sandboxSettingsOf } from '../sandbox/sandbox-settings.ts'
 import type { ControlCall } from './control-call.ts'
 import { e2bConfig } from './e2b-config.ts'
 import { findLive } from './find-live.ts'
@@ -23,7 +23,7 @@ export async function changeNetwork({
   await setRuntimeNetwork(service, ref, { wanted, by: caller.keyId, gone })
   await changeSettings(service, ref, (current) => {
     const settings = sandboxSettingsOf(current)
-    const kept = settings === null ? null : { ...settings, network: { ...settings.network, ...network } }
+    const kept = settings === null ? null : { ...settings, network: { ...incomingOf(settings), ...network } }
     return {
       set: kept === null ? {} : { e2b_json: JSON.stringify(kept) },
       type: 'runtime.updated',
@@ -31,4 +31,10 @@ export async function changeNetwork({
     }
   })
   return { status: 204 }
+}
+
+/** Returns the settings that a change leaves as they are: those of visits from outside. */
+function incomingOf({ network }: SandboxSettings): Readonly<Record<string, unknown>> {
+  const { allowPublicTraffic, maskRequestHost } = network ?? {}
+  return { allowPublicTraffic, maskRequestHost }
 }

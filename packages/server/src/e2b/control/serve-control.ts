@@ -116,11 +116,11 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<E2bAnswe
     keepAnswer: (bytes) => memory.request.takeAnswer(bytes),
   })
   const { status } = answer
-  const headers = replayed ? { 'idempotent-replayed': 'true' } : {}
-  if ('written' in answer) return { status, json: JSON.parse(answer.written.toString()), headers }
-  return 'json' in answer ? { status, json: answer.json, headers } : { status, headers }
+  const json = 'written' in answer ? JSON.parse(answer.written.toString()) : 'json' in answer ? answer.json : null
+  return { status, headers: replayed ? { 'idempotent-replayed': 'true' } : {}, ...(json === null ? {} : { json }) }
 }
 
-function asStored({ status, json }: E2bAnswer): { status: number; json: unknown } | { status: 204 } {
-  return json === undefined ? { status: 204 } : { status, json }
+/** Returns an answer as it is kept. Null stands for no body: no answer here is null. */
+function asStored({ status, json = null }: E2bAnswer): { status: number; json: unknown } {
+  return { status, json }
 }

@@ -22,8 +22,8 @@ export class InsideVisit {
 
   /** Returns the account for a request that names this one. Null: the user of the template. */
   accountOf(named: string | null): string {
-    const [user = 'root'] = this.#row.user.split(':', 1)
-    return named ?? user
+    const [user] = this.#row.user.split(':', 1)
+    return named ?? (user || 'root')
   }
 
   /** Returns the path for one of a request. An empty one is the directory of the template. */

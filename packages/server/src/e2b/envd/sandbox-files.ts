@@ -14,7 +14,7 @@ export const attributePrefix = 'user.e2b.'
 const pageEntries = 10_000
 const maxEntries = 100_000
 
-/** The bytes of an entry in an answer besides its paths. */
+/** The bytes of an entry in an answer besides the texts that a program inside chooses. */
 const entryBytes = 300
 
 /** Returns the files of a runtime. */
@@ -93,7 +93,7 @@ async function listAll(
   for (let after: string | null = null; ; ) {
     const page = { path: root, depth, limit: pageEntries, after }
     const { entries, more } = await inside.ask(account, homes.list(page, within({ gone: signal }, answerTimeoutMs)))
-    const bytes = entries.reduce((sum, { path }) => sum + 2 * path.length + entryBytes, 0)
+    const bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
     const last = entries.at(-1)
     if (all.length + entries.length > maxEntries || (more && last === undefined) || !keep(bytes))
       throw new ConnectError('resource_exhausted', 'The list is too long for one answer. Ask for less depth.')
@@ -101,6 +101,12 @@ async function listAll(
     if (!more || last === undefined) return all
     after = afterOf(root, last)
   }
+}
+
+/** Returns about how many bytes an entry takes, once here and once in the answer. */
+function bytesOf({ path, resolved_target = '', user, group, attributes = {} }: GuestEntry): number {
+  const texts = [path, resolved_target, user, group, ...Object.entries(attributes).flat()]
+  return texts.reduce((sum, text) => sum + 2 * text.length, entryBytes)
 }
 
 /** Returns the place of an entry in a list, as the guest takes it. */

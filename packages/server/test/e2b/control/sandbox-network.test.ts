@@ -60,6 +60,7 @@ test('a change replaces the whole network of a running sandbox', async () => {
   expect(await change({ rules: { 'a.b': [{}] } })).toMatchObject({ status: 400 })
   expect(await change({})).toMatchObject({ status: 204 })
   expect(await policy()).toBeNull()
+  expect((await server.e2b('GET', path)).json.network).toEqual({})
   await server.e2b('POST', `${path}/pause`)
   expect(await change({})).toMatchObject({ status: 409 })
 })

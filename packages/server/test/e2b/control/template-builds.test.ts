@@ -218,6 +218,18 @@ test('the address of an upload has the scheme of the service, also behind a prox
   expect(await address('localhost:1234')).toBe('http://localhost:1234')
 })
 
+test('a repeated start with the same Idempotency-Key has the same empty answer', async () => {
+  const server = await setUp()
+  const { templateID, buildID } = await request(server)
+  const headers = { 'idempotency-key': 'start' }
+  for (const replayed of [undefined, 'true']) {
+    const json = { fromImage: 'debian:12' }
+    const answer = await server.e2b('POST', `/v2/templates/${templateID}/builds/${buildID}`, { headers, json })
+    expect([answer.status, answer.headers['content-length'], answer.text]).toEqual([202, '0', ''])
+    expect(answer.headers['idempotent-replayed']).toBe(replayed)
+  }
+})
+
 test('a failure names the step and the line of the client', async () => {
   const server = await setUp()
   const build = await request(server)
