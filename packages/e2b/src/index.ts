@@ -45,7 +45,7 @@ export {
   matchControl,
   uploadPath,
 } from './routes/control-routes.ts'
-export { admissionOf, type EnvdRouteName, envdRoutes, matchEnvd } from './routes/envd-routes.ts'
+export { admissionOf, changeOf, type EnvdRouteName, envdRoutes, matchEnvd } from './routes/envd-routes.ts'
 export type { PathMatch } from './routes/match-path.ts'
 export { type BuildLogEntry, type BuildReason, buildReason, templateStatus } from './templates/build-progress.ts'
 export { inLoginShell } from './templates/shell-words.ts'

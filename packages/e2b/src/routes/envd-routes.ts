@@ -25,3 +25,17 @@ export function admissionOf(name: EnvdRouteName): 'none' | 'token' | 'signature'
   if (name === 'envdHealth') return 'none'
   return name === 'readFile' || name === 'writeFiles' ? 'signature' : 'token'
 }
+
+/** The methods that only read. */
+const readingMethods: ReadonlySet<string> = new Set([
+  ...['List', 'Connect', 'Stat', 'ListDir'],
+  ...['WatchDir', 'CreateWatcher', 'GetWatcherEvents', 'RemoveWatcher'],
+])
+
+/** Returns the name of the change that a request makes inside. Returns null if it only reads. */
+export function changeOf(path: string, name: EnvdRouteName): string | null {
+  if (name === 'writeFiles') return name
+  if (name !== 'callProcess' && name !== 'callFilesystem') return null
+  const method = path.slice(path.lastIndexOf('/') + 1)
+  return readingMethods.has(method) ? null : method
+}

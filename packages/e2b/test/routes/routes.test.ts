@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   admissionOf,
+  changeOf,
   controlRoutes,
   envdRoutes,
   isAbsentPath,
@@ -42,6 +43,19 @@ describe('the paths of commands and files', () => {
 
   it.each(['/init', '/freeze', '/upgrade', '/process.Process', '/processXProcess/Start'])('has none for %s', (path) => {
     expect(matchEnvd('POST', path)).toBe('path')
+  })
+
+  it('tells changes from reads', () => {
+    const change = (path: string) => {
+      const match = matchEnvd('POST', path)
+      return typeof match === 'string' ? match : changeOf(path, match.name)
+    }
+    expect(change('/files')).toBe('writeFiles')
+    expect(change('/process.Process/Start')).toBe('Start')
+    expect(change('/filesystem.Filesystem/Remove')).toBe('Remove')
+    for (const path of ['/process.Process/List', '/process.Process/Connect', '/filesystem.Filesystem/WatchDir'])
+      expect(change(path)).toBeNull()
+    expect(changeOf('/files', 'readFile')).toBeNull()
   })
 
   it('lets anybody ask for the health only', () => {

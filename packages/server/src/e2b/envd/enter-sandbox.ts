@@ -1,5 +1,6 @@
 import {
   admissionOf,
+  changeOf,
   ConnectError,
   type EnvdRouteName,
   requireSignature,
@@ -10,6 +11,7 @@ import {
 import type { Api } from '../../api/api.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { auditCall } from '../answers/audit-call.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 import { findSandbox } from '../sandbox/find-sandbox.ts'
 import { isSandboxToken, sandboxToken } from '../sandbox/sandbox-token.ts'
@@ -29,7 +31,10 @@ export interface EnvdAsked {
   readonly sandboxId: string | null
 }
 
-/** Admits a request to its runtime: checks its token or signature, and counts it. */
+/**
+ * Admits a request to its runtime: checks its token or signature, and counts it. A request that may
+ * change something is in the audit log.
+ */
 export async function enterSandbox(
   service: Api,
   accounts: RequestAccounts,
@@ -37,6 +42,12 @@ export async function enterSandbox(
 ): Promise<VisitedSandbox> {
   const { asked } = entered
   const { row, by } = await findAdmitted(service, entered)
+  const change = changeOf(asked.path, entered.route)
+  if (change !== null) {
+    const { project_id: projectId, runtime_id } = row
+    // The token is of the runtime, and no key is known.
+    auditCall(service, asked, { projectId, kind: 'inside', key: null, route: change, params: { runtime_id } })
+  }
   const visit = await beginVisit(service, accounts, { asked, row, isStranger: by === 'nothing' })
   const { request: kept } = accounts.open(row.project_id, visit.end)
   const { bodyTimeoutMs, quietBodyMs: quietMs } = service.limits

@@ -132,6 +132,22 @@ describe('a token', () => {
   })
 })
 
+test('changes inside are in the audit log, and reads are not', async () => {
+  const server = await start()
+  const { headers, made } = server
+  const octets = { ...headers, 'content-type': 'application/octet-stream' }
+  await server.e2b('POST', '/files?path=/tmp/a', { headers: octets, body: 'hello', key: null })
+  await server.e2b('GET', '/files?path=/tmp/a', { headers, key: null })
+  await call(server, '/filesystem.Filesystem/Stat', { headers, json: { path: '/tmp/a' } })
+  await call(server, '/filesystem.Filesystem/Remove', { headers, json: { path: '/tmp/a' } })
+  const asked = { process: { cmd: 'echo', args: ['hi'] }, stdin: false }
+  await stream(server, '/process.Process/Start', { headers, json: asked })
+  const entries = async () => (await server.ask('GET', '/v1/agents/audit?kind=inside')).json.data
+  await expect
+    .poll(async () => (await entries()).map(({ route, key, subject_id }: never) => [route, key, subject_id]))
+    .toEqual(['Start', 'Remove', 'writeFiles'].map((name) => [`e2b.${name}`, null, made.sandboxID]))
+})
+
 test('strangers use up no limit of the project', async () => {
   const env = { HOLT_PROJECT_QUOTAS: 'requests_per_sec=1,request_burst=20' }
   const server = await startE2bServer(env, { monotonic: () => 0 })

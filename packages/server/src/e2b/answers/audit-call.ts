@@ -1,0 +1,23 @@
+import type { Api } from '../../api/api.ts'
+import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
+import type { AuditedCall } from '../../tenancy/audit/audit-log.ts'
+import { auditedParams } from '../../tenancy/audit/audit-request.ts'
+import type { E2bRequest } from './e2b-request.ts'
+
+/** Begins the audit entry of a request, which ends when its response closes. */
+export function auditCall(
+  { audit }: Api,
+  { request, response, requestId }: E2bRequest,
+  { route, params, ...call }: Pick<AuditedCall, 'projectId' | 'kind' | 'key' | 'params'> & { readonly route: string },
+): OpenEntry {
+  const entry = audit.begin({
+    ...call,
+    // The address of a client that has disconnected is unknown.
+    address: request.socket.remoteAddress ?? 'unknown',
+    route: `e2b.${route}`,
+    params: auditedParams(params),
+    requestId,
+  })
+  response.once('close', () => audit.end(entry, response.headersSent ? response.statusCode : null))
+  return entry
+}
