@@ -12,6 +12,7 @@ import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import { moment, momentOrNull } from '../../foundation/store/moment.ts'
+import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
@@ -25,16 +26,20 @@ export async function listTemplatesPage(call: ListCall): Promise<E2bAnswer> {
   const { service, caller, query } = call
   const after = query.nextToken === undefined ? null : Number(query.nextToken)
   if (after !== null && !Number.isSafeInteger(after)) throw new E2bError(400, 'nextToken is not one of this list')
-  const rows = await service.store.db
-    .selectFrom('templates')
-    .selectAll()
-    .where('project_id', '=', caller.projectId)
-    .$if(after !== null, (rows) => rows.where('seq', '<', after ?? 0))
-    .orderBy('seq', 'desc')
-    .limit(query.limit + 1)
-    .execute()
+  const { projectId } = caller
+  const rows = await readOneByOne(service, { projectId, gone: call.gone }, () =>
+    service.store.db
+      .selectFrom('templates')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .$if(after !== null, (rows) => rows.where('seq', '<', after ?? 0))
+      .orderBy('seq', 'desc')
+      .limit(query.limit + 1)
+      .execute(),
+  )
   const page = rows.slice(0, query.limit)
-  const json = await Promise.all(page.map((row) => presentForClients(service, row)))
+  const counts = await buildCounts(service, projectId, page)
+  const json = page.map((row) => presentForClients(row, counts.get(row.template_id) ?? 0))
   const last = page.at(-1)
   const next = rows.length > page.length && last !== undefined ? String(last.seq) : null
   return { status: 200, json, ...(next === null ? {} : { headers: { 'x-next-token': next } }) }
@@ -50,9 +55,18 @@ export async function listAllTemplates(call: ControlCall<unknown, unknown>): Pro
 export async function answerTemplate(call: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
   const { service } = call
   const row = await findTemplateRow(call)
-  const builds = await buildsOf(service, row).selectAll().orderBy('created_at', 'desc').limit(100).execute()
+  const { project_id: projectId, template_id } = row
+  const builds = await service.store.db
+    .selectFrom('builds')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('template_id', '=', template_id)
+    .orderBy('created_at', 'desc')
+    .limit(100)
+    .execute()
+  const counts = await buildCounts(service, projectId, [row])
   const json = {
-    ...(await presentForClients(service, row)),
+    ...presentForClients(row, counts.get(template_id) ?? 0),
     builds: builds.map((build) => ({
       buildID: buildUuid(build.build_id as Id<'build'>),
       status: templateStatus(build.status),
@@ -85,14 +99,25 @@ async function findTemplateRow({
   throw new HoltError('template_not_found', `template '${templateID}' not found`)
 }
 
-function buildsOf({ store }: Api, { project_id, template_id }: TemplateRow) {
-  return store.db.selectFrom('builds').where('project_id', '=', project_id).where('template_id', '=', template_id)
+/** Returns the number of builds of each of some templates, in one query. */
+async function buildCounts(
+  { store }: Api,
+  projectId: string,
+  rows: readonly TemplateRow[],
+): Promise<ReadonlyMap<string, number>> {
+  const ids = rows.map(({ template_id }) => template_id)
+  if (ids.length === 0) return new Map()
+  const counted = await store.db
+    .selectFrom('builds')
+    .select(({ fn }) => ['template_id', fn.countAll<number>().as('count')])
+    .where('project_id', '=', projectId)
+    .where('template_id', 'in', ids)
+    .groupBy('template_id')
+    .execute()
+  return new Map(counted.map(({ template_id, count }) => [template_id, Number(count)]))
 }
 
-async function presentForClients(service: Api, row: TemplateRow) {
-  const { count } = await buildsOf(service, row)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
+function presentForClients(row: TemplateRow, buildCount: number) {
   const name = presentTag(row.tag) === 'default' ? row.name : `${row.name}:${presentTag(row.tag)}`
   return {
     templateID: row.template_id,
@@ -109,7 +134,7 @@ async function presentForClients(service: Api, row: TemplateRow) {
     createdBy: null,
     lastSpawnedAt: null,
     spawnCount: 0,
-    buildCount: Number(count),
+    buildCount,
     envdVersion,
   }
 }
