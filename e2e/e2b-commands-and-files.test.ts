@@ -1,10 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { e2bForJavaScript, e2bForPython } from '@holt/testkit'
 import { expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
-import { repository } from './support/lane.ts'
 import { nodeBinary } from './support/service-process.ts'
 import { createRuntime } from './support/test-runtime.ts'
 
@@ -17,10 +17,8 @@ interface Checked {
   readonly error: string | null
 }
 
-/** The folder of the published clients, which are installed once. */
-const clients = execFileSync('bash', [join(repository, 'scripts/e2b-clients.sh')], { timeout: 300_000 })
-  .toString()
-  .trim()
+/** The published clients, which are installed once. */
+const [packageFile, PYTHONPATH] = await Promise.all([e2bForJavaScript(), e2bForPython()])
 
 /** Runs a program with nothing but the environment of a client. Returns its checks. */
 async function run(command: string, args: readonly string[]): Promise<readonly Checked[]> {
@@ -29,6 +27,7 @@ async function run(command: string, args: readonly string[]): Promise<readonly C
     E2B_API_KEY: service.key,
     E2B_API_URL: service.url,
     E2B_SANDBOX_URL: service.url,
+    PYTHONPATH,
   }
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: programTimeoutMs })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -40,12 +39,8 @@ async function run(command: string, args: readonly string[]): Promise<readonly C
 }
 
 const programs: readonly (readonly [string, string, readonly string[]])[] = [
-  [
-    'JavaScript',
-    nodeBinary(),
-    [join(import.meta.dirname, 'e2b/commands-and-files.mjs'), join(clients, 'js/node_modules/e2b/dist/index.mjs')],
-  ],
-  ['Python', join(clients, 'py/bin/python'), [join(import.meta.dirname, 'e2b/commands_and_files.py')]],
+  ['JavaScript', nodeBinary(), [join(import.meta.dirname, 'e2b/commands-and-files.mjs'), packageFile]],
+  ['Python', 'python3', [join(import.meta.dirname, 'e2b/commands_and_files.py')]],
 ]
 
 describeClasses('commands and files of E2B', (isolation) => {

@@ -1,7 +1,5 @@
 import { z } from 'zod'
-
-/** Absent, or null: some clients send null for what they leave out. */
-const opt = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined)
+import { optional } from '../json/optional.ts'
 
 /** The most characters of a command line or a variable. */
 const maxText = 128 * 1024
@@ -13,16 +11,16 @@ const tags = z.array(z.string().min(1).max(128)).max(100)
 /** The body that requests a build, before files are uploaded and before it starts. */
 export const NewTemplate = z.object({
   name,
-  tags: opt(tags),
-  cpuCount: opt(z.number().int().min(1).max(256)),
-  memoryMB: opt(
+  tags: optional(tags),
+  cpuCount: optional(z.number().int().min(1).max(256)),
+  memoryMB: optional(
     z
       .number()
       .int()
       .min(64)
       .max(4 * 1024 * 1024),
   ),
-  minFreeDiskMb: opt(
+  minFreeDiskMb: optional(
     z
       .number()
       .int()
@@ -35,9 +33,9 @@ export type NewTemplate = z.output<typeof NewTemplate>
 /** One step of a template. The meaning of `args` depends on the type. */
 export const TemplateStep = z.object({
   type: z.string().max(32),
-  args: opt(z.array(text).max(10_000)),
-  filesHash: opt(z.string().max(128)),
-  force: opt(z.boolean()),
+  args: optional(z.array(text).max(10_000)),
+  filesHash: optional(z.string().max(128)),
+  force: optional(z.boolean()),
 })
 export type TemplateStep = z.output<typeof TemplateStep>
 
@@ -49,13 +47,13 @@ const RegistryLogin = z.discriminatedUnion('type', [
 
 /** The body that starts a requested build. */
 export const StartBuild = z.object({
-  fromImage: opt(z.string().min(1).max(512)),
-  fromTemplate: opt(name),
-  fromImageRegistry: opt(RegistryLogin),
-  force: opt(z.boolean()),
-  steps: opt(z.array(TemplateStep).max(1000)),
-  startCmd: opt(text),
-  readyCmd: opt(text),
+  fromImage: optional(z.string().min(1).max(512)),
+  fromTemplate: optional(name),
+  fromImageRegistry: optional(RegistryLogin),
+  force: optional(z.boolean()),
+  steps: optional(z.array(TemplateStep).max(1000)),
+  startCmd: optional(text),
+  readyCmd: optional(text),
 })
 export type StartBuild = z.output<typeof StartBuild>
 
@@ -80,4 +78,4 @@ export const ListTemplates = z.object({
 })
 
 /** The body that publishes a template. */
-export const UpdateTemplate = z.object({ public: opt(z.boolean()) })
+export const UpdateTemplate = z.object({ public: optional(z.boolean()) })

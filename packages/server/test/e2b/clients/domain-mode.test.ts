@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePort, publishedNpm, publishedPip } from '@holt/testkit'
+import { e2bForJavaScript, e2bForPython, freePort } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { startE2bPortServer } from '../../support/e2b-ports.ts'
 import { newCertificate } from '../../support/secure-visitor.ts'
 
 /** The time for a package to be installed and for its program, in milliseconds. */
-const patience = { timeout: 300_000 }
+const limit = { timeout: 300_000 }
 const programTimeoutMs = 60_000
 
 /** Lets Node find names below localhost, where the system does not. */
@@ -42,7 +42,7 @@ async function start() {
 }
 
 const inJavaScript = `
-const { Sandbox } = await import(process.argv[1] + '/dist/index.mjs')
+const { Sandbox } = await import(process.argv[1])
 const sandbox = await Sandbox.create('base')
 const host = sandbox.getHost(3000)
 const visit = await fetch('https://' + host)
@@ -65,9 +65,9 @@ killed = [sandbox.kill(), sandbox.kill()]
 print(json.dumps({'host': host, 'runs': runs, 'killed': killed, 'gone': not sandbox.is_running()}))
 `
 
-test('JavaScript finds the service by names, and trusts the authority that it is given', patience, async () => {
+test('JavaScript finds the service by names, and trusts the authority that it is given', limit, async () => {
   const { domain, run } = await start()
-  const answer = await run('node', ['--input-type=module', '--eval', inJavaScript, await publishedNpm('e2b', '2.51.0')])
+  const answer = await run('node', ['--input-type=module', '--eval', inJavaScript, await e2bForJavaScript()])
   expect(answer).toEqual({
     host: `3000-ID.${domain}`,
     runs: true,
@@ -77,9 +77,9 @@ test('JavaScript finds the service by names, and trusts the authority that it is
   })
 })
 
-test('Python finds the service by names, and trusts the bundle that it is given', patience, async () => {
+test('Python finds the service by names, and trusts the bundle that it is given', limit, async () => {
   const { domain, run } = await start()
-  const PYTHONPATH = await publishedPip('e2b', '2.63.0')
+  const PYTHONPATH = await e2bForPython()
   const answer = await run('python3', ['-c', inPython], { PYTHONPATH })
   expect(answer).toEqual({ host: `3000-ID.${domain}`, runs: true, killed: [true, false], gone: true })
 })

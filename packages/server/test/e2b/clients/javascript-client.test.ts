@@ -1,5 +1,4 @@
-import { join } from 'node:path'
-import { publishedNpm } from '@holt/testkit'
+import { e2bForJavaScript } from '@holt/testkit'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
 
@@ -8,7 +7,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 })
 // biome-ignore lint/suspicious/noExplicitAny: the published package is not a dependency
 let published: any
 beforeAll(async () => {
-  published = await import(join(await publishedNpm('e2b', '2.51.0'), 'dist/index.mjs'))
+  published = await import(await e2bForJavaScript())
 })
 
 async function makeKey(server: E2bServer): Promise<string> {

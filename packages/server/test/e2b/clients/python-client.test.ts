@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { publishedPip, requires } from '@holt/testkit'
+import { e2bForPython, requires } from '@holt/testkit'
 import { expect, test, vi } from 'vitest'
 import { startE2bServer } from '../../support/e2b-server.ts'
 
@@ -43,7 +43,7 @@ print(json.dumps(seen))
 `
 
 test.skipIf(skip)(`the Python client sees what it expects${note}`, async () => {
-  const [server, path] = await Promise.all([startE2bServer(), publishedPip('e2b', '2.63.0')])
+  const [server, path] = await Promise.all([startE2bServer(), e2bForPython()])
   const key = (await server.ask('POST', '/v1/agents/key', { json: { name: 'a client', format: 'e2b' } })).json.key
   const { url } = server.server
   const env = {

@@ -1,0 +1,9 @@
+import type { z } from 'zod'
+
+/**
+ * Returns the schema of a field that may be absent or null. Some clients send null for what they
+ * leave out.
+ */
+export function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined)
+}
