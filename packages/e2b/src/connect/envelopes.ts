@@ -1,5 +1,6 @@
 import { GatheredBytes } from '@holt/async'
 import { ConnectError } from '../errors/connect-error.ts'
+import type { MessageRoom } from './read-body.ts'
 
 // Envelopes of Connect streams (connectrpc.com/docs/protocol, "Streaming RPCs"): one byte of flags,
 // the length in four bytes (big endian), and the message.
@@ -30,29 +31,43 @@ function envelope(flags: number, message: object): Buffer {
   return Buffer.concat([head, json])
 }
 
+/** The bytes of a message for which no room is taken, so that small ones always find some. */
+const freeBytes = 16 * 1024
+
 /**
  * Yields the messages in a request's body. Throws `resource_exhausted` for a message that announces
- * more than `maxBytes`, before any of it is kept. Throws `unimplemented` for a compressed one.
+ * more than `maxBytes`, before any of it is kept. Throws `unimplemented` for a compressed one. A
+ * message takes room as it arrives, until the next one is asked for.
  */
 export async function* readEnvelopes(
   body: AsyncIterable<Uint8Array>,
-  { maxBytes }: { readonly maxBytes: number },
+  { maxBytes, room }: { readonly maxBytes: number; readonly room?: MessageRoom },
 ): AsyncGenerator<Buffer> {
   const gathered = new GatheredBytes()
   let length: number | null = null
-  for await (const chunk of body) {
-    for (let at = 0; at < chunk.length || isDone(gathered, length); ) {
-      const wanted = length ?? headBytes
-      const piece = chunk.subarray(at, at + wanted - gathered.length)
-      at += piece.length
-      gathered.add(piece)
-      if (gathered.length < wanted) break
-      if (length === null) length = lengthIn(gathered.take(), maxBytes)
-      else {
-        length = null
-        yield gathered.take()
+  let takenBytes = 0
+  try {
+    for await (const chunk of body) {
+      for (let at = 0; at < chunk.length || isDone(gathered, length); ) {
+        const wanted = length ?? headBytes
+        const piece = chunk.subarray(at, at + wanted - gathered.length)
+        at += piece.length
+        const moreBytes = Math.max(0, gathered.length + piece.length - freeBytes) - takenBytes
+        room?.take(moreBytes)
+        takenBytes += moreBytes
+        gathered.add(piece)
+        if (gathered.length < wanted) break
+        if (length === null) length = lengthIn(gathered.take(), maxBytes)
+        else {
+          length = null
+          yield gathered.take()
+          room?.give(takenBytes)
+          takenBytes = 0
+        }
       }
     }
+  } finally {
+    room?.give(takenBytes)
   }
   if (length !== null || gathered.length > 0)
     throw new ConnectError('invalid_argument', 'The body ends in the middle of an envelope.')

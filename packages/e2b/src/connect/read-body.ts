@@ -12,6 +12,16 @@ export interface BodyLimits {
   readonly quietMs: number
   /** Counts bytes that are kept until the answer. Returns false if too many are kept already. */
   keep(bytes: number): boolean
+  /** The room for the messages of a client's stream. */
+  readonly room: MessageRoom
+}
+
+/** Room for bytes that are kept for a while. */
+export interface MessageRoom {
+  /** Takes room. Throws if there is none. */
+  take(bytes: number): void
+  /** Releases room that was taken. */
+  give(bytes: number): void
 }
 
 /**

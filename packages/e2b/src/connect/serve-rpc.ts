@@ -13,9 +13,7 @@ const unaryType = 'application/json'
 /** A client's stream has keepalives about every 50 seconds. This is the least time without one. */
 const leastQuietMs = 120_000
 
-/**
- * The largest message of a client's stream, in bytes. Its memory is free again when it is taken.
- */
+/** The largest message of a client's stream, in bytes. Its room is free again when it is taken. */
 const maxStreamedBytes = 1024 * 1024
 
 /** A request for a method. */
@@ -155,7 +153,8 @@ async function takeStream<Context>(
 ): Promise<void> {
   const quietMs = Math.max(limits.quietMs, leastQuietMs)
   async function* messages(): AsyncGenerator<unknown> {
-    const envelopes = readEnvelopes(bodyChunks(request, quietMs), { maxBytes: maxStreamedBytes })
+    const { room } = limits
+    const envelopes = readEnvelopes(bodyChunks(request, quietMs), { maxBytes: maxStreamedBytes, room })
     for await (const json of envelopes) yield parseMessage(json, method.schema)
   }
   await writer.write(await method.take(messages(), call))

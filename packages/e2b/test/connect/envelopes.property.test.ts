@@ -61,6 +61,30 @@ describe('envelopes', () => {
     await expect(messagesIn(inPieces(body, []))).rejects.toMatchObject({ code })
   })
 
+  it('take room as they arrive, and give it back when they are taken or break off', async () => {
+    let taken = 0
+    let most = 0
+    const room = {
+      take: (bytes: number) => {
+        taken += bytes
+        most = Math.max(most, taken)
+        if (taken > 40_000) throw new Error('there is no room')
+      },
+      give: (bytes: number) => {
+        taken -= bytes
+      },
+    }
+    const read = async (body: AsyncIterable<Uint8Array>) => {
+      for await (const _ of readEnvelopes(body, { maxBytes: 2 ** 20, room }));
+    }
+    const whole = rawEnvelope(0, 50_000, Buffer.alloc(50_000))
+    await read(inPieces(Buffer.concat([whole, whole, rawEnvelope(0, 10, Buffer.alloc(10))]), [1000, 30_000]))
+    expect([taken, most]).toEqual([0, 50_000 - 16_384])
+    await expect(read(inPieces(rawEnvelope(0, 50_000, Buffer.alloc(30_000)), []))).rejects.toThrow(ConnectError)
+    expect(taken).toBe(0)
+    await expect(read(inPieces(rawEnvelope(0, 90_000, Buffer.alloc(90_000)), [1000]))).rejects.toThrow('no room')
+  })
+
   it('end with flags 2', () => {
     expect(endEnvelope()).toEqual(rawEnvelope(2, 2, Buffer.from('{}')))
     const json = '{"error":{"code":"not_found","message":"m"}}'

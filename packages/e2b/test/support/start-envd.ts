@@ -65,7 +65,8 @@ export async function startEnvd(programs: ConstructorParameters<typeof FakeInsid
     if (typeof match === 'string') return void response.writeHead(404).end()
     const over = new AbortController()
     response.once('close', () => over.abort(new Error('the client has left')))
-    const limits = { maxMessageBytes: 65_536, bodyTimeoutMs: 2_000, quietMs: 2_000, keep: () => true }
+    const room = { take: () => undefined, give: () => undefined }
+    const limits = { maxMessageBytes: 65_536, bodyTimeoutMs: 2_000, quietMs: 2_000, keep: () => true, room }
     const open = async () => {
       if (isOver) throw sandboxGone('s1')
       return inside

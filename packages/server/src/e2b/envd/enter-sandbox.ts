@@ -49,13 +49,17 @@ export async function enterSandbox(
     auditCall(service, asked, { projectId, kind: 'inside', key: null, route: change, params: { runtime_id } })
   }
   const visit = await beginVisit(service, accounts, { asked, row, isStranger: by === 'nothing' })
-  const { request: kept } = accounts.open(row.project_id, visit.end)
+  const { request: kept, room: bodies, payer } = accounts.open(row.project_id, visit.end)
   const { bodyTimeoutMs, quietBodyMs: quietMs } = service.limits
   const keep = (bytes: number) => kept.take(bytes)
+  const room = {
+    take: (bytes: number) => bodies.take(payer, bytes),
+    give: (bytes: number) => bodies.give(payer, bytes),
+  }
   return {
     sandboxId: row.runtime_id,
     bySignature: by === 'signature',
-    limits: { maxMessageBytes, bodyTimeoutMs, quietMs, keep },
+    limits: { maxMessageBytes, bodyTimeoutMs, quietMs, keep, room },
     watchers: watchersOf(service),
     gone: visit.gone,
     open: async () => insideOf(visit, await visit.guest(), keep),
