@@ -8,7 +8,9 @@ import {
   templateStatus,
 } from '@holt/e2b'
 import type { Id } from '@holt/protocol'
+import type { LoggedLine } from '../../builds/build-log.ts'
 import type { FailureReason } from '../../builds/failure-reason.ts'
+import type { BuildRef } from '../../builds/find-build.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
@@ -18,6 +20,9 @@ import { assignRequested, startedRow } from './start-build.ts'
 type Call = ControlCall<unknown, StatusQuery>
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
+
+/** The lines of a log that are read at once, to find those of a level. */
+const pageLines = 100
 
 /** Answers how far a build is, with the lines of its log after an offset. */
 export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
@@ -66,19 +71,36 @@ async function entriesOf(
     requested,
     row: { build_id: buildId, project_id: projectId, steps_json },
   }: Pick<Found, 'requested'> & { row: BuildRow },
-  { logsOffset, limit, level }: StatusQuery,
+  query: StatusQuery,
 ): Promise<readonly BuildLogEntry[]> {
   await service.builds.logs.flush()
-  const rows = await service.builds.logs.read({ projectId, buildId }, { after: logsOffset, limit })
+  const lines = await readLines(service, { projectId, buildId }, query)
   const steps = JSON.parse(steps_json) as readonly { line: number | null }[]
+  return lines.map(({ at, level, message, step }) => {
+    const line = step === null ? null : (steps[step - 1]?.line ?? null)
+    const origin = line === null ? undefined : requested.started?.origins[line - 1]
+    return { timestamp: at, level, message, ...(origin === undefined ? {} : { step: String(origin) }) }
+  })
+}
+
+/** Returns the lines of at least a level, after an offset that counts such lines alone. */
+async function readLines(
+  { builds: { logs } }: Call['service'],
+  ref: BuildRef,
+  { logsOffset, limit, level }: StatusQuery,
+): Promise<readonly LoggedLine[]> {
+  if (level === 'debug') return (await logs.read(ref, { after: logsOffset, limit })).map(({ line }) => line)
   const shown = levels.slice(levels.indexOf(level))
-  return rows
-    .filter(({ line }) => shown.includes(line.level))
-    .map(({ line: { at, level, message, step } }) => {
-      const line = step === null ? null : (steps[step - 1]?.line ?? null)
-      const origin = line === null ? undefined : requested.started?.origins[line - 1]
-      return { timestamp: at, level, message, ...(origin === undefined ? {} : { step: String(origin) }) }
-    })
+  const found: LoggedLine[] = []
+  for (let after = 0, left = logsOffset; ; ) {
+    const page = await logs.read(ref, { after, limit: pageLines })
+    for (const { line, cursor } of page) {
+      after = cursor
+      if (shown.includes(line.level) && left-- <= 0) found.push(line)
+      if (found.length === limit) return found
+    }
+    if (page.length < pageLines) return found
+  }
 }
 
 function reasonOf({ reason_json, steps_json }: BuildRow, { started }: RequestedBuild): BuildReason {

@@ -17,6 +17,7 @@ import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
 import { findByName } from './find-by-name.ts'
+import { pageHeaders } from './list-sandboxes.ts'
 import { uuidOf } from './template-tags.ts'
 
 type ListCall = ControlCall<unknown, z.output<typeof ListTemplates>>
@@ -42,7 +43,7 @@ export async function listTemplatesPage(call: ListCall): Promise<E2bAnswer> {
   const json = page.map((row) => presentForClients(row, counts.get(row.template_id) ?? 0))
   const last = page.at(-1)
   const next = rows.length > page.length && last !== undefined ? String(last.seq) : null
-  return { status: 200, json, ...(next === null ? {} : { headers: { 'x-next-token': next } }) }
+  return { status: 200, json, headers: pageHeaders(next) }
 }
 
 /** Lists all templates of the project, as the CLI asks for them. */

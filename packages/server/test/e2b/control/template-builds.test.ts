@@ -61,6 +61,8 @@ test('a build waits for its start, and then makes a template that a create names
   expect(done.logEntries.map((entry: { message: string }) => entry.message)).toEqual(['one', 'two'])
   expect((await status(server, build, '?logsOffset=1')).logEntries).toMatchObject([{ level: 'warn', message: 'two' }])
   expect((await status(server, build, '?logsOffset=2')).logEntries).toEqual([])
+  expect((await status(server, build, '?level=warn')).logEntries).toMatchObject([{ level: 'warn', message: 'two' }])
+  expect((await status(server, build, '?level=warn&logsOffset=1')).logEntries).toEqual([])
   for (const name of ['app:v1', 'app:stable', build.templateID]) {
     const made = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: name } })
     expect([name, made.status]).toEqual([name, 201])
@@ -160,8 +162,11 @@ test('builds and files of another project are not found', async () => {
   const build = await request(server)
   const { key } = await makeProject(server, 'another')
   const { templateID, buildID } = build
-  const ask = async (method: string, path: string, json?: object) =>
-    (await server.e2b(method, path, { key, ...(json === undefined ? {} : { json }) })).status
+  const ask = async (method: string, path: string, json?: object) => {
+    const body = JSON.stringify(json ?? {})
+    const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+    return (await server.e2b(method, path, { key, ...(json === undefined ? {} : { body, headers }) })).status
+  }
   const path = `/templates/${templateID}`
   const statuses = async () => [
     await ask('GET', `${path}/files/hash1`),
