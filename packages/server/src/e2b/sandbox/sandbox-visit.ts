@@ -47,13 +47,7 @@ export async function beginVisit(
 ): Promise<SandboxVisit> {
   const { request, response } = asked
   const { project_id: projectId, runtime_id: runtimeId } = row
-  const end = new RequestEnd(response)
-  if (isStranger) accounts.inFlight.enter(strangers, end)
-  else {
-    recognise(request.socket, projectId)
-    await countRequest(service, projectId)
-    accounts.inFlight.enter(projectId, end)
-  }
+  // First, so that a pause or a revocation from here on cuts the visit.
   const controller = new AbortController()
   const cut = () => {
     controller.abort(new ClientGone('the runtime paused or ended'))
@@ -66,6 +60,13 @@ export async function beginVisit(
     if (!response.writableFinished) controller.abort(new ClientGone('the client disconnected'))
   })
   if (response.destroyed) cut()
+  const end = new RequestEnd(response)
+  if (isStranger) accounts.inFlight.enter(strangers, end)
+  else {
+    recognise(request.socket, projectId)
+    await countRequest(service, projectId)
+    accounts.inFlight.enter(projectId, end)
+  }
   const ref = refOf(row)
   return { ...asked, service, row, ref, gone: controller.signal, end, accounts, guest }
 
