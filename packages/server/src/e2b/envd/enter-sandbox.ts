@@ -1,7 +1,7 @@
 import {
   admissionOf,
-  changeOf,
   ConnectError,
+  changeOf,
   type EnvdRouteName,
   requireSignature,
   sandboxGone,
@@ -31,6 +31,12 @@ export interface EnvdAsked {
   readonly sandboxId: string | null
 }
 
+/** A runtime to which a request was admitted. The request counts until `work` is disposed of. */
+interface EnteredSandbox {
+  readonly visited: VisitedSandbox
+  readonly work: Disposable
+}
+
 /**
  * Admits a request to its runtime: checks its token or signature, and counts it. A request that may
  * change something is in the audit log.
@@ -39,7 +45,7 @@ export async function enterSandbox(
   service: Api,
   accounts: RequestAccounts,
   entered: EnvdAsked,
-): Promise<VisitedSandbox> {
+): Promise<EnteredSandbox> {
   const { asked } = entered
   const { row, by } = await findAdmitted(service, entered)
   const change = changeOf(asked.path, entered.route)
@@ -56,7 +62,7 @@ export async function enterSandbox(
     take: (bytes: number) => bodies.take(payer, bytes),
     give: (bytes: number) => bodies.give(payer, bytes),
   }
-  return {
+  const visited = {
     sandboxId: row.runtime_id,
     bySignature: by === 'signature',
     limits: { maxMessageBytes, bodyTimeoutMs, quietMs, keep, room },
@@ -64,6 +70,7 @@ export async function enterSandbox(
     gone: visit.gone,
     open: async () => insideOf(visit, await visit.guest(), keep),
   }
+  return { visited, work: visit.end.work() }
 }
 
 interface Admitted {

@@ -21,10 +21,16 @@ export async function serveEnvd(
   if (typeof match === 'string') throw new E2bError(match === 'path' ? 404 : 405, 'There is no such path here')
   const { name: route } = match
   asked.route = route
+  // A request whose client has left counts until its work ends: a write may still wait for others.
+  using works = new DisposableStack()
   const answer = await serveAgent(
     { request, response, route, path, query },
     {
-      enter: () => enterSandbox(service, accounts, { asked, route, sandboxId }),
+      enter: async () => {
+        const { visited, work } = await enterSandbox(service, accounts, { asked, route, sandboxId })
+        works.use(work)
+        return visited
+      },
       errorOf: (error) => envdErrorOf(toHoltError(error, service.log, requestId), { sandboxId: sandboxId ?? '' }),
       now: () => service.now(),
     },

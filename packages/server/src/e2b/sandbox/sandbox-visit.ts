@@ -59,7 +59,11 @@ export async function beginVisit(
     leave()
     if (!response.writableFinished) controller.abort(new ClientGone('the client disconnected'))
   })
-  if (response.destroyed) cut()
+  if (response.destroyed) {
+    // Its close was told before anybody listened.
+    leave()
+    cut()
+  }
   const end = new RequestEnd(response)
   if (isStranger) accounts.inFlight.enter(strangers, end)
   else {
