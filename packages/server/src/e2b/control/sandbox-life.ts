@@ -2,7 +2,6 @@ import { type ConnectSandbox, E2bError, type PauseSandbox, type Refresh, type Se
 import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
-import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { within } from '../../foundation/wire/call.ts'
 import { pauseReasons, pauseRuntime } from '../../runtimes/lifecycle/pause-runtime.ts'
 import { resumeRuntime } from '../../runtimes/lifecycle/resume-runtime.ts'
@@ -102,8 +101,7 @@ export async function refreshSandbox({
   body,
   ref,
 }: ControlCall<z.output<typeof Refresh>, unknown>): Promise<E2bAnswer> {
-  const row = await findLive(service, ref)
-  if (row.state !== 'running') throw idNotFound('runtime_not_found', ref.runtimeId)
+  await findLiveRunning(service, ref)
   await setDeadline(service, ref, { timeoutSecs: body.duration ?? 0, onlyLonger: true })
   return { status: 204 }
 }

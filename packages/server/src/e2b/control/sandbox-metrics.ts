@@ -6,10 +6,9 @@ import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { RatedLook } from '../../runtimes/usage/window.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
+import { measuredUse } from '../sandbox/measured-use.ts'
 import type { ControlCall } from './control-call.ts'
 import { findLive } from './find-live.ts'
-
-const bytesPerMiB = 2 ** 20
 
 /**
  * Returns the measurements of a sandbox between two moments, oldest first. The present one is among
@@ -59,16 +58,6 @@ function requireUsage({ engine }: Api): void {
     throw new HoltError('not_supported_here', 'This host does not measure the usage of sandboxes.')
 }
 
-function metricOf({ cpu, memory_mib, disk_mib }: RuntimeRow, look: RatedLook): SandboxMetric {
-  return {
-    timestamp: moment(look.at),
-    timestampUnix: Math.floor(look.at / 1000),
-    cpuCount: Math.max(1, Math.ceil(cpu)),
-    cpuUsedPct: Math.round(((look.rate ?? 0) / cpu) * 10_000) / 100,
-    memUsed: look.memoryBytes,
-    memTotal: memory_mib * bytesPerMiB,
-    memCache: 0,
-    diskUsed: look.diskBytes,
-    diskTotal: disk_mib * bytesPerMiB,
-  }
+function metricOf(row: RuntimeRow, look: RatedLook): SandboxMetric {
+  return { timestamp: moment(look.at), timestampUnix: Math.floor(look.at / 1000), ...measuredUse(row, look) }
 }
