@@ -32,11 +32,12 @@ export async function* readRecords(
   let pending = Buffer.alloc(0)
   let needed = headBytes
   let chunks: Buffer[] = []
+  let available = 0
   let ended = false
   for await (const chunk of source) {
     if (ended) throw answeredWrongly('bytes follow the end of a listing')
     chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
-    const available = pending.length + chunks.reduce((sum, { length }) => sum + length, 0)
+    available += chunk.length
     if (available < needed) continue
     pending = Buffer.concat([pending, ...chunks])
     chunks = []
@@ -52,6 +53,7 @@ export async function* readRecords(
       at += length
     }
     pending = pending.subarray(at)
+    available = pending.length
     if (group.length > 0) yield group
   }
   if (!ended || pending.length > 0 || chunks.length > 0) throw answeredWrongly('a listing has another end')
