@@ -27,7 +27,7 @@ export interface ImageNode {
   readonly gid: number
   readonly mtimeSecs: number
   readonly mtimeNanos: number
-  /** The bytes of a file's content. */
+  /** The bytes of a file's content, or of the list of names of a directory. */
   readonly size: number
   /** The device number of a device. */
   readonly rdev: { readonly major: number; readonly minor: number }

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { EngineError, type ImageNode, type ImageTree, type Isolation } from '@holt/engine'
 import type { ListedEntry, ListingRecord } from '@holt/guest-client'
-import { allBelow, type Children, childrenOf, joinPath, noChildren, nodeAt } from './base-tree.ts'
+import { allBelow, type Children, joinPath, noChildren, nodeAt, OpenDirectories } from './base-tree.ts'
 import type { ChangePage } from './change-page.ts'
-import { kindOf } from './tree-change.ts'
+import { kindOf, stateOf } from './tree-change.ts'
 
 /** The trees to compare: a runtime's listing, and the images that it is compared with. */
 export interface TreesToCompare {
@@ -17,7 +17,11 @@ export interface TreesToCompare {
    */
   readonly own: ImageTree
   readonly isolation: Isolation
+  readonly signal: AbortSignal
 }
+
+/** The number of removed entries between two turns of the event loop. */
+const removedPerTurn = 1024
 
 /** `PATH_MAX`. */
 const maxPathBytes = 4096
@@ -29,6 +33,8 @@ interface Level {
   readonly left: Map<string, () => Promise<ImageNode>>
   /** The entries of the runtime's own image, if that is not the base. */
   readonly own: Children
+  /** The directories of images whose names the level holds. */
+  readonly opened: readonly (ImageNode | null)[]
   /** True if nothing in the directory is compared. */
   readonly isSkipped: boolean
 }
@@ -69,7 +75,9 @@ export async function compareTrees(
 class Comparison {
   readonly #trees: TreesToCompare
   readonly #page: ChangePage
+  readonly #directories = new OpenDirectories()
   readonly #levels: Level[] = []
+  #removedCount = 0
   #root: ListedEntry | null = null
 
   constructor(trees: TreesToCompare, page: ChangePage) {
@@ -102,13 +110,14 @@ class Comparison {
     if (level === undefined) throw wrongListing()
     for (const [name, node] of level.left)
       await this.#removed(joinPath(level.path, Buffer.from(name, 'latin1')), await node())
+    for (const directory of level.opened) this.#directories.close(directory)
   }
 
   /** Ends the listing. */
   async end(): Promise<Omit<Compared, 'leftOut'>> {
     if (this.#levels.length > 0) throw wrongListing()
     const { path } = this.#trees
-    const base = await nodeAt(this.#trees.base, path)
+    const base = await nodeAt(this.#trees.base, path, this.#directories)
     if (this.#root === null && base !== null) await this.#removed(path, base)
     return {
       isDirectory: [base, this.#root].every((root) => root === null || root.type === 'directory'),
@@ -120,7 +129,8 @@ class Comparison {
     if (this.#root !== null) throw wrongListing()
     this.#root = entry
     const { path, base, own } = this.#trees
-    await this.#compare(entry, { path, base: await nodeAt(base, path), own: await nodeAt(own, path) })
+    const nodes = { base: await nodeAt(base, path, this.#directories), own: await nodeAt(own, path, this.#directories) }
+    await this.#compare(entry, { path, ...nodes })
   }
 
   async #compare(
@@ -136,9 +146,10 @@ class Comparison {
     if (base?.type === 'directory' && entry.type !== 'directory') await this.#removedBelow(path, base)
     if (this.#page.wants(path)) await this.#add(entry, path, base)
     if (entry.type !== 'directory') return
-    const left = new Map(await childrenOf(this.#trees.base, base))
-    const children = this.#isOneTree ? noChildren : await childrenOf(this.#trees.own, own)
-    this.#levels.push({ path, left, own: children, isSkipped: false })
+    const ownToOpen = this.#isOneTree ? null : own
+    const left = new Map(await this.#directories.open(this.#trees.base, base))
+    const children = await this.#directories.open(this.#trees.own, ownToOpen)
+    this.#levels.push({ path, left, own: children, opened: [base, ownToOpen], isSkipped: false })
   }
 
   /**
@@ -158,7 +169,7 @@ class Comparison {
     const isFile = isSameType && after.type === 'file'
     const isOpen = isFile && before.size === after.size && after.size > 0
     const isModified = isSameType && (isFile ? before.size !== after.size : await this.#differs(before, after))
-    const change = { path, before, after, isOpen, isModified }
+    const change = { path, before, after: stateOf(after), isOpen, isModified }
     if (isOpen || kindOf(change) !== null) this.#page.add(change)
   }
 
@@ -170,17 +181,24 @@ class Comparison {
 
   /** Compares nothing of an entry. */
   #skip(entry: ListedEntry, path: Buffer): void {
-    if (entry.type === 'directory') this.#levels.push({ path, left: new Map(), own: noChildren, isSkipped: true })
+    if (entry.type !== 'directory') return
+    this.#levels.push({ path, left: new Map(), own: noChildren, opened: [], isSkipped: true })
   }
 
   async #removedBelow(path: Buffer, directory: ImageNode): Promise<void> {
-    for (const [name, node] of await childrenOf(this.#trees.base, directory))
+    for (const [name, node] of await this.#directories.open(this.#trees.base, directory))
       await this.#removed(joinPath(path, Buffer.from(name, 'latin1')), await node())
+    this.#directories.close(directory)
   }
 
   async #removed(path: Buffer, node: ImageNode): Promise<void> {
-    for await (const found of allBelow(this.#trees.base, { path, node }))
+    for await (const found of allBelow(this.#trees.base, { path, node }, this.#directories)) {
       this.#page.add({ path: found.path, before: found.node, after: null, isOpen: false, isModified: false })
+      this.#removedCount += 1
+      if (this.#removedCount % removedPerTurn !== 0) continue
+      this.#trees.signal.throwIfAborted()
+      await setImmediate()
+    }
   }
 }
 

@@ -22,6 +22,9 @@ const diffTimeoutMs = 5 * 60_000
  */
 const maxCandidates = 5000
 
+/** The bytes of the paths of such entries. A path in JSON has up to six times as many. */
+const maxCandidatePathBytes = 2 ** 20
+
 /** The memory of an answer in bytes: a page of long paths, and a patch with its files. */
 const maxListedBytes = 8 * 2 ** 20
 const maxPatchedBytes = 32 * 2 ** 20
@@ -35,16 +38,17 @@ export async function diffFiles(call: Call<'diffFiles', Inside>): Promise<Answer
   const { service, ref, query } = call
   const base = await findDiffBase(service, await findRuntime(service, ref), query.since)
   const guest = await call.guest()
-  call.keepAnswer(isSet(query.patch) ? maxPatchedBytes : maxListedBytes)
   const signal = within(call, diffTimeoutMs)
   return await service.diffs.run(ref.projectId, async () => {
     signal.throwIfAborted()
+    // Not before: a diff that waits needs no memory.
+    call.keepAnswer(isSet(query.patch) ? maxPatchedBytes : maxListedBytes)
     // A resume may have changed the row.
     const row = await findRuntime(service, ref)
     await using trees = await openTrees(service, { base: base.digest, own: row.image_digest as ImageDigest })
-    const request = { ...trees, path: Buffer.from(query.path), isolation: row.isolation }
+    const request = { ...trees, path: Buffer.from(query.path), isolation: row.isolation, signal }
     const after = query.cursor === undefined ? null : pathInCursor(query.cursor)
-    const found = await findChanges(guest, request, { after, size: maxCandidates, signal })
+    const found = await findChanges(guest, request, { after, size: maxCandidates })
     const { changes, last } = await settleChanges(found, { limit: query.limit, base: trees.base, guest, signal })
     const root = found.isDirectory ? request.path : parentOf(request.path)
     const patch = isSet(query.patch) ? await writePatch(changes, { base: trees.base, guest, signal, root }) : null
@@ -118,11 +122,11 @@ interface Found extends Compared {
 async function findChanges(
   guest: GuestClient,
   trees: TreesToCompare,
-  { after, size, signal }: { readonly after: Buffer | null; readonly size: number; readonly signal: AbortSignal },
+  { after, size }: { readonly after: Buffer | null; readonly size: number },
 ): Promise<Found> {
   const compare = async (prune: boolean): Promise<Found> => {
-    const page = new ChangePage({ after, size })
-    const compared = await compareTrees(guest.listings.tree({ path: trees.path, prune }, signal), trees, page)
+    const page = new ChangePage({ after, size, maxPathBytes: maxCandidatePathBytes })
+    const compared = await compareTrees(guest.listings.tree({ path: trees.path, prune }, trees.signal), trees, page)
     if (compared.isMissing)
       throw new HoltError('path_not_found', `${trees.path.toString()}: there is nothing, and there was nothing.`)
     return { ...compared, ...page.end() }

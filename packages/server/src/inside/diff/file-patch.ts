@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { gitPath } from './git-path.ts'
-import { textHunks } from './text-hunks.ts'
+import { type CompareTime, textHunks } from './text-hunks.ts'
 
 /** A file or a symlink on one side of a patch. */
 export interface PatchSide {
@@ -9,6 +9,12 @@ export interface PatchSide {
   readonly mode: '100644' | '100755' | '120000'
   /** The content of a file, or the target of a symlink. */
   readonly content: Buffer
+}
+
+/** Both sides of a patch. Null stands for a side without a file. */
+export interface PatchSides {
+  readonly before: PatchSide | null
+  readonly after: PatchSide | null
 }
 
 const zeroHash = '0'.repeat(40)
@@ -19,18 +25,18 @@ export function isText(content: Buffer): boolean {
 }
 
 /**
- * Returns the patch of one path in git's format; null stands for a side without a file. Both
- * contents are text. A file that became a symlink, or the reverse, is deleted and created.
+ * Returns the patch of one path in git's format. Both contents are text. A file that became a
+ * symlink, or the reverse, is deleted and created.
  */
-export function filePatch(path: Buffer, before: PatchSide | null, after: PatchSide | null): string {
+export function filePatch(path: Buffer, { before, after }: PatchSides, time: CompareTime): string {
   if (before !== null && after !== null && isLink(before) !== isLink(after))
-    return filePatch(path, before, null) + filePatch(path, null, after)
+    return filePatch(path, { before, after: null }, time) + filePatch(path, { before: null, after }, time)
   const head = [`diff --git ${gitPath('a/', path)} ${gitPath('b/', path)}`, ...modeLines(before, after)]
   const isEqual = before !== null && after !== null && before.content.equals(after.content)
   if (isEqual) return joinLines(head)
   const mode = before !== null && after !== null && before.mode === after.mode ? ` ${before.mode}` : ''
   head.push(`index ${hashOf(before)}..${hashOf(after)}${mode}`)
-  const hunks = textHunks(textOf(before), textOf(after))
+  const hunks = textHunks(textOf(before), textOf(after), time)
   if (hunks === '') return joinLines(head)
   head.push(`--- ${named('a/', path, before)}`, `+++ ${named('b/', path, after)}`)
   return joinLines(head) + hunks

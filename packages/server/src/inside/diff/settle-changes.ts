@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ImageNode, ImageTree } from '@holt/engine'
 import { type GuestClient, type ListedEntry, maxListedEntries } from '@holt/guest-client'
-import { kindOf, type TreeChange } from './tree-change.ts'
+import { kindOf, stateOf, type TreeChange } from './tree-change.ts'
 
 /** The bytes of files that one answer compares. Other files of equal size count as modified. */
 const maxComparedBytes = 4 * 2 ** 30
@@ -65,15 +65,17 @@ async function decide(
     else {
       const after = now.get(change) ?? null
       const isModified = after?.type === 'file' && !(await isEqual(before, after, { base, signal }))
-      decided.push({ ...change, after, isOpen: false, isModified })
+      decided.push({ ...change, after: after === null ? null : stateOf(after), isOpen: false, isModified })
     }
   }
   return decided.filter((change) => kindOf(change) !== null)
 }
 
 function fits({ before }: TreeChange, budget: Budget): boolean {
-  budget.bytesLeft -= before?.size ?? 0
-  return budget.bytesLeft >= 0
+  const size = before?.size ?? 0
+  if (size > budget.bytesLeft) return false
+  budget.bytesLeft -= size
+  return true
 }
 
 async function isEqual(

@@ -9,16 +9,35 @@ const contextLines = 3
 const timeoutMs = 100
 const maxEditLength = 4000
 
+/** The time of all comparisons of one patch, in milliseconds. Other requests wait for them. */
+const patchTimeMs = 2000
+
+/** The time that is left for the comparisons of one patch. */
+export class CompareTime {
+  #leftMs: number
+
+  constructor(ms: number = patchTimeMs) {
+    this.#leftMs = ms
+  }
+
+  /** Runs a comparison with the time that it may take. Returns undefined if there is none left. */
+  spend<Result>(compare: (timeoutMs: number) => Result): Result | undefined {
+    if (this.#leftMs <= 0) return undefined
+    const startMs = performance.now()
+    const result = compare(Math.min(timeoutMs, this.#leftMs))
+    this.#leftMs -= performance.now() - startMs
+    return result
+  }
+}
+
 const noNewline = '\\ No newline at end of file\n'
 
 /** Returns the hunks of a unified diff between two texts. */
-export function textHunks(before: string, after: string): string {
+export function textHunks(before: string, after: string, time: CompareTime): string {
   if (before === '' || after === '') return wholeHunk(before, after)
-  const patch = structuredPatch('', '', before, after, undefined, undefined, {
-    context: contextLines,
-    timeout: timeoutMs,
-    maxEditLength,
-  })
+  const patch = time.spend((timeout) =>
+    structuredPatch('', '', before, after, undefined, undefined, { context: contextLines, timeout, maxEditLength }),
+  )
   if (patch === undefined) return wholeHunk(before, after)
   return patch.hunks
     .map(({ oldStart, oldLines, newStart, newLines, lines }) => {

@@ -1,5 +1,5 @@
 import type { ImageNode } from '@holt/engine'
-import type { ListedEntry, ListedType } from '@holt/guest-client'
+import type { ListedType } from '@holt/guest-client'
 
 /** The state of an entry before a change, or after it. */
 export interface EntryState {
@@ -18,7 +18,7 @@ export interface TreeChange {
   /** Null if the base has no such entry. */
   readonly before: ImageNode | null
   /** Null if the runtime has no such entry. */
-  readonly after: ListedEntry | null
+  readonly after: EntryState | null
   /** True if only the contents of the files can tell whether they differ. */
   readonly isOpen: boolean
   /** True if the contents of two entries of one type are known to differ. */
@@ -27,6 +27,11 @@ export interface TreeChange {
 
 /** The kinds of changes. */
 export type ChangeKind = 'added' | 'modified' | 'removed' | 'type_changed' | 'attributes'
+
+/** Returns only the state of an entry. The rest of a listed entry can be large. */
+export function stateOf({ type, mode, uid, gid, size }: EntryState): EntryState {
+  return { type, mode, uid, gid, size }
+}
 
 /** Returns the kind of a change that is no longer open; null if nothing has changed. */
 export function kindOf({ before, after, isModified }: TreeChange): ChangeKind | null {

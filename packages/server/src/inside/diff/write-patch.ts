@@ -3,7 +3,8 @@ import type { ImageNode, ImageTree } from '@holt/engine'
 import type { GuestClient, ListedEntry } from '@holt/guest-client'
 import { filePatch, isText, type PatchSide } from './file-patch.ts'
 import { gitPath } from './git-path.ts'
-import type { TreeChange } from './tree-change.ts'
+import { CompareTime } from './text-hunks.ts'
+import type { EntryState, TreeChange } from './tree-change.ts'
 
 /** The largest file that a patch shows, in bytes. */
 const maxShownBytes = 2 ** 20
@@ -26,6 +27,7 @@ interface PatchSources {
   readonly base: ImageTree
   readonly guest: GuestClient
   readonly signal: AbortSignal
+  readonly time: CompareTime
   /** The directory that paths in the patch are relative to. */
   readonly root: Buffer
 }
@@ -34,7 +36,11 @@ interface PatchSources {
  * Writes the patch of changes. Contents come from the base and from the runtime now. A file that
  * the patch cannot show is named in a comment, which `git apply` skips.
  */
-export async function writePatch(changes: readonly TreeChange[], sources: PatchSources): Promise<WrittenPatch> {
+export async function writePatch(
+  changes: readonly TreeChange[],
+  given: Omit<PatchSources, 'time'>,
+): Promise<WrittenPatch> {
+  const sources = { ...given, time: new CompareTime() }
   const shown: Shown[] = []
   const parts: string[] = []
   let bytes = 0
@@ -96,11 +102,11 @@ async function partOf(change: TreeChange, now: ListedEntry | null, sources: Patc
   const isModeOnly = sides.old !== null && sides.now !== null && sides.old.content.equals(sides.now.content)
   if (!isModeOnly && [sides.old, sides.now].some((side) => side !== null && !isText(side.content)))
     return { text: comment(path, 'is binary', { before, now }), shown: 'binary' }
-  return { text: filePatch(path, sides.old, sides.now), shown: 'shown' }
+  return { text: filePatch(path, { before: sides.old, after: sides.now }, sources.time), shown: 'shown' }
 }
 
 /** Returns true for a file or a symlink, which git knows. */
-function isInGit<Entry extends Pick<ListedEntry | ImageNode, 'type'>>(entry: Entry | null): entry is Entry {
+function isInGit<Entry extends Pick<EntryState, 'type'>>(entry: Entry | null): entry is Entry {
   return entry?.type === 'file' || entry?.type === 'symlink'
 }
 

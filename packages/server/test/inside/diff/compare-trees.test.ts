@@ -13,11 +13,14 @@ type Tree = number | { readonly [name: string]: Tree }
 const facts = { mode: 0o755, uid: 0, gid: 0, rdev: { major: 0, minor: 0 } }
 let numbers = 1
 
-function imageOf(tree: Tree): ImageTree {
+/** Makes an image. Each of its directories has so many bytes of names. */
+function imageOf(tree: Tree, namesBytes = 0): ImageTree {
   const inner = new WeakMap<ImageNode, Tree>()
   const nodeOf = (part: Tree): ImageNode => {
     const kind =
-      typeof part === 'number' ? ({ type: 'file', size: part } as const) : ({ type: 'directory', size: 0 } as const)
+      typeof part === 'number'
+        ? ({ type: 'file', size: part } as const)
+        : ({ type: 'directory', size: namesBytes } as const)
     numbers += 1
     const node = { ...facts, ...kind, number: numbers, mtimeSecs: 5, mtimeNanos: 7 }
     inner.set(node, part)
@@ -65,8 +68,9 @@ async function* groups(records: readonly ListingRecord[]) {
 }
 
 async function changesOf(records: readonly ListingRecord[], base: ImageTree, more: Partial<TreesToCompare> = {}) {
-  const page = new ChangePage({ after: null, size: 1000 })
-  const trees = { path: Buffer.from('/'), base, own: base, isolation: 'gvisor', ...more } as const
+  const page = new ChangePage({ after: null, size: 1000, maxPathBytes: 2 ** 20 })
+  const { signal } = new AbortController()
+  const trees = { path: Buffer.from('/'), base, own: base, isolation: 'gvisor', signal, ...more } as const
   await compareTrees(groups(records), trees, page)
   const { changes } = page.end()
   return changes.map((change) => `${change.isOpen ? 'open' : kindOf(change)} ${change.path}`)
@@ -166,4 +170,23 @@ test.each([
   ],
 ])('a listing with %s is a wrong answer', async (_, records) => {
   await expect(changesOf(records, imageOf({}))).rejects.toMatchObject({ kind: 'wrong_answer' })
+})
+
+test('the names of directories that are open at once are bounded, and those of others are not', async () => {
+  const third = 3 * 2 ** 20
+  const nothing = [entryOf('', {}), up, end]
+  const wide = { a: {}, b: {}, c: {}, d: {} }
+  expect(await changesOf([...listingOf('', wide), end], imageOf(wide, third))).toEqual([])
+  expect(await changesOf(nothing, imageOf(wide, third))).toEqual(['a', 'b', 'c', 'd'].map((name) => `removed /${name}`))
+  const deep = { a: { b: {} } }
+  for (const records of [[...listingOf('', deep), end], nothing])
+    await expect(changesOf(records, imageOf(deep, third))).rejects.toMatchObject({ code: 'too_large' })
+  await expect(changesOf(nothing, imageOf({}, 3 * third))).rejects.toMatchObject({ code: 'too_large' })
+})
+
+test('a diff of many removed entries ends with its request', async () => {
+  const many = imageOf(Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`f${at}`, 1])))
+  const records = [entryOf('', {}), up, end]
+  const signal = AbortSignal.abort(new Error('the client is gone'))
+  await expect(changesOf(records, many, { signal })).rejects.toThrow('the client is gone')
 })

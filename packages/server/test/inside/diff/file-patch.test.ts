@@ -16,6 +16,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { filePatch, isText, type PatchSide } from '../../../src/inside/diff/file-patch.ts'
 import { gitPath } from '../../../src/inside/diff/git-path.ts'
+import { CompareTime } from '../../../src/inside/diff/text-hunks.ts'
 
 const line = fc.constantFrom(
   '',
@@ -58,7 +59,7 @@ test('git apply turns each side into the other', () => {
       const place = Buffer.concat([tree, Buffer.from('/'), path])
       if (names.length > 1 && before !== null) mkdirSync(place.subarray(0, place.lastIndexOf('/')))
       if (before !== null) put(place, before)
-      const patch = filePatch(path, before, after)
+      const patch = filePatch(path, { before, after }, new CompareTime())
       if (!sameSide(before, after)) {
         writeFileSync(join(dir, 'patch'), patch)
         execFileSync('git', ['apply', '--whitespace=nowarn', join(dir, 'patch')], {
@@ -93,13 +94,24 @@ function look(place: Buffer) {
 
 test('texts that differ too much are replaced as a whole', () => {
   const lines = (mark: string) => Buffer.from(Array.from({ length: 20_000 }, (_, at) => `${mark}${at}\n`).join(''))
-  const patch = filePatch(
-    Buffer.from('f'),
-    { mode: '100644', content: lines('a') },
-    { mode: '100644', content: lines('b') },
-  )
-  expect(patch.split('\n').filter((one) => one.startsWith('@@'))).toEqual(['@@ -1,20000 +1,20000 @@'])
+  expect(hunksOf(lines('a'), lines('b'), new CompareTime())).toEqual(['@@ -1,20000 +1,20000 @@'])
 })
+
+test('texts are replaced as a whole once the time of their patch is over', () => {
+  const [before, after] = [Buffer.from('a\nb\n'.repeat(20)), Buffer.from(`${'a\nb\n'.repeat(20)}c\n`)]
+  expect(hunksOf(before, after, new CompareTime())).toEqual(['@@ -38,3 +38,4 @@'])
+  const time = new CompareTime(50)
+  time.spend((timeoutMs) => {
+    for (const end = performance.now() + timeoutMs + 1; performance.now() < end; );
+  })
+  expect(hunksOf(before, after, time)).toEqual(['@@ -1,40 +1,41 @@'])
+})
+
+function hunksOf(before: Buffer, after: Buffer, time: CompareTime): string[] {
+  const side = (content: Buffer) => ({ mode: '100644', content }) as const
+  const patch = filePatch(Buffer.from('f'), { before: side(before), after: side(after) }, time)
+  return patch.split('\n').filter((one) => one.startsWith('@@'))
+}
 
 test('paths are quoted as git quotes them', () => {
   expect(gitPath('a/', Buffer.from('plain name'))).toBe('a/plain name')
