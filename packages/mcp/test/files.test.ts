@@ -121,3 +121,13 @@ test('diff_files lists changes and the patch, and names the next page', async ()
   ])
   expect(await text('diff_files', { path: '/w', cursor: 'next' })).toBe('added        /w/b')
 })
+
+test('diff_files says what it leaves out', async () => {
+  const cut = 'Entries with paths of more than 4,096 bytes are left out.'
+  expect(await text('diff_files', { path: '/cut' })).toBe(cut)
+  const patched = await call('diff_files', { path: '/cut', patch: true })
+  expect(patched.content).toContainEqual({
+    type: 'text',
+    text: expect.stringMatching(`The patch does not show every file.*\n${cut}`),
+  })
+})

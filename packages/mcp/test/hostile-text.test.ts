@@ -51,7 +51,9 @@ test('a name of a file is one line, whatever it says', async () => {
   expect(listed).toContain('x\\u000afile')
   const found = await text('search_files', { path: `/d/${name}`, content: 'needle' })
   expect(found.split('\n')).toHaveLength(1)
-  expect([listed, found].filter((one) => obeyed.test(one))).toEqual([])
+  const changed = await text('diff_files', { path: `/d/${name}`, cursor: 'next' })
+  expect(changed.split('\n')).toHaveLength(1)
+  expect([listed, found, changed].filter((one) => obeyed.test(one))).toEqual([])
 })
 
 test('an error cannot bring lines of its own', async () => {

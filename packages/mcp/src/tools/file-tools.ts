@@ -1,3 +1,4 @@
+import type { FileDiff } from '@holt/sdk'
 import { z } from 'zod'
 import { grouped, moreWith, oneLine, shortened, textResult } from '../results/results.ts'
 import { readForModel } from './read-for-model.ts'
@@ -176,12 +177,24 @@ const diff = runtimeTool({
   },
   run: async ({ path, patch, ...options }, { runtime, signal }) => {
     const found = await runtime.diff({ path, patch, limit: maxListed, ...options, signal })
-    const note = found.next_cursor === null ? '' : moreWith(found.next_cursor)
-    if (found.data.length === 0) return textResult('Nothing has changed.', note)
-    const lines = found.data.map(({ change, path }) => `${change.padEnd(12)} ${path}`)
+    const note = noteOn(found)
+    if (found.data.length === 0) return textResult(note === '' ? 'Nothing has changed.' : '', note)
+    const lines = found.data.map(({ change, path }) => `${change.padEnd(12)} ${oneLine(path)}`)
     return textResult(lines.join('\n'), shortened(found.patch ?? '', maxPatchLength), note)
   },
 })
+
+/** Returns the note on what a page of a diff does not show. Empty if that is nothing. */
+function noteOn({ next_cursor, truncated, patch, patch_complete }: FileDiff): string {
+  const isCut = patch_complete === false || (patch?.length ?? 0) > maxPatchLength
+  return [
+    isCut ? 'The patch does not show every file: a file is binary or large, or the patch is. Read it by itself.' : '',
+    next_cursor === null && truncated ? 'Entries with paths of more than 4,096 bytes are left out.' : '',
+    next_cursor === null ? '' : moreWith(next_cursor),
+  ]
+    .filter((part) => part !== '')
+    .join('\n')
+}
 
 /** The tools of files. */
 export const fileTools: readonly Tool[] = [read, write, edit, list, search, diff, copy]

@@ -15,10 +15,12 @@ export const treeHandlers = {
     runningOf(call)
     const { cursor, patch, path } = call.query
     const entry = sampleChange(`${path}/${cursor === undefined ? 'a' : 'b'}`, patch === 'true')
-    const page = { data: [entry], next_cursor: cursor === undefined ? 'next' : null, truncated: cursor === undefined }
+    const isCut = path === '/cut'
+    const isFirst = cursor === undefined && !isCut
+    const page = { data: isCut ? [] : [entry], next_cursor: isFirst ? 'next' : null, truncated: isFirst || isCut }
     const since = { type: 'template', id: 'tpl', name: 'base-small' }
     const text = patch === 'true' ? `diff --git a${entry.path} b${entry.path}\n` : null
-    return { status: 200, json: { since, ...page, patch: text, patch_complete: text === null ? null : true } }
+    return { status: 200, json: { since, ...page, patch: text, patch_complete: text === null ? null : !isCut } }
   },
   readArchive: async (call: TestCall) => {
     const place = placeOf(call)
