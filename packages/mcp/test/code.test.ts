@@ -52,6 +52,16 @@ test('images and values beyond the limits are counted', async () => {
   expect(long.length).toBeLessThan(9000)
 })
 
+test('a value that only claims to be an image has its other form', () => {
+  const values = ['no base64!', ''].map((image) => ({
+    data: { 'image/png': image, 'text/plain': 'shown' },
+    metadata: {},
+    main: false,
+  }))
+  const shown = { type: 'text', text: '--- result ---\nshown' }
+  expect(codeValues(values, false)).toEqual([shown, shown])
+})
+
 test('images that are too large together are left out, and counted', () => {
   const image = (bytes: number) => ({ data: { 'image/png': 'A'.repeat(bytes) }, metadata: {}, main: false })
   const content = codeValues([image(3_000_000), image(3_000_000), image(1_000_000)], true)

@@ -52,10 +52,21 @@ export function codeValues(values: readonly CodeOutput[], isCut: boolean): Conte
 function imageOf(data: CodeOutput['data']): { readonly data: string; readonly mimeType: string } | null {
   for (const mimeType of imageTypes) {
     const image = data[mimeType]
+    if (typeof image !== 'string') continue
     // Kernels break lines in base64, which the protocol does not allow.
-    if (typeof image === 'string') return { data: image.replace(/\s+/g, ''), mimeType }
+    const joined = image.replace(/\s+/g, '')
+    if (isBase64(joined)) return { data: joined, mimeType }
   }
   return null
+}
+
+/** Code can display anything as an image, and a client refuses a whole result if one is wrong. */
+function isBase64(text: string): boolean {
+  try {
+    return atob(text) !== ''
+  } catch {
+    return false // The error says only that.
+  }
 }
 
 function textOf(data: CodeOutput['data']): string {
