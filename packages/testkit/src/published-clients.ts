@@ -1,16 +1,12 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { installTimeoutMs, keepInstalled } from './keep-installed.ts'
 
 const run = promisify(execFile)
 const kept = fileURLToPath(new URL('../../../.holt/published', import.meta.url))
-
-/** The time limit of an installation, in milliseconds. */
-const installMs = 300_000
 
 /** The directory whose files pin the newest tested versions of E2B's clients. */
 const examples = fileURLToPath(new URL('../../../examples/e2b', import.meta.url))
@@ -33,8 +29,8 @@ export async function e2bForPython(): Promise<string> {
  */
 async function publishedNpm(name: string, version: string): Promise<string> {
   const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock', '--omit=dev']
-  const dir = await installed(`npm-${name.replace('/', '-')}-${version}`, (target) =>
-    run('npm', ['install', ...options, '--prefix', target, `${name}@${version}`], { timeout: installMs }),
+  const dir = await keepInstalled(join(kept, `npm-${name.replace('/', '-')}-${version}`), (target) =>
+    run('npm', ['install', ...options, '--prefix', target, `${name}@${version}`], { timeout: installTimeoutMs }),
   )
   return join(dir, 'node_modules', name)
 }
@@ -45,27 +41,9 @@ async function publishedNpm(name: string, version: string): Promise<string> {
  */
 function publishedPip(name: string, version: string): Promise<string> {
   const options = ['--quiet', '--disable-pip-version-check']
-  return installed(`pip-${name}-${version}`, (target) =>
+  return keepInstalled(join(kept, `pip-${name}-${version}`), (target) =>
     run('python3', ['-m', 'pip', 'install', ...options, '--target', target, `${name}==${version}`], {
-      timeout: installMs,
+      timeout: installTimeoutMs,
     }),
   )
-}
-
-/** Installs into a directory beside the final one, so that nobody sees half of a package. */
-async function installed(name: string, install: (target: string) => Promise<unknown>): Promise<string> {
-  const dir = join(kept, name)
-  if (existsSync(dir)) return dir
-  const unfinished = `${dir}.${randomUUID()}`
-  await mkdir(unfinished, { recursive: true })
-  try {
-    await install(unfinished)
-    await rename(unfinished, dir).catch((error: NodeJS.ErrnoException) => {
-      // Another process has installed the same meanwhile.
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
-    })
-  } finally {
-    await rm(unfinished, { recursive: true, force: true })
-  }
-  return dir
 }
