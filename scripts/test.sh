@@ -152,7 +152,7 @@ e2b_examples() {
 	local status=0 all=()
 	[ "$HOLT_TEST_LENGTH" = short ] || all=(--all)
 	printf '\n== e2b examples\n'
-	timed 'e2b examples' timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-e2b.sh \
+	timed 'e2b examples' kept e2b timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-e2b.sh \
 		--junit-xml "$results/e2b.xml" "${all[@]}" || status=$?
 	count_report e2b junit "$results/e2b.xml" "$status"
 }
