@@ -61,8 +61,8 @@ env_key = "SCRIPTED_KEY"
 wire_api = "responses"
 `
   // A busy machine starts slowly, and the first question must not come before the tools.
-  const patience = 'startup_timeout_sec = 120\nrequired = true\n'
-  await writeFile(join(home, '.codex/config.toml'), `${own}\n${(await documented(server)).trim()}\n${patience}`)
+  const startUp = 'startup_timeout_sec = 120\nrequired = true\n'
+  await writeFile(join(home, '.codex/config.toml'), `${own}\n${(await documented(server)).trim()}\n${startUp}`)
 }
 
 it('is the version of the template', async () => {
