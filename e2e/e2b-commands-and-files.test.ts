@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { e2bForJavaScript, e2bForPython } from '@holt/testkit'
+import { publishedClients } from '@holt/testkit'
 import { expect, it } from 'vitest'
 import { describeClasses } from './support/classes.ts'
 import { service } from './support/facts.ts'
@@ -17,8 +17,7 @@ interface Checked {
   readonly error: string | null
 }
 
-/** The published clients, which are installed once. */
-const [packageFile, PYTHONPATH] = await Promise.all([e2bForJavaScript(), e2bForPython()])
+const [javascript, python] = await Promise.all([publishedClients('javascript-sdk'), publishedClients('python-sdk')])
 
 /** Runs a program with nothing but the environment of a client. Returns its checks. */
 async function run(command: string, args: readonly string[]): Promise<readonly Checked[]> {
@@ -39,8 +38,12 @@ async function run(command: string, args: readonly string[]): Promise<readonly C
 }
 
 const programs: readonly (readonly [string, string, readonly string[]])[] = [
-  ['JavaScript', nodeBinary(), [join(import.meta.dirname, 'e2b/commands-and-files.mjs'), packageFile]],
-  ['Python', 'python3', [join(import.meta.dirname, 'e2b/commands_and_files.py')]],
+  [
+    'JavaScript',
+    nodeBinary(),
+    [join(import.meta.dirname, 'e2b/commands-and-files.mjs'), join(javascript, 'node_modules/e2b/dist/index.mjs')],
+  ],
+  ['Python', join(python, 'bin/python'), [join(import.meta.dirname, 'e2b/commands_and_files.py')]],
 ]
 
 describeClasses('commands and files of E2B', (isolation) => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs examples/e2b with E2B's published packages against a real service with TLS:
-# test-e2b.sh [--all] [--junit-xml FILE] [WORD...]. Without --all it runs the quick ones. The packages
-# are installed below .holt/e2b, 150 MB for the quick ones.
+# test-e2b.sh [--all] [--junit-xml FILE] [WORD...]. Without --all it runs the quick ones, each in one of
+# its modes. The packages are installed below .holt/published.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH

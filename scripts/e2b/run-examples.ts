@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process'
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs, promisify } from 'node:util'
-import { clientSets, type ExampleRun, exampleRuns } from './client-sets.ts'
-import { installClients } from './install-clients.ts'
+import { publishedClients } from '@holt/testkit'
+import { type ExampleRun, exampleRuns, quickRuns } from './example-runs.ts'
 
 /**
  * Runs the examples of examples/e2b with E2B's published packages against a service that runs with
@@ -17,11 +18,13 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
-/** The time for one example, in milliseconds. The first code interpreter waits for its template. */
-const exampleTimeoutMs = 15 * 60_000
+/** The time for one example, in milliseconds. The one of templates builds an image. */
+const exampleTimeoutMs = 10 * 60_000
+
+/** The time for the template of the code interpreter, in milliseconds. */
+const buildTimeoutMs = 15 * 60_000
 
 const root = new URL('../..', import.meta.url).pathname
-const place = join(root, '.holt/e2b')
 const service = {
   url: needed('HOLT_URL'),
   apiKey: needed('HOLT_API_KEY'),
@@ -37,12 +40,16 @@ interface Outcome {
 }
 
 const key = await makeKey()
-const chosen = exampleRuns.filter((run) =>
-  positionals.length > 0 ? positionals.some((word) => nameOf(run).includes(word)) : values.all || run.quick,
-)
+const chosen =
+  positionals.length > 0
+    ? exampleRuns.filter((run) => positionals.some((word) => nameOf(run).includes(word)))
+    : values.all
+      ? exampleRuns
+      : quickRuns()
 if (chosen.length === 0) throw new Error('FIX: no run of an example has that name')
 const outcomes: Outcome[] = []
 for (const run of chosen) {
+  console.log(`run  ${nameOf(run)}`)
   const outcome = await runExample(run)
   outcomes.push(outcome)
   console.log(`${outcome.failure === null ? 'ok  ' : 'FAIL'} ${outcome.run} (${outcome.seconds.toFixed(1)} s)`)
@@ -73,6 +80,30 @@ async function makeKey(): Promise<string> {
   return made.key
 }
 
+let prepared: Promise<void> | undefined
+
+/** Waits for the template of the code interpreter, which is built once: a create does not wait. */
+function codeInterpreter(): Promise<void> {
+  prepared ??= buildCodeInterpreter()
+  return prepared
+}
+
+async function buildCodeInterpreter(): Promise<void> {
+  const path = `${service.url}/v1/agents/template/code-interpreter`
+  const headers = { authorization: `Bearer ${service.apiKey}`, 'content-type': 'application/json' }
+  const read = async () => (await (await fetch(path, { headers })).json()) as { state: string; state_reason: unknown }
+  if ((await read()).state === 'ready') return
+  await fetch(`${path}/pull`, { method: 'POST', headers, body: '{}' })
+  const deadline = performance.now() + buildTimeoutMs
+  for (;;) {
+    const { state, state_reason: reason } = await read()
+    if (state === 'ready') return
+    if (state !== 'building' || performance.now() > deadline)
+      throw new Error(`the template code-interpreter is ${state}: ${JSON.stringify(reason)}`)
+    await sleep(1_000)
+  }
+}
+
 /** Runs one example in a directory of its own. The packages are found from there. */
 async function runExample(run: ExampleRun): Promise<Outcome> {
   const begun = performance.now()
@@ -82,10 +113,9 @@ async function runExample(run: ExampleRun): Promise<Outcome> {
     failure,
   })
   try {
-    const set = clientSets.find(({ name }) => name === run.set)
-    if (set === undefined) throw new Error(`there are no packages ${run.set}`)
-    const packages = await installClients(set, place)
-    const inside = set.language === 'javascript' ? packages : tmpdir()
+    const packages = await publishedClients(run.set)
+    if (/^code[-_]interpreter\./.test(run.file)) await codeInterpreter()
+    const inside = run.file.endsWith('.py') ? tmpdir() : packages
     const dir = await mkdtemp(join(inside, 'run-'))
     try {
       await copyFile(join(root, 'examples/e2b', run.file), join(dir, run.file))
@@ -102,7 +132,7 @@ async function runExample(run: ExampleRun): Promise<Outcome> {
 
 function start({ file, mode }: ExampleRun, { packages, dir }: { packages: string; dir: string }) {
   const [program] = file.endsWith('.py') ? [join(packages, 'bin/python')] : file.endsWith('.sh') ? ['bash'] : ['node']
-  return promisify(execFile)(program, [file], {
+  const running = promisify(execFile)(program, [file], {
     cwd: dir,
     timeout: exampleTimeoutMs,
     maxBuffer: 64 * 2 ** 20,
@@ -116,6 +146,9 @@ function start({ file, mode }: ExampleRun, { packages, dir }: { packages: string
       E2B_API_KEY: key,
     },
   })
+  // `e2b sandbox exec` sends its input to the end, and waits for it.
+  running.child.stdin?.end()
+  return running
 }
 
 function junitOf(all: readonly Outcome[]): string {

@@ -1,49 +1,44 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { installTimeoutMs, keepInstalled } from './keep-installed.ts'
+import { type ClientSet, clientSets } from './client-sets.ts'
+import { installOnce } from './install-once.ts'
 
 const run = promisify(execFile)
 const kept = fileURLToPath(new URL('../../../.holt/published', import.meta.url))
 
-/** The directory whose files pin the newest tested versions of E2B's clients. */
-const examples = fileURLToPath(new URL('../../../examples/e2b', import.meta.url))
-
-/** Returns the file to import as E2B's newest tested SDK for JavaScript. */
-export async function e2bForJavaScript(): Promise<string> {
-  const { dependencies } = JSON.parse(await readFile(join(examples, 'package.json'), 'utf8'))
-  return join(await publishedNpm('e2b', dependencies.e2b), 'dist/index.mjs')
-}
-
-/** Returns a directory for `PYTHONPATH` with E2B's newest tested SDK for Python. */
-export async function e2bForPython(): Promise<string> {
-  const [, version = ''] = /^e2b==(.*)$/m.exec(await readFile(join(examples, 'requirements.txt'), 'utf8')) ?? []
-  return publishedPip('e2b', version)
-}
+/** The time for one set, in milliseconds. The largest has 300 MB. */
+const installMs = 10 * 60_000
 
 /**
- * Returns the directory of a package of npm in one version, such as `e2b@2.51.0`. It is installed
- * at the first call, and kept in `.holt/published` for later runs. Its scripts do not run.
+ * Returns the directory of a set of `client-sets.ts`, such as `javascript-sdk`. The packages are in
+ * its `node_modules`, or in the environment of its `bin/python`. They are installed at the first
+ * call, and kept in `.holt/published` for later runs. Scripts of npm packages do not run.
  */
-async function publishedNpm(name: string, version: string): Promise<string> {
-  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock', '--omit=dev']
-  const dir = await keepInstalled(join(kept, `npm-${name.replace('/', '-')}-${version}`), (target) =>
-    run('npm', ['install', ...options, '--prefix', target, `${name}@${version}`], { timeout: installTimeoutMs }),
-  )
-  return join(dir, 'node_modules', name)
+export async function publishedClients(name: string): Promise<string> {
+  const set = clientSets.find((one) => one.name === name)
+  if (set === undefined) throw new Error(`client-sets.ts has no set "${name}"`)
+  const digest = createHash('sha256').update(JSON.stringify(set)).digest('hex').slice(0, 12)
+  const install = set.language === 'javascript' ? installWithNpm : installWithPip
+  return installOnce(join(kept, `${name}-${digest}`), (unfinished) => install(set, unfinished))
 }
 
-/**
- * Returns a directory for `PYTHONPATH` with a package of PyPI in one version. It is installed at
- * the first call, and kept in `.holt/published` for later runs.
- */
-function publishedPip(name: string, version: string): Promise<string> {
-  const options = ['--quiet', '--disable-pip-version-check']
-  return keepInstalled(join(kept, `pip-${name}-${version}`), (target) =>
-    run('python3', ['-m', 'pip', 'install', ...options, '--target', target, `${name}==${version}`], {
-      timeout: installTimeoutMs,
-    }),
-  )
+/** The SDK of the set also holds for packages that would bring another one. */
+async function installWithNpm({ packages }: ClientSet, dir: string): Promise<void> {
+  const { e2b = '' } = packages
+  const manifest = { private: true, type: 'module', dependencies: packages, overrides: { e2b } }
+  await writeFile(join(dir, 'package.json'), JSON.stringify(manifest))
+  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock', '--loglevel=error']
+  await run('npm', ['install', ...options], { cwd: dir, timeout: installMs })
+}
+
+/** Only `bin/python` is used: other programs in `bin` name the directory before its renaming. */
+async function installWithPip({ packages }: ClientSet, dir: string): Promise<void> {
+  await run('python3', ['-m', 'venv', '--without-pip', dir], { timeout: installMs })
+  const pinned = Object.entries(packages).map(([name, version]) => `${name}==${version}`)
+  const pip = ['-m', 'pip', '--python', join(dir, 'bin/python'), 'install', '--quiet', '--disable-pip-version-check']
+  await run('python3', [...pip, ...pinned], { timeout: installMs })
 }

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { e2bForJavaScript, e2bForPython, freePort } from '@holt/testkit'
+import { freePort, publishedClients } from '@holt/testkit'
 import { expect, test } from 'vitest'
 import { startE2bPortServer } from '../../support/e2b-ports.ts'
 import { newCertificate } from '../../support/secure-visitor.ts'
@@ -34,10 +35,8 @@ async function start() {
     NODE_OPTIONS: `--import=${names}`,
     SSL_CERT_FILE: bundleFile,
   }
-  const run = async (command: string, args: readonly string[], more = {}) =>
-    JSON.parse(
-      (await promisify(execFile)(command, [...args], { env: { ...env, ...more }, timeout: programTimeoutMs })).stdout,
-    )
+  const run = async (command: string, args: readonly string[]) =>
+    JSON.parse((await promisify(execFile)(command, [...args], { env, timeout: programTimeoutMs })).stdout)
   return { domain, run }
 }
 
@@ -67,7 +66,8 @@ print(json.dumps({'host': host, 'runs': runs, 'killed': killed, 'gone': not sand
 
 test('JavaScript finds the service by names, and trusts the authority that it is given', limit, async () => {
   const { domain, run } = await start()
-  const answer = await run('node', ['--input-type=module', '--eval', inJavaScript, await e2bForJavaScript()])
+  const module = join(await publishedClients('javascript-sdk'), 'node_modules/e2b/dist/index.mjs')
+  const answer = await run('node', ['--input-type=module', '--eval', inJavaScript, module])
   expect(answer).toEqual({
     host: `3000-ID.${domain}`,
     runs: true,
@@ -79,7 +79,7 @@ test('JavaScript finds the service by names, and trusts the authority that it is
 
 test('Python finds the service by names, and trusts the bundle that it is given', limit, async () => {
   const { domain, run } = await start()
-  const PYTHONPATH = await e2bForPython()
-  const answer = await run('python3', ['-c', inPython], { PYTHONPATH })
+  const python = join(await publishedClients('python-sdk'), 'bin/python')
+  const answer = await run(python, ['-c', inPython])
   expect(answer).toEqual({ host: `3000-ID.${domain}`, runs: true, killed: [true, false], gone: true })
 })

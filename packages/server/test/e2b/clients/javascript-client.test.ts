@@ -1,4 +1,5 @@
-import { e2bForJavaScript } from '@holt/testkit'
+import { join } from 'node:path'
+import { publishedClients } from '@holt/testkit'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
 
@@ -7,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 })
 // biome-ignore lint/suspicious/noExplicitAny: the published package is not a dependency
 let published: any
 beforeAll(async () => {
-  published = await import(await e2bForJavaScript())
+  published = await import(join(await publishedClients('javascript-sdk'), 'node_modules/e2b/dist/index.mjs'))
 })
 
 async function makeKey(server: E2bServer): Promise<string> {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { e2bForPython, requires } from '@holt/testkit'
+import { publishedClients, requires } from '@holt/testkit'
 import { expect, test, vi } from 'vitest'
 import { startE2bServer } from '../../support/e2b-server.ts'
 
@@ -43,18 +44,17 @@ print(json.dumps(seen))
 `
 
 test.skipIf(skip)(`the Python client sees what it expects${note}`, async () => {
-  const [server, path] = await Promise.all([startE2bServer(), e2bForPython()])
+  const [server, clients] = await Promise.all([startE2bServer(), publishedClients('python-sdk')])
   const key = (await server.ask('POST', '/v1/agents/key', { json: { name: 'a client', format: 'e2b' } })).json.key
   const { url } = server.server
   const env = {
     PATH: process.env.PATH ?? '',
-    PYTHONPATH: path,
     PYTHONWARNINGS: 'ignore',
     E2B_API_KEY: key,
     E2B_API_URL: url,
     E2B_SANDBOX_URL: url,
   }
-  const { stdout } = await promisify(execFile)('python3', ['-c', program], { env, timeout: 120_000 })
+  const { stdout } = await promisify(execFile)(join(clients, 'bin/python'), ['-c', program], { env, timeout: 120_000 })
   expect(JSON.parse(stdout)).toEqual({
     template: 'base-small',
     state: 'running',

@@ -1,0 +1,65 @@
+import { clientSets, shareOf } from '@holt/testkit'
+
+/** The way in which a client finds the service: one address without TLS, or names with it. */
+type Mode = 'address' | 'domain'
+
+/** An example in one environment and one mode. */
+export interface ExampleRun {
+  /** The row of the acceptance list. */
+  readonly row: number
+  readonly file: string
+  readonly set: string
+  readonly mode: Mode
+}
+
+interface Example {
+  readonly row: number
+  readonly file: string
+  readonly set: string
+  readonly modes: readonly Mode[]
+  /** True if `npm test` runs it, in one of its modes. */
+  readonly quick?: boolean
+}
+
+const both: readonly Mode[] = ['address', 'domain']
+
+const examples: readonly Example[] = [
+  { row: 1, file: 'sdk.mjs', set: 'javascript-sdk', modes: both, quick: true },
+  { row: 1, file: 'ports.mjs', set: 'javascript-sdk', modes: ['domain'], quick: true },
+  { row: 2, file: 'sdk.py', set: 'python-sdk', modes: both, quick: true },
+  { row: 2, file: 'sdk_async.py', set: 'python-sdk', modes: both, quick: true },
+  { row: 3, file: 'code-interpreter.mjs', set: 'javascript-newest', modes: both },
+  { row: 3, file: 'code_interpreter.py', set: 'python-newest', modes: both },
+  { row: 4, file: 'cli.sh', set: 'javascript-newest', modes: both },
+  { row: 5, file: 'openai_agents.py', set: 'python-openai-agents', modes: both },
+  { row: 6, file: 'computesdk.mjs', set: 'javascript-newest', modes: ['domain'] },
+  { row: 7, file: 'template.mjs', set: 'javascript-sdk', modes: ['domain'] },
+  { row: 8, file: 'deep_agents.py', set: 'python-deep-agents', modes: both },
+]
+
+/** The versions of the matrix besides the newest, each with its example of a command and a file. */
+const matrix: readonly Example[] = clientSets
+  .filter(({ name }) => /-\d/.test(name))
+  .flatMap(({ name: set, language }): Example[] => [
+    { row: 16, file: language === 'python' ? 'old_sdk.py' : 'old-sdk.mjs', set, modes: ['domain'] },
+    {
+      row: 16,
+      file: language === 'python' ? 'code_interpreter.py' : 'code-interpreter.mjs',
+      set,
+      modes: ['domain'],
+    },
+  ])
+
+/** Every run of an example. */
+export const exampleRuns: readonly ExampleRun[] = [...examples, ...matrix].flatMap(({ modes, ...rest }) =>
+  modes.map((mode) => ({ ...rest, mode })),
+)
+
+/** Returns the runs of `npm test`: each quick example, in a short run in one of its modes. */
+export function quickRuns(): readonly ExampleRun[] {
+  return examples
+    .filter(({ quick }) => quick === true)
+    .flatMap(({ modes, ...rest }) =>
+      shareOf(modes, 1 / 2, `mode of ${rest.file}`).map((mode): ExampleRun => ({ ...rest, mode })),
+    )
+}
