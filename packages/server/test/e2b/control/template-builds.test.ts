@@ -10,9 +10,9 @@ import { FakeBuilder, until } from '../../support/fake-builder.ts'
 import { makeProject } from '../../support/own-project.ts'
 import { tarOf } from '../../support/tar-of.ts'
 
-async function setUp() {
+async function setUp(options: { readonly now?: () => number } = {}) {
   const builder = new FakeBuilder()
-  return { ...(await startE2bServer({}, { builder })), builder }
+  return { ...(await startE2bServer({}, { builder, ...options })), builder }
 }
 
 const request = async ({ e2b }: E2bServer, json: object = { name: 'app:v1' }) => {
@@ -233,6 +233,22 @@ test('a repeated start with the same Idempotency-Key has the same empty answer',
     expect([answer.status, answer.headers['content-length'], answer.text]).toEqual([202, '0', ''])
     expect(answer.headers['idempotent-replayed']).toBe(replayed)
   }
+})
+
+test('the address of an upload is valid for an hour, and opens no other project', async () => {
+  let now = Date.now()
+  const server = await setUp({ now: () => now })
+  const { templateID } = await request(server)
+  const { json } = await server.e2b('GET', `/templates/${templateID}/files/hash1`)
+  const put = async () => (await fetch(json.url, { method: 'PUT', body: gzipSync(await tarOf({ a: 'a' })) })).status
+  now += 3600 * 1000 + 1
+  expect(await put()).toBe(403)
+  now -= 2
+  expect(await put()).toBe(200)
+  const { key } = await makeProject(server, 'another')
+  const { json: foreign } = await server.e2b('POST', '/v3/templates', { json: { name: 'app:v1' }, key })
+  const files = await server.e2b('GET', `/templates/${foreign.templateID}/files/hash1`, { key })
+  expect([files.status, files.json.present]).toEqual([201, false])
 })
 
 test('a failure names the step and the line of the client', async () => {
