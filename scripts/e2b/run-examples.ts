@@ -143,6 +143,8 @@ function start({ file, mode }: ExampleRun, { packages, dir }: { packages: string
         ? { E2B_API_URL: service.url, E2B_SANDBOX_URL: service.url }
         : { E2B_DOMAIN: service.domain, NODE_EXTRA_CA_CERTS: service.authority, SSL_CERT_FILE: service.bundle }),
       NODE_OPTIONS: `--import=${join(root, 'scripts/e2b/localhost-names.mjs')}`,
+      PYTHONPATH: join(root, 'scripts/e2b/python-names'),
+      PYTHONDONTWRITEBYTECODE: '1',
       E2B_API_KEY: key,
     },
   })
