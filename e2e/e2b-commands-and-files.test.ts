@@ -26,7 +26,6 @@ async function run(command: string, args: readonly string[]): Promise<readonly C
     E2B_API_KEY: service.key,
     E2B_API_URL: service.url,
     E2B_SANDBOX_URL: service.url,
-    PYTHONPATH,
   }
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: programTimeoutMs })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])

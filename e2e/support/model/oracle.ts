@@ -81,8 +81,8 @@ export class Oracle {
   }
 
   /**
-   * Puts a tree into a place. It is made aside, because its source may be below the place. The place
-   * is resolved before, because its path may lead through a link that moves.
+   * Puts a tree into a place. It is made aside, because its source may be below the place. The
+   * place is resolved before, because its path may lead through a link that moves.
    */
   #replace(to: string, makeAside: (aside: string) => unknown): null {
     const aside = `${this.#base}-aside`
