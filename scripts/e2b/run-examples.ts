@@ -40,6 +40,7 @@ interface Outcome {
 }
 
 const key = await makeKey()
+let prepared: Promise<void> | undefined
 const chosen =
   positionals.length > 0
     ? exampleRuns.filter((run) => positionals.some((word) => nameOf(run).includes(word)))
@@ -79,8 +80,6 @@ async function makeKey(): Promise<string> {
   if (made.key === undefined) throw new Error(`no key was made: ${JSON.stringify(made)}`)
   return made.key
 }
-
-let prepared: Promise<void> | undefined
 
 /** Waits for the template of the code interpreter, which is built once: a create does not wait. */
 function codeInterpreter(): Promise<void> {
