@@ -482,13 +482,13 @@ describe('WebSocket', () => {
   test('waits until earlier answers were read', async () => {
     const { passage, arrived } = await passageTo(({ url }, response) => {
       if (url === '/ws') response.writeHead(426).end('no sockets')
-      else response.writeHead(204, { 'x-long': 'x'.repeat(48 * 1024) }).end()
+      else response.writeHead(204, { 'x-long': 'x'.repeat(62 * 1024) }).end()
     })
     const socket = await passage.enter()
     socket.pause()
-    socket.write(head('GET / HTTP/1.1').repeat(90))
+    socket.write(head('GET / HTTP/1.1').repeat(98))
     socket.write(head('GET /ws HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket'))
-    const all = vi.waitFor(() => expect(arrived).toHaveLength(91), { timeout: 2000 })
+    const all = vi.waitFor(() => expect(arrived).toHaveLength(99), { timeout: 2000 })
     await expect(all).rejects.toThrow()
     const answers = exchange(socket, '', (text) => text.includes('no sockets'))
     socket.resume()
