@@ -234,7 +234,8 @@ async function insertTemplate(
   return row
 }
 
-async function requireRoomForTemplate(changes: Queries, projectId: string): Promise<void> {
+/** Throws if a project has as many templates as it may have. */
+export async function requireRoomForTemplate(changes: Queries, projectId: string): Promise<void> {
   const { count } = await changes
     .selectFrom('templates')
     .select(({ fn }) => fn.countAll<number>().as('count'))

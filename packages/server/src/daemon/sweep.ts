@@ -1,5 +1,6 @@
 import type { Api } from '../api/api.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
+import { removeOldRequests } from '../e2b/control/remove-old-requests.ts'
 import { pause } from '../foundation/async/pause.ts'
 import { filesMissingPattern } from '../foundation/rows/files-missing.ts'
 import { dayMs } from '../foundation/time/day.ts'
@@ -40,6 +41,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
       if (count % sweepsPerCleaning === 0) {
         await removeOldRows(service)
         await removeOldBuilds(service)
+        await removeOldRequests(service)
         await removeOldDeliveries(service)
         await removePreviousSecrets(service)
         service.collector.request()

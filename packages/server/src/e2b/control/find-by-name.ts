@@ -23,7 +23,8 @@ export async function findByName(service: Api, projectId: string, reference: str
     findSnapshot(service.store.db, { projectId, reference: withoutTag(name) }),
   )
   if (snapshot !== null) return { snapshotId: snapshot.snapshot_id }
-  const other = name === 'base' ? service.config.e2b?.base : otherNames[name]
+  const plain = withoutTag(name)
+  const other = plain === 'base' ? service.config.e2b?.base : otherNames[plain]
   const known =
     other === undefined ? null : await ifFound('template_not_found', () => findByTag(service, projectId, other))
   if (known !== null) return { template: known }
@@ -58,7 +59,7 @@ export async function withoutProject({ store }: Api, projectId: string, referenc
 }
 
 /** Returns what is found, or null if the search ends with this code. */
-export async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
+async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
   try {
     return await find()
   } catch (error) {

@@ -3,7 +3,8 @@ import { makeId } from '@holt/protocol'
 import { type Entry, readTar, writeTar } from '@holt/tar'
 import type { Api } from '../../api/api.ts'
 import { storeContext } from '../../builds/store-context.ts'
-import { filesMissing, findFiles, openFiles } from './uploaded-files.ts'
+import type { FilesRef } from './upload-grants.ts'
+import { filesMissing, findFiles, openFiles, type UploadedFiles } from './uploaded-files.ts'
 
 /** The uploads of a build. */
 interface Gathered {
@@ -16,12 +17,25 @@ interface Gathered {
 /** Stores one build context that holds all uploads of a build, each in a directory of its own. */
 export async function gatherContext(service: Api, { projectId, hashes, gone }: Gathered): Promise<string | null> {
   if (hashes.length === 0) return null
-  const files = await Promise.all(
-    hashes.map(async (hash) => (await findFiles(service, { projectId, hash })) ?? Promise.reject(filesMissing(hash))),
-  )
-  const body = Readable.from(writeTar(entriesOf(files)))
-  const row = await storeContext(service, { projectId, contextId: makeId('context'), body, gone })
-  return row.context_id
+  const contextId = makeId('context')
+  try {
+    const files: UploadedFiles[] = []
+    // One after the other, so that nothing is held after a hash that is missing.
+    for (const hash of hashes) files.push(await holdFiles(service, { projectId, hash, holder: contextId }))
+    const body = Readable.from(writeTar(entriesOf(files)))
+    const row = await storeContext(service, { projectId, contextId, body, gone })
+    return row.context_id
+  } finally {
+    service.holds.release(contextId)
+  }
+}
+
+/** Returns the files of a hash, which nothing removes until the holder releases them. */
+async function holdFiles(service: Api, { holder, ...ref }: FilesRef & { readonly holder: string }) {
+  const files = await findFiles(service, ref)
+  if (files === null) throw filesMissing(ref.hash)
+  service.holds.hold(holder, files.contextId)
+  return files
 }
 
 async function* entriesOf(files: readonly { readonly path: string }[]): AsyncGenerator<Entry> {

@@ -1,5 +1,4 @@
 import { buildUuid, type NewTemplate, parseTag, parseTemplateName } from '@holt/e2b'
-import { makeId } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
@@ -7,7 +6,8 @@ import { withoutProject } from './find-by-name.ts'
 import { RequestedBuilds } from './requested-builds.ts'
 import { templateRowOf } from './template-rows-of.ts'
 import { uploadAddress } from './upload-address.ts'
-import { findFiles, makeUploadPath } from './uploaded-files.ts'
+import { makeUploadPath } from './upload-grants.ts'
+import { findFiles } from './uploaded-files.ts'
 
 /** The size of a template whose request names none. */
 const defaults = { cpu: 2, memoryMiB: 1024, diskMiB: 4096 }
@@ -18,10 +18,10 @@ export async function requestBuild({ service, caller: { projectId }, body, newId
   const { name, tag } = parseTemplateName(requested)
   const tags = [...new Set((body.tags ?? []).map(parseTag))].filter((one) => one !== tag)
   const row = await templateRowOf(service, { projectId, name, tag })
-  const build = {
+  const build = await new RequestedBuilds(service).add({
     projectId,
     buildId: newId('build'),
-    templateId: row?.template_id ?? makeId('template'),
+    templateId: row?.template_id ?? null,
     shownName: requested,
     name,
     tag,
@@ -33,8 +33,7 @@ export async function requestBuild({ service, caller: { projectId }, body, newId
     requestedAt: service.now(),
     started: null,
     tagged: false,
-  }
-  await new RequestedBuilds(service).add(build)
+  })
   const plain = requested.replace(/:.*$/, '')
   const json = {
     templateID: build.templateId,

@@ -1,19 +1,21 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StepOrigin } from '@holt/e2b'
-import { idSchema, isIdParam } from '@holt/protocol'
+import { idSchema, isIdParam, makeId } from '@holt/protocol'
 import { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import { writeDurably } from '../../foundation/config/write-durably.ts'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
+import { dayMs } from '../../foundation/time/day.ts'
+import { isLeftover, orNone } from './left-files.ts'
 
 /** The time for which a build waits for its start, in milliseconds. */
-const waitsMs = 24 * 3600 * 1000
+const waitsMs = dayMs
 
 /** The time for which a started build keeps the steps of its client, in milliseconds. */
-const keptMs = 7 * 24 * 3600 * 1000
+const keptMs = 7 * dayMs
 
 /** The most builds of a project that wait for their start. */
 const maxWaiting = 100
@@ -50,33 +52,46 @@ const RequestedBuild = z.object({
 })
 export type RequestedBuild = z.output<typeof RequestedBuild>
 
+/** A request that waits for its start. */
+type Waiting = Pick<RequestedBuild, 'templateId' | 'name' | 'tag'>
+
 /**
- * Keeps the builds that clients request, in files of the state directory: from the request, before
- * Holt knows a build, until some days after its start. Each project has a directory of its own.
+ * Keeps the builds that clients request, in files beside the other state of builds: from the
+ * request, before Holt knows a build, until some days after its start. Each project has a directory
+ * of its own.
  */
 export class RequestedBuilds {
-  readonly #root: string
+  readonly #builds: Api['builds']
   readonly #now: () => number
   readonly #log: Api['log']
 
-  constructor({ config, now, log }: Pick<Api, 'config' | 'now' | 'log'>) {
-    this.#root = join(config.stateDir, 'e2b', 'builds')
+  constructor({ builds, now, log }: Pick<Api, 'builds' | 'now' | 'log'>) {
+    this.#builds = builds
     this.#now = now
     this.#log = log
   }
 
-  /** Adds a request. Throws if the project has too many that wait. */
-  async add(build: RequestedBuild): Promise<void> {
-    const all = await this.#sweep(build.projectId)
-    if (all.filter(({ started }) => started === null).length >= maxWaiting)
-      throw limitReached('quota_exceeded', `${maxWaiting} builds of this project already wait for their start.`, {
-        limit: maxWaiting,
-        hint: 'Start them, or wait until they expire after a day.',
-      })
-    await this.write(build)
+  /**
+   * Adds a request and returns it. Without a template it gets the one of an equal name and tag that
+   * also waits, or a new one. Throws if the project has too many that wait.
+   */
+  async add(build: Omit<RequestedBuild, 'templateId'> & { templateId: string | null }): Promise<RequestedBuild> {
+    const { projectId } = build
+    return this.#builds.creates.run(projectId, async () => {
+      const waiting = await this.sweep(projectId)
+      if (waiting.length >= maxWaiting)
+        throw limitReached('quota_exceeded', `${maxWaiting} builds of this project already wait for their start.`, {
+          limit: maxWaiting,
+          hint: 'Start them, or wait until they expire after a day.',
+        })
+      const same = waiting.find(({ name, tag }) => name === build.name && tag === build.tag)
+      const added = { ...build, templateId: build.templateId ?? same?.templateId ?? makeId('template') }
+      await this.write(added)
+      return added
+    })
   }
 
-  /** Writes a request. */
+  /** Writes a request whole, so that a reader sees the old one or the new one. */
   async write(build: RequestedBuild): Promise<void> {
     await mkdir(this.#dirOf(build.projectId), { recursive: true, mode: 0o700 })
     await writeDurably(this.#pathOf(build), JSON.stringify(build))
@@ -98,28 +113,34 @@ export class RequestedBuilds {
     return (await this.#names(projectId)).some((name) => name.startsWith(`${templateId}.`))
   }
 
-  /** Removes the requests of a project that are over or damaged, and returns the others. */
-  async #sweep(projectId: string): Promise<readonly RequestedBuild[]> {
-    const kept: RequestedBuild[] = []
-    // One after the other: together they may have a hundred MiB.
+  /**
+   * Removes the requests of a project that are over or damaged, and its oldest started ones above a
+   * number. Returns those that wait.
+   */
+  async sweep(projectId: string): Promise<readonly Waiting[]> {
+    const waiting: Waiting[] = []
+    const started: { readonly path: string; readonly at: number }[] = []
+    // One after the other, and without their steps: together they may have a hundred MiB.
     for (const name of await this.#names(projectId)) {
       const path = join(this.#dirOf(projectId), name)
       const build = await this.#read(path)
-      if (build === null || this.#isOver(build)) await rm(path, { force: true })
-      else kept.push(build)
+      const isOld = build === null ? await this.#isUseless(path) : this.#isOver(build)
+      if (isOld) await rm(path, { force: true })
+      else if (build?.started) started.push({ path, at: build.started.at })
+      else if (build !== null) waiting.push({ templateId: build.templateId, name: build.name, tag: build.tag })
     }
-    const started = kept.filter((build) => build.started !== null).sort((a, b) => b.requestedAt - a.requestedAt)
-    for (const build of started.slice(maxStarted)) await rm(this.#pathOf(build), { force: true })
-    return kept
+    const newest = started.toSorted((one, other) => other.at - one.at)
+    for (const { path } of newest.slice(maxStarted)) await rm(path, { force: true })
+    return waiting
   }
 
   async #names(projectId: string): Promise<readonly string[]> {
-    const names = await readdir(this.#dirOf(projectId)).catch(orNone<string[]>([]))
-    return names.filter((name) => name.endsWith('.json'))
+    return readdir(this.#dirOf(projectId)).catch(orNone<string[]>([]))
   }
 
   /** Returns a request. Returns null if there is none, or if it is damaged. */
   async #read(path: string): Promise<RequestedBuild | null> {
+    if (!isWhole(path)) return null
     const text = await readFile(path, 'utf8').catch(orNone<string | null>(null))
     if (text === null) return null
     const parsed = RequestedBuild.safeParse(storedJson(text))
@@ -127,12 +148,17 @@ export class RequestedBuilds {
     return parsed.data ?? null
   }
 
+  /** Returns true if a file without a request is one that nobody continues to write. */
+  async #isUseless(path: string): Promise<boolean> {
+    return isWhole(path) || (await isLeftover(path))
+  }
+
   #isOver({ requestedAt, started }: RequestedBuild): boolean {
     return this.#now() > (started === null ? requestedAt + waitsMs : started.at + keptMs)
   }
 
   #dirOf(projectId: string): string {
-    return join(this.#root, projectId)
+    return this.#builds.paths.requestsOf(projectId)
   }
 
   #pathOf({ projectId, templateId, buildId }: Pick<RequestedBuild, 'projectId' | 'templateId' | 'buildId'>): string {
@@ -140,10 +166,12 @@ export class RequestedBuilds {
   }
 }
 
-/** Returns a value for a file or directory that is missing. */
-export function orNone<Value>(none: Value): (error: NodeJS.ErrnoException) => Value {
-  return (error) => {
-    if (error.code === 'ENOENT') return none
-    throw error
-  }
+/** Returns the id of Holt's build of a request. */
+export function builtBy({ buildId, started }: RequestedBuild): string {
+  return started?.buildId ?? buildId
+}
+
+/** Returns true for the path of a request, and false for one that is being written. */
+function isWhole(path: string): boolean {
+  return path.endsWith('.json')
 }

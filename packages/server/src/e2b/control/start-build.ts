@@ -12,6 +12,7 @@ import {
 import { CreateBuild } from '@holt/protocol'
 import { createBuild } from '../../builds/create-build.ts'
 import { buildRow } from '../../builds/find-build.ts'
+import { imageToUse } from '../../builds/pull-agent-template.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
@@ -19,7 +20,7 @@ import { e2bConfig } from './e2b-config.ts'
 import { findByName } from './find-by-name.ts'
 import { gatherContext } from './gather-context.ts'
 import { parseWith } from './parse-control.ts'
-import { type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
+import { builtBy, type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
 import { assignTags } from './template-tags.ts'
 
 /** The image that clients name by default. It stands for Holt's base template. */
@@ -99,7 +100,7 @@ export async function startedRow(
 
 /** Assigns the further tags as soon as the build has ended. */
 async function followTags({ service }: Call, requested: RequestedBuild): Promise<void> {
-  const build_id = requested.started?.buildId ?? requested.buildId
+  const build_id = builtBy(requested)
   try {
     await service.builds.get(build_id)?.ended
     await assignRequested(service, requested)
@@ -112,8 +113,8 @@ async function followTags({ service }: Call, requested: RequestedBuild): Promise
 /** Assigns the further tags of a build that is ready. It may be called again. */
 export async function assignRequested(service: Call['service'], requested: RequestedBuild): Promise<void> {
   if (requested.tagged) return
-  const { projectId, name, tag, tags, started, buildId } = requested
-  const of = { projectId, name, tag, tags, buildId: started?.buildId ?? buildId }
+  const { projectId, name, tag, tags } = requested
+  const of = { projectId, name, tag, tags, buildId: builtBy(requested) }
   if (tags.length > 0 && !(await assignTags(service, of))) return
   await new RequestedBuilds(service).write({ ...requested, tagged: true })
 }
@@ -134,6 +135,8 @@ async function findBase({ service, caller: { projectId }, body }: Call): Promise
   const found = await findByName(service, projectId, reference)
   if (!('template' in found)) throw new E2bError(400, `fromTemplate: '${reference}' is a snapshot, not a template`)
   const { template_id, kind, user, workdir } = found.template
+  // The first build on an agent template starts that template's own build, as a create does.
+  if (kind === 'agent') await imageToUse(service, found.template)
   const isOwn = kind === 'custom'
   const source = { from_template: template_id }
   return { source, provision: !isOwn, place: isOwn ? { user: user || 'root', workdir } : firstPlace }

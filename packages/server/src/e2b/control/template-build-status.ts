@@ -14,10 +14,13 @@ import type { BuildRef } from '../../builds/find-build.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
-import { type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
+import { builtBy, type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
 import { assignRequested, startedRow } from './start-build.ts'
 
 type Call = ControlCall<unknown, StatusQuery>
+
+/** The time within which a start makes Holt's own build, in milliseconds. */
+const startMs = 60_000
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
@@ -29,7 +32,8 @@ export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
   const { service, query } = call
   const { requested, row } = await findRequested(call)
   const ids = { templateID: requested.templateId, buildID: buildUuid(requested.buildId as Id<'build'>) }
-  if (row === undefined) return { status: 200, json: { ...ids, status: 'waiting', logs: [], logEntries: [] } }
+  if (row === undefined)
+    return { status: 200, json: { ...ids, logs: [], logEntries: [], ...withoutRow(call, requested) } }
   const status = templateStatus(row.status)
   // A client that has seen `ready` creates by every tag at once.
   if (status === 'ready') await assignRequested(service, requested)
@@ -42,6 +46,13 @@ export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
     ...(status === 'error' ? { reason: reason ?? { message: 'The build was cancelled.', step: 'finalize' } } : {}),
   }
   return { status: 200, json }
+}
+
+/** Returns the state of a build that Holt does not know, or does not know any more. */
+function withoutRow({ service }: Call, { started }: RequestedBuild) {
+  if (started === null || service.now() < started.at + startMs) return { status: 'waiting' }
+  const message = 'The service stopped before this build began. Build again.'
+  return { status: 'error', reason: { message, step: 'base' } satisfies BuildReason }
 }
 
 /** Answers the lines of a build's log. */
@@ -60,7 +71,7 @@ async function findRequested({ service, caller: { projectId }, params }: Call): 
   const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
   const ref = { templateId: params.templateID ?? '', buildId }
   const requested = await new RequestedBuilds(service).get(projectId, ref)
-  await service.builds.get(requested.started?.buildId ?? buildId)?.reporter.flush()
+  await service.builds.get(builtBy(requested))?.reporter.flush()
   return { requested, row: await startedRow(service, requested) }
 }
 

@@ -1,9 +1,14 @@
-import type { Api } from '../../api/api.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
+
+/** The store, or a transaction in its place. */
+interface Rows {
+  readonly store: { readonly db: Queries }
+}
 
 /** Returns a project's own template with a name and a tag. */
 export async function templateRowOf(
-  { store }: Pick<Api, 'store'>,
+  { store }: Rows,
   { projectId, name, tag }: { projectId: string; name: string; tag: string },
 ): Promise<TemplateRow | undefined> {
   return store.db
@@ -17,7 +22,7 @@ export async function templateRowOf(
 
 /** Returns all templates of a project with a name, which differ by their tags. */
 export async function tagsOf(
-  { store }: Pick<Api, 'store'>,
+  { store }: Rows,
   { projectId, name }: { projectId: string; name: string },
 ): Promise<readonly TemplateRow[]> {
   return store.db

@@ -2,10 +2,13 @@ import { type AssignTags, buildUuid, parseTag, parseTemplateName, presentTag, ty
 import { HoltError, type Id, makeId } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
+import { requireRoomForTemplate } from '../../builds/create-build.ts'
 import { moment } from '../../foundation/store/moment.ts'
+import type { Changes } from '../../foundation/store/open-store.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { deleteTemplate } from '../../resources/templates/delete-template.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
+import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
 import { findByName, withoutProject } from './find-by-name.ts'
@@ -30,38 +33,42 @@ export async function assignTags(service: Api, { buildId, tags, ...of }: Assignm
   const at = service.now()
   return service.store.change(async (changes) => {
     const { projectId, name, tag } = of
-    const source = await templateRowOf({ store: { db: changes } as unknown as Api['store'] }, { projectId, name, tag })
+    const source = await templateRowOf({ store: { db: changes } }, { projectId, name, tag })
     if (source === undefined || source.state !== 'ready' || source.image_digest === null) return false
     if (buildId !== null && source.build_id !== buildId) return false
-    for (const wanted of tags) {
-      if (wanted === tag) continue
-      const { seq: _, template_id: __, tag: ___, created_at, revision: ____, seed_id: _____, ...content } = source
-      const row = await changes
-        .selectFrom('templates')
-        .select(['template_id', 'revision', 'state'])
-        .where('project_id', '=', projectId)
-        .where('name', '=', name)
-        .where('tag', '=', wanted)
-        .executeTakeFirst()
-      const values = { ...content, updated_at: at }
-      const templateId = row?.template_id ?? makeId('template')
-      if (row === undefined)
-        await changes
-          .insertInto('templates')
-          .values({ ...values, template_id: templateId, tag: wanted, seed_id: null, created_at: at, revision: 1 })
-          .execute()
-      else
-        await changes
-          .updateTable('templates')
-          .set({ ...values, seed_id: null, revision: row.revision + 1 })
-          .where('project_id', '=', projectId)
-          .where('template_id', '=', templateId)
-          .execute()
-      const data = { from: row?.state ?? null, to: 'ready', build_id: source.build_id }
-      await recordEvent(changes, { projectId, type: 'template.ready', subjectId: templateId, data, at })
-    }
+    for (const wanted of tags) if (wanted !== tag) await giveTag(service, changes, { source, wanted, at })
     return true
   })
+}
+
+/** Makes or changes the template with a tag, so that it has the content of another one. */
+async function giveTag(
+  service: Api,
+  changes: Changes,
+  { source, wanted, at }: { readonly source: TemplateRow; readonly wanted: string; readonly at: number },
+): Promise<void> {
+  const { seq: _, template_id: __, tag: ___, created_at, revision: ____, seed_id: _____, ...content } = source
+  const { project_id: projectId, name } = source
+  const row = await templateRowOf({ store: { db: changes } }, { projectId, name, tag: wanted })
+  if (row === undefined) await requireRoomForTemplate(changes, projectId)
+  const more = (source.size_bytes ?? 0) - (row?.size_bytes ?? 0)
+  await requireQuotas(service, changes, { projectId, adds: { template_bytes: more } })
+  const values = { ...content, updated_at: at }
+  const templateId = row?.template_id ?? makeId('template')
+  if (row === undefined)
+    await changes
+      .insertInto('templates')
+      .values({ ...values, template_id: templateId, tag: wanted, seed_id: null, created_at: at, revision: 1 })
+      .execute()
+  else
+    await changes
+      .updateTable('templates')
+      .set({ ...values, seed_id: null, revision: row.revision + 1 })
+      .where('project_id', '=', projectId)
+      .where('template_id', '=', templateId)
+      .execute()
+  const data = { from: row?.state ?? null, to: 'ready', build_id: source.build_id }
+  await recordEvent(changes, { projectId, type: 'template.ready', subjectId: templateId, data, at })
 }
 
 /** Gives a template that is ready further tags. */

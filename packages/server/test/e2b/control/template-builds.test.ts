@@ -1,48 +1,19 @@
 import { createReadStream } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { BuildError } from '@holt/builder'
 import { readTar } from '@holt/tar'
 import { expect, test } from 'vitest'
-import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
-import { FakeBuilder, until } from '../../support/fake-builder.ts'
+import {
+  templateEnded as ended,
+  type Requested,
+  requestTemplate as request,
+  startBuildServer as setUp,
+  startTemplate as start,
+  templateStatusOf as status,
+  uploadFiles,
+} from '../../support/e2b-templates.ts'
 import { makeProject } from '../../support/own-project.ts'
-import { tarOf } from '../../support/tar-of.ts'
-
-async function setUp(options: { readonly now?: () => number } = {}) {
-  const builder = new FakeBuilder()
-  return { ...(await startE2bServer({}, { builder, ...options })), builder }
-}
-
-const request = async ({ e2b }: E2bServer, json: object = { name: 'app:v1' }) => {
-  const answer = await e2b('POST', '/v3/templates', { json })
-  expect(answer.status).toBe(202)
-  return answer.json as { templateID: string; buildID: string; tags: string[] }
-}
-
-type Requested = Awaited<ReturnType<typeof request>>
-
-const start = ({ e2b }: E2bServer, { templateID, buildID }: Requested, json: object = {}) =>
-  e2b('POST', `/v2/templates/${templateID}/builds/${buildID}`, { json: { fromImage: 'debian:12', ...json } })
-
-const status = async ({ e2b }: E2bServer, { templateID, buildID }: Requested, query = '') =>
-  (await e2b('GET', `/templates/${templateID}/builds/${buildID}/status${query}`)).json
-
-const ended = (server: E2bServer, build: Requested) =>
-  until(async () => {
-    const now = await status(server, build)
-    return ['ready', 'error'].includes(now.status) ? now : null
-  })
-
-async function upload(server: E2bServer, { templateID }: Requested, hash: string, files: Record<string, string>) {
-  const { status: found, json } = await server.e2b('GET', `/templates/${templateID}/files/${hash}`)
-  expect([found, json.present]).toEqual([201, false])
-  const body = gzipSync(await tarOf(files))
-  const put = () => fetch(json.url, { method: 'PUT', body })
-  expect((await put()).status).toBe(200)
-  return { url: json.url as string, put }
-}
 
 test('a build waits for its start, and then makes a template that a create names', async () => {
   const server = await setUp()
@@ -83,8 +54,8 @@ const ids = ({ templateID, buildID }: Requested) => ({ templateID, buildID })
 test('uploads are found by their hash, and every copy reads its own', async () => {
   const server = await setUp()
   const build = await request(server)
-  const { put } = await upload(server, build, 'hash1', { 'app/a.txt': 'a' })
-  await upload(server, build, 'hash2', { 'src/b.py': 'b', './src/c/d.py': 'd' })
+  const { put } = await uploadFiles(server, build, { hash: 'hash1', files: { 'app/a.txt': 'a' } })
+  await uploadFiles(server, build, { hash: 'hash2', files: { 'src/b.py': 'b', './src/c/d.py': 'd' } })
   expect((await put()).status).toBe(403)
   const again = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`)
   expect([again.status, again.json]).toMatchObject([201, { present: true }])
@@ -110,7 +81,7 @@ test('uploads are found by their hash, and every copy reads its own', async () =
 test('an upload needs a valid address, and files that are missing fail the start', async () => {
   const server = await setUp()
   const build = await request(server)
-  const { url } = await upload(server, build, 'hash1', { a: 'a' })
+  const { url } = await uploadFiles(server, build, { hash: 'hash1', files: { a: 'a' } })
   const forged = (change: (path: string) => string) =>
     fetch(new URL(change(new URL(url).pathname), url), { method: 'PUT', body: 'x' })
   expect((await forged((path) => `${path}x`)).status).toBe(403)
@@ -124,16 +95,37 @@ test('an upload needs a valid address, and files that are missing fail the start
   expect((await server.e2b('GET', '/templates/tm00000000000000000000/files/hash1')).status).toBe(404)
 })
 
-test('two equal builds at the same time are one, and both are told its end', async () => {
+test('equal builds at once are one build and one template, and every client sees its end', async () => {
   const server = await setUp()
-  const go = Promise.withResolvers<undefined>()
-  server.builder.script = () => go.promise
-  const both = [await request(server), await request(server)] as const
-  for (const build of both) expect((await start(server, build)).status).toBe(202)
-  for (const build of both) expect((await start(server, build)).status).toBe(409)
-  go.resolve(undefined)
-  for (const build of both) expect(await ended(server, build)).toMatchObject({ ...ids(build), status: 'ready' })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  server.builder.script = async () => void (await released)
+  const [one, other] = [await request(server), await request(server, { name: 'app:v1', tags: ['more'] })]
+  expect(other.templateID).toBe(one.templateID)
+  expect(other.buildID).not.toBe(one.buildID)
+  for (const build of [one, other]) expect((await start(server, build)).status).toBe(202)
+  for (const build of [one, other]) expect((await start(server, build)).status).toBe(409)
+  expect((await status(server, other)).status).toBe('building')
+  release()
+  for (const build of [one, other]) expect(await ended(server, build)).toMatchObject({ ...ids(build), status: 'ready' })
   expect(server.builder.runs).toHaveLength(1)
+  const made = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'app:more' } })
+  expect(made.status).toBe(201)
+})
+
+test('further tags count for the quotas of the project', async () => {
+  const server = await setUp()
+  const { key, projectId } = await makeProject(server, 'small', { template_bytes: 300 })
+  const theirs: typeof server = {
+    ...server,
+    e2b: (method, path, ask = {}) => server.e2b(method, path, { key, ...ask }),
+  }
+  const build = await request(theirs)
+  await start(theirs, build)
+  expect((await ended(theirs, build)).status, projectId).toBe('ready')
+  const assign = (tag: string) => theirs.e2b('POST', '/templates/tags', { json: { target: 'app:v1', tags: [tag] } })
+  expect((await assign('two')).status).toBe(201)
+  expect((await assign('three')).status).toBe(429)
+  expect((await assign('two')).status).toBe(201)
 })
 
 test('of two starts at the same time one counts', async () => {
@@ -148,7 +140,7 @@ test('of two starts at the same time one counts', async () => {
 test('a damaged record of a build disturbs no other one', async () => {
   const server = await setUp()
   const build = await request(server)
-  const dir = join(server.stateDir, 'e2b/builds')
+  const dir = join(server.stateDir, 'builds/requests')
   const [project = ''] = await readdir(dir)
   await writeFile(join(dir, project, 'tm00000000000000000000.bd00000000000000000000.json'), '{')
   const other = await request(server)
@@ -185,44 +177,6 @@ test('builds and files of another project are not found', async () => {
   expect(await ask('DELETE', path)).toBe(404)
 })
 
-test('the address of an upload ends with the key that asked for it', async () => {
-  const server = await setUp()
-  const build = await request(server)
-  const { key, key_id } = await server.makeKey('template:write')
-  const { json } = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`, { key })
-  expect((await server.ask('DELETE', `/v1/agents/key/${key_id}`)).status).toBe(204)
-  const body = gzipSync(await tarOf({ a: 'a' }))
-  expect((await fetch(json.url, { method: 'PUT', body })).status).toBe(403)
-  const again = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`)
-  expect(again.json.present).toBe(false)
-})
-
-test('of two uploads to one address at the same time one counts', async () => {
-  const server = await setUp()
-  const build = await request(server)
-  const { json } = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`)
-  const put = async (text: string) => {
-    const body = gzipSync(await tarOf({ a: text }))
-    return (await fetch(json.url, { method: 'PUT', body })).status
-  }
-  expect((await Promise.all([put('one'), put('two')])).sort()).toEqual([200, 403])
-})
-
-test('the address of an upload has the scheme of the service, also behind a proxy', async () => {
-  const server = await startE2bServer(
-    { HOLT_E2B_DOMAIN: 'e.test', HOLT_ISSUER: 'https://holt.test' },
-    { builder: new FakeBuilder() },
-  )
-  const build = await request(server)
-  const address = async (host: string) => {
-    const { json } = await server.e2b('GET', `/templates/${build.templateID}/files/hash1`, { host })
-    return new URL(json.url).origin
-  }
-  expect(await address('holt.test')).toBe('https://holt.test')
-  expect(await address('api.e.test:8443')).toBe('https://api.e.test:8443')
-  expect(await address('localhost:1234')).toBe('http://localhost:1234')
-})
-
 test('a repeated start with the same Idempotency-Key has the same empty answer', async () => {
   const server = await setUp()
   const { templateID, buildID } = await request(server)
@@ -233,22 +187,6 @@ test('a repeated start with the same Idempotency-Key has the same empty answer',
     expect([answer.status, answer.headers['content-length'], answer.text]).toEqual([202, '0', ''])
     expect(answer.headers['idempotent-replayed']).toBe(replayed)
   }
-})
-
-test('the address of an upload is valid for an hour, and opens no other project', async () => {
-  let now = Date.now()
-  const server = await setUp({ now: () => now })
-  const { templateID } = await request(server)
-  const { json } = await server.e2b('GET', `/templates/${templateID}/files/hash1`)
-  const put = async () => (await fetch(json.url, { method: 'PUT', body: gzipSync(await tarOf({ a: 'a' })) })).status
-  now += 3600 * 1000 + 1
-  expect(await put()).toBe(403)
-  now -= 2
-  expect(await put()).toBe(200)
-  const { key } = await makeProject(server, 'another')
-  const { json: foreign } = await server.e2b('POST', '/v3/templates', { json: { name: 'app:v1' }, key })
-  const files = await server.e2b('GET', `/templates/${foreign.templateID}/files/hash1`, { key })
-  expect([files.status, files.json.present]).toEqual([201, false])
 })
 
 test('a failure names the step and the line of the client', async () => {

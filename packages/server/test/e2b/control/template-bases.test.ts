@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import type { AgentTemplate } from '../../../src/index.ts'
+import { requestTemplate, startBuildServer, startTemplate, templateEnded } from '../../support/e2b-templates.ts'
+import { until } from '../../support/fake-builder.ts'
+
+const interpreter: AgentTemplate = {
+  name: 'code-interpreter',
+  dockerfile: 'FROM holt/base-small\nRUN install-kernels',
+  digest: 'one',
+  cpu: 2,
+  memoryMiB: 2048,
+  diskMiB: 8192,
+  vendors: [],
+  buildNetwork: { allow: [], include: [], allow_all_hosts: false },
+  files: [],
+  application: null,
+}
+
+const setUp = () => startBuildServer({ agentTemplates: [interpreter] })
+type Server = Awaited<ReturnType<typeof setUp>>
+
+const create = ({ e2b }: Server, templateID: string) => e2b('POST', '/v2/sandboxes', { json: { templateID } })
+
+const made = (server: Server) =>
+  until(async () => (await server.ask('GET', '/v1/agents/template/code-interpreter')).json.state === 'ready')
+
+test.each(['code-interpreter-v1', 'code-interpreter-v1:default', 'code-interpreter'])(
+  'a create of %s starts the build of the template, and later ones use it',
+  async (name) => {
+    const server = await setUp()
+    const first = await create(server, name)
+    expect([first.status, first.json.message]).toEqual([503, expect.stringContaining('is being made')])
+    await made(server)
+    expect((await create(server, name)).status).toBe(201)
+    expect(server.builder.runs).toHaveLength(1)
+  },
+)
+
+test('a build on it starts its build first, and can be started again when that is ready', async () => {
+  const server = await setUp()
+  const build = await requestTemplate(server)
+  const start = () => startTemplate(server, build, { fromImage: undefined, fromTemplate: 'code-interpreter-v1' })
+  const refused = await start()
+  expect([refused.status, refused.json.message]).toEqual([503, expect.stringContaining('is being made')])
+  await made(server)
+  expect((await start()).status).toBe(202)
+  expect((await templateEnded(server, build)).status).toBe('ready')
+  expect(server.builder.runs.map(({ request }) => request.source.type)).toEqual(['dockerfile', 'template'])
+})
