@@ -34,6 +34,7 @@ const examples: readonly Example[] = [
   { row: 5, file: 'openai_agents.py', set: 'python-openai-agents', modes: both },
   { row: 6, file: 'computesdk.mjs', set: 'javascript-newest', modes: ['domain'] },
   { row: 7, file: 'template.mjs', set: 'javascript-sdk', modes: ['domain'] },
+  { row: 7, file: 'template.py', set: 'python-sdk', modes: ['domain'] },
   { row: 8, file: 'deep_agents.py', set: 'python-deep-agents', modes: both },
 ]
 
