@@ -93,7 +93,7 @@ function readFields(text: string): Fields {
   for (const item of splitCsv(text)) {
     const equals = item.indexOf('=')
     const given = (equals === -1 ? item : item.slice(0, equals)).toLowerCase()
-    const name = aliases[given] ?? (given === 'rw' ? 'readwrite' : given)
+    const name = (Object.hasOwn(aliases, given) ? aliases[given] : undefined) ?? (given === 'rw' ? 'readwrite' : given)
     if (!known.has(name)) throw wrong(`"${given}" is not a field of a mount.`)
     if (equals === -1 && name !== 'readonly' && name !== 'readwrite' && name !== 'required') {
       throw wrong(`The field "${item}" of a mount has no value.`)

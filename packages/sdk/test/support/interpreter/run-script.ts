@@ -58,7 +58,8 @@ export async function runScript(run: TestRun, code: string, place: ScriptPlace):
   for (const line of code.split('\n').filter((text) => text.trim() !== '')) {
     const [, name = '', all = ''] = /^\s*(\S+) ?(.*)$/.exec(line) ?? []
     const [, first = '', rest = ''] = /^(\S*) ?(.*)$/.exec(all) ?? []
-    const statement = statements[name]
+    // A fuzzer writes words such as `constructor`, too.
+    const statement = Object.hasOwn(statements, name) ? statements[name] : undefined
     if (statement === undefined) return raise(run, 'SyntaxError', `invalid syntax: ${name}`)
     const end = await statement(run, { first, rest, all }, place)
     if (end !== undefined) return end

@@ -9,7 +9,7 @@ import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
 export type NamedSource = { readonly template: TemplateRow } | { readonly snapshotId: string }
 
 /** The names that clients ask for, where the project has no template of that name. */
-const otherNames: Readonly<Record<string, string>> = { 'code-interpreter-v1': 'code-interpreter' }
+const otherNames: ReadonlyMap<string, string> = new Map([['code-interpreter-v1', 'code-interpreter']])
 
 /**
  * Returns what a `templateID` names: a template or a snapshot, by id, name or `name:tag`. Names may
@@ -24,7 +24,7 @@ export async function findByName(service: Api, projectId: string, reference: str
   )
   if (snapshot !== null) return { snapshotId: snapshot.snapshot_id }
   const plain = withoutTag(name)
-  const other = plain === 'base' ? service.config.e2b?.base : otherNames[plain]
+  const other = plain === 'base' ? service.config.e2b?.base : otherNames.get(plain)
   const known =
     other === undefined ? null : await ifFound('template_not_found', () => findByTag(service, projectId, other))
   if (known !== null) return { template: known }

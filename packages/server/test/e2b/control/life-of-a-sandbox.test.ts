@@ -183,6 +183,12 @@ test('a sandbox of Holt itself is found, and its ports stay private', async () =
   expect((await server.e2b('GET', `/sandboxes/${id}`)).json.endAt).toBe('9999-12-31T23:59:59.000Z')
 })
 
+test.each(['nope', 'constructor', '__proto__'])('a template named %s is not found', async (templateID) => {
+  const server = await startE2bServer()
+  const { status, json } = await server.e2b('POST', '/v2/sandboxes', { json: { templateID } })
+  expect([status, json.message]).toEqual([404, `template '${templateID}' not found`])
+})
+
 test('the same Idempotency-Key makes one sandbox', async () => {
   const server = await startE2bServer()
   const ask = (json: object) => server.e2b('POST', '/v2/sandboxes', { json, headers: { 'idempotency-key': 'once' } })
