@@ -313,7 +313,7 @@ describe('members of class container, of a template with a checkpoint', () => {
 
   async function startApplications() {
     const server = await startPooledServer({ floor: 0 })
-    const commands = `start_cmd = 'sleep', ready_cmd = 'true', user = 'user', workdir = '/'`
+    const commands = `start_cmd = 'sleep', ready_cmd = 'true', "user" = 'user', workdir = '/'`
     await server.tamper(`UPDATE templates SET ${commands}, checkpoint_id = 'ck1' WHERE name = 'base-small'`)
     await server.makeRuntime({ isolation })
     return { ...server, pooled: await server.filled(2) }
