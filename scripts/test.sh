@@ -188,7 +188,7 @@ cat "$results/beside.txt"
 HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_examples
 e2b_examples
-HOLT_E2E_LANES=2 vitest_run chaos --config chaos/vitest.config.ts
+vitest_run chaos --config chaos/vitest.config.ts
 [ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts
 
 # An unreadable report must not prevent the result from being printed.
