@@ -16,23 +16,14 @@ func PutInPlace(u Upload) (info *Info, created bool, err error) {
 	if u.CreateOnly || u.Digests.Part != nil || u.Digests.Whole != nil {
 		return nil, false, fault.New(fault.InvalidRequest, "in_place excludes create_only and digests")
 	}
-	who, err := u.owner()
+	at, err := u.openUploadPlace()
 	if err != nil {
 		return nil, false, err
 	}
-	target, existing, err := u.target()
+	defer at.close()
+	fd, err := u.openInPlace(at)
 	if err != nil {
-		return nil, false, err
-	}
-	dir, base := split(target)
-	p, err := openParent(dir, who)
-	if err != nil {
-		return nil, false, err
-	}
-	defer p.close()
-	fd, err := u.openInPlace(p.fd, base, existing, who)
-	if err != nil {
-		p.undo()
+		at.undo()
 		return nil, false, fault.AtPath(u.Path, err)
 	}
 	err = receive(fd, u.Body, nil)
@@ -42,22 +33,22 @@ func PutInPlace(u Upload) (info *Info, created bool, err error) {
 	if err != nil {
 		return nil, false, fault.AtPath(u.Path, err)
 	}
-	info, err = u.Facts.infoAt(p.fd, base, u.Path)
-	return info, existing == nil, err
+	info, err = u.Facts.infoAt(at.fd, at.base, u.Path)
+	return info, at.existing == nil, err
 }
 
 // openInPlace opens the file, sets its attributes, and only then empties it.
-func (u *Upload) openInPlace(dir int, base string, existing *unix.Stat_t, who owner) (fd int, err error) {
+func (u *Upload) openInPlace(at *uploadPlace) (fd int, err error) {
 	// Another program can put something else in the place of the file that was seen.
 	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	if fd, err = unix.Openat(dir, base, flags, 0o644); err != nil {
+	if fd, err = unix.Openat(at.fd, at.base, flags, 0o644); err != nil {
 		return -1, err
 	}
 	defer func() {
 		if err != nil {
 			_ = unix.Close(fd) // nothing was written through it
-			if existing == nil {
-				_ = unix.Unlinkat(dir, base, 0) // it is not as requested
+			if at.existing == nil {
+				_ = unix.Unlinkat(at.fd, at.base, 0) // it is not as requested
 			}
 		}
 	}()
@@ -68,7 +59,7 @@ func (u *Upload) openInPlace(dir int, base string, existing *unix.Stat_t, who ow
 	if kind := typeOf(st.Mode); kind != "file" {
 		return -1, fault.New(fault.NotAFile, "%s: is a %s", u.Path, kind)
 	}
-	mode, who := u.attributes(existing, who)
+	mode, who := u.attributes(at.existing, at.who)
 	if int(st.Uid) != who.uid || int(st.Gid) != who.gid {
 		if err := unix.Fchown(fd, who.uid, who.gid); err != nil {
 			return -1, err

@@ -103,27 +103,46 @@ func Put(u Upload) (info *Info, created bool, err error) {
 	if err := CheckPath(u.Path); err != nil {
 		return nil, false, err
 	}
-	who, err := u.owner()
+	at, err := u.openUploadPlace()
 	if err != nil {
 		return nil, false, err
 	}
+	defer at.close()
+	mode, who := u.attributes(at.existing, at.who)
+	if err := u.write(at.parent, at.base, mode, who); err != nil {
+		at.undo()
+		return nil, false, err
+	}
+	info, err = infoAt(at.fd, at.base, u.Path)
+	return info, at.existing == nil, err
+}
+
+// uploadPlace is the place of an uploaded file: its open parent directory and its name there.
+type uploadPlace struct {
+	*parent
+	base string
+	// existing has the attributes of the file that is there, or is nil.
+	existing *unix.Stat_t
+	// who owns the file if it does not exist yet.
+	who owner
+}
+
+// openUploadPlace opens the place that the path leads to. It makes missing directories.
+func (u *Upload) openUploadPlace() (*uploadPlace, error) {
+	who, err := u.owner()
+	if err != nil {
+		return nil, err
+	}
 	target, existing, err := u.target()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	dir, base := split(target)
 	p, err := openParent(dir, who)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	defer p.close()
-	mode, who := u.attributes(existing, who)
-	if err := u.write(p, base, mode, who); err != nil {
-		p.undo()
-		return nil, false, err
-	}
-	info, err = infoAt(p.fd, base, u.Path)
-	return info, existing == nil, err
+	return &uploadPlace{parent: p, base: base, existing: existing, who: who}, nil
 }
 
 // owner returns the owner of the file if it does not exist yet.
