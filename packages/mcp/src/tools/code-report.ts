@@ -2,7 +2,7 @@ import type { CodeItem, CodeResult } from '@holt/protocol'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { codeValues } from '../results/code-values.ts'
 import { Excerpt, type LeftOut } from '../results/excerpt.ts'
-import { LastLine } from '../results/last-line.ts'
+import { OutputExcerpts } from '../results/output-excerpts.ts'
 import { grouped, shortened, textResult, withoutStyles } from '../results/results.ts'
 import { codeCursor } from './code-cursor.ts'
 
@@ -20,55 +20,40 @@ const maxErrorLength = 2000
 
 /** The report on a run of code for a model: its end, excerpts of its output, and its values. */
 export class CodeReport implements Disposable {
-  readonly #stdout = new Excerpt(sizes.stdout)
-  readonly #stderr = new Excerpt(sizes.stderr)
+  readonly #output: OutputExcerpts
   readonly #tell: (message: string) => void
-  readonly #lastLine: LastLine
 
   /** `tell` is called with the last line of the output now and then, and with the end. */
   constructor(tell: (message: string) => void) {
     this.#tell = tell
-    this.#lastLine = new LastLine(tell)
+    this.#output = new OutputExcerpts(sizes, tell)
   }
 
   /** Passes the items of a run on, and keeps excerpts of the output. */
   async *watch(items: AsyncIterable<CodeItem>): AsyncGenerator<CodeItem, void, undefined> {
     for await (const item of items) {
       if (item.type === 'queued') this.#tell('The code waits for earlier code of its context.')
-      if (item.type === 'stdout' || item.type === 'stderr') this.#take(item)
+      if (item.type === 'stdout' || item.type === 'stderr')
+        this.#output.add(item.type, new TextEncoder().encode(item.text), codeCursor(item.cursor, 0))
       yield item
     }
   }
 
   /** Returns the result of the run. Reports the last line of the output, and the end. */
   result(run: CodeResult): CallToolResult {
-    this.#lastLine.report()
+    this.#output.report()
     this.#tell(endOfCode(run))
     const { context_id, execution_count, run_id, state_lost } = run
     const facts = `context_id: ${context_id}, execution_count: ${execution_count ?? 'not known'}, run_id: ${run_id}`
     const lost = state_lost ? ' The variables of earlier code are lost.' : ''
-    const streams = [
-      { name: 'stdout', excerpt: this.#stdout },
-      { name: 'stderr', excerpt: this.#stderr },
-    ].map(({ name, excerpt }) =>
-      excerpt.bytes === 0
-        ? ''
-        : `--- ${name} ---\n${withoutStyles(excerpt.text((leftOut) => this.#note(run_id, leftOut)))}`,
-    )
+    const streams = this.#output.texts((leftOut) => this.#note(run_id, leftOut))
     const values = codeValues(run.results, run.truncated.results)
     const { content } = textResult(`${endOfCode(run)}.${lost} ${facts}`, ...streams, errorOf(run))
     return { content: [...content, ...values] }
   }
 
   [Symbol.dispose](): void {
-    this.#lastLine[Symbol.dispose]()
-  }
-
-  #take({ type, text, cursor }: Extract<CodeItem, { readonly text: string }>): void {
-    const bytes = new TextEncoder().encode(text)
-    const excerpt = type === 'stdout' ? this.#stdout : this.#stderr
-    excerpt.add(bytes, codeCursor(cursor, 0))
-    this.#lastLine.take(bytes)
+    this.#output[Symbol.dispose]()
   }
 
   #note(runId: string, { bytes, cursor }: LeftOut): string {

@@ -1,9 +1,9 @@
 import type { Command, OutputItem } from '@holt/protocol'
 import { outputBytes } from '@holt/sdk'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { Excerpt, type LeftOut } from '../results/excerpt.ts'
-import { LastLine } from '../results/last-line.ts'
-import { grouped, textResult, withoutStyles } from '../results/results.ts'
+import type { LeftOut } from '../results/excerpt.ts'
+import { OutputExcerpts } from '../results/output-excerpts.ts'
+import { grouped, textResult } from '../results/results.ts'
 
 /** The parts of each stream that a result has. A failure is usually told at the end. */
 const sizes = {
@@ -14,46 +14,36 @@ const sizes = {
 /** The report on a command for a model: how it ended, and the excerpts of its output. */
 export class CommandReport implements Disposable {
   commandId = ''
-  readonly #stdout = new Excerpt(sizes.stdout)
-  readonly #stderr = new Excerpt(sizes.stderr)
+  readonly #output: OutputExcerpts
   readonly #tell: (message: string) => void
-  readonly #lastLine: LastLine
 
   /** `tell` is called with the last line of the output now and then, and with the end. */
   constructor(tell: (message: string) => void) {
     this.#tell = tell
-    this.#lastLine = new LastLine(tell)
+    this.#output = new OutputExcerpts(sizes, tell)
   }
 
   take(item: OutputItem): void {
     if (item.type === 'start') this.commandId = item.command_id
     if (item.type !== 'stdout' && item.type !== 'stderr') return
     const bytes = outputBytes(item)
-    const excerpt = item.type === 'stdout' ? this.#stdout : this.#stderr
-    excerpt.add(bytes, item.cursor - bytes.length)
-    this.#lastLine.take(bytes)
+    this.#output.add(item.type, bytes, item.cursor - bytes.length)
   }
 
   /** Reports the last line of the output, and how the command ended. */
   end(command: Command): void {
-    this.#lastLine.report()
+    this.#output.report()
     this.#tell(endWords(command))
   }
 
   [Symbol.dispose](): void {
-    this.#lastLine[Symbol.dispose]()
+    this.#output[Symbol.dispose]()
   }
 
   /** Returns the result of the ended command. `advice` is added if it is not empty. */
   result(command: Command, advice: string): CallToolResult {
-    const streams = [
-      { name: 'stdout', excerpt: this.#stdout },
-      { name: 'stderr', excerpt: this.#stderr },
-    ]
-    const texts = streams.map(({ name, excerpt }) =>
-      excerpt.bytes === 0 ? '' : `--- ${name} ---\n${withoutStyles(excerpt.text((leftOut) => this.#note(leftOut)))}`,
-    )
-    const nothing = streams.every(({ excerpt }) => excerpt.bytes === 0) ? ' It wrote nothing.' : ''
+    const texts = this.#output.texts((leftOut) => this.#note(leftOut))
+    const nothing = this.#output.isEmpty ? ' It wrote nothing.' : ''
     return textResult(`${endWords(command)}.${nothing} command_id: ${this.commandId}`, ...texts, advice)
   }
 
