@@ -1,10 +1,11 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { E2bError, uploadPath } from '@holt/e2b'
 import { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import { credentialName } from '../../tenancy/auth/open-streams.ts'
 import { validCredentials } from '../../tenancy/auth/valid-credentials.ts'
 
@@ -42,8 +43,7 @@ export function makeUploadPath({ portSecret, now }: Api, caller: Caller, hash: s
 /** Returns the permission in a path. Throws 403 if it is forged or over, or if its key is. */
 export async function readGrant({ portSecret, now, store }: Api, token: string): Promise<UploadGrant> {
   const [text = '', signature = ''] = token.split('.')
-  const [wanted, given] = [Buffer.from(signatureOf(portSecret, text)), Buffer.from(signature)]
-  if (wanted.length !== given.length || !timingSafeEqual(wanted, given))
+  if (!isSameSecret(signatureOf(portSecret, text), signature))
     throw new E2bError(403, 'The address of this upload is not valid')
   const grant = Grant.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
   if (grant.until < now()) throw new E2bError(403, 'The address of this upload has expired')

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 
 /**
@@ -21,7 +22,5 @@ export function sandboxToken(secret: Buffer, use: TokenUse, { runtime_id, token_
 
 /** Returns true if a text is a runtime's token. Compares in constant time. */
 export function isSandboxToken(secret: Buffer, use: TokenUse, { holder, text }: { holder: Holder; text: string }) {
-  const token = Buffer.from(sandboxToken(secret, use, holder))
-  const given = Buffer.from(text)
-  return given.length === token.length && timingSafeEqual(given, token)
+  return isSameSecret(sandboxToken(secret, use, holder), text)
 }

@@ -1,5 +1,6 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 
 /** The header of a call that the service makes to its own API. */
 const header = 'x-holt-own-call'
@@ -28,12 +29,7 @@ export class OwnCalls {
     const claim = headers[header]
     if (typeof claim !== 'string') return socket.remoteAddress
     const [secret = '', address = ''] = claim.split(' ', 2)
-    if (!isSame(secret, this.#secret)) return socket.remoteAddress
+    if (!isSameSecret(secret, this.#secret)) return socket.remoteAddress
     return address === '' ? undefined : address
   }
-}
-
-function isSame(one: string, other: string): boolean {
-  const [given, known] = [Buffer.from(one), Buffer.from(other)]
-  return given.length === known.length && timingSafeEqual(given, known)
 }

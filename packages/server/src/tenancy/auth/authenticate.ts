@@ -1,6 +1,6 @@
-import { timingSafeEqual } from 'node:crypto'
 import { HoltError, type Scope } from '@holt/protocol'
 import { type Caller, hasScopeOf } from '../../foundation/request/caller.ts'
+import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
@@ -35,7 +35,7 @@ export async function authenticate(service: Tenancy, header: string | undefined)
     projectId: key.project_id,
     keyId: key.key_id,
     keyName: key.name,
-    keyVersion: isSame(key.digest, digest) ? key.version : key.version - 1,
+    keyVersion: isSameSecret(key.digest, digest) ? key.version : key.version - 1,
     scopes: new Set(scopes),
   }
 }
@@ -66,12 +66,8 @@ async function findKey({ store, recentKeys, now, log }: Tenancy, digest: string)
 
 function isValid(row: KeyRow, digest: string, now: number): boolean {
   if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return false
-  if (isSame(row.digest, digest)) return true
-  return isSame(row.previous_digest ?? '', digest) && row.previous_until !== null && row.previous_until > now
-}
-
-function isSame(stored: string, digest: string): boolean {
-  return stored.length === digest.length && timingSafeEqual(Buffer.from(stored), Buffer.from(digest))
+  if (isSameSecret(row.digest, digest)) return true
+  return isSameSecret(row.previous_digest ?? '', digest) && row.previous_until !== null && row.previous_until > now
 }
 
 /** Notes the last use of a key. No caller waits for it, and a power loss may lose it. */

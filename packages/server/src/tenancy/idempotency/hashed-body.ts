@@ -1,7 +1,8 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { type Readable, Transform } from 'node:stream'
 import { mergePieces } from '@holt/async'
 import { HoltError } from '@holt/protocol'
+import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import { passOn } from '../../foundation/wire/pass-on.ts'
 
 /** A request's bytes, with a fingerprint once all have been read. */
@@ -49,7 +50,5 @@ export async function isSameBody(hashed: HashedBody, fingerprint: string, quietM
   } finally {
     clearTimeout(timer)
   }
-  const own = Buffer.from(hashed.fingerprint() ?? '')
-  const kept = Buffer.from(fingerprint)
-  return own.length === kept.length && timingSafeEqual(own, kept)
+  return isSameSecret(hashed.fingerprint() ?? '', fingerprint)
 }
