@@ -20,7 +20,6 @@ import {
   openRecord,
   type RecordRef,
   readKept,
-  readKeptBytes,
 } from './records.ts'
 import { type AnswerOwner, openSealed, seal, sealedBytesToText } from './sealed-answer.ts'
 
@@ -90,7 +89,10 @@ export async function answerOnce(service: Tenancy, once: Once): Promise<{ answer
       return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
     if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes, service.limits.quietBodyMs))) throw mismatch()
     if (!once.takesJson(record.status)) throw keptAsJson()
-    return { answer: await replay(service, ref, { once, status: record.status }), replayed: true }
+    return {
+      answer: await replay(service, ref, { once, status: record.status, bytes: record.kept_bytes ?? 0 }),
+      replayed: true,
+    }
   } finally {
     running.delete(ref.key)
   }
@@ -211,9 +213,13 @@ function isRefusal(error: unknown): error is HoltError {
  * Returns a kept answer. Reads in turn, because an answer may have a MiB, and a client can request
  * it a thousand times at once. An answer without room is not read.
  */
-function replay(service: Tenancy, ref: RecordRef, { once, status }: { once: Once; status: number }): Promise<Answer> {
+function replay(
+  service: Tenancy,
+  ref: RecordRef,
+  { once, status, bytes }: { once: Once; status: number; bytes: number },
+): Promise<Answer> {
   return readOneByOne(service, { projectId: `${ref.projectId} replays` }, async () => {
-    once.keepAnswer(sealedBytesToText(await readKeptBytes(service, ref)))
+    once.keepAnswer(sealedBytesToText(bytes))
     return keptAnswer(once, { status, body: await readKept(service, ref) })
   })
 }

@@ -16,7 +16,7 @@ export async function countKept(
   { projectId, bytes, maxBytes }: { projectId: string; bytes: number; maxBytes: number },
 ): Promise<void> {
   const before = kept.get(projectId)
-  let total = before === undefined ? await readTotalBytes(changes, projectId) : before + bytes
+  let total = before === undefined ? await readKeptBytes(changes, projectId) : before + bytes
   if (total > maxBytes) total = await makeRoom(changes, projectId, maxBytes)
   kept.set(projectId, total)
 }
@@ -31,7 +31,7 @@ export function recountKept(state: RecordState, projectId: string): void {
  * make room. The records stay.
  */
 async function makeRoom(changes: Changes, projectId: string, maxBytes: number): Promise<number> {
-  const total = await readTotalBytes(changes, projectId)
+  const total = await readKeptBytes(changes, projectId)
   if (total <= maxBytes) return total
   const newest = await changes
     .selectFrom(({ selectFrom }) =>
@@ -59,10 +59,10 @@ async function makeRoom(changes: Changes, projectId: string, maxBytes: number): 
     .where('body', 'is not', null)
     .where('created_at', '<=', newest.created_at)
     .execute()
-  return readTotalBytes(changes, projectId)
+  return readKeptBytes(changes, projectId)
 }
 
-async function readTotalBytes(changes: Changes, projectId: string): Promise<number> {
+async function readKeptBytes(changes: Changes, projectId: string): Promise<number> {
   const { bytes } = await changes
     .selectFrom('idempotency')
     .select(({ fn, ref }) => fn.sum<number | string | null>(fn('octet_length', [ref('body')])).as('bytes'))

@@ -16,6 +16,8 @@ export interface IdempotencyRecord {
   /** The random part of the id of the thing that the request makes. */
   readonly resource_id: string
   readonly status: number | null
+  /** The length of the kept answer as stored, in bytes. Null without an answer. */
+  readonly kept_bytes: number | null
 }
 
 /** A request without a record. */
@@ -44,7 +46,12 @@ export async function findRecord(
 ): Promise<IdempotencyRecord | undefined> {
   return store.db
     .selectFrom('idempotency')
-    .select(['fingerprint', 'resource_id', 'status'])
+    .select(({ fn, ref }) => [
+      'fingerprint',
+      'resource_id',
+      'status',
+      fn<number | null>('octet_length', [ref('body')]).as('kept_bytes'),
+    ])
     .where('project_id', '=', projectId)
     .where('idempotency_key', '=', key)
     .executeTakeFirst()
@@ -62,17 +69,6 @@ export async function readKept(
     .where('idempotency_key', '=', key)
     .executeTakeFirst()
   return row?.body ?? null
-}
-
-/** Returns the length of a kept answer in bytes, as stored. Returns 0 without an answer. */
-export async function readKeptBytes({ store }: Pick<Tenancy, 'store'>, { projectId, key }: RecordRef): Promise<number> {
-  const row = await store.db
-    .selectFrom('idempotency')
-    .select(({ fn, ref }) => fn<number | null>('octet_length', [ref('body')]).as('bytes'))
-    .where('project_id', '=', projectId)
-    .where('idempotency_key', '=', key)
-    .executeTakeFirst()
-  return row?.bytes ?? 0
 }
 
 /**
@@ -99,7 +95,7 @@ export async function openRecord(
     recountRecords(records, projectId)
     throw error
   }
-  return record
+  return { ...record, kept_bytes: null }
 }
 
 /**
