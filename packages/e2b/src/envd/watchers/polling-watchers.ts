@@ -80,7 +80,7 @@ export class PollingWatchers {
       })
       return id
     } catch (error) {
-      // What was opened so far ends.
+      // A watch that is half open ends.
       over.abort()
       throw error
     } finally {

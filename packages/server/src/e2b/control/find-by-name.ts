@@ -31,6 +31,15 @@ export async function findByName(service: Api, projectId: string, reference: str
   throw new HoltError('template_not_found', `template '${reference}' not found`)
 }
 
+/**
+ * Returns the template that a `templateID` names. Throws `template_not_found`, also for a snapshot.
+ */
+export async function findTemplateByName(service: Api, projectId: string, reference: string): Promise<TemplateRow> {
+  const found = await findByName(service, projectId, reference)
+  if ('template' in found) return found.template
+  throw new HoltError('template_not_found', `template '${reference}' not found`)
+}
+
 function findByTag(service: Api, projectId: string, name: string): Promise<TemplateRow> {
   return findTemplate(service, { projectId, reference: asHolts(withoutTag(name)) })
 }

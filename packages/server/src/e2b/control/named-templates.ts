@@ -1,11 +1,10 @@
-import { HoltError } from '@holt/protocol'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { deleteTemplate } from '../../resources/templates/delete-template.ts'
 import { deleteSnapshot } from '../../runtimes/snapshots/delete-snapshot.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
-import { findByName } from './find-by-name.ts'
+import { findByName, findTemplateByName } from './find-by-name.ts'
 import { tagsOf } from './template-rows-of.ts'
 
 /** Says which template a name stands for. */
@@ -14,9 +13,7 @@ export async function findAlias({
   caller: { projectId },
   params: { alias = '' },
 }: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
-  const found = await findByName(service, projectId, alias)
-  if (!('template' in found)) throw new HoltError('template_not_found', `template '${alias}' not found`)
-  const { template_id: templateID, project_id } = found.template
+  const { template_id: templateID, project_id } = await findTemplateByName(service, projectId, alias)
   return { status: 200, json: { templateID, public: project_id === systemProjectId } }
 }
 

@@ -8,15 +8,15 @@ import {
   type UpdateTemplate,
 } from '@holt/e2b'
 import type { Id } from '@holt/protocol'
-import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import { moment, momentOrNull } from '../../foundation/store/moment.ts'
 import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
+import { presentSize } from '../sandbox/present-size.ts'
 import type { ControlCall } from './control-call.ts'
-import { findByName } from './find-by-name.ts'
+import { findTemplateByName } from './find-by-name.ts'
 import { pageHeaders } from './list-sandboxes.ts'
 import { uuidOf } from './template-tags.ts'
 
@@ -54,8 +54,8 @@ export async function listAllTemplates(call: ControlCall<unknown, unknown>): Pro
 
 /** Answers one template with its builds. */
 export async function answerTemplate(call: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
-  const { service } = call
-  const row = await findTemplateRow(call)
+  const { service, caller, params } = call
+  const row = await findTemplateByName(service, caller.projectId, params.templateID ?? '')
   const { project_id: projectId, template_id } = row
   const builds = await service.store.db
     .selectFrom('builds')
@@ -73,9 +73,7 @@ export async function answerTemplate(call: ControlCall<unknown, unknown>): Promi
       status: templateStatus(build.status),
       createdAt: moment(build.created_at),
       updatedAt: moment(build.ended_at ?? build.started_at ?? build.created_at),
-      cpuCount: Math.ceil(row.cpu),
-      memoryMB: row.memory_mib,
-      diskSizeMB: row.disk_mib,
+      ...presentSize(row),
       envdVersion,
       ...(build.ended_at === null ? {} : { finishedAt: momentOrNull(build.ended_at) }),
     })),
@@ -85,19 +83,10 @@ export async function answerTemplate(call: ControlCall<unknown, unknown>): Promi
 
 /** Refuses to publish a template. Nothing here is public to other projects. */
 export async function publishTemplate(call: ControlCall<z.output<typeof UpdateTemplate>, unknown>): Promise<E2bAnswer> {
-  const { name } = await findTemplateRow(call)
+  const { service, caller, params } = call
+  const { name } = await findTemplateByName(service, caller.projectId, params.templateID ?? '')
   if (call.body.public === true) throw new E2bError(400, 'public: templates cannot be public in this service')
   return { status: 200, json: { names: [name] } }
-}
-
-async function findTemplateRow({
-  service,
-  caller: { projectId },
-  params: { templateID = '' },
-}: ControlCall<unknown, unknown>): Promise<TemplateRow> {
-  const found = await findByName(service, projectId, templateID)
-  if ('template' in found) return found.template
-  throw new HoltError('template_not_found', `template '${templateID}' not found`)
 }
 
 /** Returns the number of builds of each of some templates, in one query. */
@@ -124,9 +113,7 @@ function presentForClients(row: TemplateRow, buildCount: number) {
     templateID: row.template_id,
     buildID: uuidOf(row),
     buildStatus: row.state === 'ready' ? 'ready' : row.state === 'failed' ? 'error' : 'building',
-    cpuCount: Math.ceil(row.cpu),
-    memoryMB: row.memory_mib,
-    diskSizeMB: row.disk_mib,
+    ...presentSize(row),
     public: false,
     aliases: [row.name],
     names: [name],

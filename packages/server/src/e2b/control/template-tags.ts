@@ -11,7 +11,7 @@ import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
-import { findByName, withoutProject } from './find-by-name.ts'
+import { findTemplateByName, withoutProject } from './find-by-name.ts'
 import { tagsOf, templateRowOf } from './template-rows-of.ts'
 
 /** Tags to assign to what a template has become. */
@@ -111,9 +111,7 @@ export async function listTags({
   caller: { projectId },
   params: { templateID = '' },
 }: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
-  const found = await findByName(service, projectId, templateID)
-  if (!('template' in found)) throw new HoltError('template_not_found', `template '${templateID}' not found`)
-  const { name, project_id } = found.template
+  const { name, project_id } = await findTemplateByName(service, projectId, templateID)
   const rows = await tagsOf(service, { projectId: project_id, name })
   const json = rows
     .filter((row) => row.build_id !== null)

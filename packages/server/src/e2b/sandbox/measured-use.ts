@@ -1,6 +1,7 @@
 import type { SandboxUsage } from '@holt/e2b'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { RatedLook } from '../../runtimes/usage/window.ts'
+import { presentSize } from './present-size.ts'
 
 const bytesPerMiB = 2 ** 20
 
@@ -9,17 +10,17 @@ const bytesPerMiB = 2 ** 20
  * processors.
  */
 export function measuredUse(
-  { cpu, memory_mib, disk_mib }: Pick<RuntimeRow, 'cpu' | 'memory_mib' | 'disk_mib'>,
+  row: Pick<RuntimeRow, 'cpu' | 'memory_mib' | 'disk_mib'>,
   { rate, memoryBytes, diskBytes }: RatedLook,
 ): SandboxUsage {
+  const { cpuCount, memoryMB, diskSizeMB } = presentSize(row)
   return {
-    // Clients read whole processors.
-    cpuCount: Math.max(1, Math.ceil(cpu)),
-    cpuUsedPct: Math.round(((rate ?? 0) / cpu) * 10_000) / 100,
+    cpuCount,
+    cpuUsedPct: Math.round(((rate ?? 0) / row.cpu) * 10_000) / 100,
     memUsed: memoryBytes,
-    memTotal: memory_mib * bytesPerMiB,
+    memTotal: memoryMB * bytesPerMiB,
     memCache: 0,
     diskUsed: diskBytes,
-    diskTotal: disk_mib * bytesPerMiB,
+    diskTotal: diskSizeMB * bytesPerMiB,
   }
 }

@@ -13,6 +13,7 @@ import { refOf } from '../../foundation/rows/find-runtime.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { currentPolicy, networkRow } from '../../resources/network/find-network.ts'
+import { presentSize } from './present-size.ts'
 import { sandboxSettingsOf } from './sandbox-settings.ts'
 import { sandboxToken } from './sandbox-token.ts'
 
@@ -43,10 +44,7 @@ export function listedSandbox(row: RuntimeRow): ListedSandbox {
     alias: row.template_name,
     startedAt: moment(row.started_at ?? row.created_at),
     endAt: endOf(row),
-    // Clients read whole processors.
-    cpuCount: Math.max(1, Math.ceil(row.cpu)),
-    memoryMB: row.memory_mib,
-    diskSizeMB: row.disk_mib,
+    ...presentSize(row),
     state: stateOf(row),
     envdVersion,
     metadata: JSON.parse(row.metadata_json),
