@@ -14,6 +14,17 @@ export interface Followed {
   readonly signal: AbortSignal
 }
 
+/** The answer to continue from, and what is known of the run. */
+export interface FollowOptions {
+  readonly begun: BridgeAnswer
+  /** The last item that was read; -1: none. */
+  readonly cursor: number
+  /** Bounds the memory for one item. */
+  readonly keep: (bytes: number) => boolean
+  /** The run's context, if it is known before the first item. */
+  readonly contextId?: string
+}
+
 /**
  * Starts a run, or finds the one of an earlier request with the same id. A break of the way to the
  * runtime does not start it twice.
@@ -48,17 +59,17 @@ export async function openRun(followed: Followed, cursor: number): Promise<Bridg
 
 /**
  * Yields a run's items after a cursor to its end, each once. Continues across checkpoints and
- * pauses of the runtime. A run whose interpreter was killed ends as `kernel_died`. `keep` bounds
- * the memory for one item.
+ * pauses of the runtime. A run whose interpreter was killed ends as `kernel_died`; if `contextId`
+ * is given, also before its first item.
  */
 export async function* followRun(
   followed: Followed,
-  { begun, cursor, keep }: { begun: BridgeAnswer; cursor: number; keep: (bytes: number) => boolean },
+  { begun, cursor, keep, contextId }: FollowOptions,
 ): AsyncGenerator<ReadItem> {
-  const { bridge, streamRetry } = followed
+  const { bridge, runId, streamRetry } = followed
   const startMs = performance.now()
   let at = cursor
-  let hasStarted = false
+  let hasStarted = cursor >= 0
   for (let answer: BridgeAnswer | null = begun; ; answer = null) {
     try {
       for await (const item of readBridgeItems(answer ?? (await openRun(followed, at)), keep)) {
@@ -72,7 +83,10 @@ export async function* followRun(
         if (item.type === 'end') return
       }
     } catch (error) {
-      if (isUnknownRun(error) && bridge.instance !== begun.instance) {
+      const wasKilled = isUnknownRun(error) && bridge.instance !== begun.instance
+      if (wasKilled && (hasStarted || contextId !== undefined)) {
+        if (!hasStarted && contextId !== undefined)
+          yield { type: 'start', cursor: ++at, run_id: runId, context_id: contextId }
         yield* endOfKilled(at, performance.now() - startMs)
         return
       }

@@ -29,12 +29,13 @@ export async function runCode(call: RunCall, place: () => Pick<BridgeRun, 'conte
   const streamRetry = new StreamRetry(service, { ref, signal })
   const followed = { bridge: new Bridge(open), runId, streamRetry, signal }
   const begun = await startRun(followed, run)
-  const items = followRun(followed, { begun, cursor: -1, keep: call.keep })
+  const contextId = context.context_id ?? `default-${context.language}`
+  const items = followRun(followed, { begun, cursor: -1, keep: call.keep, contextId })
   if (streamed) return { status: 200, items: presentItems(items, { runId, cursor: -1 }) }
-  const { contextId, ...collected } = await waitFor(call, items, runId)
+  const { contextId: ranIn, ...collected } = await waitFor(call, items, runId)
   const result: CodeResult = {
     run_id: runId as Id<'code_run'>,
-    context_id: contextId ?? context.context_id ?? `default-${context.language}`,
+    context_id: ranIn ?? contextId,
     ...collected,
   }
   return { status: 200, json: result, shorten: (maxBytes) => shortenCodeResult(result, maxBytes) }

@@ -113,6 +113,38 @@ test.each([
   expect(json.truncated).toEqual({ stdout: true, stderr: true, results: true })
 })
 
+test.each([
+  ['in the default context', ''],
+  ['in a context', '/default-python'],
+])('a run %s whose interpreter is killed before its first item begins and ends', async (_, place) => {
+  const server = await startCodeServer()
+  server.replaceBridge((request, response) => {
+    if (request.method === 'GET') {
+      response.writeHead(404, { 'x-holt-interpreter': 'second' })
+      response.end(JSON.stringify({ code: 'run_not_found', message: attack }))
+      return
+    }
+    response.writeHead(200, { 'x-holt-interpreter': 'first' })
+    response.flushHeaders()
+    setImmediate(() => request.socket.end())
+  })
+  const { ask, contexts } = server
+  const path = `${contexts}${place}/run`
+  const { text } = await ask('POST', path, { json: { code: 'x' }, headers: { accept: 'application/x-ndjson' } })
+  const items = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(items.map(({ type, cursor }) => [type, cursor])).toEqual([
+    ['start', 0],
+    ['error', 1],
+    ['end', 2],
+  ])
+  expect(items[0]).toMatchObject({ context_id: 'default-python' })
+  const { json } = await ask('POST', path, { json: { code: 'x' } })
+  expect(json).toMatchObject({ context_id: 'default-python', status: 'kernel_died', state_lost: true })
+})
+
 test('an interpreter that never answers is left when its client leaves', async () => {
   const server = await startCodeServer()
   server.replaceBridge(() => {})
