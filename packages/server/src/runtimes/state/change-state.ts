@@ -66,7 +66,7 @@ export async function changeState(
     return changed
   }
   const changed = await service.store.change(change, { durable })
-  if (changed !== null && (to === 'paused' || to === 'terminating' || hasEnded(to))) service.visits.cut(row.runtime_id)
+  if (changed !== null) service.visits.follow(row.runtime_id, to)
   return changed
 }
 

@@ -1,10 +1,16 @@
+import type { RuntimeState } from '@holt/protocol'
+import { hasEnded } from '../../foundation/rows/states.ts'
+
 /**
  * The open connections of E2B's clients to each runtime: streams, terminals, transfers of files,
  * and visits to ports. They are cut when the runtime pauses or ends, before that is answered. Their
- * clients tell by the cut that the runtime is gone.
+ * clients tell by the cut that the runtime is gone. A connection that comes while the runtime is
+ * pausing stays: it waits for the pause, and then resumes the runtime.
  */
 export class OpenVisits {
   readonly #visits = new Map<string, Set<() => void>>()
+  /** The connections that a pause under way cuts at its end, for each runtime that is pausing. */
+  readonly #beforePause = new Map<string, readonly (() => void)[]>()
 
   /** The number of open connections. */
   get size(): number {
@@ -21,9 +27,22 @@ export class OpenVisits {
     }
   }
 
+  /** Cuts the connections that the new state of a runtime ends. */
+  follow(runtimeId: string, to: RuntimeState): void {
+    const before = this.#beforePause.get(runtimeId)
+    this.#beforePause.delete(runtimeId)
+    if (to === 'pausing') this.#beforePause.set(runtimeId, [...(this.#visits.get(runtimeId) ?? [])])
+    else if (to === 'paused' && before !== undefined) for (const cut of before) this.#cutOpen(runtimeId, cut)
+    else if (to === 'paused' || to === 'terminating' || hasEnded(to)) this.cut(runtimeId)
+  }
+
   /** Cuts the connections of a runtime. */
   cut(runtimeId: string): void {
     for (const cut of [...(this.#visits.get(runtimeId) ?? [])]) cut()
+  }
+
+  #cutOpen(runtimeId: string, cut: () => void): void {
+    if (this.#visits.get(runtimeId)?.has(cut) === true) cut()
   }
 
   /** Cuts all connections. */

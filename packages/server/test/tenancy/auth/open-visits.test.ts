@@ -24,3 +24,37 @@ test('a visit that leaves while it is cut leaves nothing', () => {
   visits.cut('one')
   expect(visits.size).toBe(0)
 })
+
+test('a pause cuts the connections from before it, and keeps those that wait for its end', () => {
+  const visits = new OpenVisits()
+  const cut: string[] = []
+  visits.enter('rt', () => cut.push('before'))
+  const leave = visits.enter('rt', () => cut.push('left'))
+  visits.follow('rt', 'pausing')
+  leave()
+  visits.enter('rt', () => cut.push('during'))
+  visits.follow('rt', 'paused')
+  expect(cut).toEqual(['before'])
+  visits.follow('rt', 'resuming')
+  visits.follow('rt', 'running')
+  visits.follow('rt', 'pausing')
+  visits.follow('rt', 'paused')
+  expect(cut).toEqual(['before', 'before', 'during'])
+})
+
+test('the end of a runtime that is pausing cuts every connection', () => {
+  const visits = new OpenVisits()
+  const cut: string[] = []
+  visits.follow('rt', 'pausing')
+  visits.enter('rt', () => cut.push('during'))
+  visits.follow('rt', 'terminating')
+  expect(cut).toEqual(['during'])
+})
+
+test('a pause that began before a restart cuts what is open', () => {
+  const visits = new OpenVisits()
+  const cut: string[] = []
+  visits.enter('rt', () => cut.push('open'))
+  visits.follow('rt', 'paused')
+  expect(cut).toEqual(['open'])
+})
