@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { dropUnusedSchemas } from './drop-unused-schemas.ts'
 import { keepFactsAsData } from './facts-as-data.ts'
+import { lightenCommander } from './lighten-commander.ts'
 import { keepPlacesOfSources } from './places-of-sources.ts'
 
 /** The file names of the programs that users and units start, by source file. */
@@ -43,7 +44,7 @@ export async function makeBundle({ root, outDir, id, released }: BundleOptions):
     ...(await bundleProgram('packages/cli/src/main.ts', {
       root,
       outDir,
-      plugins: [facts, places, dropUnusedSchemas()],
+      plugins: [facts, places, dropUnusedSchemas(), lightenCommander()],
     })),
     ...(await bundleProgram('packages/server/src/main.ts', { root, outDir, plugins: [facts, places] })),
   ]
@@ -69,6 +70,7 @@ async function bundleProgram(
 }
 
 function contentsOf({ moduleIds, imports, dynamicImports }: OutputChunk, root: string): BundledFile {
-  const sources = moduleIds.map((id) => (id.startsWith('\0') ? id : relative(root, id)))
+  // The bundler's own modules have no source.
+  const sources = moduleIds.filter((id) => !id.startsWith('\0')).map((id) => relative(root, id))
   return { sources, imports, later: dynamicImports }
 }

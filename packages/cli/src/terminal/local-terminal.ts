@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import type { TerminalSize } from '@holt/sdk'
 import { printable } from '../output/visible.ts'
 
@@ -66,7 +65,8 @@ export class RawTerminal implements Disposable {
     process.stdin.setRawMode(true)
     // Node keeps the carriage return before each line feed. Programs that move the cursor down with
     // a line feed do not expect it.
-    spawnSync('stty', ['-opost'], { stdio: [0, 'ignore', 'ignore'] })
+    // Not imported: most commands run without a terminal.
+    process.getBuiltinModule('node:child_process').spawnSync('stty', ['-opost'], { stdio: [0, 'ignore', 'ignore'] })
   }
 
   readonly #restore = () => {

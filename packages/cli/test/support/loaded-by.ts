@@ -15,6 +15,8 @@ export interface Loaded {
   readonly sources: readonly string[]
   /** True if the global fetch was loaded, which takes longer than everything else. */
   readonly fetch: boolean
+  /** True if Node's module for other programs was loaded. */
+  readonly childProcess: boolean
 }
 
 /** Runs the command of a bundle and lists what it loads. */
@@ -27,7 +29,8 @@ export async function loadedBy(bundle: string, args: readonly string[], how: Run
   const files = loaded.files.map((url) => basename(fileURLToPath(url)))
   const contents = filesOf(bundle)
   const fetch = loaded.builtins.includes('NativeModule internal/deps/undici/undici')
-  return { ended, files, sources: files.flatMap((file) => contents[file]?.sources ?? []), fetch }
+  const childProcess = loaded.builtins.includes('NativeModule child_process')
+  return { ended, files, sources: files.flatMap((file) => contents[file]?.sources ?? []), fetch, childProcess }
 }
 
 /** A file of a bundle: its sources, and the files that load with it and later. */
