@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { oldResults } from '../../src/foundation/store/migrations/0013-old-results.ts'
+import { migrations } from '../../src/foundation/store/migrations/migrations.ts'
 import {
   application,
   buildTemplate,
@@ -66,4 +68,25 @@ test('a start removes the checkpoint of a base template, also without a source o
   // Another start changes nothing.
   const [again] = await storedRows(last.stateDir, `SELECT revision FROM templates WHERE name = 'base-small'`)
   expect(again.revision).toBe(revision)
+})
+
+test('an upgrade removes the checkpoints of cached results that no application needs', async () => {
+  const first = await startTestServer({ builder: checkpointing({ always: true }) })
+  const { engine, stateDir } = first
+  await buildTemplate(first, 'plain', { on_restore: 'true' })
+  await buildTemplate(first, 'app', application)
+  // The cache keeps the checkpoint of a template that is deleted.
+  expect((await first.ask('DELETE', `${template}/plain`)).status).toBe(204)
+  await first.close()
+  const checkpoint = { cpu: 1, memoryMiB: 256, diskMiB: 1024, sizeBytes: 1 }
+  const facts = JSON.stringify({ user: 'root', imageBytes: 1, checkpoint })
+  await tamper(stateDir, `UPDATE build_cache SET facts_json = '${facts}'`)
+  expect(migrations).toContain(oldResults)
+  await tamper(stateDir, oldResults)
+  expect(await checkpointsOf(engine)).toHaveLength(2)
+
+  const next = await first.restart({ builder: checkpointing() })
+  await expect.poll(async () => (await checkpointsOf(engine)).length, pollTimeout).toBe(1)
+  expect(await storedRows(stateDir, 'SELECT checkpoint_id FROM build_cache')).toHaveLength(1)
+  expect(await isRestored(next, 'app')).toBe(true)
 })

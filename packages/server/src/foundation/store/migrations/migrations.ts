@@ -10,6 +10,7 @@ import { idempotencyOrder } from './0009-idempotency-order.ts'
 import { idempotencyKeys } from './0010-idempotency-keys.ts'
 import { checkpointRecipe } from './0011-checkpoint-recipe.ts'
 import { sandboxes } from './0012-sandboxes.ts'
+import { oldResults } from './0013-old-results.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -29,4 +30,5 @@ export const migrations: readonly string[] = [
   idempotencyKeys,
   checkpointRecipe,
   sandboxes,
+  oldResults,
 ]
