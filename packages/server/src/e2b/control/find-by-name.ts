@@ -1,9 +1,10 @@
-import { holtName } from '@holt/e2b'
+import { buildIdOf, holtName } from '@holt/e2b'
 import { type ErrorCode, HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
 import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
+import { tagsOf } from './template-rows-of.ts'
 
 /** The source of a create. */
 export type NamedSource = { readonly template: TemplateRow } | { readonly snapshotId: string }
@@ -12,11 +13,13 @@ export type NamedSource = { readonly template: TemplateRow } | { readonly snapsh
 const otherNames: ReadonlyMap<string, string> = new Map([['code-interpreter-v1', 'code-interpreter']])
 
 /**
- * Returns what a `templateID` names: a template or a snapshot, by id, name or `name:tag`. Names may
- * begin with the project's own.
+ * Returns what a `templateID` names: a template or a snapshot, by id, name, `name:tag`, or `name:`
+ * and the UUID of a build. Names may begin with the project's own.
  */
 export async function findByName(service: Api, projectId: string, reference: string): Promise<NamedSource> {
   const name = await withoutProject(service, projectId, reference)
+  const ofBuild = await findByBuild(service, projectId, name)
+  if (ofBuild !== null) return { template: ofBuild }
   const template = await ifFound('template_not_found', () => findByTag(service, projectId, name))
   if (template !== null) return { template }
   const snapshot = await ifFound('snapshot_not_found', () =>
@@ -32,12 +35,44 @@ export async function findByName(service: Api, projectId: string, reference: str
 }
 
 /**
- * Returns the template that a `templateID` names. Throws `template_not_found`, also for a snapshot.
+ * Returns what a `templateID` names where a name means the template with all its tags: also one
+ * that has no default tag, by its newest tag.
+ */
+export async function findWhole(service: Api, projectId: string, reference: string): Promise<NamedSource> {
+  try {
+    return await findByName(service, projectId, reference)
+  } catch (error) {
+    const name = await withoutProject(service, projectId, reference)
+    const isName = /^[a-z0-9_-]+$/.test(name)
+    const newest = isName ? (await tagsOf(service, { projectId, name: holtName(name) })).at(-1) : undefined
+    if (newest === undefined) throw error
+    return { template: newest }
+  }
+}
+
+/**
+ * Returns a template that a `templateID` names, with all its tags. Throws `template_not_found`,
+ * also for a snapshot.
  */
 export async function findTemplateByName(service: Api, projectId: string, reference: string): Promise<TemplateRow> {
-  const found = await findByName(service, projectId, reference)
+  const found = await findWhole(service, projectId, reference)
   if ('template' in found) return found.template
   throw new HoltError('template_not_found', `template '${reference}' not found`)
+}
+
+/**
+ * Returns the template that is what a build made, for `name:` and the UUID of the build. Null for
+ * every other reference. Clients tell a build in progress from a missing name by this message.
+ */
+async function findByBuild(service: Api, projectId: string, reference: string): Promise<TemplateRow | null> {
+  const [, name = '', uuid = ''] = /^([^:]+):([^:]+)$/.exec(reference) ?? []
+  const buildId = buildIdOf(uuid)
+  if (buildId === undefined) return null
+  const rows = await tagsOf(service, { projectId, name: holtName(name) })
+  const row = rows.find(({ build_id, state }) => build_id === buildId && state === 'ready')
+  if (row === undefined)
+    throw new HoltError('template_not_found', `tag '${uuid}' does not exist for template '${name}'`)
+  return row
 }
 
 function findByTag(service: Api, projectId: string, name: string): Promise<TemplateRow> {

@@ -4,7 +4,7 @@ import { deleteSnapshot } from '../../runtimes/snapshots/delete-snapshot.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
-import { findByName, findTemplateByName } from './find-by-name.ts'
+import { findTemplateByName, findWhole } from './find-by-name.ts'
 import { tagsOf } from './template-rows-of.ts'
 
 /** Says which template a name stands for. */
@@ -24,7 +24,7 @@ export async function deleteNamed({
   params: { templateID: reference = '' },
 }: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
   const { projectId, keyId: by } = caller
-  const found = await findByName(service, projectId, reference)
+  const found = await findWhole(service, projectId, reference)
   if ('template' in found) {
     requireScope(caller, 'template:write')
     const stopBuilds = (templateId: string) => service.builds.cancelOfTemplate(templateId)

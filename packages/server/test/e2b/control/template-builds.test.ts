@@ -49,6 +49,43 @@ test('a build waits for its start, and then makes a template that a create names
   expect(json.builds).toMatchObject([{ buildID: build.buildID, status: 'ready' }])
 })
 
+test('a create names a template by the build that made it, and no other build', async () => {
+  const server = await setUp()
+  const create = ({ buildID }: Requested, name = 'app') =>
+    server.e2b('POST', '/v2/sandboxes', { json: { templateID: `${name}:${buildID}` } })
+  const refused = (build: Requested, name = 'app') => ({
+    status: 404,
+    json: { code: 404, message: `tag '${build.buildID}' does not exist for template '${name}'` },
+  })
+  const build = await request(server)
+  expect(await create(build)).toMatchObject(refused(build))
+  await start(server, build)
+  await ended(server, build)
+  const tags = (await server.e2b('GET', '/templates/app/tags')).json
+  expect(tags).toMatchObject([{ tag: 'v1', buildID: build.buildID }])
+  expect((await create(build)).status).toBe(201)
+  expect(await create(build, 'other')).toMatchObject(refused(build, 'other'))
+
+  const next = await request(server)
+  await start(server, next, { steps: [{ type: 'RUN', args: ['true'] }] })
+  await ended(server, next)
+  expect((await create(next)).status).toBe(201)
+  expect(await create(build)).toMatchObject(refused(build))
+})
+
+test('a template without the default tag is found by its name, but not created from', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  await start(server, build)
+  await ended(server, build)
+  const { templateID } = build
+  expect(await server.e2b('GET', '/templates/aliases/app')).toMatchObject({ status: 200, json: { templateID } })
+  expect((await server.e2b('GET', '/templates/app')).json).toMatchObject({ templateID, names: ['app:v1'] })
+  expect((await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'app' } })).status).toBe(404)
+  expect((await server.e2b('DELETE', '/templates/app')).status).toBe(204)
+  expect((await server.e2b('GET', '/templates/aliases/app')).status).toBe(404)
+})
+
 const ids = ({ templateID, buildID }: Requested) => ({ templateID, buildID })
 
 test('uploads are found by their hash, and every copy reads its own', async () => {
