@@ -39,8 +39,9 @@ export function isEnough(
 }
 
 /**
- * Runs the subjects in turn, A B A B, until the batch is long enough. Keeps failed operations as
- * such. Rejects if a `prepare` or `tidy` fails.
+ * Runs the subjects in turn until the batch is long enough. The order rotates, A B C, B C A, C A B:
+ * a subject that writes a GiB slows the next one down, which must not always be the same. Keeps
+ * failed operations as such. Rejects if a `prepare` or `tidy` fails.
  */
 export async function interleave(
   subjects: readonly Subject[],
@@ -64,7 +65,8 @@ export async function interleave(
       performance.now() - startedAt,
     )
   ) {
-    for (const tally of tallies) {
+    const first = rounds % tallies.length
+    for (const tally of [...tallies.slice(first), ...tallies.slice(0, first)]) {
       options.signal.throwIfAborted()
       await tally.subject.prepare?.(rounds)
       const cpuBefore = tally.subject.cpuMs()

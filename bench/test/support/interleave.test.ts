@@ -37,14 +37,22 @@ describe('interleave', () => {
 
   it('runs the subjects in turn, each with its setup and cleanup per round', async () => {
     const log: string[] = []
-    await interleave([recorded('A', log), recorded('B', log)], { ...untilRuleSays, rounds: 2 }, { signal })
-    expect(log.filter((line) => line.includes('perform'))).toEqual([
-      'A perform 0',
-      'B perform 0',
-      'A perform 1',
-      'B perform 1',
-    ])
+    const subjects = ['A', 'B', 'C'].map((name) => recorded(name, log))
+    const measured = await interleave(subjects, { ...untilRuleSays, rounds: 4 }, { signal })
     expect(log.slice(0, 3)).toEqual(['A prepare 0', 'A perform 0', 'A tidy 0'])
+    const performed = log.filter((line) => line.includes('perform'))
+    const rounds = [0, 1, 2, 3].map((round) => performed.filter((line) => line.endsWith(`${round}`)).join(', '))
+    expect(rounds).toEqual([
+      'A perform 0, B perform 0, C perform 0',
+      'B perform 1, C perform 1, A perform 1',
+      'C perform 2, A perform 2, B perform 2',
+      'A perform 3, B perform 3, C perform 3',
+    ])
+    expect(measured.map(({ subject, operations }) => [subject.series[0], operations.length])).toEqual([
+      ['A', 4],
+      ['B', 4],
+      ['C', 4],
+    ])
   })
 
   it('counts the CPU time of rounds and cleanup', async () => {
