@@ -1,3 +1,4 @@
+import type { Scope } from '@holt/sdk'
 import type { Command } from 'commander'
 import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
@@ -18,6 +19,9 @@ Examples:
 
 /** The time for the service to answer, in milliseconds. */
 const answerTimeoutMs = 10_000
+
+/** The scopes of a new key: what E2B's clients do with sandboxes and templates. */
+const scopes: Scope[] = ['runtime:read', 'runtime:write', 'template:read', 'template:write']
 
 interface EnvOptions {
   readonly domain?: string
@@ -46,7 +50,7 @@ async function printVariables({ domain = domainOfShell(), key, json }: EnvOption
   const holt = connect()
   const { url } = holt
   await requireEntry(url)
-  const secret = key ?? (await holt.keys.create({ name: 'for clients of E2B', format: 'e2b' })).key
+  const secret = key ?? (await holt.keys.create({ name: 'for clients of E2B', format: 'e2b', scopes })).key
   const variables: Readonly<Record<string, string>> =
     domain === undefined
       ? { E2B_API_KEY: secret, E2B_API_URL: url, E2B_SANDBOX_URL: url }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { programFile } from '@holt/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { startTestService } from '../../../sdk/test/support/test-service.ts'
@@ -34,6 +35,21 @@ test('prints the variables for a domain, also that of the settings', async () =>
   const wanted = 'export E2B_API_KEY=e2b_1\nexport E2B_DOMAIN=holt.localhost:8443\nunset E2B_API_URL E2B_SANDBOX_URL\n'
   expect((await run(url, ['--key', 'e2b_1', '--domain', 'holt.localhost:8443'])).stdout).toBe(wanted)
   expect((await run(url, ['--key', 'e2b_1'], { HOLT_E2B_DOMAIN: 'holt.localhost:8443' })).stdout).toBe(wanted)
+})
+
+test('makes a key that also builds templates', async () => {
+  const asked: Record<string, unknown>[] = []
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET') return response.writeHead(204).end()
+    asked.push((await json(request)) as Record<string, unknown>)
+    return response.writeHead(201, { 'content-type': 'application/json' }).end('{"key":"e2b_2"}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { stdout } = await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, ['--json'])
+  expect(JSON.parse(stdout)).toMatchObject({ E2B_API_KEY: 'e2b_2' })
+  const scopes = ['runtime:read', 'runtime:write', 'template:read', 'template:write']
+  expect(asked).toEqual([{ name: 'for clients of E2B', format: 'e2b', scopes }])
 })
 
 test('prints them as JSON', async () => {
