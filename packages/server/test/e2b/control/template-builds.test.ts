@@ -34,6 +34,19 @@ test('a build waits for its start, and then makes a template that a create names
   expect((await status(server, build, '?logsOffset=2')).logEntries).toEqual([])
   expect((await status(server, build, '?level=warn')).logEntries).toMatchObject([{ level: 'warn', message: 'two' }])
   expect((await status(server, build, '?level=warn&logsOffset=1')).logEntries).toEqual([])
+  for (const [name, found] of [
+    ['app', 200],
+    ['app:v1', 200],
+    ['app:v2', 404],
+    ['ap', 404],
+  ] as const)
+    expect([name, (await server.e2b('GET', `/templates/aliases/${encodeURIComponent(name)}`)).status]).toEqual([
+      name,
+      found,
+    ])
+  const tags = (await server.e2b('GET', '/templates/app/tags')).json as { tag: string }[]
+  expect(tags.map(({ tag }) => tag).toSorted()).toEqual(['stable', 'v1'])
+  expect((await server.e2b('GET', '/templates/app')).status).toBe(200)
   for (const name of ['app:v1', 'app:stable', build.templateID]) {
     const made = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: name } })
     expect([name, made.status]).toEqual([name, 201])
@@ -47,6 +60,8 @@ test('a build waits for its start, and then makes a template that a create names
     buildCount: 1,
   })
   expect(json.builds).toMatchObject([{ buildID: build.buildID, status: 'ready' }])
+  expect((await server.e2b('DELETE', '/templates/app')).status).toBe(204)
+  expect((await server.e2b('GET', '/templates/aliases/app')).status).toBe(404)
 })
 
 test('a create names a template by the build that made it, and no other build', async () => {
