@@ -35,7 +35,8 @@ function textOf(bytes: Buffer): string {
 
 /**
  * Returns the parameters of a header by their names in lower case. Forms write a quote, CR and LF
- * as `%22`, `%0D` and `%0A`, and escape nothing else (WHATWG HTML, "Multipart form data").
+ * as `%22`, `%0D` and `%0A` (WHATWG HTML, "Multipart form data"). The client for Python also writes
+ * a backslash twice (RFC 9110, 5.6.4, quoted pair).
  */
 function parametersIn(value: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>()
@@ -44,7 +45,8 @@ function parametersIn(value: string): ReadonlyMap<string, string> {
   for (let found = form.exec(value); found !== null; found = form.exec(value)) {
     const [, name = '', quoted, token = ''] = found
     const raw = quoted ?? token
-    parameters.set(name.toLowerCase(), raw.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n'))
+    const plain = raw.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+    parameters.set(name.toLowerCase(), plain.replaceAll('\\\\', '\\'))
   }
   return parameters
 }

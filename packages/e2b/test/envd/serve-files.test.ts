@@ -19,11 +19,12 @@ describe('an upload', () => {
     const sent = form([
       ['/d/a', 'one'],
       ['b/%22q%22 \\ %20', 'two'],
+      ['c\\\\d', 'three'],
     ])
     const { status, bytes } = await ask('/files', { method: 'POST', ...sent })
     expect([status, JSON.parse(bytes.toString()).map(({ path }: { path: string }) => path)]).toEqual([
       200,
-      ['/d/a', 'b/"q" \\ %20'],
+      ['/d/a', 'b/"q" \\ %20', 'c\\d'],
     ])
     expect(inside.contents.get('/d/a')?.toString()).toBe('one')
   })
