@@ -26,6 +26,7 @@ import { hexOf, type Layout } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
 import { unmountTree } from '../mounts/mount.ts'
 import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
+import { readFailure } from './damaged-image.ts'
 import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
 import { openTree } from './open-tree.ts'
@@ -144,7 +145,7 @@ export class HostImages implements ImageStore {
       return await ImageReader.open(this.#layout.image(digest), (await isThere(base)) ? base : null)
     } catch (error) {
       if (hasCode(error, 'ENOENT')) throw new EngineError('not_found', `there is no image ${digest}`)
-      throw error
+      throw readFailure(digest, error)
     }
   }
 
@@ -168,7 +169,7 @@ export class HostImages implements ImageStore {
       await this.#publishing.run(digest, () => this.#publish(digest, files))
       return { digest, sizeBytes }
     } catch (error) {
-      throw importFailure(error, signal)
+      throw importFailure(error, { signal, below: below?.digest })
     } finally {
       // A link that is renamed over one of the same file keeps its name (`rename(2)`).
       for (const path of [temporary, temporaryBase]) await rm(path, { force: true })
@@ -228,7 +229,7 @@ export class HostImages implements ImageStore {
       return reader.aloneBytes
     } catch (error) {
       if (hasCode(error, 'ENOENT') || (error instanceof EngineError && error.kind === 'not_found')) return null
-      if (!(error instanceof ErofsInputError)) throw error
+      if (!(error instanceof EngineError) || error.kind !== 'damaged') throw error
       // A damaged image must not hide the others. It must be listed so that it can be removed.
       if (!this.#toldDamaged.has(digest)) this.#input.log.warn({ err: error, image: digest }, 'an image is damaged')
       this.#toldDamaged.add(digest)
@@ -266,9 +267,14 @@ async function fileBytes(path: string): Promise<number | null> {
   }
 }
 
-function importFailure(error: unknown, signal: AbortSignal): unknown {
+function importFailure(
+  error: unknown,
+  { signal, below }: { readonly signal: AbortSignal; readonly below: ImageDigest | undefined },
+): unknown {
   if (signal.aborted) return signal.reason
   if (hasCode(error, 'ENOSPC', 'EDQUOT')) return new EngineError('no_space', 'no space for the image', { cause: error })
+  const isBelow = error instanceof ErofsInputError && error.code === 'image_malformed'
+  if (isBelow && below !== undefined) return readFailure(below, error)
   if (error instanceof EntryError) return new EngineError('invalid', error.message, { cause: error })
   return error
 }

@@ -1,5 +1,6 @@
 import { EngineError, type ImageDigest, type ImageNode, type ImageTree } from '@holt/engine'
-import { ErofsInputError, type ImageInode, type ImageReader } from '@holt/erofs'
+import type { ImageInode, ImageReader } from '@holt/erofs'
+import { readFailure } from './damaged-image.ts'
 
 /** Opens the tree of an image. A malformed image fails with kind `damaged`. */
 export async function openTree(digest: ImageDigest, open: () => Promise<ImageReader>): Promise<ImageTree> {
@@ -25,12 +26,20 @@ export async function openTree(digest: ImageDigest, open: () => Promise<ImageRea
         return new Map([...names].map(([name, inode]) => [name, async () => nodeOf(await read(inode))]))
       },
       target: (symlink) => read(() => reader.target(inodeOf(symlink))),
-      content: (file) => reader.content({ inode: inodeOf(file) }),
+      content: (file) => contentOf(digest, () => reader.content({ inode: inodeOf(file) })),
       [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
     }
   } catch (error) {
     await reader[Symbol.asyncDispose]()
     throw error
+  }
+}
+
+async function* contentOf(digest: ImageDigest, open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* open()
+  } catch (error) {
+    throw readFailure(digest, error)
   }
 }
 
@@ -41,8 +50,7 @@ function reading(digest: ImageDigest): Read {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof ErofsInputError)) throw error
-      throw new EngineError('damaged', `the image ${digest} is damaged: ${error.message}`, { cause: error })
+      throw readFailure(digest, error)
     }
   }
 }

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, symlink, truncate } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { type Entry, writeTar } from '@holt/tar'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { HostImages } from '../../src/images/host-images.ts'
@@ -120,6 +121,22 @@ test.skipIf(reason !== null)(
     expect(await images.list()).toMatchObject([{ digest: base }])
   },
 )
+
+test('every read of a damaged image fails as damaged, and none blames the files to import', async () => {
+  const { digest } = await images.import(writeTar(files(1)), signal)
+  const file = join(dir, 'images', `${digest.slice(7)}.erofs`)
+  const damaged = { kind: 'damaged', message: expect.stringContaining(digest) }
+  await using tree = await images.open(digest)
+  const node = await (await tree.children(tree.root)).get('same')?.()
+  if (node === undefined) throw new Error('the file is not in the image')
+  const { size } = await stat(file)
+  await truncate(file, size - content.length)
+  await expect(buffer(tree.content(node))).rejects.toMatchObject(damaged)
+  await truncate(file, 0)
+  await expect(images.open(digest)).rejects.toMatchObject(damaged)
+  await expect(images.import(writeTar(files(1)), signal, { base: digest })).rejects.toMatchObject(damaged)
+  await expect(tree.children(node)).rejects.toMatchObject(damaged)
+})
 
 test.skipIf(reason !== null)(
   `a damaged delta hides no other image, and an image removed meanwhile is not listed (${reason ?? 'ready'})`,
