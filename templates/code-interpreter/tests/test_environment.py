@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import Bridge, start_bridge
+from holt_code.environment import changing
 
 READ = {
     "python": "import os, json; print(json.dumps([os.environ.get('HOLT_A'), os.environ.get('HOLT_B')]))",
@@ -21,7 +23,7 @@ READ = {
 def write(file: Path, **variables: str) -> None:
     """Replaces the file as the guest does."""
     fresh = file.with_name("fresh")
-    fresh.write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
+    fresh.write_bytes(os.fsencode("".join(f"{name}={value}\0" for name, value in variables.items())))
     os.rename(fresh, file)
 
 
@@ -50,6 +52,35 @@ def test_a_kernel_gets_the_variables_of_its_runtime(own: Bridge, file: Path, lan
     assert read() == ["other", None]
     own.ask("POST", f"/v1/contexts/default-{language}/restart")
     assert read() == ["other", None]
+
+
+@pytest.mark.parametrize("language", READ)
+@pytest.mark.parametrize("value", ["😀 ü \\ud83d", "a\u2028b\x01\x7f\t'\"`\\", "\U0010ffff$HOME"])
+def test_every_text_is_a_value(own: Bridge, file: Path, language: str, value: str) -> None:
+    file.unlink(missing_ok=True)
+    own.run(READ[language], language=language)
+    write(file, HOLT_A=value, HOLT_B="ascii")
+    assert json.loads(own.run(READ[language], language=language).text()) == [value, "ascii"]
+    env = {"HOLT_B": value}
+    assert json.loads(own.run(READ[language], language=language, env=env).text()) == [value, value]
+    assert json.loads(own.run(READ[language], language=language).text()) == [value, "ascii"]
+
+
+def test_half_of_a_surrogate_pair_is_no_value(own: Bridge) -> None:
+    for path, name in (("/v1/runs", "env"), ("/execute", "env_vars")):
+        status, answer = own.ask("POST", path, {"code": "1", name: {"A": "\ud83d"}})
+        assert status == 400, answer
+
+
+@pytest.mark.parametrize("value", ["", "plain", "it's \"a\" \\u0041\n", "😀", os.fsdecode(b"\xff\xf0")])
+def test_r_gets_the_bytes_of_a_value(value: str) -> None:
+    """R reads other escapes than JSON has, so its code has only numbers."""
+    code = changing("r", {"HOLT_A": value, "HOLT_B": None})
+    assert code is not None
+    made, removed = code.split("; ")
+    numbers = [bytes(map(int, filter(None, part.split(",")))) for part in re.findall(r"rawToChar\(as\.raw\(c\(([\d,]*)\)\)\)", made)]
+    assert numbers == [os.fsencode(value), b"HOLT_A"]
+    assert re.sub(r"[\d,]", "", removed) == "Sys.unsetenv(rawToChar(as.raw(c())))"
 
 
 def test_code_may_change_a_variable_of_the_runtime(own: Bridge, file: Path) -> None:

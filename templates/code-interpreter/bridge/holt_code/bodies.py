@@ -52,6 +52,10 @@ def env_of(body: dict[str, Any], name: str) -> dict[str, str]:
     env = body.get(name) or {}
     if not isinstance(env, dict) or not all(_is_variable(key, value) for key, value in env.items()):
         raise _invalid(f"{name}: an object of variables is expected, with texts as values.")
+    try:
+        "".join(env.values()).encode()
+    except UnicodeEncodeError:
+        raise _invalid(f"{name}: a value has half of a surrogate pair.") from None
     return env
 
 
