@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tarfile
 import threading
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import pytest
 from holt import AsyncHolt, AsyncRuntime, Holt, Runtime
-from holt._io.async_parts import run_beside
+from holt._io.async_parts import AsyncReader, in_thread, run_beside
 from holt._model import decode
 from holt.errors import Timeout
 from holt.models import RuntimeData
@@ -98,6 +99,36 @@ def test_a_download_that_asyncio_cancels_leaves_nothing(tmp_path: Path) -> None:
             server.close()
 
     asyncio.run(main())
+
+
+def test_a_read_that_begins_after_asyncio_has_cancelled_fails() -> None:
+    is_between_reads, is_cancelled = threading.Event(), threading.Event()
+    reads: list[bytes] = []
+
+    async def items() -> AsyncIterator[bytes]:
+        while True:
+            yield b"a"
+
+    async def main() -> None:
+        reader = AsyncReader(items())
+
+        def work() -> None:
+            reads.append(reader.read(1))
+            is_between_reads.set()
+            is_cancelled.wait(60)
+            reads.append(reader.read(1))
+
+        task = asyncio.create_task(in_thread(work))
+        assert await asyncio.to_thread(is_between_reads.wait, 60)
+        task.cancel()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        is_cancelled.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert reads == [b"a"]
 
 
 async def test_a_failure_of_work_in_parallel_is_not_in_a_group() -> None:
