@@ -8,10 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, success } from './support/api.ts'
 import { describeClasses, type IsolationClass } from './support/classes.ts'
 import { CodeReader } from './support/code-pages.ts'
+import { restartWith } from './support/crash.ts'
 import { service } from './support/facts.ts'
 import { fetchOnce } from './support/fetch-once.ts'
 import { send } from './support/http.ts'
 import { McpAgent, makeKey, workScopes } from './support/mcp-agent.ts'
+import { sumOf } from './support/metrics.ts'
 import { pointName, rig } from './support/rig/arrivals.ts'
 import { npmHost } from './support/rig/package-index.ts'
 import { built, getBuild, messagesOf, templatesPath } from './support/test-build.ts'
@@ -240,6 +242,60 @@ describeClasses('code in a runtime', (isolation) => {
     await use('delete_code_context', { context_id })
   }, 180_000)
 
+  it('answers results in every form, and each display as it comes', async () => {
+    const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
+    const { code } = await holt.runtimes.get(runtime.id)
+    const forms = {
+      'text/plain': 'plain ü 😀',
+      'text/html': '<b>bold</b>',
+      'text/markdown': '# title',
+      'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+      'image/png': 'iVBORw0KGgo=',
+      'image/jpeg': '/9j/4AAQSkY=',
+      'application/pdf': 'JVBERi0xLjQ=',
+      'text/latex': '$x^2$',
+      'application/json': { list: [1, null, 'three'] },
+      'application/javascript': 'alert(1)',
+    }
+    const text = `
+import IPython.display, json, os, time
+IPython.display.display(json.loads(${JSON.stringify(JSON.stringify(forms))}), raw=True)
+while not os.path.exists('/tmp/seen-${isolation}'): time.sleep(0.01)
+'last'`
+    const shown: object[] = []
+    let touched: Promise<string> | null = null
+    const ran = await code.run(text, {
+      timeout_secs: 60,
+      // The code waits for this, so the display came before the end.
+      onResult: ({ data }) => {
+        if (shown.push(data) === 1) touched = runtime.sh(`touch /tmp/seen-${isolation}`)
+      },
+    })
+    await touched
+    expect(ran).toMatchObject({ status: 'ok', results: [{ data: forms, main: false }, { main: true }] })
+    expect(shown).toEqual([forms, { 'text/plain': "'last'" }])
+    expect(ran.execution_count).toBeGreaterThan(0)
+  }, 120_000)
+
+  it('is interrupted with its variables, and restarted without', async () => {
+    const holt = new Holt({ url: service.url, apiKey: service.key, fetch: fetchOnce })
+    const { code } = await holt.runtimes.get(runtime.id)
+    const context = await code.contexts.create({ language: 'python' })
+    await code.run('kept = 1', { context })
+    const begun = Promise.withResolvers<void>()
+    const running = code.run("import time; print('begun', flush=True); time.sleep(600)", {
+      context,
+      onStdout: () => begun.resolve(),
+    })
+    await begun.promise
+    await code.contexts.interrupt(context)
+    expect(await running).toMatchObject({ status: 'interrupted', state_lost: false })
+    expect(await code.run('kept', { context })).toMatchObject({ results: [{ data: { 'text/plain': '1' } }] })
+    await code.contexts.restart(context)
+    expect(await code.run('kept', { context })).toMatchObject({ error: { name: 'NameError' } })
+    await code.contexts.delete(context)
+  }, 120_000)
+
   it('reports 20 MiB of output', async () => {
     const { stdout, end } = await run(runtime, "for i in range(20 * 1024): print('x' * 1023)")
     expect({ bytes: stdout.length, ...end }).toMatchObject({ bytes: 20 * 2 ** 20, status: 'ok', truncated: false })
@@ -297,6 +353,31 @@ frame`
     },
     180_000,
   )
+})
+
+describeClasses('a pooled runtime', (isolation) => {
+  const pool = { template: name, isolation }
+  beforeAll(() => restartWith({ HOLT_POOL_MIN: '1', HOLT_POOL_MAX: '2', HOLT_ISOLATION: isolation }), 120_000)
+  afterAll(() => restartWith({}), 120_000)
+
+  it('answers its first run without starting anything', async () => {
+    await (await make(isolation)).delete()
+    const waits = async () => (await sumOf('holt_pool_members', { ...pool, state: 'ready' })) > 0
+    await until('a member waits', waits, 120_000)
+    const hits = await sumOf('holt_pool_hits_total', pool)
+    await using runtime = await make(isolation)
+    expect(await sumOf('holt_pool_hits_total', pool)).toBe(hits + 1)
+    // The command that lists them has brackets in its own words.
+    const kernels = () =>
+      runtime.sh(
+        `for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -qE '[l]aunch.py|[d]eno|[h]olt_code'; then echo $p; fi; done`,
+      )
+    const before = await kernels()
+    expect(before.split('\n').length).toBeGreaterThanOrEqual(3)
+    expect(await run(runtime, '1 + 1')).toMatchObject({ result: '2', end: { status: 'ok' } })
+    expect((await run(runtime, '1 + 2', { language: 'javascript' })).result).toBe('3')
+    expect(await kernels()).toBe(before)
+  }, 240_000)
 })
 
 describe.skipIf(service.unavailable.gvisor !== null && !process.env.CI)('contexts of a runtime in gVisor', () => {
