@@ -114,21 +114,24 @@ vitest_run() {
 	count_report "$name" vitest "$results/$name.json" "$status"
 }
 
-# The tests of the Python client, against a service of their own.
+# The tests of the Python client, against a service of their own. The tests of the synchronous client are made of those
+# of the asynchronous one, as it is itself: a short run has one of the two.
 python_tests() {
-	local status=0
+	local status=0 clients
+	mapfile -t clients < <(node scripts/draw-share.ts 0.5 'Python clients' python/tests/{service,_sync})
 	printf '\n== python tests\n'
 	timed 'python tests' kept python timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python.sh \
-		--junit-xml="$results/python.xml" python/tests || status=$?
+		--junit-xml="$results/python.xml" python/tests/test_*.py "${clients[@]}" || status=$?
 	count_report python junit "$results/python.xml" "$status"
 }
 
-# The bridge of the template code-interpreter, against kernels on this machine.
+# The bridge of the template code-interpreter, against kernels on this machine. A short run draws half of the files.
 code_tests() {
-	local status=0
+	local status=0 files
+	mapfile -t files < <(node scripts/draw-share.ts 0.5 'files of the bridge' templates/code-interpreter/tests/test_*.py)
 	printf '\n== code-interpreter tests\n'
 	timed 'code-interpreter tests' kept code-interpreter timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-code-interpreter.sh \
-		--junit-xml="$results/code-interpreter.xml" templates/code-interpreter/tests || status=$?
+		--junit-xml="$results/code-interpreter.xml" "${files[@]}" || status=$?
 	count_report code-interpreter junit "$results/code-interpreter.xml" "$status"
 }
 
@@ -166,26 +169,33 @@ mapfile -t on_postgres < <(node scripts/draw-share.ts 0.222 'folders on PostgreS
 # With the compiled code of the npm packages, a process that tests the service starts 0.4 s sooner.
 readonly COMPILED=$PWD/.holt/compile-cache
 
-# Beside the unit tests, because these mostly wait. The Python tests build the base template, which the end-to-end
-# tests find ready.
+# Files of end-to-end tests. A short run has a third of those that e2e/support/files-of-run.ts lists.
+mapfile -t e2e_files < <(node e2e/support/print-files.ts)
+
+# Beside the unit tests and the end-to-end tests, one after another: both leave processor time while they wait. The
+# end-to-end tests need the site that the static checks build, the base template that the first start for the Python
+# tests builds, and the lane that the Python tests use.
+readonly LANE_IS_FREE=$results/lane-is-free
 {
 	trap end_jobs EXIT
 	static_checks
-	timed 'guest tests' guest_tests
 	python_tests
+	touch "$LANE_IS_FREE"
+	timed 'guest tests' guest_tests
 	code_tests
 	NODE_COMPILE_CACHE=$COMPILED HOLT_TEST_DATABASE=postgres vitest_run postgres --maxWorkers=1 \
 		"${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
 } >"$results/beside.txt" 2>&1 &
 beside=$!
 NODE_COMPILE_CACHE=$COMPILED vitest_run unit
+until [ -e "$LANE_IS_FREE" ] || ! kill -0 "$beside" 2>/dev/null; do sleep 0.2; done
+HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts "${e2e_files[@]}"
 wait "$beside" || {
 	echo '0 1 0' >>"$counts"
 	echo 'a step beside the unit tests ended early' | tee -a "$failures"
 }
 cat "$results/beside.txt"
 
-HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts
 python_examples
 e2b_examples
 vitest_run chaos --config chaos/vitest.config.ts

@@ -1,20 +1,14 @@
-import { readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { shareOf } from '@holt/testkit'
 import { describe, expect } from 'vitest'
 import { service } from './facts.ts'
+import { allFiles, ofTheClass } from './files-of-run.ts'
 
 /** A class of isolation. */
 export type IsolationClass = 'gvisor' | 'container'
 
 /** Both classes. */
 export const classes = ['gvisor', 'container'] as const
-
-/** The files whose subject is the class: every run has them in both. */
-const ofTheClass: readonly string[] = [
-  ...['isolation', 'limits', 'disk-full', 'pools', 'diff'],
-  ...['egress', 'egress-bypass', 'egress-clients'],
-]
 
 /**
  * The share of the other files that a short run also runs in `container`. Most test the same guest.
@@ -47,10 +41,9 @@ function testName(): string {
  * the seed decides: an attack goes through the same service in both.
  */
 function classesOf(name: string): readonly IsolationClass[] {
-  const files = readdirSync(join(import.meta.dirname, '..')).filter((file) => file.endsWith('.test.ts'))
-  const names = files.map((file) => basename(file, '.test.ts'))
+  const names = allFiles()
   if (!names.includes(name)) return shareOf(classes, 1 / 2, `class of ${name}`)
   const others = names.filter((file) => !ofTheClass.includes(file))
-  const inContainer = shareOf(others.sort(), containerShare, 'files in the class container')
+  const inContainer = shareOf(others, containerShare, 'files in the class container')
   return ofTheClass.includes(name) || inContainer.includes(name) ? classes : ['gvisor']
 }

@@ -63,10 +63,10 @@ test.skipIf(reason !== null).each(both)(
 // Moments of a start: before the disk, within it, while the runner works, about when it is done.
 const moments = [0, 10, 25, 50, 80, 120, 170, 230]
 
-/** A short run draws a quarter. */
+/** A short run draws an eighth. */
 const killsInStart = shareOf(
   both.flatMap((isolation) => moments.map((delayMs) => ({ isolation, delayMs }))),
-  1 / 4,
+  1 / 8,
   'moments of a start',
 )
 

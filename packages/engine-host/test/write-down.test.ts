@@ -278,7 +278,7 @@ const moments = [0, 40, 80, 130, 180, 250, 350, 600].flatMap((delayMs) =>
   [true, false].map((leaveRunning) => ({ delayMs, leaveRunning })),
 )
 
-test.skipIf(reason !== null).each(shareOf(moments, 1 / 6, 'moments of a take'))(
+test.skipIf(reason !== null).each(shareOf(moments, 1 / 8, 'moments of a take'))(
   `a daemon that is killed $delayMs ms into a take (leaveRunning $leaveRunning) leaves the runtime or its checkpoint (${reason ?? 'ready'})`,
   options,
   async ({ delayMs, leaveRunning }) => {
