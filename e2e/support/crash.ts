@@ -1,7 +1,8 @@
 import { call } from './api.ts'
 import { service } from './facts.ts'
 import { closeConnections } from './http.ts'
-import { findService, type Settings, startService, stopService } from './service-process.ts'
+import { ownLane } from './lane.ts'
+import { findService, isRunning, type Settings, serviceLog, startService, stopService } from './service-process.ts'
 import { until } from './until.ts'
 
 /** Kills the daemon in the middle of whatever it does. */
@@ -10,17 +11,21 @@ export async function crash(): Promise<void> {
   closeConnections()
 }
 
-/** Starts the next daemon on the same port, where none runs, and waits until it is ready. */
+/**
+ * Starts the next daemon on the same port, where none runs, and waits until it is ready. Throws
+ * with the end of the log if the daemon exits or takes too long.
+ */
 export async function restart(settings: Settings = {}): Promise<void> {
-  if (findService() === null) await startService(service.port, settings)
-  await until(
-    'holtd is ready again',
-    async () => {
-      const answer = await call('GET', '/readyz', { key: null, timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
-      return answer?.status === 200
-    },
-    60_000,
-  )
+  const pid = findService() ?? (await startService(service.port, settings))
+  const isReady = async () => {
+    // A second daemon exits at once, and the first one becomes ready.
+    if (!isRunning(pid) && findService() === null) throw new Error('holtd has exited')
+    const answer = await call('GET', '/readyz', { key: null, timeoutMs: 5_000 }).catch(() => null) // Not listening yet.
+    return answer?.status === 200
+  }
+  await until('holtd is ready again', isReady, 60_000).catch((cause: unknown) => {
+    throw new Error(`holtd does not become ready again; its log ends:\n${serviceLog(ownLane)}`, { cause })
+  })
 }
 
 /** Stops the daemon in order and starts the next one with other settings. */
