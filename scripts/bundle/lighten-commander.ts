@@ -2,7 +2,7 @@ import type { Plugin } from 'rolldown'
 
 const importer = /\/node_modules\/commander\//
 
-/** What commander imports from Node by default imports, in a form that costs nothing at the start. */
+/** The modules of Node that commander imports, as sources that cost nothing at the start. */
 const light: Readonly<Record<string, string>> = {
   // An import of a module of Node reads each of its values. Those of `process` open the standard
   // streams.
