@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { rows } from './rows/rows.ts'
 import { headlineChart, headlinesOf, headlineTable } from './support/headlines.ts'
-import { markersOf } from './support/marked-section.ts'
+import { markedSection, markersOf } from './support/marked-section.ts'
+import { PageOfRows } from './support/page-of-rows.ts'
 import { fullSection, missedSection, requireSection, summarySection, writeSection } from './support/pages.ts'
 import { Results, resultsDir } from './support/results.ts'
 
@@ -12,12 +13,19 @@ const measured = await Promise.all(rows.map(async ({ id }) => ({ id, result: awa
 if (measured.every(({ result }) => result === null))
   throw new Error(`${resultsDir} has no results: run \`node bench/all.ts\` first`)
 
-const summary = summarySection(measured)
+// A row without a result here keeps what the page says of it, with the date and the machine.
+const written = await readFile(benchmarks, 'utf8')
+const page = new PageOfRows({
+  summary: markedSection(written, markersOf('bench-summary')) ?? '',
+  missed: markedSection(written, markersOf('bench-missed')) ?? '',
+  full: markedSection(written, markersOf('bench')) ?? '',
+})
+const summary = summarySection(measured, page)
 const headlines = headlinesOf(summary)
 const sections = [
   { path: benchmarks, markers: markersOf('bench-summary'), text: summary },
-  { path: benchmarks, markers: markersOf('bench-missed'), text: missedSection(measured) },
-  { path: benchmarks, markers: markersOf('bench'), text: fullSection(measured) },
+  { path: benchmarks, markers: markersOf('bench-missed'), text: missedSection(measured, page) },
+  { path: benchmarks, markers: markersOf('bench'), text: fullSection(measured, page) },
   { path: `${root}README.md`, markers: markersOf('bench'), text: headlineTable(headlines) },
 ]
 // Either all pages are written or none.

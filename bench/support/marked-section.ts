@@ -9,6 +9,14 @@ export function markersOf(name: 'bench' | 'bench-summary' | 'bench-missed'): Mar
   return { begin: `<!-- ${name}:begin -->`, end: `<!-- ${name}:end -->` }
 }
 
+/** Returns the text between the markers of a page; null if the page does not have both in order. */
+export function markedSection(page: string, markers: Markers): string | null {
+  const begin = page.indexOf(markers.begin)
+  const end = page.indexOf(markers.end)
+  if (begin === -1 || end < begin) return null
+  return page.slice(begin + markers.begin.length, end).trim()
+}
+
 /**
  * Replaces the section between the markers of a page. Returns null if the page does not have both
  * in order.

@@ -1,9 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { type Markers, replaceMarkedSection } from './marked-section.ts'
+import type { PageOfRows } from './page-of-rows.ts'
 import type { RowReport } from './report.ts'
 import type { Result } from './results.ts'
 import {
   floorLines,
+  markdownRow,
   markdownTable,
   missedCells,
   missedHead,
@@ -19,41 +21,54 @@ export interface PageRow {
   readonly result: Result | null
 }
 
-/** Returns the short table, with a line for each verdict. */
-export function summarySection(rows: readonly PageRow[]): string {
-  const lines = reportsOf(rows).flatMap((report) =>
-    report.verdicts.map((verdict) => [report.row, ...verdictCells(verdict)]),
-  )
-  return [markdownTable(['row', ...verdictHead], lines), '', ...surroundings(rows), '', ...gaps(rows)].join('\n')
+/** Returns the short table, with a line for each verdict. Unmeasured rows keep their lines. */
+export function summarySection(rows: readonly PageRow[], page: PageOfRows): string {
+  const lines = rows.flatMap((row) => {
+    const report = reportOf(row)
+    if (report === null) return isUnknown(row) ? page.summary(row.id) : []
+    return report.verdicts.map((verdict) => markdownRow([row.id, ...verdictCells(verdict)]))
+  })
+  const table = [markdownTable(['row', ...verdictHead], []), ...lines]
+  return [...table, '', ...surroundings(rows, page), '', ...gaps(rows, page)].join('\n')
 }
 
 /** Returns the table of the missed targets, with the floor beside each. */
-export function missedSection(rows: readonly PageRow[]): string {
-  const lines = reportsOf(rows).flatMap((report) =>
-    report.verdicts.flatMap((verdict) => {
+export function missedSection(rows: readonly PageRow[], page: PageOfRows): string {
+  const lines = rows.flatMap((row) => {
+    const report = reportOf(row)
+    if (report === null) return isUnknown(row) ? page.missed(row.id) : []
+    return report.verdicts.flatMap((verdict) => {
       const cells = missedCells(verdict)
-      return cells === null ? [] : [[report.row, ...cells]]
-    }),
-  )
-  return lines.length === 0 ? 'Every target is met.' : markdownTable(['row', ...missedHead], lines)
+      return cells === null ? [] : [markdownRow([row.id, ...cells])]
+    })
+  })
+  return lines.length === 0 ? 'Every target is met.' : [markdownTable(['row', ...missedHead], []), ...lines].join('\n')
 }
 
 /** Returns all results, row by row. */
-export function fullSection(rows: readonly PageRow[]): string {
-  return reportsOf(rows)
-    .flatMap((report) => [
-      `### ${report.row}: ${report.title}`,
-      '',
-      markdownTable(seriesHead, report.series.map(seriesCells)),
-      '',
-      markdownTable(verdictHead, report.verdicts.map(verdictCells)),
-      '',
-      ...floorLines(report.verdicts).map((line) => `- Floor, ${line}`),
-      ...[...report.absent.map((line) => `Absent: ${line}.`), ...report.notes].map((line) => `- ${line}`),
-      `- Load average ${report.load_before.join(', ')} before and ${report.load_after.join(', ')} after; ${report.elapsed_secs} s.`,
-      '',
-    ])
+export function fullSection(rows: readonly PageRow[], page: PageOfRows): string {
+  return rows
+    .flatMap((row) => {
+      const report = reportOf(row)
+      if (report === null) return isUnknown(row) ? page.full(row.id) : []
+      return fullLines(report)
+    })
     .join('\n')
+}
+
+function fullLines(report: RowReport): readonly string[] {
+  return [
+    `### ${report.row}: ${report.title}`,
+    '',
+    markdownTable(seriesHead, report.series.map(seriesCells)),
+    '',
+    markdownTable(verdictHead, report.verdicts.map(verdictCells)),
+    '',
+    ...floorLines(report.verdicts).map((line) => `- Floor, ${line}`),
+    ...[...report.absent.map((line) => `Absent: ${line}.`), ...report.notes].map((line) => `- ${line}`),
+    `- Load average ${report.load_before.join(', ')} before and ${report.load_after.join(', ')} after; ${report.elapsed_secs} s.`,
+    '',
+  ]
 }
 
 /** A section of a page. */
@@ -78,24 +93,33 @@ async function withSection({ path, markers }: Section, text: string): Promise<st
   return page
 }
 
-function reportsOf(rows: readonly PageRow[]): readonly RowReport[] {
-  return rows.flatMap(({ result }) => (result === null || 'failed' in result.result ? [] : [result.result]))
+/** Returns true for a row of which this clone has no result. */
+function isUnknown({ result }: PageRow): boolean {
+  return result === null
+}
+
+function reportOf({ result }: PageRow): RowReport | null {
+  return result === null || 'failed' in result.result ? null : result.result
 }
 
 /** Returns a line for each run: its rows, its command and the machine. */
-function surroundings(rows: readonly PageRow[]): readonly string[] {
-  const measured = rows.flatMap(({ id, result }) =>
-    result === null || 'failed' in result.result ? [] : [{ id, line: surroundingsOf(result.command, result.result) }],
-  )
-  return [...Map.groupBy(measured, ({ line }) => line)].map(
-    ([line, group]) => `- ${group.map(({ id }) => id).join(', ')}: ${line}`,
+function surroundings(rows: readonly PageRow[], page: PageOfRows): readonly string[] {
+  const measured = rows.flatMap((row) => {
+    const { id, result } = row
+    const report = reportOf(row)
+    const line = result !== null && report !== null ? surroundingsOf(result.command, report) : null
+    const run = line ?? (isUnknown(row) ? page.run(id) : null)
+    return run === null ? [] : [{ id, run }]
+  })
+  return [...Map.groupBy(measured, ({ run }) => run)].map(
+    ([run, group]) => `- ${group.map(({ id }) => id).join(', ')}: ${run}`,
   )
 }
 
 /** Returns a line for each row that was not measured, and for each missing baseline. */
-function gaps(rows: readonly PageRow[]): readonly string[] {
+function gaps(rows: readonly PageRow[], page: PageOfRows): readonly string[] {
   return rows.flatMap(({ id, result }) => {
-    if (result === null) return [`- Not measured: ${id}.`]
+    if (result === null) return page.run(id) === null ? [`- Not measured: ${id}.`] : page.gaps(id)
     if ('failed' in result.result) return [`- Not measured: ${id}. ${result.result.failed}`]
     return result.result.absent.map((line) => `- Without a baseline: ${id}, ${line}.`)
   })

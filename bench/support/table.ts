@@ -16,8 +16,12 @@ export function plainTable(head: readonly string[], rows: readonly (readonly str
 
 /** Returns a table for a Markdown page. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (row: readonly string[]) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+  return [head, head.map(() => '---'), ...rows].map(markdownRow).join('\n')
+}
+
+/** Returns a line of a table. */
+export function markdownRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
 /** The header of `seriesCells`. */

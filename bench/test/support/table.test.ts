@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { markersOf, replaceMarkedSection } from '../../support/marked-section.ts'
+import { PageOfRows } from '../../support/page-of-rows.ts'
 import { fullSection, missedSection, type PageRow, summarySection } from '../../support/pages.ts'
 import type { RowReport, Verdict } from '../../support/report.ts'
 import { figure, markdownTable, plainTable, rowText } from '../../support/table.ts'
+
+const emptyPage = new PageOfRows({ summary: '', missed: '', full: '' })
 
 const report: RowReport = {
   row: 'B9',
@@ -107,14 +110,14 @@ describe('a row', () => {
   })
 
   it('has a line for each bound on the front page, with its machine', () => {
-    const section = summarySection([page('B9', { command: 'node bench/all.ts', result: report })])
+    const section = summarySection([page('B9', { command: 'node bench/all.ts', result: report })], emptyPage)
     expect(section).toContain('| B9 | ours | 2 ms | 0.5 ms | 4x | theirs 4 ms | 0.5x | <= 0.35x | missed |')
     expect(section).toContain('kernel 6.1')
     expect(section).toContain('- Without a baseline: B9, podman run: podman is not installed.')
   })
 
   it('is complete on the page of figures', () => {
-    const section = fullSection([page('B9', { command: 'node bench/all.ts', result: report })])
+    const section = fullSection([page('B9', { command: 'node bench/all.ts', result: report })], emptyPage)
     expect(section).toContain('| ours | 100 | 99% | 1 | 2 | 3 | 4 | 5.43 | 1.23s | 81 | - |')
     expect(section).toContain('- Floor, a spawn inside: the kernel starts the program')
   })
@@ -132,7 +135,7 @@ describe('the pages of several rows', () => {
   ]
 
   it('name once the command that measured rows, and the rows without a measurement', () => {
-    const lines = summarySection(rows).split('\n')
+    const lines = summarySection(rows, emptyPage).split('\n')
     expect(lines.filter((line) => line.includes('`node bench/all.ts`'))).toHaveLength(1)
     expect(lines.find((line) => line.includes('`node bench/all.ts`'))).toMatch(/^- B8, B9: measured 2026-01-02 by/)
     expect(lines).toContain('- Not measured: B10. the daemon has ended')
@@ -140,7 +143,7 @@ describe('the pages of several rows', () => {
   })
 
   it('have no details of a row without a measurement', () => {
-    expect(fullSection(rows).match(/^### \w+/gm)).toEqual(['### B8', '### B9'])
+    expect(fullSection(rows, emptyPage).match(/^### \w+/gm)).toEqual(['### B8', '### B9'])
   })
 })
 
@@ -149,6 +152,7 @@ describe('the missed targets', () => {
   const sectionOf = (verdict: Verdict | undefined) =>
     missedSection(
       verdict === undefined ? [] : [page('B9', { command: '', result: { ...report, verdicts: [verdict] } })],
+      emptyPage,
     )
 
   it('show the target as a value of the machine, and as a multiple of the floor', () => {
