@@ -22,6 +22,7 @@ export const sections: readonly Section[] = [
       'docs/templates.md',
       'docs/lifecycle.md',
       'docs/ports.md',
+      'docs/console.md',
       'docs/mcp.md',
       'docs/e2b.md',
       'docs/events.md',

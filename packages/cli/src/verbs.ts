@@ -12,6 +12,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
     up: async () => (await import('./commands/up.ts')).addUp,
     down: async () => (await import('./commands/down.ts')).addDown,
     status: async () => (await import('./commands/status.ts')).addStatus,
+    console: async () => (await import('./commands/console.ts')).addConsole,
     doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
     export: async () => (await import('./commands/transfer.ts')).addExport,
     import: async () => (await import('./commands/transfer.ts')).addImport,

@@ -40,7 +40,7 @@ async function offered(line: string): Promise<string[]> {
 
 describe('bash completes', () => {
   test.each([
-    ['verbs', 'holt c', ['create', 'code', 'cp', 'completion']],
+    ['verbs', 'holt c', ['console', 'create', 'code', 'cp', 'completion']],
     ['verbs of a group', 'holt key ', ['create', 'rotate', 'ls', 'rm']],
     ['keys by their names', 'holt key rm c', ['ci']],
     ['options', 'holt run --is', ['--isolation']],

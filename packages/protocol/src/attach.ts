@@ -14,6 +14,12 @@ export const attachProtocol = 'holt.attach.v1'
  */
 export const attachKeyPrefix = 'holt.key.'
 
+/**
+ * The prefix of the subprotocol that names the key whose session of the console a WebSocket uses.
+ * The session itself is in a cookie.
+ */
+export const attachConsolePrefix = 'holt.console.'
+
 /** The most bytes of a frame, in either direction. */
 export const attachFrameBytes = 64 * 1024
 

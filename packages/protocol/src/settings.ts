@@ -6,6 +6,7 @@ export const serviceSettings = [
   'HOLT_PORT',
   'HOLT_PORT_DOMAIN',
   'HOLT_MCP_HOSTS',
+  'HOLT_CONSOLE',
   'HOLT_ALLOW_REMOTE',
   'HOLT_ISOLATION',
   'HOLT_BASE_IMAGE',

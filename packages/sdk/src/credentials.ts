@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { HoltError } from './errors/errors.ts'
 
 /** The address of a service, and a key for it. */
@@ -10,19 +8,28 @@ export interface Credentials {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/**
+ * A module of Node. Browsers have none, and no file of credentials: an import of one would end the
+ * load of the whole client there.
+ */
+const builtIn = <Id extends 'node:fs' | 'node:path'>(id: Id) => globalThis.process?.getBuiltinModule?.(id)
+
 const defaultUrl = 'http://127.0.0.1:4658'
 const defaultStateDir = '/var/lib/holt'
 
 /** Returns the path of the file in which the local service stores its address and first key. */
-export function credentialsPath(env: Environment = process.env): string {
-  return join(env.HOLT_STATE_DIR || defaultStateDir, 'credentials.json')
+export function credentialsPath(env: Environment = ownEnvironment()): string {
+  const dir = env.HOLT_STATE_DIR || defaultStateDir
+  return builtIn('node:path')?.join(dir, 'credentials.json') ?? `${dir}/credentials.json`
 }
 
-/** Reads the file of credentials; null if there is none. */
+/** Reads the file of credentials; null if there is none, as in browsers. */
 export function readCredentialsFile(path: string = credentialsPath()): Credentials | null {
+  const fs = builtIn('node:fs')
+  if (fs === undefined) return null
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = fs.readFileSync(path, 'utf8')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
@@ -40,13 +47,13 @@ export function readCredentialsFile(path: string = credentialsPath()): Credentia
 }
 
 /**
- * Returns the address and the key: the given ones, then HOLT_URL and HOLT_API_KEY, then the file of
- * credentials. The file's key is used for the file's own address only, so that no other server ever
- * receives it.
+ * Returns the address and the key of a client: the given ones, then HOLT_URL and HOLT_API_KEY, then
+ * the file of credentials. The file's key is used for the file's own address only, so that no other
+ * server ever receives it.
  */
 export function findCredentials(
   given: { url?: string | undefined; apiKey?: string | undefined },
-  env: Environment = process.env,
+  env: Environment = ownEnvironment(),
 ): { url: string; apiKey: string | undefined } {
   const url = given.url ?? (env.HOLT_URL || undefined)
   const apiKey = given.apiKey ?? (env.HOLT_API_KEY || undefined)
@@ -55,6 +62,10 @@ export function findCredentials(
   const chosen = url ?? file?.url ?? defaultUrl
   if (apiKey !== undefined || file === null) return { url: chosen, apiKey }
   return { url: chosen, apiKey: originOf(chosen) === originOf(file.url) ? file.key : undefined }
+}
+
+function ownEnvironment(): Environment {
+  return globalThis.process?.env ?? {}
 }
 
 function originOf(url: string): string | null {

@@ -119,7 +119,7 @@ export { outputBytes } from './content/output.ts'
 export type { ReadOptions } from './content/read-content.ts'
 export type { WriteOptions } from './content/write-content.ts'
 export { writtenOut } from './content/written-out.ts'
-export { type Credentials, credentialsPath, readCredentialsFile } from './credentials.ts'
+export { type Credentials, credentialsPath, findCredentials, readCredentialsFile } from './credentials.ts'
 export {
   type ConnectionFailure,
   errorOfBody,

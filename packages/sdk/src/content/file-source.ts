@@ -1,5 +1,6 @@
 import { HoltError } from '../errors/errors.ts'
 import { readHere, withLocalErrors } from '../errors/local-error.ts'
+import { streamOf } from '../transport/stream-of.ts'
 import type { RequestBytes } from '../transport/transport.ts'
 
 /**
@@ -52,7 +53,7 @@ export function bytesOf(content: FileContent): RequestBytes {
 /** Returns any stream as a Web stream of bytes. */
 export function webStream(stream: ByteStream): ReadableStream<Uint8Array<ArrayBuffer>> {
   if (stream instanceof ReadableStream) return stream as ReadableStream<Uint8Array<ArrayBuffer>>
-  return ReadableStream.from(encoded(stream)) as ReadableStream<Uint8Array<ArrayBuffer>>
+  return streamOf(encoded(stream)) as ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
 async function* encoded(stream: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array, void, undefined> {

@@ -1,5 +1,6 @@
 import { HoltConnectionError, HoltError } from '../errors/errors.ts'
 import { Broken } from '../transport/broken.ts'
+import { streamOf } from '../transport/stream-of.ts'
 import type { CallOptions, Transport } from '../transport/transport.ts'
 
 /** The range of a file to read: `start` inclusive, `end` exclusive. */
@@ -24,7 +25,7 @@ export async function openContent(reading: Reading): Promise<ReadableStream<Uint
   const { start = 0, end } = reading.options
   const all = start === 0 && end === undefined
   const first = await open(reading, all ? {} : { range: `bytes=${start}-${end === undefined ? '' : end - 1}` })
-  return ReadableStream.from(chunksOf(reading, first)) as ReadableStream<Uint8Array<ArrayBuffer>>
+  return streamOf(chunksOf(reading, first)) as ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
 async function* chunksOf(reading: Reading, first: Response): AsyncGenerator<Uint8Array, void, undefined> {

@@ -22,6 +22,7 @@ import { withLocalErrors } from '../errors/local-error.ts'
 import { connected, connectedStream } from '../transport/connected.ts'
 import { eventStream, readEvents, resumeItems } from '../transport/item-stream.ts'
 import { type Paginated, paginate } from '../transport/pages.ts'
+import { streamOf } from '../transport/stream-of.ts'
 import type { CallOptions, RequestBytes, Transport } from '../transport/transport.ts'
 import type { TransferOptions, TransferResult } from '../tree/transfer.ts'
 import type { SyncOptions, SyncResult } from './sync.ts'
@@ -321,7 +322,7 @@ export class Files {
         max_entries,
         max_bytes,
       },
-      bytes: isNodeStream(archive) ? ReadableStream.from<Uint8Array>(archive) : archive,
+      bytes: isNodeStream(archive) ? streamOf<Uint8Array>(archive) : archive,
       creates: overwrite !== true && merge !== true,
       timeoutMs: null,
     })

@@ -1,5 +1,6 @@
 import { canonicalPath } from '@holt/protocol'
 import { HoltError } from '../errors/errors.ts'
+import { streamOf } from '../transport/stream-of.ts'
 import { archiveOf } from '../tree/local-archive.ts'
 import { type LocalEntry, readLocalTree } from '../tree/local-tree.ts'
 import { Progress, type TransferOptions, type TransferResult } from '../tree/transfer.ts'
@@ -43,7 +44,7 @@ export async function sendEntries(job: {
     const archive = archiveOf(localDir, entries, (entry) => {
       if (isContent(entry)) progress.add(1, entry.sizeBytes)
     })
-    return ReadableStream.from(archive)
+    return streamOf(archive)
   }
   await files.extract(remoteDir, send, {
     ...how,

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { BuildContext } from '@holt/protocol'
 import { HoltError } from '../errors/errors.ts'
+import { streamOf } from '../transport/stream-of.ts'
 import type { Transport } from '../transport/transport.ts'
 import { archiveOf } from '../tree/local-archive.ts'
 import { Progress, type TransferOptions } from '../tree/transfer.ts'
@@ -51,7 +52,7 @@ export async function uploadContext(
     const archive = archiveOf(root, entries, ({ type, sizeBytes }) => {
       if (type === 'file') progress.add(1, sizeBytes)
     })
-    return ReadableStream.from(archive) as ReadableStream<Uint8Array>
+    return streamOf(archive) as ReadableStream<Uint8Array>
   }
   const upload = () =>
     transport.call('uploadContext', {

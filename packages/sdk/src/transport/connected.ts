@@ -1,4 +1,5 @@
 import { HoltConnectionError } from '../errors/errors.ts'
+import { streamOf } from './stream-of.ts'
 
 /**
  * Returns the error for the end of a broken body. In that case fetch throws a TypeError, and a line
@@ -30,7 +31,7 @@ export function connectedStream(
   response: Response,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return ReadableStream.from(connected(bodyOf(response), signal)) as ReadableStream<Uint8Array<ArrayBuffer>>
+  return streamOf(connected(bodyOf(response), signal)) as ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
 /**

@@ -4,6 +4,7 @@ import { localError } from '../errors/local-error.ts'
 import { isUnderWay, retryDelayMs, sleep } from './retry.ts'
 import { type RouteAddress, routeAddresses } from './route-addresses.ts'
 import type { BodyOf, JsonAnswer } from './route-types.ts'
+import { streamOf } from './stream-of.ts'
 import type { WebSocketClass } from './web-socket.ts'
 
 /** Options of every call. */
@@ -215,7 +216,7 @@ export class Transport {
     headers['content-type'] = 'application/octet-stream'
     const body = typeof request.bytes === 'function' ? request.bytes() : request.bytes
     if (!(body instanceof ReadableStream)) return { ...init, body }
-    return { ...init, body: ReadableStream.from(watched(body, noteUnreadable)) as typeof body, duplex: 'half' }
+    return { ...init, body: streamOf(watched(body, noteUnreadable)) as typeof body, duplex: 'half' } as RequestInit
   }
 
   #connectionError(error: Error): HoltConnectionError {

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { runBuild } from '@holt/builder'
 import type { Api } from '../api/api.ts'
+import { serveConsole } from '../api/console/serve-console.ts'
 import { handlers } from '../api/handlers/handlers.ts'
 import { createApp } from '../api/http/create-app.ts'
 import { serveMcp } from '../api/mcp/serve-mcp.ts'
@@ -88,7 +89,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const known = (await readCredentials(config.stateDir))?.key ?? null
   const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
-  const app = createApp(service, handlers, { mounts: [serveMcp], entries })
+  const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
+  const app = createApp(service, handlers, { mounts, entries })
   const background: Promise<unknown>[] = [following.ended, cleared]
   let secure: SecureListener | null = null
   const close = async () => {

@@ -7,6 +7,7 @@ import { dayMs } from '../foundation/time/day.ts'
 import type { ClockWatch } from '../runtimes/lifecycle/clock-watch.ts'
 import { Lifetimes } from '../runtimes/lifecycle/lifetimes.ts'
 import { OldAudit } from '../tenancy/audit/old-audit.ts'
+import { removeOldSessions } from '../tenancy/console/console-sessions.ts'
 import { removeOldEvents } from '../tenancy/events/remove-old-events.ts'
 import { removeOldRecords } from '../tenancy/idempotency/kept-records.ts'
 import { removeOldDeliveries } from '../tenancy/webhooks/remove-old-deliveries.ts'
@@ -42,6 +43,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
         await removeOldRows(service)
         await removeOldBuilds(service)
         await removeOldRequests(service)
+        await removeOldSessions(service)
         await removeOldDeliveries(service)
         await removePreviousSecrets(service)
         service.collector.request()

@@ -6,6 +6,7 @@ import { OpenStreams } from './auth/open-streams.ts'
 import { OpenVisits } from './auth/open-visits.ts'
 import { RecentKeys } from './auth/recent-keys.ts'
 import { validCredentials } from './auth/valid-credentials.ts'
+import { LinkCodes } from './console/link-codes.ts'
 import type { EventNotifier } from './events/event-notifier.ts'
 import { Followers } from './events/followers.ts'
 import { RecordState } from './idempotency/record-state.ts'
@@ -20,6 +21,8 @@ export interface Tenancy extends Foundation {
   readonly recentKeys: RecentKeys
   readonly likelyProjects: LikelyProjects
   readonly streams: OpenStreams
+  /** The codes of links that sign browsers in. */
+  readonly linkCodes: LinkCodes
   /** The connections of E2B's clients to runtimes. */
   readonly visits: OpenVisits
   readonly rates: RequestRates
@@ -54,7 +57,8 @@ export function openTenancy(
     ...foundation,
     recentKeys: new RecentKeys(),
     likelyProjects: new LikelyProjects(),
-    streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now())),
+    streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now()), now),
+    linkCodes: new LinkCodes(now),
     visits: new OpenVisits(),
     rates: new RequestRates(monotonic, failureRate),
     projects: new ProjectQuotas({ store, log }, config.projectQuotas),

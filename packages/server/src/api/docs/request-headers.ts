@@ -8,19 +8,19 @@ export function isNamed(etag: string, header: string | undefined): boolean {
 }
 
 /**
- * Returns true if `Accept-Encoding` takes gzip (RFC 9110, 12.5.3). `gzip` decides, and `*` if there
- * is none. A weight of 0 refuses.
+ * Returns true if `Accept-Encoding` takes a coding (RFC 9110, 12.5.3). The coding decides, and `*`
+ * if it is not named. A weight of 0 refuses.
  */
-export function acceptsGzip(header: string | readonly string[] | undefined): boolean {
+export function acceptsCoding(coding: string, header: string | readonly string[] | undefined): boolean {
   const weights = new Map(
     String(header ?? '')
       .toLowerCase()
       .split(',')
       .map((item) => {
-        const [coding = '', ...parameters] = item.split(';').map((part) => part.trim())
+        const [name = '', ...parameters] = item.split(';').map((part) => part.trim())
         const weight = parameters.find((parameter) => parameter.startsWith('q='))
-        return [coding, weight === undefined ? 1 : Number(weight.slice(2))]
+        return [name, weight === undefined ? 1 : Number(weight.slice(2))]
       }),
   )
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
+  return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
 }

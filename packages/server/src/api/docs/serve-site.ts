@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { acceptsGzip, isNamed } from './request-headers.ts'
+import { sendBuiltFile } from './send-built-file.ts'
 import { type Manifest, Site, type SiteFile } from './site.ts'
 
 /** The directory of the built site: `npm run docs` makes it, and a release brings it. */
@@ -50,34 +50,9 @@ function findFile({ files }: Manifest, path: string): Found | null {
   return null
 }
 
-async function sendFile(site: Site, { request, reply, manifest, status, name, file }: Outgoing): Promise<FastifyReply> {
-  const isCompressed = acceptsGzip(request.headers['accept-encoding'])
-  const etag = `"${file.digest}${isCompressed ? '-gzip' : ''}"`
-  reply.headers({
-    ...pageHeaders(file.type.startsWith('image/') ? picturePolicy : manifest.policy),
-    // The names of assets have the hash of their contents. A reader keeps other files, and asks
-    // each time.
-    'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
-    etag,
-    vary: 'accept-encoding',
-  })
-  if (status === 200 && isNamed(etag, request.headers['if-none-match'])) return reply.code(304).send()
-  const handle = await site.open(isCompressed ? `${name}.gz` : name)
-  if (handle === null) return sendNotBuilt(reply)
-  const isHead = request.method === 'HEAD'
-  try {
-    reply.code(status).headers({
-      'content-type': file.type,
-      'content-length': (await handle.stat()).size,
-      ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
-    })
-  } catch (error) {
-    await handle.close()
-    throw error
-  }
-  if (!isHead) return reply.send(handle.createReadStream())
-  await handle.close()
-  return reply.send()
+async function sendFile(site: Site, { reply, manifest, file, ...outgoing }: Outgoing): Promise<FastifyReply> {
+  reply.headers(pageHeaders(file.type.startsWith('image/') ? picturePolicy : manifest.policy))
+  return (await sendBuiltFile(site, { reply, file, ...outgoing, codings: ['gzip'] })) ?? sendNotBuilt(reply)
 }
 
 /**

@@ -1,10 +1,12 @@
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A file of a built site, as `site/write-manifest.ts` describes it. */
+/** A file of a built site, as the build's manifest describes it. */
 export interface SiteFile {
   readonly type: string
   readonly digest: string
+  /** True if the file is there with brotli and gzip too. Absent: with gzip only, in the docs. */
+  readonly compressed?: boolean
 }
 
 /** The files of a built site by their paths, and the policy of its pages. */

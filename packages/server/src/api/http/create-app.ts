@@ -21,7 +21,7 @@ import { answersHead, registerRoutes } from './register-routes.ts'
 import { RequestAccounts } from './request-accounts.ts'
 
 /** Serves a path that is not in the table of routes, with the accounts that all requests share. */
-type Mount = (app: FastifyInstance, service: Api, accounts: RequestAccounts) => void
+export type Mount = (app: FastifyInstance, service: Api, accounts: RequestAccounts) => void
 
 /** Serves requests of another API on the same port, before the routes. */
 interface Entry {

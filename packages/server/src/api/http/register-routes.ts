@@ -15,7 +15,8 @@ import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import { auditRequest } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
-import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { authenticate, type Proof, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { proofOf } from '../../tenancy/auth/proof-of.ts'
 import { answerOnce, type RequestIds, requireKey } from '../../tenancy/idempotency/answer-once.ts'
 import { hashedBody } from '../../tenancy/idempotency/hashed-body.ts'
 import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
@@ -47,7 +48,7 @@ export function registerRoutes(
       exposeHeadRoute: answersHead(route),
       onRequest: async (request, reply) => {
         if (route.scope === null) return
-        const caller = await callerOf(service, request, reply)
+        const caller = await callerOf(service, request, reply, proofOf(service, request.raw))
         const entry = auditRequest(service, { name, route, caller, request, reply })
         noteCaller(caller)
         recognise(request.raw.socket, caller.projectId)
@@ -83,8 +84,8 @@ export function registerRoutes(
 }
 
 /** Finds the caller of a request, and writes the headers of its rate limit. */
-export function callerOf(service: Api, { headers, socket }: FastifyRequest, reply: FastifyReply): Promise<Caller> {
-  const claim = { authorization: headers.authorization, peer: socket.remoteAddress }
+export function callerOf(service: Api, { socket }: FastifyRequest, reply: FastifyReply, proof: Proof): Promise<Caller> {
+  const claim = { authorization: proof, peer: socket.remoteAddress }
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }
 
@@ -132,7 +133,7 @@ async function answerRequest(
   const { caller, entry } = request.admitted ?? { caller: null, entry: null }
   const parsed = await parseRequest(route, request, memory)
   // A body may arrive slowly, and its key may have become invalid meanwhile.
-  if (caller !== null && route.body.type === 'json') await authenticate(service, request.headers.authorization)
+  if (caller !== null && route.body.type === 'json') await authenticate(service, proofOf(service, request.raw))
   const gone = goneSignal(service, reply.raw, caller)
   const callWith = ({ newId, operation }: RequestIds, body: unknown): AnyCall =>
     ({

@@ -32,7 +32,7 @@ export function serveMcp(app: FastifyInstance, service: Api, accounts: RequestAc
     exposeHeadRoute: false,
     onRequest: async (request, reply) => {
       refuseForeignHost(service.config.mcpHosts, request.headers)
-      const caller = await callerOf(service, request, reply)
+      const caller = await callerOf(service, request, reply, request.headers.authorization)
       noteCaller(caller)
       recognise(request.raw.socket, caller.projectId)
       const end = new RequestEnd(reply.raw)

@@ -144,6 +144,10 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     HOLT_MCP_HOSTS: hostNames.describe(
       'Host names at which clients of `/mcp` reach the service through a proxy: `holt.example.com`. Addresses and `localhost` are always accepted. See [mcp.md](mcp.md#over-http).',
     ),
+    HOLT_CONSOLE: z
+      .enum(['0', '1'], 'must be 0 or 1')
+      .default('1')
+      .describe('`0` turns the console off, with its sessions. See [console.md](console.md).'),
     HOLT_ISOLATION: Isolation.optional().describe(
       'The isolation class of creates that name none: `gvisor` or `container`. See [SECURITY.md](../SECURITY.md).',
     ),
@@ -270,6 +274,8 @@ export interface ServerConfig {
   readonly port: number
   /** The host names of `/mcp`, besides those of loopback. */
   readonly mcpHosts: readonly string[]
+  /** True if the service has the console at `/console`. */
+  readonly console: boolean
   /** The class of a create without `isolation`; null: `gvisor`. */
   readonly isolation: Isolation | null
   /** The container image from which the base templates are made; null: distribution packages. */
@@ -351,6 +357,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     port: data.HOLT_PORT,
     portDomain: data.HOLT_PORT_DOMAIN,
     mcpHosts: data.HOLT_MCP_HOSTS,
+    console: data.HOLT_CONSOLE === '1',
     isolation: data.HOLT_ISOLATION ?? null,
     baseImage: data.HOLT_BASE_IMAGE ?? null,
     logLevel: data.HOLT_LOG_LEVEL,

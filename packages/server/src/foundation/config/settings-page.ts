@@ -19,6 +19,7 @@ const groups: readonly Group[] = [
       'HOLT_ALLOW_REMOTE',
       'HOLT_PORT_DOMAIN',
       'HOLT_MCP_HOSTS',
+      'HOLT_CONSOLE',
       'HOLT_ISSUER',
       'HOLT_CLOUD',
       'HOLT_REGION',

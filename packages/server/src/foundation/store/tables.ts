@@ -55,6 +55,17 @@ interface KeysTable {
   readonly previous_until: number | null
 }
 
+/** The sessions of the console, by the SHA-256 digest of their token. */
+interface ConsoleSessionsTable {
+  readonly digest: string
+  readonly project_id: string
+  readonly key_id: string
+  /** The version of the key's secret. The session ends with it. */
+  readonly key_version: number
+  readonly created_at: number
+  readonly expires_at: number
+}
+
 /**
  * Templates. `seed_id` is the runtime from which an earlier version of Holt took the checkpoint of
  * a base template. New rows have none.
@@ -348,6 +359,7 @@ interface StoreFactsTable {
 export interface Tables {
   readonly projects: ProjectsTable
   readonly keys: KeysTable
+  readonly console_sessions: ConsoleSessionsTable
   readonly templates: TemplatesTable
   readonly runtimes: RuntimesTable
   readonly snapshots: SnapshotsTable
@@ -381,6 +393,7 @@ export interface Tables {
 export type ProjectRow = Selectable<ProjectsTable>
 /** A key as stored. */
 export type KeyRow = Selectable<KeysTable>
+export type ConsoleSessionRow = Selectable<ConsoleSessionsTable>
 /** A template as stored. */
 export type TemplateRow = Selectable<TemplatesTable>
 /** A runtime as stored. */

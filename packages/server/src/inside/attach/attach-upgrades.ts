@@ -16,7 +16,7 @@ import type { Inside } from '../inside.ts'
 import { AttachPace } from './attach-pace.ts'
 import { Attachment } from './attachment.ts'
 import { findAttachable } from './find-attachable.ts'
-import { authorizationOf, requireHandshake } from './handshake.ts'
+import { handshakeProof, requireHandshake } from './handshake.ts'
 
 const route = routes.attachCommand
 
@@ -60,7 +60,7 @@ interface Shared {
 
 async function open(service: Inside, shared: Shared, upgrade: Upgrade): Promise<void> {
   const { request, requestId, tell } = upgrade
-  const claim = { authorization: authorizationOf(request.headers), peer: request.socket.remoteAddress }
+  const claim = { authorization: handshakeProof(service, request), peer: request.socket.remoteAddress }
   const caller = await admitCaller(service, claim, tell)
   const answered = writeDown(service, upgrade, caller)
   try {
@@ -85,7 +85,7 @@ async function attach(
   const leave = () => left.abort(new ClientGone('the client disconnected'))
   socket.once('close', leave)
   await pace.wait(caller.projectId, left.signal)
-  await authenticate(service, authorizationOf(request.headers)) // The key may have ended meanwhile.
+  await authenticate(service, handshakeProof(service, request)) // The key may have ended meanwhile.
   const found = await findAttachable(service, { caller, params, query, gone: left.signal })
   socket.off('close', leave)
   const room = service.rooms.open(caller.projectId, params)

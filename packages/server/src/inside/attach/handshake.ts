@@ -1,17 +1,25 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
+import { attachConsolePrefix, attachKeyPrefix, attachProtocol, HoltError } from '@holt/protocol'
+import type { Proof } from '../../tenancy/auth/authenticate.ts'
+import { sessionProof } from '../../tenancy/auth/proof-of.ts'
+import type { PageRequest } from '../../tenancy/console/own-page.ts'
+import type { Inside } from '../inside.ts'
 
 /**
- * Returns the value that serves as a WebSocket's `Authorization` header. Browsers cannot set the
- * header and send a key among the subprotocols. A request with both is refused, because the two
- * could differ.
+ * Returns the proof of a WebSocket's request. Browsers cannot set the `Authorization` header and
+ * send a key among the subprotocols, or the id of the key whose session of the console they use. A
+ * request with more than one of them is refused, because they could differ.
  */
-export function authorizationOf(headers: IncomingHttpHeaders): string | undefined {
-  const keys = subprotocolsOf(headers).filter((name) => name.startsWith(attachKeyPrefix))
-  if (keys.length === 0) return headers.authorization
-  if (keys.length > 1 || headers.authorization !== undefined)
+export function handshakeProof({ config }: Pick<Inside, 'config'>, request: PageRequest): Proof {
+  const { headers } = request
+  const [key, ...others] = subprotocolsOf(headers).filter(
+    (name) => name.startsWith(attachKeyPrefix) || (config.console && name.startsWith(attachConsolePrefix)),
+  )
+  if (key === undefined) return headers.authorization
+  if (others.length > 0 || headers.authorization !== undefined)
     throw new HoltError('invalid_request', 'The request has more than one API key.')
-  return `Bearer ${keys[0]?.slice(attachKeyPrefix.length)}`
+  if (key.startsWith(attachKeyPrefix)) return `Bearer ${key.slice(attachKeyPrefix.length)}`
+  return sessionProof(request, key.slice(attachConsolePrefix.length))
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { PortStream } from '@holt/guest-client'
+import { HoltError } from '@holt/protocol'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
@@ -34,9 +35,21 @@ export interface Visit extends Omit<PortWay, 'admit'> {
 /** Returns the way of a request by Holt's own addresses. Throws the client's error. */
 export function ownWay(service: Inside, request: IncomingMessage): PortWay {
   const target = portTargetOf(request, service.config.portDomain)
+  refuseWorker(request, target)
   const credentials = takeCredentials(request, target.path)
   const admit = () => admitToPort(service, target, credentials, request.socket.remoteAddress)
   return { target, credentials, scheme: null, admit }
+}
+
+/**
+ * Refuses the script of a service worker at the API's origin. It would outlive its page, and have
+ * that origin whatever the policy of the page.
+ */
+function refuseWorker({ headers }: IncomingMessage, { form, port }: PortTarget): void {
+  if (form === 'host' || headers['service-worker'] === undefined) return
+  throw new HoltError('forbidden', 'The path form has no service workers.', {
+    hint: `Open the port by its own host: holt port RUNTIME ${port} --open.`,
+  })
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
 import type { PortMasks } from './admit-to-port.ts'
-import { foreignCookies, isApiKey, portCookie } from './port-credentials.ts'
+import { foreignCookies, isApiKey, isOwnCookie } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
 
 /** The raw headers of Node: name, value, name, value. */
@@ -26,6 +26,12 @@ const policiesOfOrigin = [
   'service-worker-allowed',
   'strict-transport-security',
 ] as const
+
+/**
+ * The policy of answers at the API's origin. It gives each page an opaque origin. Its scripts
+ * cannot act as pages of the API's origin, where the console has its session, or of other ports.
+ */
+const sandboxPolicy = 'sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts'
 
 /**
  * The fields that are not allowed in trailers (RFC 9110, 6.5.1): framing, routing, authentication
@@ -99,12 +105,12 @@ export function requestHeaders(
 
 /**
  * Returns the headers for a client, without hop-by-hop fields. In the path form, headers that
- * affect other paths are removed.
+ * affect other paths are removed, and pages get an opaque origin.
  */
 export function responseHeaders(answer: IncomingMessage, target: PortTarget): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...connectionOptions(answer)])
   if (target.form !== 'host') for (const name of policiesOfOrigin) dropped.add(name)
-  return pairs(answer.rawHeaders).flatMap(([name, value]) => {
+  const passed = pairs(answer.rawHeaders).flatMap(([name, value]) => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || !isSound(name, value)) return []
     if (lower === 'set-cookie') {
@@ -113,6 +119,7 @@ export function responseHeaders(answer: IncomingMessage, target: PortTarget): Ra
     }
     return [name, lower === 'location' ? confinedLocation(value, target) : value]
   })
+  return target.form === 'host' ? passed : [...passed, 'Content-Security-Policy', sandboxPolicy]
 }
 
 /** Returns the trailers that can be forwarded. */
@@ -158,11 +165,11 @@ function connectionOptions({ headers }: IncomingMessage): readonly string[] {
 
 /**
  * Confines a cookie to the port's host, and in the path form to its path. A program cannot set the
- * service's own cookie.
+ * service's own cookies.
  */
 function confinedCookie(cookie: string, { prefix }: PortTarget): string | null {
   const [pair = '', ...attributes] = cookie.split(';').map((part) => part.trim())
-  if (pair.split('=', 1)[0]?.trim() === portCookie) return null
+  if (isOwnCookie(pair.split('=', 1)[0]?.trim() ?? '')) return null
   const nameOf = (attribute: string) => attribute.split('=', 1)[0]?.trim().toLowerCase()
   const kept = attributes.filter((attribute) => nameOf(attribute) !== 'domain')
   if (prefix === '') return [pair, ...kept].join('; ')

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { portTokenField, portTokenHeader } from '@holt/protocol'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { isConsoleCookie } from '../../tenancy/console/console-cookie.ts'
 
 /** The cookie with the token of a port, for browsers. */
 export const portCookie = 'holt_port'
@@ -43,9 +44,14 @@ export function takeCredentials(request: IncomingMessage, path: string): PortCre
   }
 }
 
-/** Returns the `Cookie` header without the service's own cookie; null if nothing is left. */
+/** Returns true for a cookie of the service, which no program gets or sets. */
+export function isOwnCookie(name: string): boolean {
+  return name === portCookie || isConsoleCookie(name)
+}
+
+/** Returns the `Cookie` header without the service's own cookies; null if nothing is left. */
 export function foreignCookies(request: IncomingMessage): string | null {
-  const foreign = cookiesOf(request).filter(({ name }) => name !== portCookie)
+  const foreign = cookiesOf(request).filter(({ name }) => !isOwnCookie(name))
   return foreign.length === 0 ? null : foreign.map(({ text }) => text).join('; ')
 }
 

@@ -2,12 +2,12 @@ import { HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { Tenancy } from '../tenancy.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, type Proof } from './authenticate.ts'
 
 /** The parts of a request that identify the sender. */
 export interface Claim {
-  /** The `Authorization` header. */
-  readonly authorization: string | undefined
+  /** The `Authorization` header, or what stands for it. */
+  readonly authorization: Proof
   /** The address of the sender. */
   readonly peer: string | undefined
 }

@@ -4,9 +4,17 @@ import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
+import type { ConsoleClaim } from '../console/console-cookie.ts'
 import type { Tenancy } from '../tenancy.ts'
+import { authenticateSession } from './authenticate-session.ts'
 import { scopesOf } from './key-scopes.ts'
 import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
+
+/**
+ * The proof of a request: an `Authorization` header, or a session of the console. Whoever makes the
+ * latter has checked that a page of this service sent it (`proofOf`).
+ */
+export type Proof = string | ConsoleClaim | undefined
 
 /**
  * The least interval between two writes of a key's `last_used_at`, so that most reads do not write.
@@ -14,12 +22,13 @@ import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
 const lastUsedStepMs = 60_000
 
 /**
- * Returns the caller of a request by its `Authorization` header. A revoked, replaced or damaged key
+ * Returns the caller of a request by its proof. A revoked, replaced or damaged key
  * gets the same error as an unknown one. Only a client that sends the whole secret of an expired
  * key learns that it has expired.
  */
-export async function authenticate(service: Tenancy, header: string | undefined): Promise<Caller> {
-  const secret = sentSecret(header)
+export async function authenticate(service: Tenancy, proof: Proof): Promise<Caller> {
+  if (typeof proof === 'object') return authenticateSession(service, proof)
+  const secret = sentSecret(proof)
   if (secret === null) throw new HoltError('unauthenticated', 'The request has no API key.')
   const digest = digestOf(secret)
   const row = await findKey(service, digest)

@@ -1,3 +1,5 @@
+import type { CallerSession } from '../../foundation/request/caller.ts'
+
 /**
  * The interval between checks of open streams, in milliseconds. A revoked or expired key loses its
  * streams within a second.
@@ -23,6 +25,8 @@ export interface Watched {
 export interface Credential {
   readonly keyId: string
   readonly keyVersion: number
+  /** The session of the console in which the stream was opened. */
+  readonly session?: CallerSession
 }
 
 /** Returns the valid credentials of some keys, in the form of `credentialName`. */
@@ -45,11 +49,13 @@ interface Stream {
 export class OpenStreams {
   readonly #streams = new Set<Stream>()
   readonly #valid: ValidCredentials
+  readonly #now: () => number
   #timer: NodeJS.Timeout | null = null
 
-  /** `valid` returns the valid credentials of some keys. */
-  constructor(valid: ValidCredentials) {
+  /** `valid` returns the valid credentials of some keys. `now` is the clock of sessions. */
+  constructor(valid: ValidCredentials, now: () => number = Date.now) {
     this.#valid = valid
+    this.#now = now
   }
 
   /** The number of open streams. */
@@ -74,6 +80,12 @@ export class OpenStreams {
       if (stream.credential.keyId === keyId) stream.cut(new Error('the key was revoked'))
   }
 
+  /** Cuts the streams of a session of the console, by the digest of its token. */
+  cutSession(digest: string): void {
+    for (const stream of this.#streams)
+      if (stream.credential.session?.digest === digest) stream.cut(new Error('the session was ended'))
+  }
+
   /** Checks immediately which streams may stay open. */
   async look(): Promise<void> {
     if (this.#streams.size > 0) await this.#sweep().catch(() => this.#cutAll())
@@ -89,6 +101,8 @@ export class OpenStreams {
     const valid = await this.#valid([...new Set([...this.#streams].map(({ credential }) => credential.keyId))])
     for (const stream of this.#streams) {
       if (!valid.has(credentialName(stream.credential))) stream.cut(new Error('the key is no longer valid'))
+      else if ((stream.credential.session?.endsAt ?? Number.POSITIVE_INFINITY) <= this.#now())
+        stream.cut(new Error('the session has ended'))
       else if (isStalled(stream)) stream.cut(new Error('nobody reads the stream'))
     }
   }

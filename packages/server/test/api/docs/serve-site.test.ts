@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { openApi } from '@holt/protocol'
 import fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { acceptsGzip } from '../../../src/api/docs/request-headers.ts'
+import { acceptsCoding } from '../../../src/api/docs/request-headers.ts'
 import { serveSite } from '../../../src/api/docs/serve-site.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
@@ -131,7 +131,7 @@ test.each([
   ['br;q=1, *;q=0', false],
   ['gzip;q=x', false],
 ])('Accept-Encoding %j accepts gzip: %j', (header, takes) => {
-  expect(acceptsGzip(header)).toBe(takes)
+  expect(acceptsCoding('gzip', header)).toBe(takes)
 })
 
 test('HEAD has the headers of GET and no body', async () => {

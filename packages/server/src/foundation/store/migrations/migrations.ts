@@ -11,6 +11,7 @@ import { idempotencyKeys } from './0010-idempotency-keys.ts'
 import { checkpointRecipe } from './0011-checkpoint-recipe.ts'
 import { sandboxes } from './0012-sandboxes.ts'
 import { oldResults } from './0013-old-results.ts'
+import { consoleSessions } from './0014-console-sessions.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -31,4 +32,5 @@ export const migrations: readonly string[] = [
   checkpointRecipe,
   sandboxes,
   oldResults,
+  consoleSessions,
 ]

@@ -1,0 +1,115 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Foundation } from '../../foundation/foundation.ts'
+import type { Caller } from '../../foundation/request/caller.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
+import type { ConsoleSessionRow } from '../../foundation/store/tables.ts'
+
+type Parts = Pick<Foundation, 'store' | 'now' | 'log'>
+
+/** The time after its last use when a session ends, in milliseconds. */
+const idleMs = 15 * 60_000
+
+/** The time after which a person signs in again in any case, in milliseconds. */
+const longestMs = 12 * 60 * 60_000
+
+/** The least interval between two renewals, so that most requests do not write. */
+const renewalStepMs = 60_000
+
+/** The most sessions of one key. The oldest end first. */
+const mostSessions = 32
+
+/** Returns the digest under which a session is stored. The token has 256 random bits. */
+export function sessionDigest(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/** Returns the time when a session ends, however it is used. */
+export function lastMoment({ created_at }: Pick<ConsoleSessionRow, 'created_at'>): number {
+  return created_at + longestMs
+}
+
+/** Starts a session of a key. Returns the token, which is stored nowhere. */
+export async function beginSession(
+  { store, now }: Parts,
+  { projectId, keyId, keyVersion }: Pick<Caller, 'projectId' | 'keyId' | 'keyVersion'>,
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url')
+  const at = now()
+  await store.change(async (changes) => {
+    await changes
+      .insertInto('console_sessions')
+      .values({
+        digest: sessionDigest(token),
+        project_id: projectId,
+        key_id: keyId,
+        key_version: keyVersion,
+        created_at: at,
+        expires_at: at + idleMs,
+      })
+      .execute()
+    const older = changes
+      .selectFrom('console_sessions')
+      .select('digest')
+      .where('project_id', '=', projectId)
+      .where('key_id', '=', keyId)
+      .orderBy('created_at', 'desc')
+      .orderBy('digest')
+      .limit(mostSessions)
+    await changes
+      .deleteFrom('console_sessions')
+      .where('project_id', '=', projectId)
+      .where('key_id', '=', keyId)
+      .where('digest', 'not in', older)
+      .execute()
+  })
+  return token
+}
+
+/** Returns the session of a key with a token, unless it has ended. */
+export async function findSession(
+  db: Queries,
+  { keyId, token, at }: { readonly keyId: string; readonly token: string; readonly at: number },
+): Promise<ConsoleSessionRow | undefined> {
+  return db
+    .selectFrom('console_sessions')
+    .selectAll()
+    .where('digest', '=', sessionDigest(token))
+    .where('key_id', '=', keyId)
+    .where('expires_at', '>', at)
+    .executeTakeFirst()
+}
+
+/** Renews a session that is used. No caller waits for it, and a power loss may lose it. */
+export function renewSession({ store, now, log }: Parts, session: ConsoleSessionRow): void {
+  const at = now()
+  const expiresAt = Math.min(at + idleMs, lastMoment(session))
+  if (expiresAt - session.expires_at < renewalStepMs) return
+  const renew = async (changes: Queries) => {
+    await changes
+      .updateTable('console_sessions')
+      .set({ expires_at: expiresAt })
+      .where('project_id', '=', session.project_id)
+      .where('digest', '=', session.digest)
+      .execute()
+    await changes
+      .updateTable('keys')
+      .set({ last_used_at: at })
+      .where('project_id', '=', session.project_id)
+      .where('key_id', '=', session.key_id)
+      .execute()
+  }
+  store.change(renew, { durable: 'later' }).catch((error: unknown) => {
+    // Reads continue on a full disk. The session ends early then, and the person signs in again.
+    log.warn({ err: error }, 'a session of the console could not be renewed')
+  })
+}
+
+/** Ends a session, by the digest of its token. Only its holder knows that. */
+export async function endSession({ store }: Pick<Parts, 'store'>, digest: string): Promise<void> {
+  await store.change((changes) => changes.deleteFrom('console_sessions').where('digest', '=', digest).execute())
+}
+
+/** Removes sessions that have ended. */
+export async function removeOldSessions({ store, now }: Pick<Parts, 'store' | 'now'>): Promise<void> {
+  await store.db.deleteFrom('console_sessions').where('expires_at', '<=', now()).execute()
+}
