@@ -36,6 +36,7 @@ const starters: readonly string[] = [
   'packages/testkit/src/list-with-python.ts',
   'packages/testkit/src/mcp-conformance.ts',
   'packages/testkit/src/program-file.ts',
+  'packages/testkit/src/pinned-uv.ts',
   'packages/testkit/src/published-clients.ts',
   'packages/testkit/src/requires.ts',
 ]

@@ -4,6 +4,7 @@ import { setup as printSeed } from '@holt/testkit/print-seed'
 import type { TestProject } from 'vitest/node'
 import type { ServiceFacts } from './facts.ts'
 import { setup } from './global-setup.ts'
+import type { RigFacts } from './rig/records.ts'
 
 /**
  * Runs a program of another language against the real service of the first lane:
@@ -18,22 +19,24 @@ const project = { provide: (name: string, value: unknown) => provided.set(name, 
 const stop = await setup(project as unknown as TestProject)
 try {
   const [service] = provided.get('services') as readonly ServiceFacts[]
-  if (service === undefined) throw new Error('no service was started')
-  process.exitCode = await run(program, args, environmentOf(service))
+  const [rig] = provided.get('rigs') as readonly RigFacts[]
+  if (service === undefined || rig === undefined) throw new Error('no service was started')
+  process.exitCode = await run(program, args, environmentOf(service, rig))
 } finally {
   await stop()
 }
 
 /**
- * Returns the variables that name the service, and the classes of isolation that it has. A short
- * run has one of two classes: most tests of a client say the same in both.
+ * Returns the variables that name the service, its Internet, and the classes of isolation that it
+ * has. A short run has one of two classes: most tests of a client say the same in both.
  */
-function environmentOf({ url, key, unavailable }: ServiceFacts): NodeJS.ProcessEnv {
+function environmentOf({ url, key, unavailable }: ServiceFacts, rig: RigFacts): NodeJS.ProcessEnv {
   const classes = Object.entries(unavailable).flatMap(([name, reason]) => (reason === null ? [name] : []))
   return {
     ...process.env,
     HOLT_URL: url,
     HOLT_API_KEY: key,
+    HOLT_TEST_RIG: JSON.stringify(rig),
     HOLT_TEST_CLASSES: shareOf(classes, 1 / 2, 'class of the clients').join(','),
   }
 }

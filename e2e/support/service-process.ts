@@ -29,9 +29,11 @@ export function nodeBinary(): string {
 }
 
 /** Starts every later service of the lane with the rig as its Internet. */
-export function useRig({ resolver, caFile, listedAddress, packageIndex, npmRegistry }: RigFacts, lane: Lane): void {
+export function useRig(rig: RigFacts, lane: Lane): void {
+  const { resolver, caFile, listedAddress, packageIndex, npmRegistry, debianArchive } = rig
   // The index of a machine may be a mirror in a network that is not public.
-  const addresses = new Set([listedAddress, ...Object.values(packageIndex).flat(), ...npmRegistry])
+  const indexes = [...Object.values(packageIndex), ...Object.values(debianArchive), npmRegistry]
+  const addresses = new Set([listedAddress, ...indexes.flat()])
   const environment = {
     HOLT_EGRESS_RESOLVERS: resolver,
     HOLT_EGRESS_ALLOWED_NETWORKS: [...addresses].map((address) => `${address}/32`).join(','),

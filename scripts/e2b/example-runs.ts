@@ -3,6 +3,9 @@ import { clientSets, shareOf } from '@holt/testkit'
 /** The way in which a client finds the service: one address without TLS, or names with it. */
 type Mode = 'address' | 'domain'
 
+/** Something that the service must have besides its API. `prepare-example.ts` prepares it. */
+export type Need = 'code interpreter' | 'python image' | 'debian archive'
+
 /** An example in one environment and one mode. */
 export interface ExampleRun {
   /** The row of the acceptance list. */
@@ -10,6 +13,7 @@ export interface ExampleRun {
   readonly file: string
   readonly set: string
   readonly mode: Mode
+  readonly needs?: Need
 }
 
 interface Example {
@@ -17,6 +21,7 @@ interface Example {
   readonly file: string
   readonly set: string
   readonly modes: readonly Mode[]
+  readonly needs?: Need
   /** True if `npm test` runs it, in one of its modes. */
   readonly quick?: boolean
 }
@@ -28,13 +33,13 @@ const examples: readonly Example[] = [
   { row: 1, file: 'ports.mjs', set: 'javascript-sdk', modes: ['domain'], quick: true },
   { row: 2, file: 'sdk.py', set: 'python-sdk', modes: both, quick: true },
   { row: 2, file: 'sdk_async.py', set: 'python-sdk', modes: both, quick: true },
-  { row: 3, file: 'code-interpreter.mjs', set: 'javascript-newest', modes: both },
-  { row: 3, file: 'code_interpreter.py', set: 'python-newest', modes: both },
+  { row: 3, file: 'code-interpreter.mjs', set: 'javascript-newest', modes: both, needs: 'code interpreter' },
+  { row: 3, file: 'code_interpreter.py', set: 'python-newest', modes: both, needs: 'code interpreter' },
   { row: 4, file: 'cli.sh', set: 'javascript-newest', modes: both },
   { row: 5, file: 'openai_agents.py', set: 'python-openai-agents', modes: both },
   { row: 6, file: 'computesdk.mjs', set: 'javascript-newest', modes: ['domain'] },
-  { row: 7, file: 'template.mjs', set: 'javascript-sdk', modes: ['domain'] },
-  { row: 7, file: 'template.py', set: 'python-sdk', modes: ['domain'] },
+  { row: 7, file: 'template.mjs', set: 'javascript-sdk', modes: ['domain'], needs: 'python image' },
+  { row: 7, file: 'template.py', set: 'python-sdk', modes: ['domain'], needs: 'python image' },
   { row: 8, file: 'deep_agents.py', set: 'python-deep-agents', modes: both },
 ]
 
@@ -48,6 +53,7 @@ const matrix: readonly Example[] = clientSets
       file: language === 'python' ? 'code_interpreter.py' : 'code-interpreter.mjs',
       set,
       modes: ['domain'],
+      needs: 'code interpreter',
     },
   ])
 

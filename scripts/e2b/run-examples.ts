@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process'
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs, promisify } from 'node:util'
-import { publishedClients } from '@holt/testkit'
+import { programFile, publishedClients } from '@holt/testkit'
 import { type ExampleRun, exampleRuns, quickRuns } from './example-runs.ts'
+import { junitOf, type Outcome } from './junit-report.ts'
+import { Preparations } from './prepare-example.ts'
+import { service } from './tested-service.ts'
 
 /**
  * Runs the examples of examples/e2b with E2B's published packages against a service that runs with
@@ -21,26 +23,11 @@ const { values, positionals } = parseArgs({
 /** The time for one example, in milliseconds. The one of templates builds an image. */
 const exampleTimeoutMs = 10 * 60_000
 
-/** The time for the template of the code interpreter, in milliseconds. */
-const buildTimeoutMs = 15 * 60_000
+const keyTimeoutMs = 60_000
 
 const root = new URL('../..', import.meta.url).pathname
-const service = {
-  url: needed('HOLT_URL'),
-  apiKey: needed('HOLT_API_KEY'),
-  domain: needed('HOLT_E2B_DOMAIN'),
-  authority: needed('HOLT_TEST_E2B_AUTHORITY'),
-  bundle: needed('HOLT_TEST_E2B_BUNDLE'),
-}
-
-interface Outcome {
-  readonly run: string
-  readonly seconds: number
-  readonly failure: string | null
-}
-
 const key = await makeKey()
-let prepared: Promise<void> | undefined
+await using prepared = new Preparations()
 const chosen =
   positionals.length > 0
     ? exampleRuns.filter((run) => positionals.some((word) => nameOf(run).includes(word)))
@@ -63,44 +50,13 @@ function nameOf({ row, file, set, mode }: ExampleRun): string {
   return `${row} ${file} ${set} ${mode}`
 }
 
-function needed(name: string): string {
-  const value = process.env[name]
-  if (value === undefined || value === '') throw new Error(`FIX: ${name} is not set; use scripts/test-e2b.sh`)
-  return value
-}
-
-/** Makes a key as `holt e2b env` does. */
+/** Makes a key with `holt e2b env`, as users do. */
 async function makeKey(): Promise<string> {
-  const answer = await fetch(`${service.url}/v1/agents/key`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${service.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'examples', format: 'e2b' }),
+  const { stdout } = await promisify(execFile)(process.execPath, [programFile('holt'), 'e2b', 'env', '--json'], {
+    env: { ...process.env, HOLT_E2B_DOMAIN: '' },
+    timeout: keyTimeoutMs,
   })
-  const made = (await answer.json()) as { key?: string }
-  if (made.key === undefined) throw new Error(`no key was made: ${JSON.stringify(made)}`)
-  return made.key
-}
-
-/** Waits for the template of the code interpreter, which is built once: a create does not wait. */
-function codeInterpreter(): Promise<void> {
-  prepared ??= buildCodeInterpreter()
-  return prepared
-}
-
-async function buildCodeInterpreter(): Promise<void> {
-  const path = `${service.url}/v1/agents/template/code-interpreter`
-  const headers = { authorization: `Bearer ${service.apiKey}`, 'content-type': 'application/json' }
-  const read = async () => (await (await fetch(path, { headers })).json()) as { state: string; state_reason: unknown }
-  if ((await read()).state === 'ready') return
-  await fetch(`${path}/pull`, { method: 'POST', headers, body: '{}' })
-  const deadline = performance.now() + buildTimeoutMs
-  for (;;) {
-    const { state, state_reason: reason } = await read()
-    if (state === 'ready') return
-    if (state !== 'building' || performance.now() > deadline)
-      throw new Error(`the template code-interpreter is ${state}: ${JSON.stringify(reason)}`)
-    await sleep(1_000)
-  }
+  return (JSON.parse(stdout) as { E2B_API_KEY: string }).E2B_API_KEY
 }
 
 /** Runs one example in a directory of its own. The packages are found from there. */
@@ -113,7 +69,7 @@ async function runExample(run: ExampleRun): Promise<Outcome> {
   })
   try {
     const packages = await publishedClients(run.set)
-    if (/^code[-_]interpreter\./.test(run.file)) await codeInterpreter()
+    if (run.needs !== undefined) await prepared.ready(run.needs)
     const inside = run.file.endsWith('.py') ? tmpdir() : packages
     const dir = await mkdtemp(join(inside, 'run-'))
     try {
@@ -155,19 +111,4 @@ function start({ file, mode }: ExampleRun, { packages, dir }: { packages: string
   // `e2b sandbox exec` sends its input to the end, and waits for it.
   running.child.stdin?.end()
   return running
-}
-
-function junitOf(all: readonly Outcome[]): string {
-  const escaped = (text: string) =>
-    text
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('"', '&quot;')
-      .replaceAll(/[^\t\n\u0020-\ud7ff]/g, '?')
-  const cases = all.map(({ run, seconds, failure }) => {
-    const inside = failure === null ? '' : `<failure message="failed">${escaped(failure)}</failure>`
-    return `<testcase classname="examples/e2b" name="${escaped(run)}" time="${seconds.toFixed(3)}">${inside}</testcase>`
-  })
-  const failures = all.filter(({ failure }) => failure !== null).length
-  return `<testsuites><testsuite name="e2b" tests="${all.length}" failures="${failures}" errors="0" skipped="0">${cases.join('')}</testsuite></testsuites>\n`
 }

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { hostMirrors } from '../../../packages/builder/src/base/mirror.ts'
 
 const pythonHosts = ['pypi.org', 'files.pythonhosted.org'] as const
 
@@ -28,14 +29,29 @@ export async function findNpmRegistry(): Promise<readonly string[]> {
   return findHost(npmHost).catch(() => [])
 }
 
-async function findHost(host: string): Promise<readonly string[]> {
+/** The archive of a machine that is not Debian, or whose sources name none. */
+const usualArchive = 'http://deb.debian.org/debian'
+
+/**
+ * The addresses of the Debian archive of this machine's own apt, by name. Empty if it cannot be
+ * reached.
+ */
+export async function findDebianArchive(): Promise<Readonly<Record<string, readonly string[]>>> {
+  const { main } = await hostMirrors(process.env)
+  const { protocol, hostname } = new URL(main ?? usualArchive)
+  if (protocol !== 'http:' && protocol !== 'https:') return {}
+  const addresses = await findHost(hostname, protocol === 'http:' ? 80 : 443).catch(() => [])
+  return addresses.length === 0 ? {} : { [hostname]: addresses }
+}
+
+async function findHost(host: string, port = 443): Promise<readonly string[]> {
   const addresses = await lookup(host, { all: true, family: 4 })
-  await tryConnect(host)
+  await tryConnect(host, port)
   return addresses.map(({ address }) => address)
 }
 
-async function tryConnect(host: string): Promise<void> {
-  const socket = connect({ host, port: 443, timeout: connectTimeoutMs })
+async function tryConnect(host: string, port: number): Promise<void> {
+  const socket = connect({ host, port, timeout: connectTimeoutMs })
   socket.once('timeout', () => socket.destroy(new Error('no answer')))
   try {
     await once(socket, 'connect')

@@ -45,6 +45,11 @@ export interface RigFacts {
   readonly packageIndex: Readonly<Record<string, readonly string[]>>
   /** The addresses of this machine's own npm registry. Empty without one. */
   readonly npmRegistry: readonly string[]
+  /** The addresses of this machine's own Debian archive, by name. Empty without one. */
+  readonly debianArchive: Readonly<Record<string, readonly string[]>>
   /** This machine's own address in the rig's network. */
   readonly hostAddress: string
 }
+
+/** The facts that the process of the rig itself knows. */
+export type ToldFacts = Omit<RigFacts, 'packageIndex' | 'npmRegistry' | 'debianArchive'>

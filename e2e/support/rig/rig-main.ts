@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { startDnsServer, type ZoneEntry } from '@holt/egress/testing'
 import { startGitHost } from './git-host.ts'
 import { startHttpHosts } from './http-hosts.ts'
-import type { ArrivedConnection, ArrivedRequest, RigFacts } from './records.ts'
+import type { ArrivedConnection, ArrivedRequest, ToldFacts } from './records.ts'
 import { makeRegistries } from './registries.ts'
 import { startTcpHosts } from './tcp-hosts.ts'
 
@@ -92,7 +92,7 @@ const control = createControl((request, response) => {
 })
 control.listen(controlSocket)
 await once(control, 'listening')
-const facts: Omit<RigFacts, 'packageIndex' | 'npmRegistry'> = {
+const facts: ToldFacts = {
   resolver: dns.address,
   caFile,
   controlSocket,

@@ -6,8 +6,8 @@ import type { Lane } from '../lane.ts'
 import { nodeBinary } from '../service-process.ts'
 import { until } from '../until.ts'
 import { makeTestNetwork, removeTestNetwork } from './network-namespace.ts'
-import { findNpmRegistry, findPackageIndex } from './package-index.ts'
-import type { RigFacts } from './records.ts'
+import { findDebianArchive, findNpmRegistry, findPackageIndex } from './package-index.ts'
+import type { RigFacts, ToldFacts } from './records.ts'
 
 const mainFile = join(import.meta.dirname, 'rig-main.ts')
 const readyTimeoutMs = 60_000
@@ -55,9 +55,13 @@ export async function startRig({ rigDir: directory }: Lane): Promise<Rig> {
       },
       readyTimeoutMs,
     )
-    const told = JSON.parse(readFileSync(factsFile, 'utf8')) as Omit<RigFacts, 'packageIndex' | 'npmRegistry'>
-    const [packageIndex, npmRegistry] = await Promise.all([findPackageIndex(), findNpmRegistry()])
-    return { facts: { ...told, packageIndex, npmRegistry }, [Symbol.asyncDispose]: stop }
+    const told = JSON.parse(readFileSync(factsFile, 'utf8')) as ToldFacts
+    const [packageIndex, npmRegistry, debianArchive] = await Promise.all([
+      findPackageIndex(),
+      findNpmRegistry(),
+      findDebianArchive(),
+    ])
+    return { facts: { ...told, packageIndex, npmRegistry, debianArchive }, [Symbol.asyncDispose]: stop }
   } catch (error) {
     await stop()
     throw error

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type ClientSet, clientSets } from './client-sets.ts'
 import { installOnce } from './install-once.ts'
+import { pinnedUv } from './pinned-uv.ts'
 
 const run = promisify(execFile)
 const kept = fileURLToPath(new URL('../../../.holt/published', import.meta.url))
@@ -22,7 +23,7 @@ export async function publishedClients(name: string): Promise<string> {
   const set = clientSets.find((one) => one.name === name)
   if (set === undefined) throw new Error(`client-sets.ts has no set "${name}"`)
   const digest = createHash('sha256').update(JSON.stringify(set)).digest('hex').slice(0, 12)
-  const install = set.language === 'javascript' ? installWithNpm : installWithPip
+  const install = set.language === 'javascript' ? installWithNpm : installWithUv
   return installOnce(join(kept, `${name}-${digest}`), (unfinished) => install(set, unfinished))
 }
 
@@ -36,9 +37,10 @@ async function installWithNpm({ packages }: ClientSet, dir: string): Promise<voi
 }
 
 /** Only `bin/python` is used: other programs in `bin` name the directory before its renaming. */
-async function installWithPip({ packages }: ClientSet, dir: string): Promise<void> {
+async function installWithUv({ packages }: ClientSet, dir: string): Promise<void> {
   await run('python3', ['-m', 'venv', '--without-pip', dir], { timeout: installMs })
   const pinned = Object.entries(packages).map(([name, version]) => `${name}==${version}`)
-  const pip = ['-m', 'pip', '--python', join(dir, 'bin/python'), 'install', '--quiet', '--disable-pip-version-check']
-  await run('python3', [...pip, ...pinned], { timeout: installMs })
+  const uv = await pinnedUv()
+  const options = ['--quiet', '--cache-dir', uv.cacheDir, '--python', join(dir, 'bin/python')]
+  await run(uv.program, ['pip', 'install', ...options, ...pinned], { timeout: installMs })
 }
