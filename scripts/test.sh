@@ -169,8 +169,8 @@ mapfile -t on_postgres < <(node scripts/draw-share.ts 0.222 'folders on PostgreS
 # With the compiled code of the npm packages, a process that tests the service starts 0.4 s sooner.
 readonly COMPILED=$PWD/.holt/compile-cache
 
-# Files of end-to-end tests. A short run has a third of those that e2e/support/files-of-run.ts lists.
-mapfile -t e2e_files < <(node e2e/support/print-files.ts)
+# A short run leaves out two thirds of the end-to-end files that e2e/support/files-of-run.ts lists.
+mapfile -t e2e_left_out < <(node e2e/support/print-left-out.ts)
 
 # Beside the unit tests and the end-to-end tests, one after another: both leave processor time while they wait. The
 # end-to-end tests need the site that the static checks build, the base template that the first start for the Python
@@ -189,7 +189,7 @@ readonly LANE_IS_FREE=$results/lane-is-free
 beside=$!
 NODE_COMPILE_CACHE=$COMPILED vitest_run unit
 until [ -e "$LANE_IS_FREE" ] || ! kill -0 "$beside" 2>/dev/null; do sleep 0.2; done
-HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts "${e2e_files[@]}"
+HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts "${e2e_left_out[@]}"
 wait "$beside" || {
 	echo '0 1 0' >>"$counts"
 	echo 'a step beside the unit tests ended early' | tee -a "$failures"
