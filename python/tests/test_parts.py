@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -19,6 +20,7 @@ import pytest
 from holt import BuildFailed, HoltConnectionError, InvalidSignature, WebhookVerifier, models
 from holt._bodies import command_body
 from holt._credentials import find_credentials
+from holt._io import async_parts, sync_parts
 from holt._io.sync_parts import Pump, limited
 from holt._model import decode, decode_item, time_text, to_wire
 from holt._models.command import OutputItem
@@ -335,3 +337,27 @@ class Endless:
         data = data or bytes(max(size, 1))
         self.given_bytes += len(data)
         return data
+
+
+class TestReadChunks:
+    """The pieces of a local file, which an upload sends."""
+
+    SIZE = 2 * 2**20 + 5
+
+    def test_the_asynchronous_client_reads_a_mebibyte_at_a_time(self, tmp_path: Path) -> None:
+        async def read(start: int, size: int) -> list[bytes]:
+            return [chunk async for chunk in async_parts.read_chunks(self.file(tmp_path), start, size)]
+
+        # Each piece costs a step in a thread.
+        assert [len(chunk) for chunk in asyncio.run(read(0, self.SIZE))] == [2**20, 2**20, 5]
+        assert asyncio.run(read(2, 7)) == [b"23456"]
+
+    def test_a_file_that_has_become_shorter_ends_earlier(self, tmp_path: Path) -> None:
+        path = self.file(tmp_path)
+        chunks = list(sync_parts.read_chunks(path, 3, self.SIZE + 100))
+        assert b"".join(chunks) == path.read_bytes()[3:]
+
+    def file(self, directory: Path) -> Path:
+        path = directory / "file"
+        path.write_bytes((b"0123456789" * (self.SIZE // 10 + 1))[: self.SIZE])
+        return path

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-chunk_bytes = 256 * 1024
-"""The bytes of a file that are read at once."""
+chunk_bytes = 2**20
+"""The bytes of a file that are read at once.
+
+Each read is a step in a thread, and each piece is a task of the loop. With a quarter of the size, an
+upload takes 1.6 times the CPU time of this process.
+"""
 
 sleep = anyio.sleep
 
