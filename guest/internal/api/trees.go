@@ -35,6 +35,9 @@ func (a *API) exportTree(w http.ResponseWriter, r *http.Request) error {
 	if left {
 		w.Header().Set("X-Holt-Only-Changed", "1")
 	}
+	if options.Still {
+		defer a.processes.HoldStill()()
+	}
 	return a.stream(w, func(out *countingWriter) error { return archive.PackBy(r.Context(), fd, "/", rules, out) })
 }
 

@@ -21,6 +21,7 @@ import (
 type Options struct {
 	OnlyChanged bool     `json:"only_changed"`
 	Live        bool     `json:"live"`
+	Still       bool     `json:"still"`
 	Exclude     []string `json:"exclude"`
 }
 

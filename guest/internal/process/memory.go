@@ -109,3 +109,6 @@ func parseKills(text []byte) kernelKills {
 }
 
 func (k kernelKills) grown() bool { return countKernelKills() > k }
+
+// HoldStill stops all processes but the guest, and returns a function that continues them.
+func (t *Table) HoldStill() (release func()) { return t.pool.HoldStill() }

@@ -16,6 +16,8 @@ export const failpoints = {
   command: ['prepared', 'ended'],
   'write-down': ['quiesced', 'taken'],
   pause: ['pausing', 'removed', 'paused'],
+  'pause-files': ['pausing', 'imported', 'paused'],
+  'lose-memory': ['restored', 'imported'],
   resume: ['resuming', 'cleared', 'restored', 'networked', 'bound', 'started', 'running'],
   snapshot: ['noted', 'written', 'ready'],
   fork: ['held', 'written', 'made'],

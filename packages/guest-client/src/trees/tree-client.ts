@@ -49,8 +49,13 @@ export class TreeClient {
    * Exports the root directory for an image, as tar: without mounts, and without the guest's own
    * files.
    */
-  async export({ onlyChanged, live = false, exclude = [] }: ExportTree, signal: AbortSignal): Promise<ExportedTree> {
-    const response = await this.#sender.open(post('/v1/export', { only_changed: onlyChanged, live, exclude }, signal))
+  async export(
+    { onlyChanged, live = false, still = false, exclude = [] }: ExportTree,
+    signal: AbortSignal,
+  ): Promise<ExportedTree> {
+    // A guest of an earlier version refuses a field that it does not know.
+    const body = { only_changed: onlyChanged, live, exclude, ...(still ? { still } : {}) }
+    const response = await this.#sender.open(post('/v1/export', body, signal))
     return { onlyChanged: saysYes(response, 'x-holt-only-changed'), body: response.body }
   }
 

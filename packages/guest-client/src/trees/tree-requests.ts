@@ -9,6 +9,8 @@ export interface ExportTree {
    * filled with zeros. Otherwise it ends the export with an error.
    */
   readonly live?: boolean
+  /** True if all processes inside are stopped until the export ends. */
+  readonly still?: boolean
   /** Absolute paths to leave out. */
   readonly exclude?: readonly string[]
 }

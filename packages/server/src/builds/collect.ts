@@ -35,7 +35,7 @@ export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()
   const runtimes = await db
     .selectFrom('runtimes')
-    .select(['image_digest', 'checkpoint_id', 'pause_checkpoint_id', 'state'])
+    .select(['image_digest', 'origin_image_digest', 'checkpoint_id', 'pause_checkpoint_id', 'state'])
     .where(notEnded)
     .execute()
   const snapshots = await db
@@ -53,6 +53,7 @@ export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
     // A runtime that was restored does not need its checkpoint any more.
     ...runtimes.flatMap((row) => [
       row.image_digest,
+      row.origin_image_digest,
       row.pause_checkpoint_id,
       row.state === 'starting' ? row.checkpoint_id : null,
     ]),

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { parseConfig } from '../../src/index.ts'
 import type { Scenario } from '../support/fail-everywhere.ts'
 import type { TestServer } from '../support/start-test-server.ts'
 
@@ -86,6 +87,54 @@ const pause: Scenario<string> = {
   },
 }
 
+/** The entry for E2B's clients, whose pauses may keep the files alone. */
+const withE2b = {
+  config: { e2b: parseConfig({ HOLT_STATE_DIR: '/nowhere', HOLT_E2B: 'on' }).e2b } as never,
+} as const
+
+/** Sends a request for files without memory, as clients of E2B do. */
+async function askE2b({ server }: TestServer, path: string) {
+  const { status, headers, text } = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ memory: false }),
+  }).then(async (answer) => ({ status: answer.status, headers: answer.headers, text: await answer.text() }))
+  return { status, headers, text, json: undefined }
+}
+
+const pauseFiles: Scenario<string> = {
+  name: 'a pause of the files loses none',
+  parts: ['pause-files'],
+  options: withE2b,
+  prepare: (server) => withFile(server, { network_policy }),
+  act: (server, id) => askE2b(server, `/sandboxes/${id}/pause`),
+  check: async (server, id, { again }) => {
+    // 409: it is paused already.
+    expect([204, 409], again.text).toContain(again.status)
+    expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('paused')
+    expect(await server.engine.inspect(id)).toBeNull()
+    await expectKept(server, id)
+    expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')
+  },
+}
+
+const loseMemory: Scenario<string> = {
+  name: 'a paused runtime that loses its memory keeps its files',
+  parts: ['lose-memory'],
+  options: withE2b,
+  prepare: async (server) => {
+    const id = await withFile(server, { network_policy })
+    await server.ask('POST', `${runtimes}/${id}/pause`)
+    return id
+  },
+  act: (server, id) => askE2b(server, `/v2/sandboxes/${id}/connect`),
+  check: async (server, id, { again }) => {
+    expect([200, 201], again.text).toContain(again.status)
+    await expectKept(server, id)
+    expect((await server.ask('GET', `${runtimes}/${id}`)).json.state).toBe('running')
+  },
+}
+
 const resume: Scenario<string> = {
   name: 'a resume loses nothing',
   parts: ['resume'],
@@ -153,6 +202,8 @@ export const runtimeScenarios: readonly Scenario<string>[] = [
   remove,
   command,
   pause,
+  pauseFiles,
+  loseMemory,
   resume,
   snapshotOf('memory'),
   snapshotOf('filesystem'),

@@ -39,6 +39,7 @@ export async function createSandbox(
     runtimeId: newId('runtime'),
     request,
     sandbox: JSON.stringify(settingsOf(config, body)),
+    pauseKind: body.autoPauseMemory === false ? 'filesystem' : 'memory',
     imageOf: (template) => imageToUse(service, template),
   })
   const egress = { asked: body.allow_internet_access ?? null, given: network_policy !== null }
@@ -59,8 +60,8 @@ function refuseAbsent({
   if (timeout === 0) throw new E2bError(400, 'timeout must be at least 1')
   if ((iam?.tokens ?? []).length > 0) throw new E2bError(400, 'iam.tokens is not part of this service')
   if ((volumeMounts ?? []).length > 0) throw new E2bError(400, 'volumeMounts is not part of this service')
-  if (autoPauseMemory === false)
-    throw new E2bError(400, 'autoPauseMemory: this service pauses with memory only. Leave it out')
+  if (autoPauseMemory === false && autoResume?.enabled === true)
+    throw new E2bError(400, 'autoResume.enabled needs autoPauseMemory: true')
   if (autoResume?.enabled === true && autoPause !== true)
     throw new E2bError(400, 'autoResume.enabled needs autoPause: true')
   if ((network?.httpsPorts ?? []).length > 0) throw new E2bError(400, 'network.httpsPorts is not part of this service')

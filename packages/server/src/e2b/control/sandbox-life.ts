@@ -3,6 +3,8 @@ import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
 import { within } from '../../foundation/wire/call.ts'
+import { loseMemory } from '../../runtimes/lifecycle/lose-memory.ts'
+import { pauseFiles } from '../../runtimes/lifecycle/pause-files.ts'
 import { pauseReasons, pauseRuntime } from '../../runtimes/lifecycle/pause-runtime.ts'
 import { resumeRuntime } from '../../runtimes/lifecycle/resume-runtime.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
@@ -20,18 +22,21 @@ const healthTimeoutMs = 5_000
 /** The life of a resumed sandbox whose request names none, in seconds. */
 const resumeTimeoutSecs = 15
 
-/** Connects to a sandbox, which resumes for that. Its life never becomes shorter. */
+/**
+ * Connects to a sandbox, which resumes for that. Its life never becomes shorter. With
+ * `memory: false` a paused one boots anew with its files.
+ */
 export async function connectSandbox(
   { service, body, ref }: ControlCall<ConnectSandbox, unknown>,
   defaultTimeoutSecs: (config: E2bConfig) => number,
 ): Promise<E2bAnswer> {
-  refuseReboot(body.memory)
   if (body.timeout === 0) throw new E2bError(400, 'timeout must be at least 1')
   const timeoutSecs = body.timeout ?? defaultTimeoutSecs(e2bConfig(service))
   const found = await findLive(service, ref)
   if (found.state !== 'running') await service.transitions.settled(ref.runtimeId)
   const before = await setDeadline(service, ref, { timeoutSecs, onlyLonger: true })
   if (before.state === 'running') return { status: 200, json: presentSandbox(service, before) }
+  if (body.memory === false) await loseMemory(service, ref)
   await resumeRuntime(service, ref)
   // A resume that had begun before the life was set counts from its own.
   const row = await setDeadline(service, ref, { timeoutSecs, onlyLonger: true })
@@ -40,25 +45,24 @@ export async function connectSandbox(
 
 /** Resumes a paused sandbox, as old clients do. */
 export async function resumeSandbox({ service, body, ref }: ControlCall<ConnectSandbox, unknown>): Promise<E2bAnswer> {
-  refuseReboot(body.memory)
   if (body.timeout === 0) throw new E2bError(400, 'timeout must be at least 1')
   const found = await findLive(service, ref)
   if (found.state === 'running') throw new HoltError('conflict', 'The sandbox is running.')
   await service.transitions.settled(ref.runtimeId)
   const onTimeout = body.autoPause === undefined ? undefined : body.autoPause ? 'pause' : 'terminate'
   await setDeadline(service, ref, { timeoutSecs: body.timeout ?? resumeTimeoutSecs, onlyLonger: false, onTimeout })
+  if (body.memory === false) await loseMemory(service, ref)
   const row = await resumeRuntime(service, ref)
   return { status: 201, json: presentSandbox(service, row) }
 }
 
-/** Pauses a sandbox with its memory. */
+/** Pauses a sandbox with its memory, or with `memory: false` its files alone. */
 export async function pauseSandbox({
   service,
   body,
   ref,
   gone,
 }: ControlCall<z.output<typeof PauseSandbox>, unknown>): Promise<E2bAnswer> {
-  refuseReboot(body.memory)
   const row = await findLive(service, ref)
   if (row.state === 'paused') throw new HoltError('conflict', 'The sandbox is paused already.')
   if (body.requireHealthyGuest === true) {
@@ -68,13 +72,9 @@ export async function pauseSandbox({
       throw new HoltError('unavailable', 'The guest does not answer, and the sandbox was not paused.', { cause })
     })
   }
-  await pauseRuntime(service, ref, pauseReasons.requested)
+  const pause = body.memory === false ? pauseFiles : pauseRuntime
+  await pause(service, ref, pauseReasons.requested)
   return { status: 204 }
-}
-
-function refuseReboot(memory: boolean | undefined): void {
-  if (memory === false)
-    throw new E2bError(400, 'memory: this service keeps the memory of sandboxes. Leave it out, or send true')
 }
 
 /** Ends a sandbox. One that has ended already is not found. */

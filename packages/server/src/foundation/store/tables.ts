@@ -146,9 +146,16 @@ interface RuntimesTable {
   readonly auto_resume: Generated<number>
   /**
    * The checkpoint of a pause. It is set before the pause begins, and until the next resume has
-   * ended.
+   * ended. A paused runtime without one has its files alone, in `image_digest`.
    */
   readonly pause_checkpoint_id: string | null
+  /** The parts that a pause keeps which no request names: at the deadline, or when idle. */
+  readonly pause_kind: Generated<SnapshotKind>
+  /**
+   * The image of the runtime's source, if `image_digest` is one of the runtime's own files. A pause
+   * of the files alone writes such an image.
+   */
+  readonly origin_image_digest: Generated<string | null>
   readonly paused_at: number | null
   readonly snapshot_id: string | null
   readonly parent_id: string | null

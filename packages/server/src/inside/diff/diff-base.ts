@@ -40,18 +40,19 @@ function isOfLine(snapshot: SnapshotRow, row: RuntimeRow): boolean {
 
 /** Returns the image with which a runtime began. A snapshot of files is an image, too. */
 async function beginningOf({ store }: Rows, row: RuntimeRow): Promise<DiffBase> {
+  const digest = row.origin_image_digest ?? row.image_digest
   const snapshot = await store.db
     .selectFrom('snapshots')
     .selectAll()
     .where('project_id', '=', row.project_id)
     .where('kind', '=', 'filesystem')
-    .where('image_digest', '=', row.image_digest)
+    .where('image_digest', '=', digest)
     .orderBy('seq')
     .limit(1)
     .executeTakeFirst()
   if (snapshot !== undefined) return baseOf(snapshot)
   return {
-    digest: row.image_digest as ImageDigest,
+    digest: digest as ImageDigest,
     since: { type: 'template', id: row.template_id, name: row.template_name },
   }
 }

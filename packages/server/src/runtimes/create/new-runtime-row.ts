@@ -1,4 +1,4 @@
-import type { CreateRuntime } from '@holt/protocol'
+import type { CreateRuntime, SnapshotKind } from '@holt/protocol'
 import { actingRequest } from '../../foundation/request/request-context.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
 import type { Size } from '../admission/decide-size.ts'
@@ -13,11 +13,13 @@ export interface RowCreation {
   readonly request: Pick<CreateRuntime, 'name' | 'env' | 'metadata'>
   /** The settings of a client of E2B, as stored. Default: the runtime is not made by one. */
   readonly sandbox?: string | null
+  /** The parts that a pause at the deadline keeps. Default: the memory, too. */
+  readonly pauseKind?: SnapshotKind
 }
 
 /** Returns the row of a new runtime. */
 export function newRuntimeRow(
-  { projectId, runtimeId, request, sandbox = null }: RowCreation,
+  { projectId, runtimeId, request, sandbox = null, pauseKind = 'memory' }: RowCreation,
   { source, size, deadline, at }: { source: RuntimeSource; size: Size; deadline: DeadlineColumns; at: number },
 ): NewRuntimeRow {
   // A checkpoint holds the memory and the processors of its runtime, so it fits that size only.
@@ -43,6 +45,7 @@ export function newRuntimeRow(
     source_json: sourceSettingsText(source),
     ...deadline,
     pause_checkpoint_id: null,
+    pause_kind: pauseKind,
     paused_at: null,
     snapshot_id: source.snapshotId,
     parent_id: source.parentId,

@@ -39,7 +39,9 @@ export async function makeChild(
   }
   const deadline = childDeadline(parent, request)
   const [facts, freeMemoryMiB] = await Promise.all([service.engine.describe(), service.freeMemoryMiB()])
-  const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
+  const { origin_image_digest, pause_kind } = parent
+  const own = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
+  const row = { ...own, origin_image_digest, pause_kind }
   const stored = await reserveRuntime(service, row, {
     facts,
     freeMemoryMiB,

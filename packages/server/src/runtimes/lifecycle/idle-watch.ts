@@ -1,6 +1,8 @@
 import { GuestClient } from '@holt/guest-client'
+import type { SnapshotKind } from '@holt/protocol'
 import type { Runtimes } from '../runtimes.ts'
-import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
+import { pauseAsSet } from './pause-as-set.ts'
+import { pauseReasons } from './pause-runtime.ts'
 
 /** The idle time after which a runtime without running processes is frozen, in milliseconds. */
 const freezeAfterMs = 3_000
@@ -25,6 +27,7 @@ export interface Running {
   readonly project_id: string
   readonly runtime_id: string
   readonly idle_timeout_secs: number | null
+  readonly pause_kind: SnapshotKind
 }
 
 /** The last observations of a runtime. Moments are those of the monotonic clock. */
@@ -130,12 +133,10 @@ export class IdleWatch {
 
   #pause(runtime: Running, seen: Seen): void {
     const { log } = this.#service
-    const { project_id: projectId, runtime_id: runtimeId } = runtime
+    const { runtime_id: runtimeId } = runtime
     const still = (row: Pick<Running, 'idle_timeout_secs'>) => this.#isDue({ ...runtime, ...row }, seen)
     seen.asking = true
-    pauseRuntime(this.#service, { projectId, runtimeId }, pauseReasons.idle, (row) =>
-      still({ idle_timeout_secs: row.idle_timeout_secs }),
-    )
+    pauseAsSet(this.#service, runtime, pauseReasons.idle, (row) => still({ idle_timeout_secs: row.idle_timeout_secs }))
       .catch((err: unknown) => {
         // It counts as busy then: it is tried again when it is idle for as long once more.
         seen.busyAt = this.#service.monotonic()

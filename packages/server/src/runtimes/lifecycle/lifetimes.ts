@@ -6,7 +6,8 @@ import { Attempts } from './attempts.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { forgetEnded } from './forget-ended.ts'
 import { IdleWatch } from './idle-watch.ts'
-import { pauseReasons, pauseRuntime } from './pause-runtime.ts'
+import { pauseAsSet } from './pause-as-set.ts'
+import { pauseReasons } from './pause-runtime.ts'
 import { recoverPause } from './recover-pause.ts'
 
 /** The time, in milliseconds, after which an unfinished transition counts as abandoned. */
@@ -72,7 +73,7 @@ export class Lifetimes {
       current.on_timeout === row.on_timeout && isOverdue(current, this.#service.now())
     const act = () =>
       row.on_timeout === 'pause'
-        ? pauseRuntime(this.#service, ref, pauseReasons.timeout, still)
+        ? pauseAsSet(this.#service, row, pauseReasons.timeout, still)
         : endRuntime(this.#service, ref, { reason: pauseReasons.timeout, still })
     this.#begin(row, act)
   }

@@ -32,9 +32,10 @@ const resumeTimeoutMs = 300_000
 const removeTimeoutMs = 60_000
 
 /**
- * Resumes a paused runtime in its stored state, under the same id. A running runtime is unchanged,
- * and a concurrent resume is joined. On failure the runtime stays paused with the reason, and loses
- * nothing. If only `on_restore` fails, the runtime runs and has the reason.
+ * Resumes a paused runtime in its stored state, under the same id. One whose pause has kept the
+ * files alone boots. A running runtime is unchanged, and a concurrent resume is joined. On failure
+ * the runtime stays paused with the reason, and loses nothing. If only `on_restore` fails, the
+ * runtime runs and has the reason.
  */
 export async function resumeRuntime(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const now = await findRuntime(service, ref)
@@ -71,15 +72,15 @@ async function bringBack(service: Runtimes, resuming: RuntimeRow, stopped: Abort
     }
     return running
   } catch (error) {
-    return await giveUp(service, ref, { error, stopped })
+    return await giveUpResume(service, ref, { error, stopped })
   } finally {
     // After whatever went wrong with it: a row that says `running` lets requests in.
     if ((await findRuntime(service, ref)).state === 'running') service.links.link(ref.runtimeId).setBack()
   }
 }
 
-/** Admits a paused runtime like a new one, because it has no memory. */
-async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
+/** Returns the check that admits a paused runtime like a new one, because it has no memory. */
+export async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
   const { engine, freeMemoryMiB, starts, restores, transitions, config } = service
   const { runtime_id, project_id: projectId, cpu, memory_mib } = row
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
@@ -126,7 +127,8 @@ async function restore(service: Runtimes, row: RuntimeRow, stopped: AbortSignal)
   // What an earlier resume has left is not what was paused.
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await failpoint('resume.cleared')
-  await engine.ensure({ ...specOf(row, { restoreOnly: true }), checkpointId }, signal)
+  // Without a checkpoint the pause has kept the files alone: the runtime boots.
+  await engine.ensure({ ...specOf(row, { restoreOnly: checkpointId !== null }), checkpointId }, signal)
   await failpoint('resume.restored')
   await networks.sync({ projectId, runtimeId })
   await failpoint('resume.networked')
@@ -159,7 +161,7 @@ async function becomeRunning(service: Runtimes, ref: RuntimeRef, reason: Reason 
  * Removes a failed resume and throws its error. A runtime whose row is already `running` has been
  * resumed.
  */
-async function giveUp(
+export async function giveUpResume(
   service: Runtimes,
   ref: RuntimeRef,
   { error, stopped }: { error: unknown; stopped: AbortSignal },

@@ -40,7 +40,7 @@ export async function becomePaused(
 /**
  * Prepares for a row that says `paused`: requests resume the runtime, and its way out is closed.
  */
-async function isAway({ links, networks }: Runtimes, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
+export async function isAway({ links, networks }: Runtimes, ref: RuntimeRef, row: RuntimeRow): Promise<RuntimeRow> {
   links.link(ref.runtimeId).setAway()
   await networks.sync(ref)
   return row
@@ -56,19 +56,21 @@ export async function settlePausing(service: Runtimes, ref: RuntimeRef): Promise
   if (row.state === 'paused') return isAway(service, ref, row)
   if (row.state !== 'pausing') throw notRunning(row)
   const { engine } = service
-  const checkpointId = row.pause_checkpoint_id ?? ''
+  const checkpointId = row.pause_checkpoint_id
   const observed = await engine.inspect(ref.runtimeId)
   const ending = observed?.ending ?? null
   const mayRun = observed !== null && ending === null
   if (mayRun && observed.frozen) await thaw(service, ref.runtimeId)
   if (mayRun && (await answers(service, ref.runtimeId))) return continueRunning(service, ref, checkpointId)
-  const usability = await engine.ability('checkpoints')?.usable(checkpointId, { restoreOnly: true })
+  // A pause of the files alone is undone until its row is `paused`.
+  const usability =
+    checkpointId === null ? undefined : await engine.ability('checkpoints')?.usable(checkpointId, { restoreOnly: true })
   if (usability?.usable === true) return becomePaused(service, ref)
   if (mayRun) return continueRunning(service, ref, checkpointId)
   // It may be restored again by the engine, or on the host, that wrote it.
   if (usability !== undefined && usability.problem !== 'absent')
     return becomePaused(service, ref, unusable[usability.problem])
-  const message = 'The runtime ended while it was paused, and its checkpoint is missing.'
+  const message = 'The runtime ended while it was paused, before all of it was stored.'
   await failRuntime(service, row, ending === null ? { code: 'lost', message } : reasonOf(ending))
   throw notRunning(await findRuntime(service, ref))
 }
@@ -93,9 +95,9 @@ async function answers({ engine }: Runtimes, runtimeId: string): Promise<boolean
   }
 }
 
-async function continueRunning(service: Runtimes, ref: RuntimeRef, checkpointId: string): Promise<RuntimeRow> {
+async function continueRunning(service: Runtimes, ref: RuntimeRef, checkpointId: string | null): Promise<RuntimeRow> {
   const row = await advance(service, ref, { from: 'pausing', to: 'running', set: { pause_checkpoint_id: null } })
   await service.networks.sync(ref)
-  void dropCheckpoint(service, checkpointId)
+  if (checkpointId !== null) void dropCheckpoint(service, checkpointId)
   return row
 }

@@ -1,10 +1,11 @@
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 
 /**
- * The kind of a transition out of memory or back. A `recovery` finishes interrupted work with an
- * open result, so requests for the other kinds do not join it.
+ * The kind of a transition out of memory or back. A `pause of files` discards the memory, and a
+ * `loss of memory` that of a paused runtime. A `recovery` finishes interrupted work with an open
+ * result, so requests for the other kinds do not join it.
  */
-export type TransitionKind = 'pause' | 'resume' | 'recovery'
+export type TransitionKind = 'pause' | 'pause of files' | 'loss of memory' | 'resume' | 'recovery'
 
 interface Transition {
   readonly kind: TransitionKind
@@ -54,9 +55,10 @@ export class Transitions {
     return this.#underWay.has(runtimeId)
   }
 
-  /** The number of resumes in progress. */
+  /** The number of runtimes whose memory comes back now. */
   get resuming(): number {
-    return [...this.#underWay.values()].filter((all) => all.some(({ kind }) => kind === 'resume')).length
+    const comesBack = ({ kind }: Transition) => kind === 'resume' || kind === 'loss of memory'
+    return [...this.#underWay.values()].filter((all) => all.some(comesBack)).length
   }
 
   /** Resolves when a runtime has no transition in progress. */

@@ -36,14 +36,18 @@ export async function findMissing(db: Queries, present: Present): Promise<Missin
     .execute()
   const runtimes = await db
     .selectFrom('runtimes')
-    .select(['runtime_id', 'pause_checkpoint_id'])
+    .select(['runtime_id', 'image_digest', 'pause_checkpoint_id'])
     .where('state', '=', 'paused')
     .execute()
   return {
     snapshots: lacking(snapshots, (row) => missingFileOf(row, present)),
     templates: lacking(templates, ({ image_digest }) => missingFileOf({ image_digest, checkpoint_id: null }, present)),
-    runtimes: lacking(runtimes, ({ pause_checkpoint_id }) =>
-      missingFileOf({ image_digest: null, checkpoint_id: pause_checkpoint_id }, present),
+    runtimes: lacking(runtimes, ({ image_digest, pause_checkpoint_id }) =>
+      // The files of a runtime without memory are an image.
+      missingFileOf(
+        { image_digest: pause_checkpoint_id === null ? image_digest : null, checkpoint_id: pause_checkpoint_id },
+        present,
+      ),
     ).map(({ row, file }) => ({ row: row.runtime_id, file })),
   }
 }

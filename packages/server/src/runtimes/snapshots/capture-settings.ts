@@ -54,7 +54,7 @@ async function buildSettings(
     .select('build_settings_json')
     .where('project_id', 'in', readableBy(row.project_id))
     .where('template_id', '=', row.template_id)
-    .where('image_digest', '=', row.image_digest)
+    .where('image_digest', '=', row.origin_image_digest ?? row.image_digest)
     .executeTakeFirst()
   if (template?.build_settings_json != null) return JSON.parse(template.build_settings_json)
   const { user, workdir } = row

@@ -12,8 +12,9 @@ import { hasCheckpoints, requireCheckpoints } from '../state/can-pause.ts'
 import type { Reason } from '../state/change-state.ts'
 import { writeTimeoutMs } from '../state/write-down.ts'
 import { captureSettings } from './capture-settings.ts'
+import type { ImportedFiles } from './import-files.ts'
 import { failSnapshot, finishSnapshot, insertSnapshot } from './snapshot-rows.ts'
-import { type Written, writeSnapshot } from './write-snapshot.ts'
+import { writeSnapshot } from './write-snapshot.ts'
 
 /** The runtime, the id and the settings of a new snapshot. */
 export interface SnapshotCreation extends RuntimeRef {
@@ -140,7 +141,7 @@ interface Writing {
  */
 async function publish(
   service: Runtimes,
-  { row, runtime, written, before }: Writing & { written: Written; before: FormerNetwork },
+  { row, runtime, written, before }: Writing & { written: ImportedFiles; before: FormerNetwork },
 ): Promise<SnapshotRow> {
   const { projectId, runtimeId } = { projectId: row.project_id, runtimeId: row.runtime_id }
   // Includes facts that the programs learned until the end. The authority of a runtime that was

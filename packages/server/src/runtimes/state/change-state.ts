@@ -17,7 +17,10 @@ export interface StateChange {
   readonly to: RuntimeState
   readonly reason?: Reason | null
   /** Further columns of its row that change with the state. */
-  readonly set?: Pick<Updateable<Tables['runtimes']>, 'pause_checkpoint_id' | 'paused_at' | 'expires_at'>
+  readonly set?: Pick<
+    Updateable<Tables['runtimes']>,
+    'pause_checkpoint_id' | 'paused_at' | 'expires_at' | 'image_digest' | 'origin_image_digest'
+  >
   /** A check in the same transaction. It throws to refuse the change. */
   readonly require?: (changes: Queries) => Promise<void>
 }

@@ -3,7 +3,12 @@ import { IdleWatch } from '../../../src/runtimes/lifecycle/idle-watch.ts'
 import { RuntimeLinks } from '../../../src/runtimes/links/runtime-links.ts'
 import type { Runtimes } from '../../../src/runtimes/runtimes.ts'
 
-const running = (runtime_id: string) => ({ project_id: 'pr', runtime_id, idle_timeout_secs: 60 })
+const running = (runtime_id: string) => ({
+  project_id: 'pr',
+  runtime_id,
+  idle_timeout_secs: 60,
+  pause_kind: 'memory' as const,
+})
 
 /** A watch of frozen runtimes, a clock that stands still, and which of them were to be paused. */
 function watchOf(...ids: readonly string[]) {

@@ -12,6 +12,7 @@ import { checkpointRecipe } from './0011-checkpoint-recipe.ts'
 import { sandboxes } from './0012-sandboxes.ts'
 import { oldResults } from './0013-old-results.ts'
 import { consoleSessions } from './0014-console-sessions.ts'
+import { pauseKinds } from './0015-pause-kinds.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -33,4 +34,5 @@ export const migrations: readonly string[] = [
   sandboxes,
   oldResults,
   consoleSessions,
+  pauseKinds,
 ]

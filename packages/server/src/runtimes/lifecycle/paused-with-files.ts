@@ -1,0 +1,43 @@
+import { failpoint } from '@holt/failpoints'
+import { refOf } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import type { Runtimes } from '../runtimes.ts'
+import { advance } from './advance.ts'
+import { isAway } from './settle-pausing.ts'
+
+/** The time limit for the removal of a stored runtime, in milliseconds. */
+const removeTimeoutMs = 60_000
+
+/**
+ * Changes a runtime whose files are a durable image to `paused`, without memory, and removes it
+ * from the host. From the change on, the image has everything. The removal is repeated by the next
+ * resume or start of the service if it fails.
+ */
+export async function becomePausedWithFiles(
+  service: Runtimes,
+  row: RuntimeRow,
+  { imageDigest, from }: { readonly imageDigest: string; readonly from: 'pausing' | 'resuming' },
+): Promise<RuntimeRow> {
+  const ref = refOf(row)
+  const paused = await advance(service, ref, {
+    from,
+    to: 'paused',
+    set: {
+      image_digest: imageDigest,
+      origin_image_digest: row.origin_image_digest ?? row.image_digest,
+      pause_checkpoint_id: null,
+      paused_at: row.paused_at ?? service.now(),
+      expires_at: null,
+    },
+  })
+  await isAway(service, ref, paused)
+  await failpoint('pause-files.paused')
+  try {
+    await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  } catch (err) {
+    service.log.error({ err, runtime_id: ref.runtimeId }, 'a paused runtime could not be removed from the host yet')
+  }
+  // The image of an earlier pause is not needed any more.
+  if (row.origin_image_digest !== null) service.collector.request()
+  return paused
+}
