@@ -52,6 +52,7 @@ export { inLoginShell } from './templates/shell-words.ts'
 export { holtName, parseTag, parseTemplateName, presentTag, type TemplateName } from './templates/template-names.ts'
 export {
   AssignTags,
+  BuildLogsQuery,
   ListTemplates,
   NewTemplate,
   RemoveTags,

@@ -65,6 +65,19 @@ export const StatusQuery = z.object({
 })
 export type StatusQuery = z.output<typeof StatusQuery>
 
+/**
+ * The query of the log of a build. The cursor is milliseconds since 1970 UTC. `source` names a
+ * storage of the service that clients know; every source has the same lines.
+ */
+export const BuildLogsQuery = z.object({
+  cursor: z.coerce.number().int().min(0).optional(),
+  limit: z.coerce.number().int().min(0).max(100).default(100),
+  direction: z.enum(['forward', 'backward']).default('forward'),
+  level: z.enum(['debug', 'info', 'warn', 'error']).default('debug'),
+  source: z.enum(['temporary', 'persistent']).optional(),
+})
+export type BuildLogsQuery = z.output<typeof BuildLogsQuery>
+
 /** The body that gives a build further tags. */
 export const AssignTags = z.object({ target: name, tags: tags.min(1) })
 

@@ -79,20 +79,29 @@ export class BuildLogs {
 
   /** Returns up to `limit` lines of a project's build after a cursor, oldest first. */
   async read(
-    { projectId, buildId }: BuildRef,
+    of: BuildRef,
     { after, limit }: { after: number; limit: number },
   ): Promise<readonly { readonly cursor: number; readonly line: LoggedLine }[]> {
-    const rows = await this.#store.db
+    const lines = this.#linesOf(of).where('build_logs.cursor', '>', after)
+    return parsed(await lines.orderBy('build_logs.cursor').limit(limit).execute())
+  }
+
+  /** Returns up to `limit` lines of a project's build before a cursor, newest first. */
+  async readBack(
+    of: BuildRef,
+    { before, limit }: { before: number; limit: number },
+  ): Promise<readonly { readonly cursor: number; readonly line: LoggedLine }[]> {
+    const lines = this.#linesOf(of).where('build_logs.cursor', '<', before)
+    return parsed(await lines.orderBy('build_logs.cursor', 'desc').limit(limit).execute())
+  }
+
+  #linesOf({ projectId, buildId }: BuildRef) {
+    return this.#store.db
       .selectFrom('build_logs')
       .innerJoin('builds', 'builds.build_id', 'build_logs.build_id')
       .select(['build_logs.cursor', 'build_logs.line_json'])
       .where('builds.project_id', '=', projectId)
       .where('build_logs.build_id', '=', buildId)
-      .where('build_logs.cursor', '>', after)
-      .orderBy('build_logs.cursor')
-      .limit(limit)
-      .execute()
-    return rows.map(({ cursor, line_json }) => ({ cursor, line: JSON.parse(line_json) }))
   }
 
   /** Calls `onChange` for every change of a build, until the result is disposed of. */
@@ -157,6 +166,10 @@ export class BuildLogs {
     open.dropped = room.dropped
     return true
   }
+}
+
+function parsed(rows: readonly { readonly cursor: number; readonly line_json: string }[]) {
+  return rows.map(({ cursor, line_json }) => ({ cursor, line: JSON.parse(line_json) as LoggedLine }))
 }
 
 /** Drops the oldest waiting lines of a build above the limits. */

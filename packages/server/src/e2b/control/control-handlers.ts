@@ -1,5 +1,6 @@
 import {
   AssignTags,
+  BuildLogsQuery,
   ConnectSandbox,
   type ControlRouteName,
   ForkSandbox,
@@ -103,7 +104,7 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
   findFiles: route({ scope: 'template:write', handle: answerFiles }),
   startBuild: route({ scope: 'template:write', body: StartBuild, handle: startBuild }),
   buildStatus: route({ scope: 'template:read', query: StatusQuery, handle: answerBuildStatus }),
-  buildLogs: route({ scope: 'template:read', query: StatusQuery, handle: answerBuildLogs }),
+  buildLogs: route({ scope: 'template:read', query: BuildLogsQuery, handle: answerBuildLogs }),
   listTemplates: route({ scope: 'template:read', handle: listAllTemplates }),
   listTemplatesV2: route({ scope: 'template:read', query: ListTemplates, handle: listTemplatesPage }),
   getTemplate: route({ scope: 'template:read', handle: answerTemplate }),

@@ -6,8 +6,8 @@ import { eventsAfter, eventsBefore, presentEvent } from '../../tenancy/events/re
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
 
-/** The most events of a runtime that one answer is made of. */
-const maxEvents = 1000
+/** The events of a runtime that are read at once. */
+const pageEvents = 1000
 
 /** Returns the log of a sandbox as the CLI reads it: as lines, and as entries. */
 export async function sandboxLines(call: ControlCall<unknown, LogsQuery>): Promise<E2bAnswer> {
@@ -24,7 +24,10 @@ export async function sandboxLogs(call: ControlCall<unknown, LogsQuery>): Promis
   return { status: 200, json: { logs: await entriesOf(call, call.query.cursor) } }
 }
 
-/** Returns the events of a runtime from a moment on, or before it. */
+/**
+ * Returns the events of a runtime from a moment on, oldest first, or before it, newest first. Reads
+ * pages until there are enough.
+ */
 async function entriesOf(
   { service, ref, query, gone }: ControlCall<unknown, LogsQuery>,
   at: number | undefined,
@@ -32,18 +35,24 @@ async function entriesOf(
   await findRuntime(service, ref) // Throws if there is none.
   const { projectId, runtimeId: subjectId } = ref
   const { direction, limit, level, search } = query
+  const isForward = direction === 'forward'
   const { db } = service.store
-  const rows = await readOneByOne(service, { projectId, gone }, () =>
-    direction === 'forward'
-      ? eventsAfter(db, { projectId, subjectId }, 0, maxEvents)
-      : eventsBefore(db, { projectId, subjectId }, Number.MAX_SAFE_INTEGER, maxEvents),
-  )
-  return rows
-    .filter((row) => at === undefined || (direction === 'forward' ? row.at >= at : row.at <= at))
-    .map((row) => entryOf(presentEvent(row)))
-    .filter((entry) => level === undefined || rankOf(entry.level) >= rankOf(level))
-    .filter(({ message }) => search === undefined || message.includes(search))
-    .slice(0, limit)
+  const found: LogEntry[] = []
+  for (let cursor = isForward ? 0 : Number.MAX_SAFE_INTEGER; found.length < limit; ) {
+    const rows = await readOneByOne(service, { projectId, gone }, () =>
+      (isForward ? eventsAfter : eventsBefore)(db, { projectId, subjectId }, cursor, pageEvents),
+    )
+    const entries = rows
+      .filter((row) => at === undefined || (isForward ? row.at >= at : row.at <= at))
+      .map((row) => entryOf(presentEvent(row)))
+      .filter((entry) => level === undefined || rankOf(entry.level) >= rankOf(level))
+      .filter(({ message }) => search === undefined || message.includes(search))
+    found.push(...entries)
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageEvents) break
+    cursor = Number(last.cursor)
+  }
+  return found.slice(0, limit)
 }
 
 const levels = ['debug', 'info', 'warn', 'error'] as const

@@ -1,5 +1,6 @@
 import {
   type BuildLogEntry,
+  type BuildLogsQuery,
   type BuildReason,
   buildIdOf,
   buildReason,
@@ -13,6 +14,7 @@ import type { FailureReason } from '../../builds/failure-reason.ts'
 import type { BuildRef } from '../../builds/find-build.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
+import { linesAfter, linesFrom } from './build-log-lines.ts'
 import type { ControlCall } from './control-call.ts'
 import { builtBy, type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
 import { assignRequested, startedRow } from './start-build.ts'
@@ -21,11 +23,6 @@ type Call = ControlCall<unknown, StatusQuery>
 
 /** The time within which a start makes Holt's own build, in milliseconds. */
 const startMs = 60_000
-
-const levels = ['debug', 'info', 'warn', 'error'] as const
-
-/** The lines of a log that are read at once, to find those of a level. */
-const pageLines = 100
 
 /** Answers how far a build is, with the lines of its log after an offset. */
 export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
@@ -42,7 +39,7 @@ export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
     ...ids,
     status,
     logs: [],
-    logEntries: await entriesOf(call, { requested, row }, query),
+    logEntries: await entriesOf(call, { requested, row }, (of) => linesAfter(service, of, query)),
     ...(status === 'error' ? { reason: reason ?? { message: 'The build was cancelled.', step: 'finalize' } } : {}),
   }
   return { status: 200, json }
@@ -55,10 +52,11 @@ function withoutRow({ service }: Call, { started }: RequestedBuild) {
   return { status: 'error', reason: { message, step: 'base' } satisfies BuildReason }
 }
 
-/** Answers the lines of a build's log. */
-export async function answerBuildLogs(call: Call): Promise<E2bAnswer> {
+/** Answers lines of a build's log, from a moment on or before it. */
+export async function answerBuildLogs(call: ControlCall<unknown, BuildLogsQuery>): Promise<E2bAnswer> {
   const { requested, row } = await findRequested(call)
-  const logs = row === undefined ? [] : await entriesOf(call, { requested, row }, call.query)
+  const logs =
+    row === undefined ? [] : await entriesOf(call, { requested, row }, (of) => linesFrom(call.service, of, call.query))
   return { status: 200, json: { logs } }
 }
 
@@ -67,7 +65,11 @@ interface Found {
   readonly row: BuildRow | undefined
 }
 
-async function findRequested({ service, caller: { projectId }, params }: Call): Promise<Found> {
+async function findRequested({
+  service,
+  caller: { projectId },
+  params,
+}: ControlCall<unknown, unknown>): Promise<Found> {
   const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
   const ref = { templateId: params.templateID ?? '', buildId }
   const requested = await new RequestedBuilds(service).get(projectId, ref)
@@ -75,43 +77,23 @@ async function findRequested({ service, caller: { projectId }, params }: Call): 
   return { requested, row: await startedRow(service, requested) }
 }
 
-/** Returns the lines after an offset, which counts lines from the first. */
+/** Returns lines of a build's log, each with the step of its client. */
 async function entriesOf(
-  { service }: Call,
+  { service }: ControlCall<unknown, unknown>,
   {
     requested,
     row: { build_id: buildId, project_id: projectId, steps_json },
   }: Pick<Found, 'requested'> & { row: BuildRow },
-  query: StatusQuery,
+  read: (of: BuildRef) => Promise<readonly LoggedLine[]>,
 ): Promise<readonly BuildLogEntry[]> {
   await service.builds.logs.flush()
-  const lines = await readLines(service, { projectId, buildId }, query)
+  const lines = await read({ projectId, buildId })
   const steps = JSON.parse(steps_json) as readonly { line: number | null }[]
   return lines.map(({ at, level, message, step }) => {
     const line = step === null ? null : (steps[step - 1]?.line ?? null)
     const origin = line === null ? undefined : requested.started?.origins[line - 1]
     return { timestamp: at, level, message, ...(origin === undefined ? {} : { step: String(origin) }) }
   })
-}
-
-/** Returns the lines of at least a level, after an offset that counts such lines alone. */
-async function readLines(
-  { builds: { logs } }: Call['service'],
-  ref: BuildRef,
-  { logsOffset, limit, level }: StatusQuery,
-): Promise<readonly LoggedLine[]> {
-  if (level === 'debug') return (await logs.read(ref, { after: logsOffset, limit })).map(({ line }) => line)
-  const shown = levels.slice(levels.indexOf(level))
-  const found: LoggedLine[] = []
-  for (let after = 0, left = logsOffset; ; ) {
-    const page = await logs.read(ref, { after, limit: pageLines })
-    for (const { line, cursor } of page) {
-      after = cursor
-      if (shown.includes(line.level) && left-- <= 0) found.push(line)
-      if (found.length === limit) return found
-    }
-    if (page.length < pageLines) return found
-  }
 }
 
 function reasonOf({ reason_json, steps_json }: BuildRow, { started }: RequestedBuild): BuildReason {

@@ -45,6 +45,25 @@ test('the log of a sandbox has what happened to it', async () => {
   expect(old.logs.map(({ line }: { line: string }) => JSON.parse(line).message)).toEqual(messages)
 })
 
+test('the log of a sandbox with many events is read to its end', { timeout: 120_000 }, async () => {
+  const server = await startE2bServer()
+  const id = await make(server)
+  const change = () => server.e2b('POST', `/sandboxes/${id}/timeout`, { json: { timeout: 600 } })
+  for (let round = 0; round < 11; round += 1) await Promise.all(Array.from({ length: 100 }, change))
+  await server.e2b('POST', `/sandboxes/${id}/pause`)
+  const logs = async (query: string) => (await server.e2b('GET', `/v2/sandboxes/${id}/logs?${query}`)).json.logs
+  const [paused] = await logs('direction=backward&limit=1')
+  expect(paused.message).toBe('runtime.paused')
+  expect(await logs('search=paused')).toEqual([paused])
+  const last = (await logs(`cursor=${Date.parse(paused.timestamp)}`)).at(-1)
+  expect(last).toEqual(paused)
+  const { logEntries } = (await server.e2b('GET', `/sandboxes/${id}/logs?start=${Date.parse(paused.timestamp)}`)).json
+  expect(logEntries.at(-1)).toEqual(paused)
+  const created = await logs('direction=backward&search=starting')
+  expect(created).toHaveLength(1)
+  expect(await logs('')).toHaveLength(1000)
+})
+
 test('a fork answers each child, with tokens of its own', async () => {
   const server = await startE2bServer()
   const made = (await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base', metadata: { a: 'b' } } })).json

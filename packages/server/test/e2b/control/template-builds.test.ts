@@ -101,6 +101,37 @@ test('a template without the default tag is found by its name, but not created f
   expect((await server.e2b('GET', '/templates/aliases/app')).status).toBe(404)
 })
 
+test('the log of a build is read from a moment, in both directions, by level', async () => {
+  const server = await setUp()
+  const build = await request(server)
+  server.builder.script = async ({ host }) => {
+    for (let line = 0; line < 250; line += 1) {
+      if (line === 200) await new Promise((resolve) => setTimeout(resolve, 20))
+      host.report.log({ level: line % 50 === 0 ? 'warn' : 'info', step: null, message: `line ${line}` })
+    }
+    return undefined
+  }
+  await start(server, build)
+  await ended(server, build)
+  const ask = (query: string) =>
+    server.e2b('GET', `/templates/${build.templateID}/builds/${build.buildID}/logs${query}`)
+  const logs = async (query = '') => (await ask(query)).json.logs
+  const messages = async (query: string) => (await logs(query)).map(({ message }: { message: string }) => message)
+  const lines = (from: number, step: number, count: number) =>
+    Array.from({ length: count }, (_, index) => `line ${from + step * index}`)
+  expect(await messages('')).toEqual(lines(0, 1, 100))
+  expect(await messages('?limit=2')).toEqual(lines(0, 1, 2))
+  expect(await messages('?direction=backward')).toEqual(lines(249, -1, 100))
+  expect(await messages('?level=warn')).toEqual(lines(0, 50, 5))
+  expect(await messages('?level=warn&direction=backward&limit=2&source=persistent')).toEqual(lines(200, -50, 2))
+  const [late] = await logs('?level=warn&direction=backward&limit=1')
+  const moment = Date.parse(late.timestamp)
+  expect(await messages(`?cursor=${moment}`)).toEqual(lines(200, 1, 50))
+  expect(await messages(`?cursor=${moment - 1}&direction=backward&limit=1`)).toEqual(['line 199'])
+  for (const wrong of ['?limit=101', '?direction=up', '?level=loud', '?source=both', '?cursor=x'])
+    expect([wrong, (await ask(wrong)).status]).toEqual([wrong, 400])
+})
+
 const ids = ({ templateID, buildID }: Requested) => ({ templateID, buildID })
 
 test('uploads are found by their hash, and every copy reads its own', async () => {
