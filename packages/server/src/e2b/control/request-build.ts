@@ -1,4 +1,5 @@
 import { buildUuid, type NewTemplate, parseTag, parseTemplateName } from '@holt/e2b'
+import { buildRow } from '../../builds/find-build.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
@@ -17,11 +18,14 @@ export async function requestBuild({ service, caller: { projectId }, body, newId
   const requested = await withoutProject(service, projectId, body.name)
   const { name, tag } = parseTemplateName(requested)
   const tags = [...new Set((body.tags ?? []).map(parseTag))].filter((one) => one !== tag)
-  const row = await templateRowOf(service, { projectId, name, tag })
-  const build = await new RequestedBuilds(service).add({
+  const find = {
+    isUnready: async (buildId: string) =>
+      (await buildRow(service.store.db, { projectId, buildId }))?.status !== 'ready',
+    template: async () => (await templateRowOf(service, { projectId, name, tag }))?.template_id,
+  }
+  const wanted = {
     projectId,
     buildId: newId('build'),
-    templateId: row?.template_id ?? null,
     shownName: requested,
     name,
     tag,
@@ -33,7 +37,8 @@ export async function requestBuild({ service, caller: { projectId }, body, newId
     requestedAt: service.now(),
     started: null,
     tagged: false,
-  })
+  }
+  const build = await new RequestedBuilds(service).add(wanted, find)
   const plain = requested.replace(/:.*$/, '')
   const json = {
     templateID: build.templateId,

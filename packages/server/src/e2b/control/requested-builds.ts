@@ -52,8 +52,11 @@ const RequestedBuild = z.object({
 })
 export type RequestedBuild = z.output<typeof RequestedBuild>
 
-/** A request that waits for its start. */
-type Waiting = Pick<RequestedBuild, 'templateId' | 'name' | 'tag'>
+/** A request without its steps. */
+type Known = Pick<RequestedBuild, 'templateId' | 'name' | 'tag'> & {
+  /** Holt's build of it. Null: it waits for its start. */
+  readonly startedAs: string | null
+}
 
 /**
  * Keeps the builds that clients request, in files beside the other state of builds: from the
@@ -72,20 +75,34 @@ export class RequestedBuilds {
   }
 
   /**
-   * Adds a request and returns it. Without a template it gets the one of an equal name and tag that
-   * also waits, or a new one. Throws if the project has too many that wait.
+   * Adds a request and returns it. Its template is the one that `find` returns, or else that of an
+   * earlier request of the same name and tag whose build is not ready, or a new one. Throws if the
+   * project has too many that wait.
    */
-  async add(build: Omit<RequestedBuild, 'templateId'> & { templateId: string | null }): Promise<RequestedBuild> {
+  async add(
+    build: Omit<RequestedBuild, 'templateId'>,
+    find: {
+      /** Returns true if a build has not made its template. */
+      readonly isUnready: (buildId: string) => Promise<boolean>
+      /** Returns the template of the name and tag, or undefined if there is none. */
+      readonly template: () => Promise<string | undefined>
+    },
+  ): Promise<RequestedBuild> {
     const { projectId } = build
     return this.#builds.creates.run(projectId, async () => {
-      const waiting = await this.sweep(projectId)
+      const known = await this.sweep(projectId)
+      const waiting = known.filter(({ startedAs }) => startedAs === null)
       if (waiting.length >= maxWaiting)
         throw limitReached('quota_exceeded', `${maxWaiting} builds of this project already wait for their start.`, {
           limit: maxWaiting,
           hint: 'Start them, or wait until they expire after a day.',
         })
-      const same = waiting.find(({ name, tag }) => name === build.name && tag === build.tag)
-      const added = { ...build, templateId: build.templateId ?? same?.templateId ?? makeId('template') }
+      let earlier: string | undefined
+      for (const { templateId, name, tag, startedAs } of known)
+        if (name === build.name && tag === build.tag && (startedAs === null || (await find.isUnready(startedAs))))
+          earlier = templateId
+      // Last, because a build that was not ready may have made its template meanwhile.
+      const added = { ...build, templateId: (await find.template()) ?? earlier ?? makeId('template') }
       await this.write(added)
       return added
     })
@@ -115,23 +132,27 @@ export class RequestedBuilds {
 
   /**
    * Removes the requests of a project that are over or damaged, and its oldest started ones above a
-   * number. Returns those that wait.
+   * number. Returns the others, in the order of their start; those that wait come last.
    */
-  async sweep(projectId: string): Promise<readonly Waiting[]> {
-    const waiting: Waiting[] = []
-    const started: { readonly path: string; readonly at: number }[] = []
+  async sweep(projectId: string): Promise<readonly Known[]> {
+    const waiting: Known[] = []
+    const started: (Known & { readonly path: string; readonly at: number })[] = []
     // One after the other, and without their steps: together they may have a hundred MiB.
     for (const name of await this.#names(projectId)) {
       const path = join(this.#dirOf(projectId), name)
       const build = await this.#read(path)
       const isOld = build === null ? await this.#isUseless(path) : this.#isOver(build)
       if (isOld) await rm(path, { force: true })
-      else if (build?.started) started.push({ path, at: build.started.at })
-      else if (build !== null) waiting.push({ templateId: build.templateId, name: build.name, tag: build.tag })
+      else if (build !== null) {
+        const { templateId, name: of, tag } = build
+        const known = { templateId, name: of, tag, startedAs: build.started?.buildId ?? null }
+        if (build.started === null) waiting.push(known)
+        else started.push({ ...known, path, at: build.started.at })
+      }
     }
     const newest = started.toSorted((one, other) => other.at - one.at)
     for (const { path } of newest.slice(maxStarted)) await rm(path, { force: true })
-    return waiting
+    return [...newest.slice(0, maxStarted).toReversed(), ...waiting]
   }
 
   async #names(projectId: string): Promise<readonly string[]> {

@@ -13,6 +13,7 @@ import {
   templateStatusOf as status,
   uploadFiles,
 } from '../../support/e2b-templates.ts'
+import { until } from '../../support/fake-builder.ts'
 import { makeProject } from '../../support/own-project.ts'
 
 test('a build waits for its start, and then makes a template that a create names', async () => {
@@ -130,6 +131,31 @@ test('the log of a build is read from a moment, in both directions, by level', a
   expect(await messages(`?cursor=${moment - 1}&direction=backward&limit=1`)).toEqual(['line 199'])
   for (const wrong of ['?limit=101', '?direction=up', '?level=loud', '?source=both', '?cursor=x'])
     expect([wrong, (await ask(wrong)).status]).toEqual([wrong, 400])
+})
+
+test('each build of a new name is of the same template, whatever became of the first', async () => {
+  const server = await setUp()
+  const first = await request(server)
+  expect((await request(server)).templateID).toBe(first.templateID)
+  let finish = () => {}
+  server.builder.script = async () => {
+    await new Promise<void>((resolve) => (finish = resolve))
+    throw new BuildError('step_failed', 'no')
+  }
+  await start(server, first)
+  const second = await request(server)
+  expect(second.templateID).toBe(first.templateID)
+  await until(async () => ((await status(server, first)).status === 'building' ? true : null))
+  expect((await request(server)).templateID).toBe(first.templateID)
+  finish()
+  expect((await ended(server, first)).status).toBe('error')
+  expect((await request(server)).templateID).toBe(first.templateID)
+  expect((await request(server, { name: 'another:v1' })).templateID).not.toBe(first.templateID)
+  server.builder.script = async () => undefined
+  await start(server, second)
+  expect((await ended(server, second)).status).toBe('ready')
+  expect((await request(server)).templateID).toBe(first.templateID)
+  expect((await server.e2b('DELETE', `/templates/${first.templateID}`)).status).toBe(204)
 })
 
 const ids = ({ templateID, buildID }: Requested) => ({ templateID, buildID })
