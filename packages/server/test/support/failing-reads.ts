@@ -24,6 +24,7 @@ export function failingReads(store: Store, table: string): Store {
     db: store.db.withPlugin(plugin),
     change: (run, options) => store.change((changes) => run(changes.withPlugin(plugin) as typeof changes), options),
     settled: () => store.settled(),
+    type: store.type,
     refillReserve: () => store.refillReserve(),
     close: () => store.close(),
   }

@@ -22,6 +22,8 @@ interface ChangeOptions {
 
 /** The service's database. */
 export interface Store {
+  /** The kind of database, for the few queries that differ. */
+  readonly type: StorePlace['type']
   readonly db: Queries
   /**
    * Runs a change as one transaction, which is rolled back if `run` throws. Changes run one after

@@ -58,6 +58,7 @@ export function openSqliteStore(
     }
   }
   return {
+    type: 'sqlite',
     db,
     change: async (run, { durable = 'now' } = {}) => {
       await failpoint('store.change')

@@ -2,7 +2,7 @@ import type { RuntimeState } from '@holt/protocol'
 import { decodeCursor, encodeCursor, wrongCursor } from '../../foundation/store/page-cursor.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
-import { hasMetadata } from './list-runtimes.ts'
+import { hasMetadata } from './has-metadata.ts'
 
 /** A filter for runtimes that have not ended, and the page of them. */
 export interface LiveList {
@@ -32,7 +32,7 @@ export async function listLive(
   if (startedFrom !== undefined) wanted = wanted.where('started_at', '>=', startedFrom)
   if (template !== undefined)
     wanted = wanted.where(({ eb, or }) => or([eb('template_name', '=', template), eb('template_id', '=', template)]))
-  for (const [key, value] of Object.entries(metadata)) wanted = wanted.where(hasMetadata(key, value))
+  for (const [key, value] of Object.entries(metadata)) wanted = wanted.where(hasMetadata(store, key, value))
   if (cursor !== undefined) wanted = wanted.where('seq', order === 'asc' ? '>' : '<', seqOf(cursor))
   const rows = await wanted
     .orderBy('seq', order)

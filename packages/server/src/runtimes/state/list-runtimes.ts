@@ -1,12 +1,13 @@
 import { type ListRuntimesQuery, metadataFilters, type Page, type Runtime } from '@holt/protocol'
-import { type SqlBool, sql } from 'kysely'
+import { sql } from 'kysely'
 import { defaultTag } from '../../foundation/rows/template-name.ts'
-import type { Queries } from '../../foundation/store/open-store.ts'
+import type { Queries, Store } from '../../foundation/store/open-store.ts'
 import { pageOfRows } from '../../foundation/store/page-cursor.ts'
 import { type Finding, findPage } from '../../foundation/store/page-in-steps.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { networkFacts } from '../../resources/network/find-network.ts'
 import type { Runtimes } from '../runtimes.ts'
+import { hasMetadata } from './has-metadata.ts'
 import { presentRuntime } from './present-runtime.ts'
 
 /**
@@ -17,7 +18,7 @@ export async function listRuntimes(
   { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
   { list, keepAnswer }: { readonly list: ListRuntimesQuery; readonly keepAnswer: (bytes: number) => void },
 ): Promise<Page<Runtime>> {
-  const { seqs, bytes, nextCursor } = await findPage(finding(store.db, projectId, list), { ...list, gone })
+  const { seqs, bytes, nextCursor } = await findPage(finding(store, projectId, list), { ...list, gone })
   if (seqs.length === 0) return { data: [], next_cursor: null }
   keepAnswer(bytes)
   const rows = await ofProject(store.db, projectId)
@@ -35,8 +36,8 @@ function ofProject(db: Queries, projectId: string) {
   return db.selectFrom('runtimes').where('project_id', '=', projectId)
 }
 
-function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Finding {
-  const all = ofProject(db, projectId)
+function finding(store: Store, projectId: string, list: ListRuntimesQuery): Finding {
+  const all = ofProject(store.db, projectId)
   let wanted = all
   if (list.state !== undefined) wanted = wanted.where('state', 'in', list.state)
   if (list.name !== undefined) wanted = wanted.where('name', '=', list.name)
@@ -45,7 +46,7 @@ function finding(db: Queries, projectId: string, list: ListRuntimesQuery): Findi
     const name = withoutDefaultTag(list.template)
     wanted = wanted.where(({ eb, or }) => or([eb('template_name', '=', name), eb('template_id', '=', name)]))
   }
-  for (const [key, value] of metadataFilters(list)) wanted = wanted.where(hasMetadata(key, value))
+  for (const [key, value] of metadataFilters(list)) wanted = wanted.where(hasMetadata(store, key, value))
   const reach = async (before: number, count: number) => {
     const rows = all.select('seq').where('seq', '<', before).orderBy('seq', 'desc')
     const row = await rows
@@ -82,15 +83,4 @@ const sizeOfTexts = sql<number>`octet_length(env_json) + octet_length(metadata_j
 function withoutDefaultTag(reference: string): string {
   const suffix = `:${defaultTag}`
   return reference.endsWith(suffix) ? reference.slice(0, -suffix.length) : reference
-}
-
-/**
- * The condition for rows whose metadata has a key with a value. Metadata is a flat object of texts,
- * written by `JSON.stringify`, and a quote within a text is escaped there: so `"key":"value"`
- * occurs in it just where it is an entry. `replace` compares byte by byte in every database, which
- * `LIKE` does not.
- */
-export function hasMetadata(key: string, value: string) {
-  const entry = `${JSON.stringify(key)}:${JSON.stringify(value)}`
-  return sql<SqlBool>`replace(metadata_json, ${entry}, '') <> metadata_json`
 }

@@ -45,6 +45,7 @@ export async function openPostgresStore({
   const db = new Kysely<Tables>({ dialect: postgresDialect(writer, readers) })
   let closing: Promise<unknown> | null = null
   return {
+    type: 'postgres',
     db,
     change: async (run) => {
       await failpoint('store.change')
