@@ -30,7 +30,8 @@ export function presentSandbox({ portSecret, config }: Api, row: RuntimeRow): Sa
     envdVersion,
     alias: row.template_name,
     envdAccessToken: sandboxToken(portSecret, 'envd', row),
-    trafficAccessToken: settings?.publicPorts === true ? null : sandboxToken(portSecret, 'traffic', row),
+    // The ports of a runtime that Holt's own clients made are as private as by Holt's addresses.
+    trafficAccessToken: settings?.publicPorts === false ? sandboxToken(portSecret, 'traffic', row) : null,
     domain: config.e2b?.sandboxDomain ?? null,
   }
 }
