@@ -88,6 +88,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'tenancy/events/remove-old-events.ts': [1, 'the logs of all projects'],
   'tenancy/idempotency/kept-records.ts': [1, 'age, in every project'],
   'tenancy/keys/bootstrap.ts': [1, 'the default project by its name'],
+  'tenancy/keys/end-tokens.ts': [1, 'keys of which a secret has ended, of all projects'],
   'tenancy/projects/create-project.ts': [1, 'how many projects there are'],
   'tenancy/projects/find-project.ts': [1, 'for operators, who may know of all'],
   'tenancy/webhooks/remove-old-deliveries.ts': [4, 'age, in every project'],

@@ -10,6 +10,7 @@ import { OldAudit } from '../tenancy/audit/old-audit.ts'
 import { removeOldSessions } from '../tenancy/console/console-sessions.ts'
 import { removeOldEvents } from '../tenancy/events/remove-old-events.ts'
 import { removeOldRecords } from '../tenancy/idempotency/kept-records.ts'
+import { endDueTokens } from '../tenancy/keys/end-tokens.ts'
 import { removeOldDeliveries } from '../tenancy/webhooks/remove-old-deliveries.ts'
 import { removePreviousSecrets } from '../tenancy/webhooks/webhook-secrets.ts'
 
@@ -37,6 +38,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
   for (let count = 0; !service.closing.aborted; count += 1) {
     try {
       await lifetimes.look()
+      await endDueTokens(service)
       if (auditIsLong || count % sweepsPerAuditCleaning === 0) auditIsLong = await oldAudit.removeSome()
       if (eventsAreMany || count % sweepsPerCleaning === 0) eventsAreMany = await removeOldEvents(service)
       if (count % sweepsPerCleaning === 0) {

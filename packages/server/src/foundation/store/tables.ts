@@ -53,6 +53,10 @@ interface KeysTable {
   /** The previous secret's digest. That secret stays valid until `previous_until`. */
   readonly previous_digest: string | null
   readonly previous_until: number | null
+  /**
+   * The last time at which the tokens of E2B's clients ended with a secret of the key. Null: never.
+   */
+  readonly tokens_ended_at: Generated<number | null>
 }
 
 /** The sessions of the console, by the SHA-256 digest of their token. */

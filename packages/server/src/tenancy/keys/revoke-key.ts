@@ -5,6 +5,7 @@ import type { KeyRow } from '../../foundation/store/tables.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
+import { endTokens } from './end-tokens.ts'
 import { findKeyToChange } from './find-key.ts'
 
 /** Revokes a key, and immediately ends its open streams. */
@@ -30,22 +31,6 @@ export async function revokeKey(
   likelyProjects.forget(revoked.digest, revoked.previous_digest)
   streams.cutKey(keyId)
   for (const runtimeId of made) visits.cut(runtimeId)
-}
-
-/**
- * Ends the access tokens that E2B's clients have for the runtimes of a key. Returns the ids of
- * these runtimes.
- */
-async function endTokens(changes: Queries, { project_id, key_id }: KeyRow): Promise<readonly string[]> {
-  const ended = await changes
-    .updateTable('runtimes')
-    .set(({ eb }) => ({ token_generation: eb('token_generation', '+', 1) }))
-    .where('project_id', '=', project_id)
-    .where('made_by_key_id', '=', key_id)
-    .where('ended_at', 'is', null)
-    .returning('runtime_id')
-    .execute()
-  return ended.map(({ runtime_id }) => runtime_id)
 }
 
 interface Revocation {

@@ -6,6 +6,7 @@ import { digestOf, formatOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
 import type { SecretKey } from './create-key.ts'
+import { endDueTokens } from './end-tokens.ts'
 import { findKeyToChange } from './find-key.ts'
 import { damagedKey } from './present-key.ts'
 
@@ -58,6 +59,7 @@ export async function rotateKey(
   recentKeys.clear()
   likelyProjects.forget(before.digest, before.previous_digest)
   await streams.look()
+  await endDueTokens(service)
   await keepOnThisMachine(service, { digest: before.digest, secret })
   return { row, secret }
 }

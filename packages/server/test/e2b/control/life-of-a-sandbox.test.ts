@@ -215,3 +215,42 @@ test.each([
   await server.ask('DELETE', `/v1/agents/key/${key_id}`)
   expect((await open()) === 401).toBe(expected === 401)
 })
+
+const hourMs = 3_600_000
+
+test.each<[string, (server: E2bServer, keyId: string, clock: { ahead: number }) => Promise<unknown>]>([
+  ['expires', async (_, __, clock) => Object.assign(clock, { ahead: 2 * hourMs })],
+  [
+    'is rotated at once',
+    (server, id) => server.ask('POST', `/v1/agents/key/${id}/rotate`, { json: { overlap_secs: 0 } }),
+  ],
+  [
+    'is rotated, when its former secret ends',
+    async (server, id, clock) => {
+      await server.ask('POST', `/v1/agents/key/${id}/rotate`, { json: { overlap_secs: 60 } })
+      clock.ahead = 61_000
+    },
+  ],
+])('the token of a sandbox ends when its key %s', async (_, end) => {
+  const clock = { ahead: 0 }
+  const server = await startE2bServer({}, { now: () => Date.now() + clock.ahead })
+  const expires_at = new Date(Date.now() + hourMs).toISOString()
+  const scopes = ['runtime:write', 'runtime:read']
+  const { key, key_id } = (await server.ask('POST', '/v1/agents/key', { json: { name: 'test', scopes, expires_at } }))
+    .json
+  const create = { templateID: 'base', timeout: 86_400 }
+  const made = (await server.e2b('POST', '/v2/sandboxes', { json: create, key })).json
+  const others = (await server.e2b('POST', '/v2/sandboxes', { json: create })).json
+  const open = async ({ sandboxID, envdAccessToken }: typeof made) => {
+    const headers = { ...envd({ sandboxID }), 'x-access-token': envdAccessToken }
+    return (await server.e2b('GET', '/envs', { headers })).status
+  }
+  expect([await open(made), await open(others)]).toEqual([200, 200])
+  await end(server, key_id, clock)
+  await expect.poll(() => open(made), { timeout: 10_000 }).toBe(401)
+  expect(await open(others)).toBe(200)
+  // The new token stays: the end counts once.
+  const again = (await server.e2b('POST', `/sandboxes/${made.sandboxID}/connect`, { json: { timeout: 60 } })).json
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  expect(await open(again)).toBe(200)
+})

@@ -13,6 +13,7 @@ import { sandboxes } from './0012-sandboxes.ts'
 import { oldResults } from './0013-old-results.ts'
 import { consoleSessions } from './0014-console-sessions.ts'
 import { pauseKinds } from './0015-pause-kinds.ts'
+import { endedSecrets } from './0016-ended-secrets.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -35,4 +36,5 @@ export const migrations: readonly string[] = [
   oldResults,
   consoleSessions,
   pauseKinds,
+  endedSecrets,
 ]
