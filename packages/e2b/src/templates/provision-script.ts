@@ -1,30 +1,46 @@
 /**
- * The script that gives an image what clients expect of every sandbox: the account `user`, sudo
- * without a password, bash, curl, certificates, and login shells that keep the image's PATH. It
- * runs as root in `sh`, changes only what is missing, and needs a package manager only for missing
- * programs. Without bash it fails, and says what is missing.
+ * The part that installs missing programs with the image's own package manager. A failure does not
+ * end it.
  */
-export const provisionScript = `set -u
-missing=
-for name in bash curl sudo; do command -v "$name" >/dev/null 2>&1 || missing="$missing $name"; done
+export const installScript = `missing=
+for name in bash curl sudo ss pgrep git; do command -v "$name" >/dev/null 2>&1 || missing="$missing $name"; done
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || missing="$missing ca-certificates"
+packages() {
+  for name in $missing; do
+    case $name in
+    ss) echo "$1" ;;
+    pgrep) echo "$2" ;;
+    *) echo "$name" ;;
+    esac
+  done
+}
 if [ -n "$missing" ]; then
   echo "installing:$missing"
   if command -v apt-get >/dev/null 2>&1; then
-    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing; } >/tmp/.provision 2>&1
-  elif command -v apk >/dev/null 2>&1; then apk add --no-cache $missing >/tmp/.provision 2>&1
-  elif command -v dnf >/dev/null 2>&1; then dnf install -y $missing >/tmp/.provision 2>&1
-  elif command -v microdnf >/dev/null 2>&1; then microdnf install -y $missing >/tmp/.provision 2>&1
-  elif command -v yum >/dev/null 2>&1; then yum install -y $missing >/tmp/.provision 2>&1
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(packages iproute2 procps); } >/tmp/.provision 2>&1
+  elif command -v apk >/dev/null 2>&1; then apk add --no-cache $(packages iproute2 procps) >/tmp/.provision 2>&1
+  elif command -v dnf >/dev/null 2>&1; then dnf install -y $(packages iproute procps-ng) >/tmp/.provision 2>&1
+  elif command -v microdnf >/dev/null 2>&1; then microdnf install -y $(packages iproute procps-ng) >/tmp/.provision 2>&1
+  elif command -v yum >/dev/null 2>&1; then yum install -y $(packages iproute procps-ng) >/tmp/.provision 2>&1
   else echo "no known package manager (apt-get, apk, dnf, microdnf, yum)" >/tmp/.provision; false
   fi || tail -n 5 /tmp/.provision >&2
   rm -f /tmp/.provision
 fi
-if ! command -v bash >/dev/null 2>&1; then
+`
+
+/**
+ * The script that gives an image what clients expect of every sandbox: the account `user`, sudo
+ * without a password, bash, curl, git, certificates, and login shells that keep the image's PATH.
+ * Ready commands of the SDKs call `ss` (`waitForPort`) and `pgrep` (`waitForProcess`). The script
+ * runs as root in `sh`, changes only what is missing, and needs a package manager only for missing
+ * programs. Without bash it fails, and says what is missing.
+ */
+export const provisionScript = `set -u
+${installScript}if ! command -v bash >/dev/null 2>&1; then
   echo "the image has no bash, and it could not be installed: use an image that has it" >&2
   exit 1
 fi
-for name in curl sudo; do command -v "$name" >/dev/null 2>&1 || echo "the image has no $name, and it could not be installed" >&2; done
+for name in curl sudo ss pgrep git; do command -v "$name" >/dev/null 2>&1 || echo "the image has no $name, and it could not be installed" >&2; done
 [ -x /bin/bash ] || ln -s "$(command -v bash)" /bin/bash
 if ! grep -q '^user:' /etc/passwd 2>/dev/null; then
   id=1000
