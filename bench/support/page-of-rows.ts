@@ -23,7 +23,7 @@ export class PageOfRows {
     return ofRow(this.#missed, id)
   }
 
-  /** Returns the run that measured the row, without the names of its rows; null if there is none. */
+  /** Returns the run that measured the row, without the names of rows; null if there is none. */
   run(id: string): string | null {
     for (const line of this.#summary) {
       const [, rows = '', run = null] = /^- ((?:B\d+, )*B\d+): (measured .*)$/.exec(line) ?? []

@@ -18,8 +18,8 @@ _T = TypeVar("_T")
 chunk_bytes = 2**20
 """The bytes of a file that are read at once.
 
-Each read is a step in a thread, and each piece is a task of the loop. With a quarter of the size, an
-upload takes 1.6 times the CPU time of this process.
+Each read is a step in a thread, and each piece is a task of the loop. With a quarter of the size,
+an upload takes 1.6 times the CPU time of this process.
 """
 
 sleep = anyio.sleep
