@@ -44,14 +44,19 @@ describeClasses('git', (isolation) => {
 
   it('clones a private repository, commits and pushes, with a token that stays outside', async () => {
     const secret = names.good
-    const { path, branch } = await runtime.git.clone(url, { secret, path: '/workspace/project', depth: 1 })
+    const lines: string[] = []
+    const onProgress = (line: string) => lines.push(line)
+    const { path, branch } = await runtime.git.clone(url, { secret, path: '/workspace/project', depth: 1, onProgress })
+    expect(lines.join('\n')).toMatch(/Receiving objects: +\d+% \(\d+\/\d+\)/)
     expect({ path, branch }).toEqual({ path: '/workspace/project', branch: 'main' })
     const cwd = path
     await runtime.files.write(`${path}/README`, `written in ${isolation}\n`)
     expect(await runtime.git.status({ cwd })).toMatchObject({ clean: false, entries: [{ path: 'README' }] })
     expect((await runtime.git.diff({ cwd })).patch).toContain(`+written in ${isolation}`)
     const made = await runtime.git.commit('Change the page', { cwd, all: true, author })
-    await runtime.git.push({ cwd, secret })
+    lines.length = 0
+    await runtime.git.push({ cwd, secret, onProgress })
+    expect(lines.join('\n')).toMatch(/Writing objects: +\d+% \(\d+\/\d+\)/)
     expect(await runtime.git.status({ cwd })).toMatchObject({ clean: true, ahead: 0, commit: made.commit })
     const again = await runtime.git.clone(url, { secret, path: '/tmp/again' })
     expect(again.commit).toBe(made.commit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 from holt import Git, GitAuthor, GitFailed, GitStatusEntry
+from holt._git.progress import ProgressLines, without_progress
 from holt._git.secret import directory_of, remote_address
 from holt._git.status import parse_status
 from holt.models import RuntimeSecret
@@ -45,6 +47,9 @@ class LocalCommands:
             ran = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, timeout=60)
         except FileNotFoundError:
             return SimpleNamespace(exit_code=127, stdout="", stderr="", timed_out=False)
+        if (listener := options.get("on_stderr")) is not None:
+            for at in range(0, len(ran.stderr), 7):  # Output arrives in pieces, which end anywhere.
+                listener(ran.stderr[at : at + 7])
         most = options.get("max_output_bytes") or 2**20
         return SimpleNamespace(
             exit_code=ran.returncode,
@@ -105,6 +110,37 @@ def test_a_repository_is_cloned_changed_committed_and_pushed(made: Made, reposit
     assert (status.clean, status.ahead, status.upstream) == (True, 1, "origin/main")
     git.push(cwd="work")
     assert sh(repository, "git -C remote.git rev-parse main").strip() == commit.commit
+
+
+def test_a_clone_and_a_push_report_their_progress_by_lines(made: Made, repository: Path) -> None:
+    git, lines = made(), list[str]()
+    git.clone(f"file://{repository}/remote.git", "work", on_progress=lines.append)
+    assert lines[0] == "Cloning into 'work'..."
+    # Two programs of git write at once, so a line of one can end in that of the other.
+    assert re.search(r"Receiving objects: +\d+% \(\d/3\)", "\n".join(lines))
+    assert not [line for line in lines if set(line) & {"\r", "\n", "\x1b"}]
+    (repository / "work/file").write_text("two\n")
+    git.commit("two", cwd="work", all=True, author=author)
+    lines.clear()
+    git.push(cwd="work", on_progress=lines.append)
+    assert re.search(r"Writing objects: +\d+% \(\d/3\)", "\n".join(lines))
+    sh(repository, "cd first && echo 3 > file && git -c user.name=a -c user.email=a@b commit -qam three")
+    with pytest.raises(GitFailed) as failed:
+        git.push(cwd="first", on_progress=lines.append)
+    assert failed.value.reason == "rejected"
+    assert "\r" not in failed.value.stderr
+
+
+@given(st.integers(1, 60))
+def test_each_state_of_a_line_is_reported_once(size: int) -> None:
+    output = "a 1%\ra 100%\ra 100%, done.\nremote: b \x1b[K\n\r\n  \nlast"
+    lines = list[str]()
+    progress = ProgressLines(lines.append)
+    for at in range(0, len(output), size):
+        progress.add(output[at : at + size])
+    progress.end()
+    assert lines == ["a 1%", "a 100%", "a 100%, done.", "remote: b", "last"]
+    assert without_progress(output) == "a 100%, done.\nremote: b \x1b[K\n\n  \nlast"
 
 
 def test_a_status_names_every_kind_of_change(made: Made, repository: Path) -> None:

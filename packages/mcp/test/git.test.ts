@@ -41,6 +41,23 @@ test('a repository is cloned, changed, committed and pushed', async () => {
   expect(await text('git_diff', { path, staged: true })).toBe('Nothing differs.')
 })
 
+test('a clone and a push report their progress', async () => {
+  const messages: string[] = []
+  const onprogress = ({ message = '' }: { message?: string | undefined }) => {
+    messages.push(message)
+  }
+  await opened.client.callTool(
+    { name: 'git_clone', arguments: { runtime: 'mine', url: `${root}remote.git`, path: `${root}work` } },
+    { onprogress },
+  )
+  expect(messages[0]).toBe(`Cloning into '${root}work'...`)
+  await writeFile(`${root}work/file`, 'one\n')
+  await text('git_commit', { path, message: 'One', all: true, author })
+  messages.length = 0
+  await opened.client.callTool({ name: 'git_push', arguments: { runtime: 'mine', path } }, { onprogress })
+  expect(messages[0]).toMatch(/^(?:Enumerating|Counting|Writing) objects: /)
+})
+
 test('a long patch has its beginning and its end, and says how to get the rest', async () => {
   await clone()
   await writeFile(`${root}work/file`, 'x')

@@ -139,6 +139,7 @@ export type {
   GitCloneOptions,
   GitCommitOptions,
   GitDiffOptions,
+  GitProgressOptions,
   GitOptions,
   GitPushOptions,
 } from './git/git-options.ts'

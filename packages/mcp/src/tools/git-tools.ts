@@ -2,7 +2,7 @@ import type { GitStatus, GitStatusEntry } from '@holt/sdk'
 import { z } from 'zod'
 import { Excerpt } from '../results/excerpt.ts'
 import { grouped, jsonResult, oneLine, textResult } from '../results/results.ts'
-import { readsOnly, runtimeTool, type Tool } from './tool.ts'
+import { readsOnly, runtimeTool, type TellProgress, type Tool } from './tool.ts'
 
 /** The routes of every tool of Git, which runs the program in the runtime. */
 const gitRoutes = ['getRuntime', 'startCommand', 'killCommand'] as const
@@ -14,6 +14,9 @@ const patchSize = { headBytes: 24 * 1024, tailBytes: 8 * 1024 }
 
 /** The most bytes of a patch that are read. */
 const maxPatchBytes = 4 * 1024 * 1024
+
+/** The time between two reports of progress, in milliseconds. */
+const progressMs = 500
 
 /** The most files of a status. */
 const maxFiles = 200
@@ -55,8 +58,8 @@ const clone = runtimeTool({
     depth: z.number().int().min(1).optional().describe('The number of newest commits to fetch. Default: all.'),
     ...credentials,
   },
-  run: async ({ url, ...options }, { runtime, signal }) =>
-    jsonResult(await runtime.git.clone(url, { ...options, signal })),
+  run: async ({ url, ...options }, { runtime, signal, tellProgress }) =>
+    jsonResult(await runtime.git.clone(url, { ...options, signal, onProgress: tellLine(tellProgress) })),
 })
 
 const status = runtimeTool({
@@ -145,12 +148,22 @@ const push = runtimeTool({
       .describe('True: replace the commits of the remote if they are the last fetched ones. Default false.'),
     ...credentials,
   },
-  run: async ({ path, ...options }, { runtime, signal }) =>
-    jsonResult(await runtime.git.push({ ...options, cwd: path, signal })),
+  run: async ({ path, ...options }, { runtime, signal, tellProgress }) =>
+    jsonResult(await runtime.git.push({ ...options, cwd: path, signal, onProgress: tellLine(tellProgress) })),
 })
 
 /** The tools of Git. */
 export const gitTools: readonly Tool[] = [clone, status, diff, commit, push]
+
+/** Returns a listener that reports lines of git: of many lines in a phase, two a second. */
+function tellLine(tellProgress: TellProgress): (line: string) => void {
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (line) => {
+    if (performance.now() - toldAt < progressMs) return
+    toldAt = performance.now()
+    tellProgress(line)
+  }
+}
 
 function lineOf({ path, previous_path, index, worktree }: GitStatusEntry): string {
   const before = previous_path === null ? '' : `${oneLine(previous_path)} -> `

@@ -9,9 +9,11 @@ import type {
   GitCredentialOptions,
   GitDiffOptions,
   GitOptions,
+  GitProgressOptions,
   GitPushOptions,
 } from './git-options.ts'
 import { type GitStatus, parseStatus } from './parse-status.ts'
+import { ProgressLines, withoutProgress } from './progress-lines.ts'
 import { directoryOf } from './remote-address.ts'
 import { quoted } from './shell-words.ts'
 
@@ -37,7 +39,11 @@ export interface GitHead {
 export interface GitRunner {
   run(
     argv: readonly string[],
-    options: GitOptions & { readonly env: Readonly<Record<string, string>>; readonly max_output_bytes?: number },
+    options: GitOptions & {
+      readonly env: Readonly<Record<string, string>>
+      readonly max_output_bytes?: number
+      readonly onStderr?: (text: string) => void
+    },
   ): Promise<CommandResult>
 }
 
@@ -76,6 +82,7 @@ export class GitCommands {
       throw new HoltError('invalid_request', 'url names no directory.', { hint: 'Give path: the new directory.' })
     const credentials = await this.#credentials(url, rest)
     const flags = [
+      ...progressFlag(rest),
       ...(branch === undefined ? [] : ['--branch', branch]),
       ...(depth === undefined ? [] : ['--depth', String(depth)]),
     ]
@@ -127,7 +134,11 @@ export class GitCommands {
     const { remote = 'origin', branch = 'HEAD', set_upstream = false, force = false, ...rest } = options
     const url = rest.secret === undefined ? undefined : await this.#remoteUrl(remote, rest)
     const credentials = url === undefined ? [] : await this.#credentials(url, rest)
-    const flags = [...(set_upstream ? ['--set-upstream'] : []), ...(force ? ['--force-with-lease'] : [])]
+    const flags = [
+      ...progressFlag(rest),
+      ...(set_upstream ? ['--set-upstream'] : []),
+      ...(force ? ['--force-with-lease'] : []),
+    ]
     const argv = [...credentials, 'push', ...flags, '--', remote, branch]
     const how = { ...rest, url, remote, isTransfer: true }
     const result = await this.#script('push', `git "$@" >&2 && ${showHead}`, argv, how)
@@ -155,12 +166,16 @@ export class GitCommands {
   }
 
   async #run(verb: string, argv: readonly string[], options: RunGit): Promise<CommandResult> {
-    const { secret = null, signal, isTransfer = false, max_output_bytes } = options
+    const { secret = null, signal, isTransfer = false, max_output_bytes, onProgress } = options
     const { timeout_secs = isTransfer ? transferTimeoutSecs : defaultTimeoutSecs } = options
     const limit = max_output_bytes === undefined ? {} : { max_output_bytes }
     const call = { ...optionsOfGit(options), timeout_secs, env: environment, ...limit }
-    const result = await this.#commands.run(argv, call)
-    if (result.exit_code === 0) return result
+    const lines = onProgress === undefined ? null : new ProgressLines(onProgress)
+    const listener = lines === null ? {} : { onStderr: (text: string) => lines.add(text) }
+    const ended = await this.#commands.run(argv, { ...call, ...listener })
+    lines?.end()
+    if (ended.exit_code === 0) return ended
+    const result = lines === null ? ended : { ...ended, stderr: withoutProgress(ended.stderr) }
     throw await explainFailure({
       verb,
       result,
@@ -191,13 +206,18 @@ export class GitCommands {
 /** The most bytes of a status: some 50,000 files. The service allows no more. */
 const maxStatusBytes = 4 * 1024 * 1024
 
-interface RunGit extends GitOptions, GitCredentialOptions {
+interface RunGit extends GitOptions, GitCredentialOptions, GitProgressOptions {
   /** The address of the remote. */
   readonly url?: string | undefined
   /** The name of the remote. A failure asks for its address if `url` is not given. */
   readonly remote?: string
   readonly isTransfer?: boolean
   readonly max_output_bytes?: number
+}
+
+/** Git reports its progress only to a terminal, unless it is told to. */
+function progressFlag({ onProgress }: GitProgressOptions): readonly string[] {
+  return onProgress === undefined ? [] : ['--progress']
 }
 
 function optionsOfGit({ cwd, user, timeout_secs, signal }: GitOptions): GitOptions {

@@ -24,8 +24,17 @@ export interface GitCredentialOptions {
   readonly username?: string | undefined
 }
 
+/** The reports of a transfer. */
+export interface GitProgressOptions {
+  /**
+   * Called with each line of git's progress as it arrives, such as
+   * `Receiving objects:  42% (420/1000)`. Lines of the remote begin with `remote:`.
+   */
+  readonly onProgress?: ((line: string) => void) | undefined
+}
+
 /** The options of a clone. */
-export interface GitCloneOptions extends GitOptions, GitCredentialOptions {
+export interface GitCloneOptions extends GitOptions, GitCredentialOptions, GitProgressOptions {
   /** The new directory. Default: the last part of the address without `.git`. */
   readonly path?: string | undefined
   /** The branch or tag to check out. Default: that of the remote. */
@@ -63,7 +72,7 @@ export interface GitCommitOptions extends GitOptions {
 }
 
 /** The options of a push. */
-export interface GitPushOptions extends GitOptions, GitCredentialOptions {
+export interface GitPushOptions extends GitOptions, GitCredentialOptions, GitProgressOptions {
   /** The name of the remote. Default: `origin`. */
   readonly remote?: string | undefined
   /** The branch to push, or `local:remote`. Default: the current branch under its own name. */

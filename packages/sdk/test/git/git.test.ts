@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { RuntimeNetwork } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { ProgressLines, withoutProgress } from '../../src/git/progress-lines.ts'
 import { GitFailed } from '../../src/index.ts'
 import { type LocalGit, openLocalGit, type ToldNetwork } from './local-git.ts'
 
@@ -55,6 +56,42 @@ test('a repository is cloned, changed, committed and pushed', async () => {
   await git.push({ cwd: 'work' })
   expect(await sh('git -C remote.git rev-parse main')).toBe(`${made.commit}\n`)
   expect(await git.status({ cwd: 'work' })).toMatchObject({ clean: true, ahead: 0 })
+})
+
+test('a clone and a push report their progress by lines, and a failure has no old states of a line', async () => {
+  await using local = await openRepository()
+  const { git, directory, sh } = local
+  const lines: string[] = []
+  const onProgress = (line: string) => lines.push(line)
+  await git.clone(`file://${directory}/remote.git`, { path: 'work', onProgress })
+  // Two programs of git write at once, so a line of one can end in that of the other.
+  expect(lines[0]).toBe("Cloning into 'work'...")
+  expect(lines.join('\n')).toMatch(/Receiving objects: +\d+% \(\d\/3\)/)
+  expect(lines.filter((line) => /[\r\n\u001b]/.test(line))).toEqual([])
+  await sh('cd work && echo two > file')
+  await git.commit('two', { cwd: 'work', all: true, author })
+  lines.length = 0
+  await git.push({ cwd: 'work', onProgress })
+  expect(lines.join('\n')).toMatch(/Writing objects: +\d+% \(\d\/3\)/)
+  await sh('cd first && echo three > file && git -c user.name=a -c user.email=a@b commit -qam three')
+  const failed = await failureOf(git.push({ cwd: 'first', onProgress }))
+  expect(failed.reason).toBe('rejected')
+  expect(failed.stderr).not.toContain('\r')
+  lines.length = 0
+  await git.clone('./remote.git', { path: 'quiet' })
+  expect([lines, local.ran.at(-1)]).toEqual([[], expect.not.arrayContaining(['--progress'])])
+})
+
+test('each state of a line of progress is reported once, wherever the output is cut', () => {
+  const output = 'a 1%\ra 100%\ra 100%, done.\nremote: b \u001b[K\n\r\n  \nlast'
+  for (let size = 1; size < output.length; size += 1) {
+    const lines: string[] = []
+    const progress = new ProgressLines((line) => lines.push(line))
+    for (let at = 0; at < output.length; at += size) progress.add(output.slice(at, at + size))
+    progress.end()
+    expect(lines, `pieces of ${size}`).toEqual(['a 1%', 'a 100%', 'a 100%, done.', 'remote: b', 'last'])
+  }
+  expect(withoutProgress(output)).toBe('a 100%, done.\nremote: b \u001b[K\n\n  \nlast')
 })
 
 test('a clone takes its directory from the address, and a depth', async () => {

@@ -34,6 +34,8 @@ export async function openLocalGit({ secrets = [], allowed = true, env = {} }: T
       const cwd = join(directory, options.cwd ?? '.')
       const limits = { timeout: 60_000, maxBuffer: 2 ** 26, env: { ...settings, ...options.env } }
       execFile(program, args, { cwd, ...limits }, (error, stdout, stderr) => {
+        // Output arrives in pieces, which end anywhere.
+        for (let at = 0; at < stderr.length; at += 7) options.onStderr?.(stderr.slice(at, at + 7))
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 127
         const most = options.max_output_bytes ?? 2 ** 20
         const truncated = { stdout: Buffer.byteLength(stdout) > most, stderr: false }

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._git.failure import cause_of, explain_failure, is_local
+from .._git.progress import ProgressLines, without_progress
 from .._git.results import GitAuthor, GitDiff, GitHead, GitStatus
 from .._git.secret import credential_settings, directory_of, remote_address
 from .._git.status import parse_status
@@ -17,6 +18,7 @@ from ..errors import ApiError, GitFailed, InvalidRequest
 if TYPE_CHECKING:
     from .._models.command import CommandResult
     from .._models.network import TestedNetwork
+    from .._output import Listener
     from .commands import AsyncCommands
     from .network import AsyncNetwork
 
@@ -58,6 +60,7 @@ class AsyncGit:
         cwd: RuntimePath | None = None,
         user: str | None = None,
         timeout_secs: Seconds = _transfer_timeout_secs,
+        on_progress: Listener | None = None,
     ) -> GitHead:
         """Clones a repository. The directory must be missing or empty.
 
@@ -72,15 +75,18 @@ class AsyncGit:
             cwd: The directory in which git runs. Default: the template's.
             user: The user who runs git. Default: the template's.
             timeout_secs: The time limit of git.
+            on_progress: Called with each line of git's progress as it arrives.
         """
         directory = directory_of(url) if path is None else path_text(path)
         if directory is None:
             raise InvalidRequest("url names no directory.", hint="Give path: the new directory.")
-        flags = [*_option("--branch", branch), *_option("--depth", depth), "--", url, directory]
+        flags = [*_progress(on_progress), *_option("--branch", branch), *_option("--depth", depth), "--", url, directory]
         settings = await self._credentials(secret, url, username)
         script = f'directory=$1; shift; git "$@" >&2 && CDPATH= cd -- "$directory" && {_show_head}'
         argv = _shell(script, [directory, *settings, "clone", *flags])
-        result = await self._run("clone", argv, cwd, user, timeout_secs, url=url, secret=secret)
+        result = await self._run(
+            "clone", argv, cwd, user, timeout_secs, url=url, secret=secret, on_progress=on_progress
+        )
         return _parse_head(result.stdout)
 
     async def status(
@@ -176,6 +182,7 @@ class AsyncGit:
         cwd: RuntimePath | None = None,
         user: str | None = None,
         timeout_secs: Seconds = _transfer_timeout_secs,
+        on_progress: Listener | None = None,
     ) -> GitHead:
         """Sends commits to a remote.
 
@@ -190,12 +197,27 @@ class AsyncGit:
             cwd: The directory in which git runs. Default: the template's.
             user: The user who runs git. Default: the template's.
             timeout_secs: The time limit of git.
+            on_progress: Called with each line of git's progress as it arrives.
         """
         url = None if secret is None else await self._remote_url(remote, cwd, user)
         settings = [] if url is None else await self._credentials(secret, url, username)
-        flags = [*(["--set-upstream"] if set_upstream else []), *(["--force-with-lease"] if force else [])]
+        flags = [
+            *_progress(on_progress),
+            *(["--set-upstream"] if set_upstream else []),
+            *(["--force-with-lease"] if force else []),
+        ]
         argv = _shell(f'git "$@" >&2 && {_show_head}', [*settings, "push", *flags, "--", remote, branch])
-        result = await self._run("push", argv, cwd, user, timeout_secs, url=url, remote=remote, secret=secret)
+        result = await self._run(
+            "push",
+            argv,
+            cwd,
+            user,
+            timeout_secs,
+            url=url,
+            remote=remote,
+            secret=secret,
+            on_progress=on_progress,
+        )
         return _parse_head(result.stdout)
 
     async def _remote_url(self, remote: str, cwd: RuntimePath | None, user: str | None) -> str:
@@ -219,7 +241,9 @@ class AsyncGit:
         remote: str | None = None,
         secret: str | None = None,
         max_output_bytes: int | None = None,
+        on_progress: Listener | None = None,
     ) -> CommandResult:
+        lines = None if on_progress is None else ProgressLines(on_progress)
         result = await self._commands.run(
             argv,
             cwd=cwd,
@@ -227,9 +251,14 @@ class AsyncGit:
             env=_environment,
             timeout_secs=timeout_secs,
             max_output_bytes=max_output_bytes,
+            on_stderr=None if lines is None else lines.add,
         )
+        if lines is not None:
+            lines.end()
         if result.exit_code == 0:
             return result
+        if lines is not None:
+            result.stderr = without_progress(result.stderr)
         if url is None and remote is not None and not is_local(cause_of(result)):
             with suppress(GitFailed):  # The failure of the first command matters more.
                 url = await self._remote_url(remote, cwd, user)
@@ -244,6 +273,11 @@ class AsyncGit:
             return await self._network.test(host, port=port)
         except ApiError:  # The key may lack the scope for it, and the failure of git matters more.
             return None
+
+
+def _progress(on_progress: Listener | None) -> list[str]:
+    """Git reports its progress only to a terminal, unless it is told to."""
+    return [] if on_progress is None else ["--progress"]
 
 
 def _shell(script: str, arguments: Sequence[str]) -> list[str]:
