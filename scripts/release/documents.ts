@@ -22,4 +22,5 @@ export const linkedDocuments: readonly string[] = [
   'site/README.md',
   'templates/agents',
   'templates/code-interpreter',
+  'templates/desktop',
 ]

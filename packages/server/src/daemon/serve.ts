@@ -16,7 +16,7 @@ import { createServer } from './create-server.ts'
 import { requireGuest } from './doctor/check-guest.ts'
 import { endAtSurprise } from './machine/end-at-surprise.ts'
 import { freeMemoryMiB } from './machine/free-memory.ts'
-import { agentTemplatesDir, baseRecipeDir, codeInterpreterDir, releasedNpm } from './machine/installed-files.ts'
+import { agentTemplatesDir, baseRecipeDir, otherTemplateDirs, releasedNpm } from './machine/installed-files.ts'
 import { makeLog } from './machine/make-log.ts'
 import { openEngine } from './machine/open-engine.ts'
 import { isPortTaken, portTaken } from './port-taken.ts'
@@ -45,7 +45,10 @@ export async function serve(config: ServerConfig): Promise<void> {
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir, releasedNpm) : imageSource(config.baseImage, baseRecipeDir)
   void sweep(log)
-  const agentTemplates = [...(await readAgentTemplates(agentTemplatesDir)), await readAgentTemplate(codeInterpreterDir)]
+  const agentTemplates = [
+    ...(await readAgentTemplates(agentTemplatesDir)),
+    ...(await Promise.all(otherTemplateDirs.map(readAgentTemplate))),
+  ]
   const tracer = await openTracer(config, { log, installationId })
   const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB }).catch(
     async (cause) => {

@@ -16,7 +16,7 @@ Examples:
 export function addTemplatePull(group: Command): void {
   const command = group
     .command('pull')
-    .description('build an agent template: claude-code, codex, gemini-cli, opencode or code-interpreter')
+    .description('build an agent template: claude-code, codex, gemini-cli, opencode, code-interpreter or desktop')
     .argument('<template>', 'its name')
     .option('--no-cache', 'do not use results of earlier builds')
   act(

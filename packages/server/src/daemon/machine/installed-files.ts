@@ -7,8 +7,10 @@ export const baseRecipeDir = fileURLToPath(new URL('../../../../../templates/bas
 /** The directory of the agent templates. */
 export const agentTemplatesDir = fileURLToPath(new URL('../../../../../templates/agents', import.meta.url))
 
-/** The directory of the template `code-interpreter`. */
-export const codeInterpreterDir = fileURLToPath(new URL('../../../../../templates/code-interpreter', import.meta.url))
+/** The directories of the other templates that are built on demand. */
+export const otherTemplateDirs: readonly string[] = ['code-interpreter', 'desktop'].map((name) =>
+  fileURLToPath(new URL(`../../../../../templates/${name}`, import.meta.url)),
+)
 
 /** The path of the guest program in the build's output. */
 export const builtGuest = fileURLToPath(new URL('../../../../../guest/holt-guest', import.meta.url))
