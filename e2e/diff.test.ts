@@ -80,7 +80,7 @@ async function expectPatched(before: TreeCopy, after: TreeCopy, { data, patch }:
   const stay = data.filter(isLeft)
   await before.remove(stay.map((entry) => relativePath(entry)))
   await before.apply(patch ?? '')
-  const left = data.filter(({ patch }) => patch === 'binary').map((entry) => bytesOf(entry))
+  const left = data.filter(({ patch }) => patch === 'binary' || patch === 'not_kept').map((entry) => bytesOf(entry))
   const hidden = left.map((path) =>
     Buffer.from(path, 'base64')
       .subarray(root.length + 1)
@@ -230,18 +230,84 @@ describeClasses('a diff', (isolation) => {
     )
 
     it(
-      'has the changes of the parent and of its own after a fork',
+      'has only the changes of a fork since it began, and all of them since the image',
       async () => {
-        const runtime = await create({ snapshot: snapshot.snapshot_id })
-        await runtime.sh(`echo parent > ${root}/parent`)
-        const beforeFork = await runtime.snapshot({ kind: 'filesystem' })
-        const [child] = (await runtime.fork()) as [TestRuntime]
+        const parent = await create({ snapshot: snapshot.snapshot_id })
+        const forked = await tree(parent, 'change', `${seed}-parent`)
+        const beforeFork = await parent.snapshot({ kind: 'filesystem' })
+        const [child] = (await parent.fork()) as [TestRuntime]
         runtimes.push(child)
-        await child.sh(`echo child > ${root}/child`)
-        expect((await diff(child)).data.map(({ path }) => path)).toEqual([`${root}/child`, `${root}/parent`])
-        const since = await diff(child, { since: beforeFork.snapshot_id })
-        expect(since.data.map(({ path }) => path)).toEqual([`${root}/child`])
+        expect(await diff(child, { path: '/' })).toMatchObject({ data: [], since: { type: 'fork', id: parent.id } })
+        await using old = await TreeCopy.of(child, root)
+        const changed = await tree(child, 'change', `${seed}-child`)
+        const found = await diff(child, { patch: true })
+        expect(found.data).not.toEqual([])
+        expect(kinds(found)).toEqual(expected(forked, changed))
+        await using now = await TreeCopy.of(child, root)
+        await expectPatched(old, now, found)
+        expect(kinds(await diff(child, { since: 'image' }))).toEqual(expected(made, changed))
+        expect(kinds(await diff(child, { since: beforeFork.snapshot_id }))).toEqual(expected(forked, changed))
+        expect(kinds(await diff(parent))).toEqual(expected(made, forked))
         await deleteSnapshots(beforeFork.snapshot_id)
+        const [grandchild] = (await child.fork()) as [TestRuntime]
+        runtimes.push(grandchild)
+        const last = await tree(grandchild, 'change', `${seed}-grandchild`)
+        expect(kinds(await diff(grandchild))).toEqual(expected(changed, last))
+        expect(kinds(await diff(child))).toEqual(expected(forked, changed))
+      },
+      timeoutMs,
+    )
+
+    it(
+      'has the changes since a memory snapshot, in its source and in its runtimes',
+      async () => {
+        const parent = await create({ snapshot: snapshot.snapshot_id })
+        const early = await parent.snapshot({ kind: 'memory' })
+        const written = await tree(parent, 'change', `${seed}-early`)
+        const memory = await parent.snapshot({ kind: 'memory', name: 'with-memory' })
+        const changed = await tree(parent, 'change', `${seed}-late`)
+        expect(kinds(await diff(parent, { since: 'with-memory' }))).toEqual(expected(written, changed))
+        expect(kinds(await diff(parent, { since: early.snapshot_id }))).toEqual(expected(made, changed))
+        expect(kinds(await diff(parent))).toEqual(expected(made, changed))
+        const restored = await create({ snapshot: memory.snapshot_id })
+        expect(await diff(restored, { path: '/' })).toMatchObject({
+          data: [],
+          since: { type: 'snapshot', id: memory.snapshot_id, name: 'with-memory' },
+        })
+        const after = await tree(restored, 'change', `${seed}-restored`)
+        await restored.pause()
+        await restored.resume()
+        expect(kinds(await diff(restored))).toEqual(expected(written, after))
+        expect(kinds(await diff(restored, { since: early.snapshot_id }))).toEqual(expected(made, after))
+        await deleteSnapshots(early.snapshot_id)
+        const late = await restored.snapshot({ kind: 'memory' })
+        failure(await parent.call('GET', '/diff', { query: { since: late.snapshot_id } }), 'conflict')
+        await deleteSnapshots(late.snapshot_id, memory.snapshot_id)
+        expect(kinds(await diff(restored))).toEqual(expected(written, after))
+      },
+      timeoutMs,
+    )
+
+    it(
+      'names files of a fork whose earlier content was not kept',
+      async () => {
+        const parent = await create()
+        await parent.sh(
+          'mkdir /srv/f; cd /srv/f; yes a | head -c 70000 > grows; cp grows mode; cp grows same; echo 1 > small',
+        )
+        const [child] = (await parent.fork()) as [TestRuntime]
+        runtimes.push(child)
+        await child.sh('cd /srv/f; echo b >> grows; chmod 755 mode; cp same t; cat t > same; rm t; echo 2 > small')
+        const { data, patch, patch_complete } = await diff(child, { path: '/srv/f', patch: true })
+        expect(data.map(({ path, change, patch: part }) => [path, change, part])).toEqual([
+          ['/srv/f/grows', 'modified', 'not_kept'],
+          ['/srv/f/mode', 'attributes', 'shown'],
+          ['/srv/f/small', 'modified', 'shown'],
+        ])
+        expect(patch).toContain('# grows had content that was not kept and is not shown: before 70000 bytes')
+        expect(patch).toContain('old mode 100644\nnew mode 100755\n')
+        expect(patch).toContain('-1\n+2\n')
+        expect(patch_complete).toBe(false)
       },
       timeoutMs,
     )

@@ -2,12 +2,14 @@ package api
 
 import (
 	"encoding/base64"
+	"io"
 	"net/http"
 	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"holt.dev/guest/internal/charset"
 	"holt.dev/guest/internal/export"
 	"holt.dev/guest/internal/fault"
 	"holt.dev/guest/internal/listing"
@@ -70,6 +72,49 @@ func (a *API) listEntries(w http.ResponseWriter, r *http.Request) error {
 	}
 	entries := listing.Entries{Paths: paths, Digest: request.Digest, MaxBytes: request.MaxBytes, Rules: rules}
 	return a.listed(w, func(out *countingWriter) error { return entries.Write(r.Context(), out) })
+}
+
+// originBaseline stands for the baseline of the checkpoint from which the runtime was made.
+const originBaseline = "origin"
+
+// takeBaseline keeps a listing of the whole tree.
+func (a *API) takeBaseline(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if id == originBaseline || !charset.Only(id, 1, 64, charset.Lower+charset.Digits) {
+		return fault.New(fault.InvalidRequest, "id: small letters and digits")
+	}
+	kept := false
+	if a.mounts.Busy() {
+		a.baselines.Skip()
+	} else {
+		rules, err := export.Listed(a.identity.Network, true)
+		if err != nil {
+			return err
+		}
+		if kept, err = a.baselines.Take(r.Context(), id, rules); err != nil {
+			return err
+		}
+	}
+	answer(w, http.StatusOK, map[string]bool{"kept": kept})
+	return nil
+}
+
+// getBaseline streams the records of a baseline. It answers 204 if there is none.
+func (a *API) getBaseline(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if id == originBaseline {
+		id = ""
+	}
+	records := a.baselines.Open(id)
+	if records == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	defer records.Close()
+	return a.listed(w, func(out *countingWriter) error {
+		_, err := io.Copy(out, records)
+		return err
+	})
 }
 
 func (a *API) listed(w http.ResponseWriter, write func(out *countingWriter) error) error {

@@ -17,6 +17,7 @@ import (
 	"holt.dev/guest/internal/files"
 	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/listing"
 	"holt.dev/guest/internal/mounts"
 	"holt.dev/guest/internal/operations"
 	"holt.dev/guest/internal/process"
@@ -42,16 +43,17 @@ type API struct {
 	mounts    mounts.Table
 	// operations are the answers to requests that changed something.
 	operations *operations.Memory
+	baselines  *listing.Baselines
 }
 
 // handler answers a request, or returns a fault before it has written anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // New returns a handler that routes requests to a runtime's identity, processes, files and ports.
-func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep, done *operations.Memory) http.Handler {
+func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep, done *operations.Memory, baselines *listing.Baselines) http.Handler {
 	a := &API{
 		identity: state, processes: processes, ripgrep: ripgrep, uploads: files.NewUploads(), watches: watch.NewTable(),
-		operations: done,
+		operations: done, baselines: baselines,
 	}
 	mux := http.NewServeMux()
 	add := func(pattern string, h handler) { mux.Handle(pattern, answering(h)) }
@@ -98,6 +100,8 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep,
 	bound("POST /v1/export", a.exportTree)
 	bound("POST /v1/listing", a.listTree)
 	bound("POST /v1/listing/entries", a.listEntries)
+	bound("PUT /v1/listing/baselines/{id}", a.takeBaseline)
+	bound("GET /v1/listing/baselines/{id}", a.getBaseline)
 	bound("POST /v1/select", a.selectPaths)
 	bound("PUT /v1/apply", a.applyTree)
 	bound("POST /v1/mounts", a.addMounts)

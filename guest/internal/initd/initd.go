@@ -24,6 +24,7 @@ import (
 	"holt.dev/guest/internal/files"
 	"holt.dev/guest/internal/find"
 	"holt.dev/guest/internal/identity"
+	"holt.dev/guest/internal/listing"
 	"holt.dev/guest/internal/network"
 	"holt.dev/guest/internal/operations"
 	"holt.dev/guest/internal/process"
@@ -49,6 +50,7 @@ func Main() int {
 	go pool.Prepare()
 	processes := process.NewTable(pool)
 	done := operations.NewMemory()
+	baselines := &listing.Baselines{}
 	state := &identity.State{
 		HasPrograms: func() bool {
 			all, _ := processes.Active()
@@ -57,6 +59,7 @@ func Main() int {
 		LetGo: func() {
 			processes.LetGo()
 			done.Forget()
+			baselines.Adopt()
 		},
 		LimitPids: func(max int64) error {
 			join, err := identity.LimitPids(max)
@@ -71,7 +74,7 @@ func Main() int {
 		socket = defaultSocket
 	}
 	state.Network = network.New(filepath.Join(filepath.Dir(socket), egressSocket), filepath.Join(filepath.Dir(socket), tunSocket))
-	handler := api.New(state, processes, find.NewRipgrep(pool), done)
+	handler := api.New(state, processes, find.NewRipgrep(pool), done, baselines)
 	dial.Forever(context.Background(), socket, func(conn net.Conn) { serve.Conn(conn, resuming(handler, state.Network)) })
 	return 0
 }

@@ -82,7 +82,7 @@ func (e Entries) describe(ctx context.Context, place string, from map[string]str
 		}
 		r.target = string(buffer[:n])
 	case 'f':
-		r, err = e.file(ctx, dir, name)
+		r, err = describeFile(ctx, dir, name, wanted{digest: e.Digest, maxBytes: e.MaxBytes})
 		if r == nil {
 			return missing, ignoreMissing(err)
 		}
@@ -90,9 +90,15 @@ func (e Entries) describe(ctx context.Context, place string, from map[string]str
 	return r, err
 }
 
-// file opens a file and returns its record. It returns nil if another kind of entry has replaced
-// the file meanwhile.
-func (e Entries) file(ctx context.Context, dir int, name string) (*record, error) {
+// wanted are the parts of a file's record that need its content.
+type wanted struct {
+	digest   bool
+	maxBytes int64 // the content of a file up to this size; 0: none
+}
+
+// describeFile opens a file and returns its record. It returns nil if another kind of entry has
+// replaced the file meanwhile.
+func describeFile(ctx context.Context, dir int, name string, w wanted) (*record, error) {
 	fd, err := fdtree.OpenFile(dir, name)
 	if err != nil {
 		return nil, err
@@ -103,15 +109,16 @@ func (e Entries) file(ctx context.Context, dir int, name string) (*record, error
 		return nil, err
 	}
 	r := recordOf("", &st)
-	keep := st.Size <= e.MaxBytes && e.MaxBytes > 0
-	if !keep && !e.Digest {
+	keep := st.Size <= w.maxBytes && w.maxBytes > 0
+	if !keep && !w.digest {
 		return r, nil
 	}
-	return r, e.read(ctx, fd, r, keep)
+	return r, r.read(ctx, fd, keep)
 }
 
-// read reads the content of a file, at most the size that it had when it was opened.
-func (e Entries) read(ctx context.Context, fd int, r *record, keep bool) error {
+// read adds the digest of a file, and its content if keep is true. It reads at most the size that
+// the file had when it was opened.
+func (r *record) read(ctx context.Context, fd int, keep bool) error {
 	hash := sha256.New()
 	buffer := make([]byte, min(r.size+1, 256<<10))
 	left := r.size

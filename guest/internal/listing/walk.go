@@ -29,6 +29,14 @@ type Tree struct {
 	// below it.
 	Prune bool
 	Rules *archive.Rules
+	// Keep adds contents and digests of files that are not those of the image. Nil adds none.
+	Keep *Keep
+}
+
+// Keep is the room for contents in a listing, in bytes.
+type Keep struct {
+	content  int64 // of small files
+	digested int64 // read for digests alone
 }
 
 // Write writes the records of a tree. A directory precedes its content, and a record `u` ends it.
@@ -63,6 +71,9 @@ type level struct {
 
 // list keeps its own stack, because trees may be deeper than a goroutine's stack can grow.
 func (l *lister) list() error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
 	if l.tree.Path == "/" {
 		fd, err := fdtree.OpenDirFollow(unix.AT_FDCWD, "/")
 		if err != nil {
@@ -199,7 +210,11 @@ func (l *lister) entry(dir int, name string) (isDir bool, err error) {
 	}
 	rules, place := l.tree.Rules, string(l.at)+name
 	if s := rules.Instead[place]; s != nil {
-		return false, l.out.write(substitute(s, name))
+		r := substitute(s, name)
+		if l.tree.Keep != nil && r.kind == 'f' {
+			r.flags, r.content = r.flags|flagContent, s.Content
+		}
+		return false, l.out.write(r)
 	}
 	as := name
 	if to := rules.Moved[place]; to != "" {
@@ -235,7 +250,36 @@ func (l *lister) entry(dir int, name string) (isDir bool, err error) {
 		}
 		r.target = string(l.buffer[:n])
 	}
+	if keep := l.tree.Keep; keep != nil && r.kind == 'f' && r.flags&flagLower == 0 {
+		if err := keep.add(l.ctx, dir, name, r); err != nil {
+			return false, err
+		}
+	}
 	return false, l.out.write(r)
+}
+
+// add adds the content of a file to its record, or only the digest, as far as there is room. The
+// record keeps the change time of before, so that a change during the read is found later.
+func (k *Keep) add(ctx context.Context, dir int, name string, r *record) error {
+	size := int64(r.size)
+	content := size <= min(maxKeptFile, k.content)
+	if !content && size > k.digested {
+		return nil
+	}
+	w := wanted{digest: true}
+	if content {
+		w.maxBytes = maxKeptFile
+		k.content -= size
+	} else {
+		k.digested -= size
+	}
+	read, err := describeFile(ctx, dir, name, w)
+	if read == nil || err != nil || read.size != r.size {
+		return ignoreMissing(err) // the file has changed meanwhile
+	}
+	r.flags |= read.flags
+	r.digest, r.content = read.digest, read.content
+	return nil
 }
 
 func ignoreMissing(err error) error {

@@ -14,7 +14,7 @@ export const DiffQuery = z.strictObject({
     .max(63)
     .optional()
     .describe(
-      'A snapshot by id or name, of the kind `filesystem`, that was taken of this runtime. Default: the image with which the runtime began.',
+      'A snapshot of this runtime by id or name, or `image` for the image below the runtime. Default: the beginning of the runtime, which is the fork, the snapshot or the image that it was made from.',
     ),
   patch: z
     .enum(['true', 'false', '1', '0'])
@@ -66,10 +66,10 @@ export const DiffEntry = z
     gid: z.number().int().nullable().describe('The group id; null if it was removed.'),
     previous_gid: z.number().int().nullable().describe('The group id before; null if it was added.'),
     patch: z
-      .enum(['shown', 'binary', 'too_large', 'not_in_git', 'changed_meanwhile', 'patch_full'])
+      .enum(['shown', 'binary', 'too_large', 'not_in_git', 'changed_meanwhile', 'patch_full', 'not_kept'])
       .nullable()
       .describe(
-        'The part in the patch; null without one. `binary` and `too_large`: a comment names the file. `not_in_git`: git does not record the change. `patch_full`: the patch has no room left.',
+        'The part in the patch; null without one. `binary` and `too_large`: a comment names the file. `not_in_git`: git does not record the change. `patch_full`: the patch has no room left. `not_kept`: the runtime has no copy of the file as it was at a memory snapshot or a fork; a comment names the file.',
       ),
   })
   .meta({ id: 'DiffEntry' })
@@ -80,8 +80,8 @@ export const FileDiff = z
   .object({
     since: z
       .object({
-        type: z.enum(['template', 'snapshot']).describe('The kind of the base.'),
-        id: z.string().describe('The id of the template or the snapshot.'),
+        type: z.enum(['template', 'snapshot', 'fork']).describe('The kind of the base.'),
+        id: z.string().describe('The id of the template or the snapshot; for a fork that of the parent.'),
         name: z.string().nullable().describe('The name of the template or the snapshot; null if it has none.'),
       })
       .describe('The base that the changes are relative to.'),

@@ -65,8 +65,8 @@ export interface DiffOptions extends CallOptions {
   /** Only changes at this path and below it. Default `/`. */
   readonly path?: string | undefined
   /**
-   * A snapshot by id or name, of the kind `filesystem`, that was taken of this runtime. Default:
-   * the image with which the runtime began.
+   * A snapshot of this runtime by id or name, or `image` for the image below the runtime. Default:
+   * the fork, the snapshot or the image that the runtime was made from.
    */
   readonly since?: string | undefined
   /** True if the answer has a patch of its changes. Default false. */

@@ -15,7 +15,8 @@ Examples:
   holt diff mine
   holt diff mine /workspace --patch | git apply
   holt diff mine /workspace --stat
-  holt snapshot create mine --kind filesystem --name before && holt diff mine --since before
+  holt snapshot create mine --name before && holt diff mine --since before
+  holt diff my-fork --since image
   holt diff mine --json | jq -r '.data[] | select(.change == "added").path'`
 
 interface DiffCommandOptions {
@@ -32,7 +33,7 @@ export function addDiff(program: Command): void {
     .description('show the files that have changed since a runtime began')
     .argument('<runtime>', 'id, beginning of an id, or name')
     .argument('[path]', 'only changes at this path and below it', '/')
-    .option('-s, --since <snapshot>', 'a snapshot of the kind filesystem (default: the beginning of the runtime)')
+    .option('-s, --since <snapshot>', 'a snapshot, or image (default: the fork, snapshot or image it was made from)')
     .option('-p, --patch', "print a patch in git's format")
     .option('--stat', 'print the number of changed lines of each file')
     .option('--json', 'print the changes as JSON; with --patch also the patch')

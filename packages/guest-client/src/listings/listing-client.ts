@@ -1,12 +1,20 @@
+import type { GuestResponse } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
+import { z } from 'zod'
 import { answeredWrongly } from '../answers/answered-wrongly.ts'
-import { post } from '../requests/make-request.ts'
+import { readAnswer } from '../answers/read-answer.ts'
+import { get, post } from '../requests/make-request.ts'
 import type { RequestSender } from '../requests/request-sender.ts'
 import type { ListedEntry, ListingRecord } from './listed-entry.ts'
 import { readRecords } from './read-records.ts'
 
 /** The most entries that one request may ask for. */
 export const maxListedEntries = 1000
+
+/** The largest content of a file in a baseline, in bytes. The guest keeps less. */
+const maxBaselineContentBytes = 2 ** 20
+
+const Taken = z.object({ kept: z.boolean() })
 
 /** Descriptions of a runtime's tree, without mounts and without the guest's own changes. */
 export class ListingClient {
@@ -41,6 +49,31 @@ export class ListingClient {
   }
 
   /**
+   * Makes the guest keep a listing of the whole tree in its memory, for a checkpoint that follows.
+   * Returns false if the listing is too large, or the guest is of an older version.
+   */
+  async takeBaseline(id: string, signal: AbortSignal): Promise<boolean> {
+    const response = await this.#sender.open({ method: 'PUT', path: `/v1/listing/baselines/${id}`, signal }, [200, 404])
+    if (response.status === 404) {
+      response.body.destroy()
+      return false
+    }
+    return (await readAnswer(response, Taken, this.#sender.budget)).kept
+  }
+
+  /**
+   * Returns the records of a baseline, in groups: that of the checkpoint from which the runtime was
+   * made, or the one with an id. Null if the guest has none. The caller reads or ends them.
+   */
+  async baseline(id: string | null, signal: AbortSignal): Promise<AsyncGenerator<readonly ListingRecord[]> | null> {
+    const request = get(`/v1/listing/baselines/${id ?? 'origin'}`, signal)
+    const { status, body } = await this.#sender.open(request, [200, 204, 404])
+    if (status === 200) return readAndEnd(body)
+    body.destroy()
+    return null
+  }
+
+  /**
    * Describes single entries by their absolute paths, in the same order; null for a missing one.
    * Files of at most `maxBytes` come with their content.
    */
@@ -68,5 +101,13 @@ export class ListingClient {
     }
     if (entries.length !== paths.length) throw answeredWrongly('the number of entries of a listing')
     return entries
+  }
+}
+
+async function* readAndEnd(body: GuestResponse['body']): AsyncGenerator<readonly ListingRecord[]> {
+  try {
+    yield* readRecords(body, { maxContentBytes: maxBaselineContentBytes })
+  } finally {
+    body.destroy()
   }
 }

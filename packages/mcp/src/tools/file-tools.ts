@@ -166,12 +166,17 @@ const diff = runtimeTool({
   name: 'diff_files',
   title: 'List changed files',
   description:
-    'Lists the files that have changed since the runtime began, or since a filesystem snapshot of it. With patch, also returns a patch in the format of git.',
+    'Lists the files that have changed since the runtime began, or since a snapshot of it. A fork began at the fork. With patch, also returns a patch in the format of git.',
   routes: ['getRuntime', 'diffFiles'],
   annotations: readsOnly,
   fields: {
     path: absolute.default('/').describe('Only changes at this path and below it. Default /.'),
-    since: z.string().min(1).max(63).optional().describe('A snapshot by id or name. Default: the beginning.'),
+    since: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe('A snapshot by id or name, or image for the image below the runtime. Default: the beginning.'),
     patch: z.boolean().default(false).describe('True: also return the patch. Default false.'),
     cursor: z.string().max(8192).optional().describe('The cursor that an earlier list ended with.'),
   },

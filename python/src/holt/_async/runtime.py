@@ -220,8 +220,8 @@ class AsyncRuntime(RuntimeFields):
 
         Args:
             path: Only changes at this path and below it.
-            since: A snapshot by id or name, of the kind `filesystem`, that was taken of this
-                runtime. Default: the image with which the runtime began.
+            since: A snapshot of this runtime by id or name, or `image` for the image below the
+                runtime. Default: the fork, the snapshot or the image that it was made from.
             patch: True if the answer has a patch, for `git apply` in a copy of `path`.
             limit: The most changes in the answer, at most 1000. Default: 1000.
             cursor: The `next_cursor` of the previous answer. Default: the first changes.

@@ -146,14 +146,14 @@ class DiffEntry(Model):
     previous_uid: int | None
     gid: int | None
     previous_gid: int | None
-    patch: Literal["shown", "binary", "too_large", "not_in_git", "changed_meanwhile", "patch_full"] | None
+    patch: Literal["shown", "binary", "too_large", "not_in_git", "changed_meanwhile", "patch_full", "not_kept"] | None
 
 
 @dataclass(kw_only=True, repr=False)
 class DiffBase(Model):
     """The base that the changes of a diff are relative to."""
 
-    type: Literal["template", "snapshot"]
+    type: Literal["template", "snapshot", "fork"]
     id: str
     name: str | None
 

@@ -43,6 +43,16 @@ const routes: readonly FakeRoute[] = [
     pattern: /^\/v1\/listing\/entries$/,
     handle: ({ files }, { body }) => listEntries(files.nodes, json(body)),
   },
+  {
+    method: 'PUT',
+    pattern: /^\/v1\/listing\/baselines\/(\w+)$/,
+    handle: ({ files, baselines }, { name }) => baselines.take(name, files.nodes),
+  },
+  {
+    method: 'GET',
+    pattern: /^\/v1\/listing\/baselines\/(\w+)$/,
+    handle: ({ baselines }, { name }) => baselines.read(name),
+  },
   { method: 'POST', pattern: /^\/v1\/select$/, handle: ({ trees }, { body }) => trees.select(json(body)) },
   { method: 'PUT', pattern: /^\/v1\/apply$/, handle: ({ trees }, { query, body }) => trees.apply(query, body) },
   { method: 'POST', pattern: /^\/v1\/mounts$/, handle: ({ trees }, { body }) => trees.addMounts(json(body)) },

@@ -64,10 +64,15 @@ function info({ identity, processes: { size, foreground } }: FakeParts): FakeAns
   return { json: { version: 'fake', protocol: 1, runtime_id, processes: size, foreground } }
 }
 
-function bind({ identity, operations }: FakeParts, request: Parameters<FakeParts['identity']['bind']>[0]): FakeAnswer {
+function bind(
+  { identity, operations, baselines }: FakeParts,
+  request: Parameters<FakeParts['identity']['bind']>[0],
+): FakeAnswer {
   const before = identity.bound?.runtime_id
   const answer = identity.bind(request)
-  if (before !== request.runtime_id) operations.forget()
+  if (before === request.runtime_id) return answer
+  operations.forget()
+  baselines.adopt()
   return answer
 }
 

@@ -4,6 +4,7 @@ import type { GuestNetwork } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { answerRequest } from './answer-request.ts'
 import type { FakeAnswer } from './fake-answer.ts'
+import { FakeBaselines } from './fake-baselines.ts'
 import { FakeChanges } from './fake-changes.ts'
 import { FakeFiles } from './fake-files.ts'
 import { FakeIdentity } from './fake-identity.ts'
@@ -25,6 +26,7 @@ export class FakeGuest implements GuestLink {
   readonly changes: FakeChanges
   readonly #identity: FakeIdentity
   readonly #operations: FakeOperations
+  readonly #baselines: FakeBaselines
   #stopped = false
   /** A promise that resolves when the guest is thawed; null while it runs. */
   #frozen: PromiseWithResolvers<void> | null = null
@@ -38,6 +40,7 @@ export class FakeGuest implements GuestLink {
     this.changes = copied?.changes.copy() ?? new FakeChanges()
     this.#identity = copied === undefined ? new FakeIdentity() : copied.#identity.copy()
     this.#operations = copied === undefined ? new FakeOperations() : copied.#operations.copy()
+    this.#baselines = copied === undefined ? new FakeBaselines() : copied.#baselines.copy()
   }
 
   get connected(): boolean {
@@ -119,7 +122,8 @@ export class FakeGuest implements GuestLink {
 
   #answer(request: GuestRequest): Promise<FakeAnswer> {
     const { files, trees, processes, ports, changes } = this
-    const parts = { files, trees, processes, ports, changes, identity: this.#identity, operations: this.#operations }
+    const kept = { identity: this.#identity, operations: this.#operations, baselines: this.#baselines }
+    const parts = { files, trees, processes, ports, changes, ...kept }
     return answerRequest({ ...parts, disconnect: () => this.disconnect() }, request)
   }
 

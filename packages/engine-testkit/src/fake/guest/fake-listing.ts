@@ -25,6 +25,17 @@ export function listTree(nodes: FakeNodes, { path_base64 }: { path_base64: strin
   return { stream: Readable.from([Buffer.concat([...records, { kind: 'e' }].map(encode))]) }
 }
 
+/** Returns the records of the whole tree with all contents. */
+export function recordTree(nodes: FakeNodes): Buffer {
+  const records = recordsOf(nodes, '/', '').map((record) => ({ ...record, ...contentOf(record.node) }))
+  return Buffer.concat([...records, { kind: 'e' }].map(encode))
+}
+
+function contentOf(node: FakeNode | undefined): Pick<FakeRecord, 'digest' | 'content'> {
+  if (node?.type !== 'file') return {}
+  return { digest: createHash('sha256').update(node.data).digest(), content: node.data }
+}
+
 /** Describes single entries. */
 export function listEntries(
   nodes: FakeNodes,

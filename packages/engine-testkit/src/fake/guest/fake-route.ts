@@ -1,5 +1,6 @@
 import type { GuestRequest } from '@holt/engine'
 import type { FakeAnswer } from './fake-answer.ts'
+import type { FakeBaselines } from './fake-baselines.ts'
 import type { FakeChanges } from './fake-changes.ts'
 import type { FakeFiles } from './fake-files.ts'
 import type { FakeIdentity } from './fake-identity.ts'
@@ -17,6 +18,7 @@ export interface FakeParts {
   readonly changes: FakeChanges
   readonly identity: FakeIdentity
   readonly operations: FakeOperations
+  readonly baselines: FakeBaselines
   /** Breaks the connection. */
   readonly disconnect: () => void
 }

@@ -1,5 +1,7 @@
 import type { ImageNode, ImageTree } from '@holt/engine'
+import type { ListedEntry, ListedType } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
+import { digestOf } from './digest-of.ts'
 
 const slash = Buffer.from('/')
 /** The depth of directories in an image. A path of `PATH_MAX` has fewer. */
@@ -10,8 +12,42 @@ const maxDepth = 4096
  */
 const maxOpenBytes = 8 * 2 ** 20
 
+/** An entry of a tree that changes are relative to. */
+export type BaseNode = Omit<ImageNode, 'type'> & { readonly type: ListedType }
+
+/** A tree that changes are relative to: an image, or the tree at a checkpoint. */
+export interface BaseTree extends AsyncDisposable {
+  readonly root: BaseNode
+  /** Returns the names in a directory, decoded as latin1, with their nodes to be read. */
+  children(directory: BaseNode): Promise<Children>
+  /** Returns the target of a symlink. */
+  target(symlink: BaseNode): Promise<Buffer>
+  /** Returns the content of a file; null if it was not kept. */
+  content(file: BaseNode): AsyncIterable<Uint8Array> | null
+  /** Returns the SHA-256 of a file's content; null if it is not known. */
+  digest(file: BaseNode, signal: AbortSignal): Promise<Buffer | null>
+  /** Returns true if an entry is known to be that of the base, with its content. */
+  isUnchanged(node: BaseNode, entry: ListedEntry): boolean
+}
+
+/** Returns an image as the tree that changes are relative to. Both end together. */
+export function asBase(image: ImageTree): BaseTree {
+  // Only nodes of the image come back to it.
+  const own = (node: BaseNode) => node as ImageNode
+  return {
+    root: image.root,
+    children: (directory) => image.children(own(directory)),
+    target: (symlink) => image.target(own(symlink)),
+    content: (file) => image.content(own(file)),
+    digest: (file, signal) => digestOf(image.content(own(file)), signal),
+    // The comparison with the runtime's own image tells.
+    isUnchanged: () => false,
+    [Symbol.asyncDispose]: () => image[Symbol.asyncDispose](),
+  }
+}
+
 /** The children of a directory by their names, one character per byte. */
-export type Children = ReadonlyMap<string, () => Promise<ImageNode>>
+export type Children = ReadonlyMap<string, () => Promise<BaseNode>>
 
 export const noChildren: Children = new Map()
 
@@ -23,7 +59,7 @@ export class OpenDirectories {
    * Returns the children of a node; none unless it is a directory. Throws `too_large` if too many
    * names would be in memory.
    */
-  async open(tree: ImageTree, node: ImageNode | null): Promise<Children> {
+  async open(tree: BaseTree, node: BaseNode | null): Promise<Children> {
     if (node?.type !== 'directory') return noChildren
     this.#bytes += node.size
     if (this.#bytes > maxOpenBytes)
@@ -34,17 +70,17 @@ export class OpenDirectories {
   }
 
   /** Releases the names of a node that was opened. */
-  close(node: ImageNode | null): void {
+  close(node: BaseNode | null): void {
     if (node?.type === 'directory') this.#bytes -= node.size
   }
 }
 
 /** Returns the node at an absolute path, or null. Symlinks are not followed. */
-export async function nodeAt(tree: ImageTree, path: Buffer, directories: OpenDirectories): Promise<ImageNode | null> {
-  let node: ImageNode | null = tree.root
+export async function nodeAt(tree: BaseTree, path: Buffer, directories: OpenDirectories): Promise<BaseNode | null> {
+  let node: BaseNode | null = tree.root
   for (const name of path.toString('latin1').split('/')) {
     if (name === '' || node === null) continue
-    const parent: ImageNode = node
+    const parent: BaseNode = node
     node = (await (await directories.open(tree, parent)).get(name)?.()) ?? null
     directories.close(parent)
   }
@@ -59,12 +95,12 @@ export function joinPath(directory: Buffer, name: Buffer): Buffer {
 /** A node of an image, and its path. */
 interface PlacedNode {
   readonly path: Buffer
-  readonly node: ImageNode
+  readonly node: BaseNode
 }
 
 /** Yields a node with everything below it, each directory before its content. */
 export async function* allBelow(
-  tree: ImageTree,
+  tree: BaseTree,
   top: PlacedNode,
   directories: OpenDirectories,
 ): AsyncGenerator<PlacedNode> {

@@ -1,7 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
-import { EngineError, type ImageNode, type ImageTree, type Isolation } from '@holt/engine'
+import { EngineError, type Isolation } from '@holt/engine'
 import type { ListedEntry, ListingRecord } from '@holt/guest-client'
-import { allBelow, type Children, joinPath, noChildren, nodeAt, OpenDirectories } from './base-tree.ts'
+import {
+  allBelow,
+  type BaseNode,
+  type BaseTree,
+  type Children,
+  joinPath,
+  noChildren,
+  nodeAt,
+  OpenDirectories,
+} from './base-tree.ts'
 import type { ChangePage } from './change-page.ts'
 import { kindOf, stateOf } from './tree-change.ts'
 
@@ -10,12 +19,13 @@ export interface TreesToCompare {
   /** The path of the listing. */
   readonly path: Buffer
   /** The tree that the changes are relative to. */
-  readonly base: ImageTree
+  readonly base: BaseTree
   /**
-   * The tree of the runtime's own image. The base is the same tree, or a snapshot of the runtime.
-   * So an entry of the own image that is not in the runtime's layer is also that of the base.
+   * The tree of the runtime's own image. The base is the same tree, or that of the runtime at an
+   * earlier time. So an entry of the own image that is not in the runtime's layer is also that of
+   * the base.
    */
-  readonly own: ImageTree
+  readonly own: BaseTree
   readonly isolation: Isolation
   readonly signal: AbortSignal
 }
@@ -30,11 +40,11 @@ const maxPathBytes = 4096
 interface Level {
   readonly path: Buffer
   /** The entries of the base that the listing has not named yet. */
-  readonly left: Map<string, () => Promise<ImageNode>>
+  readonly left: Map<string, () => Promise<BaseNode>>
   /** The entries of the runtime's own image, if that is not the base. */
   readonly own: Children
   /** The directories of images whose names the level holds. */
-  readonly opened: readonly (ImageNode | null)[]
+  readonly opened: readonly (BaseNode | null)[]
   /** True if nothing in the directory is compared. */
   readonly isSkipped: boolean
 }
@@ -135,7 +145,7 @@ class Comparison {
 
   async #compare(
     entry: ListedEntry,
-    { path, base, own }: { readonly path: Buffer; readonly base: ImageNode | null; readonly own: ImageNode | null },
+    { path, base, own }: { readonly path: Buffer; readonly base: BaseNode | null; readonly own: BaseNode | null },
   ): Promise<void> {
     if (entry.isMount || (entry.isParent && base === null)) return this.#skip(entry, path)
     if (entry.isPruned) {
@@ -143,6 +153,7 @@ class Comparison {
       return this.#skip(entry, path)
     }
     if (entry.type !== 'directory' && (entry.isLower || this.#isOwn(entry, own))) return
+    if (entry.type !== 'directory' && base !== null && this.#trees.base.isUnchanged(base, entry)) return
     if (base?.type === 'directory' && entry.type !== 'directory') await this.#removedBelow(path, base)
     if (this.#page.wants(path)) await this.#add(entry, path, base)
     if (entry.type !== 'directory') return
@@ -157,14 +168,14 @@ class Comparison {
    * of content and of attributes, and no program can set the time of a change of attributes. In a
    * container a directory may be renamed together with its content. The inode number shows that.
    */
-  #isOwn(entry: ListedEntry, own: ImageNode | null): boolean {
+  #isOwn(entry: ListedEntry, own: BaseNode | null): boolean {
     if (own === null || own.type !== entry.type) return false
     if (own.mtimeSecs !== entry.ctimeSecs || own.mtimeNanos !== entry.ctimeNanos) return false
     if (this.#trees.isolation === 'container') return own.number % 2 ** 32 === entry.inode
     return entry.type === 'directory'
   }
 
-  async #add(after: ListedEntry, path: Buffer, before: ImageNode | null): Promise<void> {
+  async #add(after: ListedEntry, path: Buffer, before: BaseNode | null): Promise<void> {
     const isSameType = before?.type === after.type
     const isFile = isSameType && after.type === 'file'
     const isOpen = isFile && before.size === after.size && after.size > 0
@@ -173,7 +184,7 @@ class Comparison {
     if (isOpen || kindOf(change) !== null) this.#page.add(change)
   }
 
-  async #differs(before: ImageNode, after: ListedEntry): Promise<boolean> {
+  async #differs(before: BaseNode, after: ListedEntry): Promise<boolean> {
     if (after.type === 'symlink') return !(await this.#trees.base.target(before)).equals(after.target)
     if (after.type !== 'char' && after.type !== 'block') return false
     return before.rdev.major !== after.rdev.major || before.rdev.minor !== after.rdev.minor
@@ -185,13 +196,13 @@ class Comparison {
     this.#levels.push({ path, left: new Map(), own: noChildren, opened: [], isSkipped: true })
   }
 
-  async #removedBelow(path: Buffer, directory: ImageNode): Promise<void> {
+  async #removedBelow(path: Buffer, directory: BaseNode): Promise<void> {
     for (const [name, node] of await this.#directories.open(this.#trees.base, directory))
       await this.#removed(joinPath(path, Buffer.from(name, 'latin1')), await node())
     this.#directories.close(directory)
   }
 
-  async #removed(path: Buffer, node: ImageNode): Promise<void> {
+  async #removed(path: Buffer, node: BaseNode): Promise<void> {
     for await (const found of allBelow(this.#trees.base, { path, node }, this.#directories)) {
       this.#page.add({ path: found.path, before: found.node, after: null, isOpen: false, isModified: false })
       this.#removedCount += 1

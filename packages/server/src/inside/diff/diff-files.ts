@@ -1,13 +1,14 @@
-import { EngineError, type ImageDigest, type ImageStore, type ImageTree } from '@holt/engine'
 import type { GuestClient } from '@holt/guest-client'
 import { type FileDiff, HoltError, isSet } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { wrongCursor } from '../../foundation/store/page-cursor.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import type { Inside } from '../inside.ts'
+import { maxBaselineBytes } from './baseline-tree.ts'
 import { ChangePage } from './change-page.ts'
 import { type Compared, compareTrees, PrunedTooMuch, type TreesToCompare } from './compare-trees.ts'
 import { findDiffBase } from './diff-base.ts'
+import { openTrees } from './open-trees.ts'
 import { presentChange } from './present-change.ts'
 import { settleChanges } from './settle-changes.ts'
 import type { TreeChange } from './tree-change.ts'
@@ -42,10 +43,11 @@ export async function diffFiles(call: Call<'diffFiles', Inside>): Promise<Answer
   return await service.diffs.run(ref.projectId, async () => {
     signal.throwIfAborted()
     // Not before: a diff that waits needs no memory.
-    call.keepAnswer(isSet(query.patch) ? maxPatchedBytes : maxListedBytes)
+    const recordBytes = base.record === null ? 0 : maxBaselineBytes
+    call.keepAnswer(recordBytes + (isSet(query.patch) ? maxPatchedBytes : maxListedBytes))
     // A resume may have changed the row.
     const row = await findRuntime(service, ref)
-    await using trees = await openTrees(service, { base: base.digest, own: row.image_digest as ImageDigest })
+    await using trees = await openTrees(service, { base, row, guest, path: Buffer.from(query.path), signal })
     const request = { ...trees, path: Buffer.from(query.path), isolation: row.isolation, signal }
     const after = query.cursor === undefined ? null : pathInCursor(query.cursor)
     const found = await findChanges(guest, request, { after, size: maxCandidates })
@@ -53,7 +55,7 @@ export async function diffFiles(call: Call<'diffFiles', Inside>): Promise<Answer
     const root = found.isDirectory ? request.path : parentOf(request.path)
     const patch = isSet(query.patch) ? await writePatch(changes, { base: trees.base, guest, signal, root }) : null
     const page = presentPage({ changes, patch, next: last === null ? null : cursorAfter(last) })
-    const json: FileDiff = { since: base.since, ...page, truncated: last !== null || found.leftOut > 0 }
+    const json: FileDiff = { since: trees.since, ...page, truncated: last !== null || found.leftOut > 0 }
     return { status: 200, json }
   })
 }
@@ -73,43 +75,6 @@ function presentPage({
     next_cursor: next,
     patch: patch?.text ?? null,
     patch_complete: complete,
-  }
-}
-
-interface Trees extends AsyncDisposable {
-  readonly base: ImageTree
-  readonly own: ImageTree
-}
-
-async function openTrees(
-  { engine }: Pick<Inside, 'engine'>,
-  { base, own }: { readonly base: ImageDigest; readonly own: ImageDigest },
-): Promise<Trees> {
-  const images = engine.ability('images')
-  if (images === null) throw new HoltError('not_supported_here', 'This host has no images to compare with.')
-  const baseTree = await openTree(images, base)
-  try {
-    const ownTree = base === own ? baseTree : await openTree(images, own)
-    return {
-      base: baseTree,
-      own: ownTree,
-      [Symbol.asyncDispose]: async () => {
-        await baseTree[Symbol.asyncDispose]()
-        if (ownTree !== baseTree) await ownTree[Symbol.asyncDispose]()
-      },
-    }
-  } catch (error) {
-    await baseTree[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-async function openTree(images: ImageStore, digest: ImageDigest): Promise<ImageTree> {
-  try {
-    return await images.open(digest)
-  } catch (error) {
-    if (!(error instanceof EngineError) || error.kind !== 'not_found') throw error
-    throw new HoltError('snapshot_damaged', 'The image to compare with is missing.', { cause: error })
   }
 }
 

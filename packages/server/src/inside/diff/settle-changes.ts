@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { ImageNode, ImageTree } from '@holt/engine'
 import { type GuestClient, type ListedEntry, maxListedEntries } from '@holt/guest-client'
+import type { BaseNode, BaseTree } from './base-tree.ts'
 import { kindOf, stateOf, type TreeChange } from './tree-change.ts'
 
 /** The bytes of files that one answer compares. Other files of equal size count as modified. */
@@ -12,7 +11,7 @@ const decidedAtOnce = maxListedEntries
 interface Settling {
   /** The most changes of the page. */
   readonly limit: number
-  readonly base: ImageTree
+  readonly base: BaseTree
   readonly guest: GuestClient
   readonly signal: AbortSignal
 }
@@ -79,19 +78,11 @@ function fits({ before }: TreeChange, budget: Budget): boolean {
 }
 
 async function isEqual(
-  before: ImageNode,
+  before: BaseNode,
   after: ListedEntry,
   { base, signal }: Pick<Settling, 'base' | 'signal'>,
 ): Promise<boolean> {
   if (before.size !== after.size || after.sha256 === null) return false
-  return (await digestOf(base.content(before), signal)).equals(after.sha256)
-}
-
-async function digestOf(content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Buffer> {
-  const hash = createHash('sha256')
-  for await (const chunk of content) {
-    signal.throwIfAborted()
-    hash.update(chunk)
-  }
-  return hash.digest()
+  const digest = await base.digest(before, signal)
+  return digest?.equals(after.sha256) ?? false
 }

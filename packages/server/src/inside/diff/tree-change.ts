@@ -1,5 +1,5 @@
-import type { ImageNode } from '@holt/engine'
 import type { ListedType } from '@holt/guest-client'
+import type { BaseNode } from './base-tree.ts'
 
 /** The state of an entry before a change, or after it. */
 export interface EntryState {
@@ -16,7 +16,7 @@ export interface TreeChange {
   /** The path from the root, as bytes. */
   readonly path: Buffer
   /** Null if the base has no such entry. */
-  readonly before: ImageNode | null
+  readonly before: BaseNode | null
   /** Null if the runtime has no such entry. */
   readonly after: EntryState | null
   /** True if only the contents of the files can tell whether they differ. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ImageNode, ImageTree } from '@holt/engine'
 import type { GuestClient, ListedEntry } from '@holt/guest-client'
+import type { DiffEntry } from '@holt/protocol'
+import type { BaseNode, BaseTree } from './base-tree.ts'
 import { filePatch, isText, type PatchSide } from './file-patch.ts'
 import { gitPath } from './git-path.ts'
 import { CompareTime } from './text-hunks.ts'
@@ -14,7 +15,7 @@ const maxPatchBytes = 8 * 2 ** 20
 const filesAtOnce = 8
 
 /** The part of a change that a patch shows, and the reason if that is not all. */
-export type Shown = 'shown' | 'binary' | 'too_large' | 'not_in_git' | 'changed_meanwhile' | 'patch_full'
+export type Shown = NonNullable<DiffEntry['patch']>
 
 /** A patch in git's format. */
 export interface WrittenPatch {
@@ -24,7 +25,7 @@ export interface WrittenPatch {
 }
 
 interface PatchSources {
-  readonly base: ImageTree
+  readonly base: BaseTree
   readonly guest: GuestClient
   readonly signal: AbortSignal
   readonly time: CompareTime
@@ -89,10 +90,10 @@ async function partOf(change: TreeChange, now: ListedEntry | null, sources: Patc
   const path = relativeTo(sources.root, change.path)
   if ([before, now].some((side) => side?.type === 'file' && side.size > maxShownBytes))
     return { text: comment(path, 'is too large', { before, now }), shown: 'too_large' }
-  const sides = {
-    old: isInGit(before) ? await baseSide(before, sources) : null,
-    now: now === null ? null : nowSide(now),
-  }
+  const old = await oldSide(change, now, sources)
+  if (old === 'not_kept')
+    return { text: comment(path, 'had content that was not kept', { before, now }), shown: 'not_kept' }
+  const sides = { old, now: now === null ? null : sideOf(now) }
   const isSame =
     sides.old !== null &&
     sides.now !== null &&
@@ -110,14 +111,27 @@ function isInGit<Entry extends Pick<EntryState, 'type'>>(entry: Entry | null): e
   return entry?.type === 'file' || entry?.type === 'symlink'
 }
 
-async function baseSide(node: ImageNode, { base }: PatchSources): Promise<PatchSide> {
-  if (node.type === 'symlink') return { mode: '120000', content: await base.target(node) }
-  const chunks: Uint8Array[] = []
-  for await (const chunk of base.content(node)) chunks.push(Buffer.from(chunk))
-  return { mode: gitMode(node.mode), content: Buffer.concat(chunks) }
+/** Returns the side before a change. The content of an unchanged file need not have been kept. */
+async function oldSide(
+  { before, after, isModified }: TreeChange,
+  now: ListedEntry | null,
+  { base }: PatchSources,
+): Promise<PatchSide | 'not_kept' | null> {
+  if (!isInGit(before)) return null
+  if (before.type === 'symlink') return { mode: '120000', content: await base.target(before) }
+  const content = base.content(before)
+  if (content !== null) return { mode: gitMode(before.mode), content: await contentOf(content) }
+  if (isModified || after?.type !== 'file' || now === null) return 'not_kept'
+  return { mode: gitMode(before.mode), content: sideOf(now).content }
 }
 
-function nowSide({ type, mode, target, content }: ListedEntry): PatchSide {
+async function contentOf(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of content) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks)
+}
+
+function sideOf({ type, mode, target, content }: ListedEntry): PatchSide {
   if (type === 'symlink') return { mode: '120000', content: target }
   return { mode: gitMode(mode), content: content ?? Buffer.alloc(0) }
 }
@@ -133,7 +147,7 @@ function relativeTo(root: Buffer, path: Buffer): Buffer {
 function comment(
   path: Buffer,
   what: string,
-  { before, now }: { readonly before: ImageNode | null; readonly now: ListedEntry | null },
+  { before, now }: { readonly before: BaseNode | null; readonly now: ListedEntry | null },
 ): string {
   const size = (side: { readonly type: string; readonly size: number } | null) =>
     side?.type === 'file' ? `${side.size} bytes` : (side?.type ?? 'absent')

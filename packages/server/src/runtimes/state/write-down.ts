@@ -57,6 +57,8 @@ async function take(
   const checkpoints = service.engine.ability('checkpoints')
   if (checkpoints === null) throw new HoltError('not_supported_here', 'This host has no memory checkpoints.')
   const { checkpointId, leaveRunning, onTaken } = what
+  // A runtime that is removed continues as itself, and only copies have this beginning.
+  if (leaveRunning) await guest.listings.takeBaseline(checkpointId, within(signal))
   await guest.quiesce(within(signal), { force: true })
   await failpoint('write-down.quiesced')
   const running = Promise.withResolvers<void>()

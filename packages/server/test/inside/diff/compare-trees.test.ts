@@ -3,6 +3,7 @@ import type { ListedEntry, ListingRecord } from '@holt/guest-client'
 import { testSeed } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { asBase } from '../../../src/inside/diff/base-tree.ts'
 import { ChangePage } from '../../../src/inside/diff/change-page.ts'
 import { compareTrees, PrunedTooMuch, type TreesToCompare } from '../../../src/inside/diff/compare-trees.ts'
 import { kindOf } from '../../../src/inside/diff/tree-change.ts'
@@ -70,7 +71,8 @@ async function* groups(records: readonly ListingRecord[]) {
 async function changesOf(records: readonly ListingRecord[], base: ImageTree, more: Partial<TreesToCompare> = {}) {
   const page = new ChangePage({ after: null, size: 1000, maxPathBytes: 2 ** 20 })
   const { signal } = new AbortController()
-  const trees = { path: Buffer.from('/'), base, own: base, isolation: 'gvisor', signal, ...more } as const
+  const tree = asBase(base)
+  const trees = { path: Buffer.from('/'), base: tree, own: tree, isolation: 'gvisor', signal, ...more } as const
   await compareTrees(groups(records), trees, page)
   const { changes } = page.end()
   return changes.map((change) => `${change.isOpen ? 'open' : kindOf(change)} ${change.path}`)

@@ -76,6 +76,34 @@ test('a diff since a snapshot has only later changes', async () => {
   expect(found.patch).toContain('diff --git a/kept b/kept\nold mode 100644\nnew mode 100755\n')
 })
 
+test('a diff since a memory snapshot has only later changes, also in its runtimes and forks', async () => {
+  const { write, change, diff, snapshot, ask } = await start()
+  await write('/workspace/kept', 'same')
+  await write('/workspace/edited', 'a\nb\nc\n')
+  await write('/workspace/gone', 'x')
+  const { snapshot_id } = await snapshot('memory')
+  await write('/workspace/kept', 'same')
+  await write('/workspace/edited', 'a\nB\nc\n')
+  await change('remove', { path: '/workspace/gone' })
+  const found = await diff({ since: snapshot_id, patch: 'true' })
+  expect(found.since).toEqual({ type: 'snapshot', id: snapshot_id, name: null })
+  expect(changesOf(found)).toEqual(['modified /workspace/edited', 'removed /workspace/gone'])
+  expect(found.patch).toContain('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n')
+  const diffOf = async (id: string, query: Record<string, string> = {}) =>
+    FileDiff.parse((await ask('GET', `/v1/agents/runtime/${id}/diff?${new URLSearchParams(query)}`)).json)
+  const restored = (await ask('POST', '/v1/agents/runtime', { json: { snapshot: snapshot_id } })).json.runtime_id
+  expect(await diffOf(restored)).toMatchObject({ data: [], since: { type: 'snapshot', id: snapshot_id } })
+  const [{ runtime }] = (await ask('POST', `/v1/agents/runtime/${restored}/fork`, { json: {} })).json.data
+  await ask('PUT', `/v1/agents/runtime/${runtime.runtime_id}/files/content?path=/workspace/edited`, { body: 'child' })
+  const since = { type: 'fork', id: restored, name: null }
+  expect(await diffOf(runtime.runtime_id)).toMatchObject({ since, data: [{ path: '/workspace/edited' }] })
+  expect(changesOf(await diffOf(runtime.runtime_id, { since: 'image' }))).toEqual([
+    'added /workspace/edited',
+    'added /workspace/gone',
+    'added /workspace/kept',
+  ])
+})
+
 test('files that were only written again do not fill a page', async () => {
   const { write, diff, snapshot } = await start()
   for (const name of ['a', 'b', 'c', 'd', 'e']) await write(`/workspace/${name}`, 'same size')
@@ -95,7 +123,6 @@ test('a diff refuses paths, snapshots and cursors that do not fit', async () => 
   expect(await code({ path: 'relative' })).toBe('invalid_path')
   expect(await code({ since: 'none' })).toBe('snapshot_not_found')
   expect(await code({ cursor: '!' })).toBe('invalid_request')
-  expect(await code({ since: (await snapshot('memory')).snapshot_id })).toBe('conflict')
   const { snapshot_id } = await snapshot('filesystem')
   const other = await makeRuntime()
   const answer = await ask('GET', `/v1/agents/runtime/${other}/diff?since=${snapshot_id}`)
