@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, it } from 'vitest'
@@ -123,6 +124,25 @@ it('a killed agent leaves nothing', async () => {
   agent.kill('SIGKILL')
   await expect.poll(async () => (await own())[0].state, { timeout: 60_000 }).toBe('terminated')
 })
+
+/** The table of the page: scopes, and the tools that they add to those of the second scope. */
+const rows = readFileSync(join(repository, 'docs/mcp.md'), 'utf8').matchAll(
+  /^\| `(?<scope>[a-z]+:[a-z]+)`(?:, with `(?<also>[a-z:]+)`)? \| (?<tools>[^;|]*)/gm,
+)
+const scopes = [...rows].map(({ groups = {} }) => ({
+  scope: groups.scope ?? '',
+  also: groups.also ?? null,
+  tools: [...(groups.tools ?? '').matchAll(/`(\w+)`/g)].map(([, tool]) => tool ?? ''),
+}))
+
+it.each(scopes)(
+  'a key with $scope has the tools of the page, with $also those of both',
+  async ({ scope, also, tools }) => {
+    await using agent = await McpAgent.connect('http', await makeKey(...[scope, also].filter((each) => each !== null)))
+    const more = scopes.find((each) => each.scope === also)?.tools ?? []
+    expect((await agent.names()).sort()).toEqual([...tools, ...more].sort())
+  },
+)
 
 it('a key that may only read has no tool that changes anything', async () => {
   await using agent = await McpAgent.connect('stdio', await makeKey('runtime:read'))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CreateRuntime, type CreateRuntimeInput, NewKey, pageOf, Runtime } from '@holt/protocol'
+import { Command, CreateRuntime, type CreateRuntimeInput, NewKey, pageOf, Runtime } from '@holt/protocol'
 import { oneIn } from '@holt/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call, failure, runtimesPath, success } from './support/api.ts'
@@ -19,6 +19,7 @@ import { placesOf } from './support/rig/find-text.ts'
 import { built, templatesPath } from './support/test-build.ts'
 import { createRuntime, TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
+import { visit } from './support/visit.ts'
 
 // Runtimes that wait for who wants one. Nobody can tell such a runtime from one that was made for
 // them, but by the metrics.
@@ -395,6 +396,70 @@ describeClasses('a pool', (isolation) => {
     },
     120_000,
   )
+
+  it('gives runtimes whose application has been running since before their create', async () => {
+    const base = await atRest()
+    const program = [
+      'import http.server, json, os, time',
+      'facts = {"started": time.time(), "pid": os.getpid(), "env": [os.environ.get(name) for name in ("OF_TEMPLATE", "OF_CREATE")], "seen": 0}',
+      'class Handler(http.server.BaseHTTPRequestHandler):',
+      '    def do_GET(self):',
+      '        facts["seen"] += 1',
+      '        self.send_response(200)',
+      '        self.end_headers()',
+      '        self.wfile.write(json.dumps(facts).encode())',
+      'print("up", flush=True)',
+      'http.server.HTTPServer(("", 8000), Handler).serve_forever()',
+    ]
+    await built({
+      name: custom,
+      dockerfile: `FROM holt/base-small\nENV OF_TEMPLATE=yes\nCOPY <<'EOF' /srv/app.py\n${program.join('\n')}\nEOF\n`,
+      start_cmd: 'exec python /srv/app.py',
+      ready_cmd: 'curl -fsS localhost:8000',
+    })
+    await (await createRuntime({ template: custom })).delete()
+    await filled(2, custom)
+    const waiting = (await atRest()).filter((id) => !base.includes(id))
+    interface Facts {
+      readonly pid: number
+      readonly started: number
+      readonly env: readonly (string | null)[]
+      readonly seen: number
+    }
+    const seen: (Facts & { readonly id: string })[] = []
+    for (let index = 0; index < 2; index += 1) {
+      const askedAt = Date.now() / 1000
+      const { runtime, pooled } = await create({ template: custom })
+      await using _ = runtime
+      expect(pooled).toBe(true)
+      const facts = await visit<Facts>(runtime, 8000, '/')
+      expect(facts.env).toEqual(['yes', null])
+      expect(facts.started).toBeLessThan(askedAt)
+      expect(facts.seen).toBeGreaterThanOrEqual(2)
+      expect(await runtime.sh(`tr '\\0' ' ' < /proc/${facts.pid}/cmdline`)).toBe('python /srv/app.py ')
+      const { data } = success(await runtime.call('GET', '/commands'), 200, pageOf(Command))
+      expect(data.filter(({ command_id }) => command_id === 'cmstartcommand00000000')).toMatchObject([
+        { state: 'running' },
+      ])
+      seen.push({ id: runtime.id, ...facts })
+    }
+    expect(waiting).toContain(seen[0]?.id)
+    // Members of a class without memory checkpoints start the application themselves, each once.
+    expect(seen[0]?.started === seen[1]?.started).toBe(isolation === 'gvisor')
+    await filled(1, custom)
+    const { runtime: other, pooled } = await create({ template: custom, env: { OF_CREATE: 'yes' } })
+    await using _ = other
+    // There, an application that has started cannot have the environment of the create.
+    expect(pooled).toBe(isolation === 'gvisor')
+    const { env } = await visit<Facts>(other, 8000, '/')
+    expect(env).toEqual(['yes', isolation === 'gvisor' ? null : 'yes'])
+    expect((await call('DELETE', `${templatesPath}/${custom}`)).status).toBe(204)
+    await until(
+      'its members are gone',
+      async () => (await sumOf('holt_pool_members', { template: custom })) === 0,
+      fillTimeoutMs,
+    )
+  }, 240_000)
 
   it('has metrics only for keys that may read them', async () => {
     const { text } = await call('GET', '/metrics')
