@@ -139,8 +139,8 @@ export type {
   GitCloneOptions,
   GitCommitOptions,
   GitDiffOptions,
-  GitProgressOptions,
   GitOptions,
+  GitProgressOptions,
   GitPushOptions,
 } from './git/git-options.ts'
 export type { GitChange, GitStatus, GitStatusEntry } from './git/parse-status.ts'
