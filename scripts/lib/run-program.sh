@@ -43,8 +43,9 @@ run_program() {
 	shift 4
 	find_node "$root"
 	if bundle_is_fresh "$root"; then
-		# By its own name: scripts/bundle.ts keeps a bundle that a process was started with.
-		program=$(readlink -f "$root/dist/bundle/current")/$name.mjs
+		# By its own name: scripts/bundle.ts keeps a bundle that a process was started with. The shell
+		# finds it without another program.
+		program=$(cd -P -- "$root/dist/bundle/current" && pwd -P)/$name.mjs
 	elif has_dependencies "$root"; then
 		program=$root/$source
 	else
