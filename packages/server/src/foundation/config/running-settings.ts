@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { isDiskFull } from '../store/disk-full.ts'
-import { parseConfig, settingNames } from './config.ts'
+import { ConfigError, parseConfig, settingNames } from './config.ts'
 import { findDaemon } from './daemon-lock.ts'
 import { readJsonIfThere } from './installation.ts'
 import { writeDurably } from './write-durably.ts'
@@ -104,8 +104,19 @@ function settingsOf(env: Environment): Readonly<Record<string, string>> {
 function isSame(name: string, running: Environment, here: Environment): boolean {
   if (running[name] === here[name]) return true
   if (mayBeSecret.test(name)) return false
-  const meaning = (value: string | undefined) => JSON.stringify(parseConfig({ HOLT_ALLOW_REMOTE: '1', [name]: value }))
-  return meaning(running[name]) === meaning(here[name])
+  return meaningOf(name, running[name]) === meaningOf(name, here[name])
+}
+
+/** Returns the configuration for a value of a setting, or the value if it needs another setting. */
+function meaningOf(name: string, value: string | undefined): string | undefined {
+  // Without it, the other settings for clients of E2B mean nothing.
+  const others = { HOLT_ALLOW_REMOTE: '1', ...(name.startsWith('HOLT_E2B_') ? { HOLT_E2B: 'on' } : {}) }
+  try {
+    return JSON.stringify(parseConfig({ ...others, [name]: value }))
+  } catch (error) {
+    if (error instanceof ConfigError) return value
+    throw error
+  }
 }
 
 function shown(name: string, value: string | undefined): string | null {

@@ -53,6 +53,21 @@ test('changed settings are reported with the old and the new value', async () =>
   await expect(changedSettings(stateDir, { HOLT_POOL_MAX: 'many' })).rejects.toThrow('HOLT_POOL_MAX')
 })
 
+test('the settings of domain mode are reported, which need each other', async () => {
+  const stateDir = await running({ HOLT_E2B: 'on', HOLT_E2B_DOMAIN: 'one.lan' })
+  const here = {
+    HOLT_E2B: 'on',
+    HOLT_E2B_DOMAIN: 'other.lan',
+    HOLT_E2B_TLS_CERT: '/tls/certificate.pem',
+    HOLT_E2B_TLS_KEY: '/tls/key.pem',
+  }
+  expect((await changedSettings(stateDir, here)).map(({ name }) => name).toSorted()).toEqual([
+    'HOLT_E2B_DOMAIN',
+    'HOLT_E2B_TLS_CERT',
+    'HOLT_E2B_TLS_KEY',
+  ])
+})
+
 test('a password is neither stored nor reported', async () => {
   const stateDir = await running({ HOLT_DATABASE_URL: database })
   expect(await readFile(join(stateDir, 'running.json'), 'utf8')).not.toContain('a-canary')
