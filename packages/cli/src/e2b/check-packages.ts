@@ -51,6 +51,13 @@ const probes: readonly PackageProbe[] = [
   { name: 'e2b for Python', command: 'python3', args: ['-c', inPython], install: 'pip install e2b' },
 ]
 
+/** Returns what to do about the error of a program; nothing if only its words help. */
+function remedyOf(told: string): string {
+  if (/UnknownIssuer|CERTIFICATE_VERIFY_FAILED|self.signed certificate/i.test(told))
+    return '. Set SSL_CERT_FILE to the bundle that holt e2b certificate prints, or make the system trust it: --trust'
+  return ''
+}
+
 /**
  * Runs a small program with each package that is installed for the current directory. A package
  * that is not installed is only noted.
@@ -70,6 +77,6 @@ async function checkPackage({ name, command, args, install }: PackageProbe, env:
     const { stderr = '' } = error as { stderr?: string }
     const lines = stderr.trim().split('\n')
     const told = lines.findLast((line) => /error|exception/i.test(line)) ?? lines.at(-1) ?? ''
-    return { name, status: 'fix', message: `a program failed: ${told.slice(0, 500)}` }
+    return { name, status: 'fix', message: `a program failed: ${told.slice(0, 500)}${remedyOf(told)}` }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -56,6 +56,19 @@ test('a service that does all of it passes, and missing packages are only noted'
   for (const name of ['create', 'egress', 'files', 'commands', 'kill']) expect(stdout).toContain(`ok   ${name}: `)
   expect(stdout).toContain('note e2b for Python: is not installed here')
   expect(seen).toContain('DELETE /sandboxes/rt1')
+})
+
+test('a package that does not trust the certificate is told how', async () => {
+  const { url } = await startService()
+  const dir = await mkdtemp(join(tmpdir(), 'holt-check-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const error = 'httpx.ConnectError: Request failed: invalid peer certificate: UnknownIssuer'
+  await writeFile(join(dir, 'python3'), `#!/bin/sh\necho '${error}' >&2\nexit 1\n`, { mode: 0o755 })
+  const { code, stdout } = await runHolt(['e2b', 'check'], {
+    env: { PATH: `${dir}:/bin`, E2B_API_KEY: key, E2B_API_URL: url, E2B_SANDBOX_URL: url },
+  })
+  expect(stdout).toContain(`FIX  e2b for Python: a program failed: ${error}. Set SSL_CERT_FILE`)
+  expect(code).toBe(1)
 })
 
 test.each([

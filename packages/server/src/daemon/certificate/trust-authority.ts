@@ -6,11 +6,19 @@ import { promisify } from 'node:util'
 /** The time limit of the program that renews the store of the system, in milliseconds. */
 const renewTimeoutMs = 60_000
 
-/** The ways in which distributions take an authority: a directory, and a program that reads it. */
+/**
+ * The ways in which distributions take an authority: a directory, a program that reads it, and the
+ * command for that after a removal. Without `--fresh`, Debian's program leaves links to removed
+ * files.
+ */
 const stores = [
-  { dir: '/usr/local/share/ca-certificates', program: 'update-ca-certificates' },
-  { dir: '/etc/pki/ca-trust/source/anchors', program: 'update-ca-trust' },
-  { dir: '/etc/pki/trust/anchors', program: 'update-ca-certificates' },
+  {
+    dir: '/usr/local/share/ca-certificates',
+    program: 'update-ca-certificates',
+    afterRemoval: 'update-ca-certificates --fresh',
+  },
+  { dir: '/etc/pki/ca-trust/source/anchors', program: 'update-ca-trust', afterRemoval: 'update-ca-trust' },
+  { dir: '/etc/pki/trust/anchors', program: 'update-ca-certificates', afterRemoval: 'update-ca-certificates' },
 ] as const
 
 /** The place of a trusted authority, and the command that ends the trust. */
@@ -21,12 +29,12 @@ export interface Trusted {
 
 /** Adds an authority to those that the system trusts. Needs root. */
 export async function trustAuthority(authorityFile: string, domain: string): Promise<Trusted> {
-  for (const { dir, program } of stores) {
+  for (const { dir, program, afterRemoval } of stores) {
     if (!(await isWritable(dir))) continue
     const file = join(dir, `holt-${domain}.crt`)
     await copyFile(authorityFile, file)
     await promisify(execFile)(program, [], { timeout: renewTimeoutMs, cwd: '/' })
-    return { file, undo: `rm ${file} && ${program}` }
+    return { file, undo: `rm ${file} && ${afterRemoval}` }
   }
   throw new Error(
     `no store of trusted authorities can be written on this machine. Run it as root, or add ${authorityFile} by hand.`,
