@@ -4,7 +4,7 @@ import { clientSets, shareOf } from '@holt/testkit'
 type Mode = 'address' | 'domain'
 
 /** Something that the service must have besides its API. `prepare-example.ts` prepares it. */
-export type Need = 'code interpreter' | 'python image' | 'debian archive'
+export type Need = 'code interpreter' | 'desktop' | 'python image' | 'debian archive'
 
 /** An example in one environment and one mode. */
 export interface ExampleRun {
@@ -41,6 +41,7 @@ const examples: readonly Example[] = [
   { row: 7, file: 'template.mjs', set: 'javascript-sdk', modes: ['domain'], needs: 'python image' },
   { row: 7, file: 'template.py', set: 'python-sdk', modes: ['domain'], needs: 'python image' },
   { row: 8, file: 'deep_agents.py', set: 'python-deep-agents', modes: both },
+  { row: 15, file: 'desktop.mjs', set: 'javascript-newest', modes: ['domain'], needs: 'desktop' },
 ]
 
 /** The versions of the matrix besides the newest, each with its example of a command and a file. */

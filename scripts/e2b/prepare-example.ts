@@ -6,7 +6,7 @@ import type { Need } from './example-runs.ts'
 import { pushPythonImage } from './python-image.ts'
 import { headers, service } from './tested-service.ts'
 
-/** The time for the template of the code interpreter, in milliseconds. It fetches 500 MB. */
+/** The time for a template of Holt's, in milliseconds. Its build fetches up to 500 MB. */
 const buildTimeoutMs = 30 * 60_000
 
 /** Prepares the parts of the service that examples need besides its API, each at its first use. */
@@ -22,9 +22,12 @@ export class Preparations implements AsyncDisposable {
   }
 
   async #prepare(need: Need): Promise<void> {
-    if (need === 'code interpreter') return buildCodeInterpreter()
+    const { debianArchive, npmRegistry, packageIndex } = service.rig
+    if (need === 'code interpreter')
+      return buildTemplate('code-interpreter', { ...packageIndex, [npmHost]: npmRegistry })
+    if (need === 'desktop') return buildTemplate('desktop', debianArchive)
     // Provisioning and `aptInstall` fetch packages.
-    await pointNames(service.rig.debianArchive)
+    await pointNames(debianArchive)
     if (need === 'debian archive') return
     this.#registry = await startRegistry(service.registryPort)
     await pushPythonImage(this.#registry.address)
@@ -35,19 +38,19 @@ export class Preparations implements AsyncDisposable {
   }
 }
 
-/** Builds the template of the code interpreter as users do: a create does not wait for it. */
-async function buildCodeInterpreter(): Promise<void> {
-  const path = `${service.url}/v1/agents/template/code-interpreter`
+/** Builds a template of Holt's as users do: a create does not wait for it. */
+async function buildTemplate(name: string, hosts: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  const path = `${service.url}/v1/agents/template/${name}`
   const read = async () => (await (await fetch(path, { headers })).json()) as { state: string; state_reason: unknown }
   if ((await read()).state === 'ready') return
-  await pointNames({ ...service.rig.packageIndex, [npmHost]: service.rig.npmRegistry })
+  await pointNames(hosts)
   await fetch(`${path}/pull`, { method: 'POST', headers, body: '{}' })
   const deadline = performance.now() + buildTimeoutMs
   for (;;) {
     const { state, state_reason: reason } = await read()
     if (state === 'ready') return
     if (state !== 'building' || performance.now() > deadline)
-      throw new Error(`the template code-interpreter is ${state}: ${JSON.stringify(reason)}`)
+      throw new Error(`the template ${name} is ${state}: ${JSON.stringify(reason)}`)
     await sleep(1_000)
   }
 }
