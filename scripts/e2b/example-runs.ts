@@ -41,6 +41,10 @@ const examples: readonly Example[] = [
   { row: 7, file: 'template.mjs', set: 'javascript-sdk', modes: ['domain'], needs: 'python image' },
   { row: 7, file: 'template.py', set: 'python-sdk', modes: ['domain'], needs: 'python image' },
   { row: 8, file: 'deep_agents.py', set: 'python-deep-agents', modes: both },
+  { row: 9, file: 'smolagents_executor.py', set: 'python-smolagents', modes: both, needs: 'code interpreter' },
+  { row: 14, file: 'adk_plugin.py', set: 'python-adk', modes: both, needs: 'code interpreter' },
+  { row: 14, file: 'haystack_tools.py', set: 'python-haystack', modes: both },
+  { row: 14, file: 'verifiers_runtime.py', set: 'python-verifiers', modes: both, needs: 'python image' },
   { row: 15, file: 'desktop.mjs', set: 'javascript-newest', modes: ['domain'], needs: 'desktop' },
 ]
 

@@ -41,6 +41,6 @@ async function installWithUv({ packages }: ClientSet, dir: string): Promise<void
   await run('python3', ['-m', 'venv', '--without-pip', dir], { timeout: installMs })
   const pinned = Object.entries(packages).map(([name, version]) => `${name}==${version}`)
   const uv = await pinnedUv()
-  const options = ['--quiet', '--cache-dir', uv.cacheDir, '--python', join(dir, 'bin/python')]
+  const options = ['--quiet', '--compile-bytecode', '--cache-dir', uv.cacheDir, '--python', join(dir, 'bin/python')]
   await run(uv.program, ['pip', 'install', ...options, ...pinned], { timeout: installMs })
 }
