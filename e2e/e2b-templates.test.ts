@@ -4,32 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { run } from '../packages/builder/test/support/machine.ts'
-import { tarOf, writeLayout } from '../packages/builder/test/support/oci-image.ts'
 import { type Registry, startRegistry } from '../packages/builder/test/support/registry.ts'
 import { call } from './support/api.ts'
 import { clientEnvironment, e2bClients } from './support/e2b-clients.ts'
+import { pushSmallImage } from './support/small-image.ts'
 import { templatesPath } from './support/test-build.ts'
 import { createRuntime } from './support/test-runtime.ts'
 
 const unique = Date.now().toString(36)
 /** Builds boot runtimes and take checkpoints, on a machine that may be busy. */
 const slow = 400_000
-
-/** The programs of a small image, which are those of this machine. */
-const programs =
-  'bash sh cat chgrp chmod chown cp env false grep head id ln ls mkdir rm sed seq sleep stat tail touch tr true useradd'
-
-/** Makes the tree of an image with these programs and their libraries. */
-const treeScript = `mkdir -p bin usr/bin usr/sbin etc/skel root tmp proc dev run
-for name in ${programs}; do
-  file=; for at in /usr/bin /usr/sbin /bin; do [ -n "$file" ] || [ ! -x "$at/$name" ] || file=$at/$name; done
-  [ -n "$file" ] || continue
-  cp -L "$file" "bin/$name"
-  ldd "$file" 2>/dev/null | grep -o '/[^ )]*' | while read -r lib; do mkdir -p ".$(dirname "$lib")"; cp -nL "$lib" ".$lib"; done
-done
-chmod 1777 tmp
-echo 'root:x:0:0:root:/root:/bin/bash' >etc/passwd; echo 'root:x:0:' >etc/group; echo 'from skel' >etc/skel/.profile-note`
 
 /** The result of a build as its client tells it. */
 interface Built {
@@ -49,21 +33,8 @@ describe('a template of the clients of E2B', () => {
 
   beforeAll(async () => {
     registry = await startRegistry()
-    const tar = await tarOf(join(dir, 'tree'), treeScript)
-    const layout = join(dir, 'layout')
-    await writeLayout(layout, [{ tar, compression: 'gzip' }], {
-      config: { Env: ['PATH=/bin:/opt/bin', 'FROM_IMAGE=yes'] },
-    })
     image = `${registry.address}/team/small:1`
-    run([
-      'skopeo',
-      '--insecure-policy',
-      'copy',
-      '--quiet',
-      '--dest-tls-verify=false',
-      `oci:${layout}`,
-      `docker://${image}`,
-    ])
+    await pushSmallImage(join(dir, 'image'), [image], { Env: ['PATH=/bin:/opt/bin', 'FROM_IMAGE=yes'] })
     mkdirSync(join(dir, 'app/sub'), { recursive: true })
     writeFileSync(join(dir, 'app/a.txt'), 'one\n')
     writeFileSync(join(dir, 'app/sub/b.py'), 'two\n')

@@ -17,7 +17,12 @@ export interface Registry extends AsyncDisposable {
  * bcrypt, the only kind that it knows.
  */
 export const reader = { username: 'holt', password: 'open sesame' }
-const htpasswd = 'holt:$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n'
+const hash = '$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy'
+
+/** The password of `_json_key`, the account in which Google's registries take a key as JSON. */
+export const googleKey = '{"type":"service_account"}'
+const googleHash = '$2y$04$abcdefghijklmnopqrstuuDt9JS4PYLFE1243a4ylPkU5J7EJhfP.'
+const htpasswd = `holt:${hash}\n_json_key:${googleHash}\n`
 
 /**
  * Starts the distribution's own registry, on a free port unless told which; `asks` whoever comes
