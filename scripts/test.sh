@@ -199,6 +199,7 @@ cat "$results/beside.txt"
 python_examples
 e2b_examples
 vitest_run chaos --config chaos/vitest.config.ts
+[ "$HOLT_TEST_LENGTH" = short ] || check "coverage of E2B's SDKs" bash scripts/test-e2b-coverage.sh
 [ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts
 
 # An unreadable report must not prevent the result from being printed.

@@ -44,6 +44,7 @@ export const sections: readonly Section[] = [
       'reference/schemas.md',
       'reference/errors.md',
       'docs/settings.md',
+      'docs/e2b-coverage.md',
     ],
   },
   {
