@@ -39,6 +39,7 @@ function testsOf(glob: string): string {
  * test files stay in memory: 50 files of the server keep 2 GB.
  */
 const groups = {
+  cli: ['packages/cli/test/**'],
   clients: ['packages/{sdk,mcp,e2b}/test/**'],
   'server-api': ['packages/server/test/api/**'],
   'server-builds': ['packages/server/test/builds/**'],

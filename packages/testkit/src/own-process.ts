@@ -9,7 +9,6 @@ export const ownProcess: readonly string[] = [
   'packages/server/test/daemon/**',
   // Most of their time is that of the programs that they start, or of connections.
   'packages/builder/**',
-  'packages/cli/**',
   'packages/egress/**',
   'packages/server/test/foundation/store/postgres/**',
   // Each sets HOLT_FAILPOINTS before the modules load that read it.
@@ -18,9 +17,13 @@ export const ownProcess: readonly string[] = [
   // The tests of the settings and tools of tests.
   'packages/testkit/**',
   // These set variables of the environment or other globals.
+  'packages/cli/test/errors/report-error.test.ts',
+  'packages/cli/test/quickstart-end.test.ts',
+  'packages/cli/test/usage/first-guesses.test.ts',
   'packages/sdk/test/errors/errors.test.ts',
   'packages/server/test/api/telemetry/tracing.test.ts',
   // These put other clocks in place of the real ones.
+  'packages/cli/test/output/while-waiting.test.ts',
   'packages/sdk/test/commands.test.ts',
   'packages/server/test/foundation/wire/drop-rest-of-body.test.ts',
   'packages/server/test/foundation/wire/stream-items.test.ts',
