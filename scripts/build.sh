@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what holt runs and git does not hold: the guest, and the bundle of holt and holtd.
+# Builds what holt runs and git does not hold: the guest, the bundle of holt and holtd, the console.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,4 +12,6 @@ export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin
 build_guest
 say 'bundling holt and holtd'
 node scripts/bundle.ts
+say 'building the console'
+node scripts/build-console.ts
 stop_on_problems

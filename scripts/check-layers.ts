@@ -28,6 +28,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   sdk: ['glob', 'protocol', 'tar'],
   mcp: ['protocol', 'sdk'],
   cli: ['mcp', 'protocol', 'sdk'],
+  console: ['sdk'],
   e2b: ['async', 'protocol'],
   testkit: [],
   'engine-testkit': ['engine', 'guest-client', 'protocol'],
@@ -74,7 +75,7 @@ function packageProblems(): readonly string[] {
  */
 function nameProblems(): readonly string[] {
   const known = new Map<string, string>()
-  return globSync('packages/*/src/**/*.ts', { cwd: root }).flatMap((file) => {
+  return globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).flatMap((file) => {
     const [, name = ''] = file.split('/')
     const last = basename(file)
     if (last === 'index.ts') return []

@@ -85,6 +85,7 @@ count_report() {
 
 static_checks() {
 	check types tsc -p tsconfig.json
+	check 'console types' tsc -p packages/console/tsconfig.json
 	check lint biome check --error-on-warnings .
 	check layers node scripts/check-layers.ts
 	check security node scripts/check-security.ts

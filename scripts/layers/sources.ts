@@ -9,7 +9,7 @@ export interface Import {
 
 /** Returns the paths of the source files of all packages. */
 export function sourceFiles(root: string): readonly string[] {
-  return globSync('packages/*/src/**/*.ts', { cwd: root }).sort()
+  return globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).sort()
 }
 
 /** Returns the imports of a file: static, dynamic, of types, and of the programs of threads. */
@@ -23,5 +23,5 @@ export function importsOf(root: string, from: string): readonly Import[] {
 
 /** True for a package's program or its exports. They use all folders, and belong to none. */
 export function isEntry(file: string): boolean {
-  return /^packages\/[^/]+\/src\/(?:index|main)\.ts$/.test(file)
+  return /^packages\/[^/]+\/src\/(?:index|main)\.tsx?$/.test(file)
 }

@@ -8,7 +8,7 @@ readonly RUN_PACKAGES=(
 	python3:python3 tar:tar curl:curl
 )
 readonly TEST_PACKAGES=(
-	fsck.erofs:erofs-utils buildah:buildah zsh:zsh fish:fish busybox:busybox-static setcap:libcap2-bin getfattr:attr setfattr:attr
+	fsck.erofs:erofs-utils buildah:buildah zsh:zsh fish:fish busybox:busybox-static setcap:libcap2-bin getfattr:attr setfattr:attr chromium:chromium
 )
 readonly TRIXIE_KEYS=/usr/share/keyrings/debian-archive-trixie-stable
 

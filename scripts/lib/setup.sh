@@ -22,6 +22,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/npm.sh
 # shellcheck source=scripts/lib/bundle.sh
 . scripts/lib/bundle.sh
+# shellcheck source=scripts/lib/console.sh
+. scripts/lib/console.sh
 
 tools=$PWD/.holt/tools
 HOLT_COMMAND=${HOLT_COMMAND:-bash scripts/lib/setup.sh}
@@ -61,5 +63,6 @@ stop_on_problems
 ensure_runsc
 [ "$HOLT_CHECK_ONLY" = 1 ] || guest_is_fresh || build_guest
 [ "$HOLT_CHECK_ONLY" = 1 ] || build_bundle
+[ "$HOLT_CHECK_ONLY" = 1 ] || build_console
 stop_on_problems
 say 'This machine is ready for Holt.'

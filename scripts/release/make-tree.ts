@@ -19,6 +19,7 @@ import { writeSbom } from './sbom.ts'
  */
 const released = {
   'README.md': '../../share/doc/README.md',
+  'dist/console': '../../share/console',
   'dist/docs': '../../share/site',
   'guest/holt-guest': '../holt-guest',
   'lib/npm': '../npm',
@@ -43,7 +44,7 @@ export interface Components {
  *
  *     bin/holt bin/holtd                                   the launchers
  *     lib/node lib/npm lib/runsc lib/holt-guest lib/bundle  the programs
- *     share/templates share/systemd share/doc share/site share/licenses
+ *     share/templates share/systemd share/doc share/site share/console share/licenses
  *     install.sh manifest.json sbom.cdx.json SHA256SUMS
  */
 export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string, site: Site): Promise<Components> {
@@ -51,6 +52,7 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string, sit
   for (const name of ['lib/bundle', 'lib/npm', 'share/licenses']) await mkdir(join(dir, name), { recursive: true })
   await copyOwnFiles(root, dir)
   await cp(site.dir, join(dir, 'share/site'), { recursive: true })
+  await run([process.execPath, 'scripts/build-console.ts', join(dir, 'share/console')], { cwd: root })
   const bundled = await bundleInto(facts, join(dir, 'lib/bundle'))
   await buildGuest(facts, arch, join(dir, 'lib/holt-guest'))
   const guest = await readGoModules(root, 'guest', join(dir, 'lib/holt-guest'))

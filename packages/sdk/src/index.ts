@@ -122,6 +122,7 @@ export { writtenOut } from './content/written-out.ts'
 export { type Credentials, credentialsPath, findCredentials, readCredentialsFile } from './credentials.ts'
 export {
   type ConnectionFailure,
+  errorOfAnswer,
   errorOfBody,
   HoltApiError,
   HoltConnectionError,

@@ -1,0 +1,150 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { ErrorNotice } from '../parts/error-notice.tsx'
+import { mayUse } from '../session/may-use.ts'
+import { useSession } from '../session/session-context.ts'
+import { bodyOf, type CreateFields, emptyFields } from './create-form.ts'
+import { createLines } from './create-lines.ts'
+import { runtimesKey } from './use-runtimes.ts'
+
+interface CreateProps {
+  readonly isOpen: boolean
+  readonly onOpenChange: (isOpen: boolean) => void
+}
+
+/** The form of a create, beside the lines that do the same with each client. */
+export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
+  const { holt, session } = useSession()
+  const queries = useQueryClient()
+  const [fields, setFields] = useState(emptyFields)
+  const templates = useQuery({
+    queryKey: [session.key_id, 'templates', 'names'],
+    queryFn: async ({ signal }) => (await holt.templates.list({ signal }).all()).map(({ name }) => name),
+    enabled: isOpen && mayUse(session, 'template:read'),
+  })
+  const body = bodyOf(fields)
+  const creating = useMutation({
+    mutationFn: () => holt.runtimes.create(body),
+    onSuccess: () => {
+      onOpenChange(false)
+      setFields(emptyFields)
+      void queries.invalidateQueries({ queryKey: runtimesKey(session.key_id) })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    creating.mutate()
+  }
+  const set = (change: Partial<CreateFields>) => setFields({ ...fields, ...change })
+  return (
+    <Modal className="modal wide" isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
+      <Dialog className="dialog">
+        <Heading slot="title">Create a runtime</Heading>
+        <div className="columns">
+          <Form className="form" onSubmit={submit}>
+            <Field
+              label="Template"
+              value={fields.template}
+              set={(template) => set({ template })}
+              hint="base-small"
+              options={templates.data}
+            />
+            <Field label="Name" value={fields.name} set={(name) => set({ name })} hint="none" />
+            <Field
+              label="vCPUs"
+              value={fields.cpu}
+              set={(cpu) => set({ cpu })}
+              hint="as the template"
+              pattern="\d+(\.\d+)?"
+            />
+            <Field label="Memory" value={fields.memory} set={(memory) => set({ memory })} hint="512MiB, 8GB" />
+            <Field label="Disk" value={fields.disk} set={(disk) => set({ disk })} hint="20GiB" />
+            <Field
+              label="Runs for (minutes)"
+              value={fields.timeout}
+              set={(timeout) => set({ timeout })}
+              hint="60"
+              pattern="\d+"
+            />
+            <Choice label="Then" value={fields.on_timeout} set={(on_timeout) => set({ on_timeout })}>
+              <option value="">the default: pause, if it can be paused</option>
+              <option value="pause">pause</option>
+              <option value="terminate">terminate</option>
+            </Choice>
+            <Field
+              label="Network policy"
+              value={fields.network_policy}
+              set={(network_policy) => set({ network_policy })}
+              hint="none: it reaches nothing"
+            />
+            {creating.isError ? <ErrorNotice error={creating.error} /> : null}
+            <div className="actions end">
+              <Button className="button" onPress={() => onOpenChange(false)}>
+                Cancel
+              </Button>
+              <Button className="button primary" type="submit" isPending={creating.isPending}>
+                Create
+              </Button>
+            </div>
+          </Form>
+          <section className="lines" aria-label="The same with a client">
+            {createLines(body, location.origin).map(({ client, text }) => (
+              <div key={client}>
+                <h3>{client}</h3>
+                <pre className="wrapped">{text}</pre>
+              </div>
+            ))}
+          </section>
+        </div>
+      </Dialog>
+    </Modal>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  readonly set: (value: string) => void
+  readonly hint: string
+  readonly pattern?: string
+  /** Values that the browser offers. */
+  readonly options?: readonly string[] | undefined
+}
+
+function Field({ label, value, set, hint, pattern, options }: FieldProps) {
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        value={value}
+        onChange={({ target }) => set(target.value)}
+        placeholder={hint}
+        pattern={pattern}
+        list={options === undefined ? undefined : `${id}-options`}
+        autoComplete="off"
+      />
+      {options === undefined ? null : (
+        <datalist id={`${id}-options`}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
+    </div>
+  )
+}
+
+function Choice({ label, value, set, children }: Omit<FieldProps, 'hint'> & { readonly children: ReactNode }) {
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={({ target }) => set(target.value)}>
+        {children}
+      </select>
+    </div>
+  )
+}

@@ -1,0 +1,188 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
+
+/** The browser of the distribution. The set-up of the tests installs it. */
+const executablePath = '/usr/bin/chromium'
+
+// A browser starts several processes, and the machine may be busy with others.
+vi.setConfig({ testTimeout: 180_000 })
+
+let browser: Browser
+beforeAll(async () => {
+  // Root has no user namespaces in every container, and the pages are the console's own.
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+})
+afterAll(() => browser.close())
+
+interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** The browser's complaints: violations of the policy, and errors of scripts. */
+  readonly complaints: string[]
+}
+
+/** Opens a browser window of its own. */
+async function openWindow(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(40_000)
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    // A browser notes each answer of 4xx. The console shows those to people.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  onTestFinished(() => context.close())
+  return { page, context, complaints }
+}
+
+/** Opens the console by a link, as `holt console` does. */
+async function openByLink({ server, ask }: TestServer, { page }: Visit, key?: string): Promise<void> {
+  const { code } = (await ask('POST', '/console/link', key === undefined ? {} : { key })).json
+  await page.goto(`${server.url}/console/#code=${code}`)
+}
+
+/** Returns what axe has against a page. */
+async function faultsOf(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+describe('sign in', () => {
+  test('with a key, which is in no address and in no storage', async () => {
+    const server = await startTestServer()
+    const visit = await openWindow()
+    const { page, context } = visit
+    const addresses: string[] = []
+    page.on('request', (request) => addresses.push(request.url()))
+    await page.goto(`${server.server.url}/console/`)
+    await page.getByLabel('API key').fill('holt_wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('not known').waitFor()
+    await page
+      .getByRole('alert')
+      .getByText(/^Request rq/)
+      .waitFor()
+    await page.getByLabel('API key').fill(server.server.adminKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
+    const [cookie] = await context.cookies()
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
+    const kept = await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')
+    for (const text of [String(kept), ...addresses]) expect(text).not.toContain(server.server.adminKey)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('with a link, whose code leaves the address', async () => {
+    const server = await startTestServer()
+    const visit = await openWindow()
+    await openByLink(server, visit)
+    await visit.page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
+    expect(visit.page.url()).toBe(`${server.server.url}/console/runtimes`)
+  })
+
+  test('and out again', async () => {
+    const server = await startTestServer()
+    const visit = await openWindow()
+    await openByLink(server, visit)
+    await visit.page.getByRole('button', { name: 'default' }).click()
+    await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await visit.page.getByLabel('API key').waitFor()
+    expect(await visit.context.cookies()).toEqual([])
+  })
+})
+
+describe('runtimes', () => {
+  test('are created by a form that shows the same for each client, paused and deleted', async () => {
+    const server = await startTestServer()
+    const visit = await openWindow()
+    const { page } = visit
+    await openByLink(server, visit)
+    await page.getByText('No runtimes yet').waitFor()
+    await page.getByRole('button', { name: 'Create a runtime' }).click()
+    await page.getByLabel('Name').fill('mine')
+    await page.getByLabel('Runs for (minutes)').fill('30')
+    await page.getByText('holt create --name mine --timeout 1800').waitFor()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    const row = page.getByRole('row', { name: 'mine' })
+    await row.getByText('running').waitFor()
+    expect((await server.ask('GET', '/v1/agents/runtime?name=mine')).json.data[0].timeout_secs).toBe(1800)
+    await row.locator('label').click()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await row.getByText('paused').waitFor()
+    // What others do appears as well.
+    await server.makeRuntime({ name: 'another' })
+    await page.getByRole('row', { name: 'another' }).waitFor()
+    await row.locator('label').click()
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: 'another' }).waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('are shown without actions to a key that may only read', async () => {
+    const server = await startTestServer()
+    await server.makeRuntime({ name: 'theirs' })
+    const { key } = await server.makeKey('runtime:read')
+    const visit = await openWindow()
+    await openByLink(server, visit, key)
+    await visit.page.getByRole('row', { name: 'theirs' }).waitFor()
+    expect(await visit.page.getByRole('button', { name: /Create|Delete|Pause/ }).count()).toBe(0)
+  })
+})
+
+test.each(['light', 'dark'] as const)('every page is accessible in the %s theme', async (colorScheme) => {
+  const server = await startTestServer()
+  const visit = await openWindow({ colorScheme })
+  const { page } = visit
+  await page.goto(`${server.server.url}/console/`)
+  await page.getByLabel('API key').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await openByLink(server, visit)
+  await page.reload()
+  await page.getByText('No runtimes yet').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await server.makeRuntime({ name: 'mine' })
+  await page.getByRole('row', { name: 'mine' }).waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await page.getByRole('button', { name: 'Create a runtime' }).click()
+  await page.getByRole('dialog').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('menuitem', { name: 'Show runtimes' }).waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await page.goto(`${server.server.url}/console/nowhere`)
+  await page.getByRole('heading', { name: 'Not found' }).waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  expect(visit.complaints).toEqual([])
+})
+
+test('a page of a runtime in the path form can use nothing of the console', async () => {
+  const server = await startTestServer()
+  const visit = await openWindow()
+  const { page } = visit
+  await openByLink(server, visit)
+  await page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
+  const [cookie] = await visit.context.cookies()
+  const keyId = cookie?.name.slice('holt_console_'.length) ?? ''
+  const id = await server.makeRuntime()
+  const { createServer } = await import('node:http')
+  const program = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<p>inside'))
+  server.engine.guest(id)?.ports.listen(3000, (connection) => program.emit('connection', connection))
+  const { path_url: pathUrl, token } = (await server.ask('GET', `/v1/agents/runtime/${id}/ports/3000`)).json
+  await page.goto(`${pathUrl}?holt_token=${token}`)
+  await page.getByText('inside').waitFor()
+  const tried = await page.evaluate(
+    `(async () => {
+      const answer = await fetch('/v1/agents/whoami', { headers: { 'x-holt-console': '${keyId}' } }).catch(String)
+      let kept
+      try { kept = document.cookie } catch (error) { kept = error.name }
+      return [origin, typeof answer === 'string' ? answer : answer.status, kept]
+    })()`,
+  )
+  expect(tried).toEqual(['null', 'TypeError: Failed to fetch', 'SecurityError'])
+})
