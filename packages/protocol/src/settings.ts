@@ -49,6 +49,7 @@ export const serviceSettings = [
   'HOLT_E2B_DEFAULT_TIMEOUT',
   'HOLT_E2B_PUBLIC_PORTS',
   'HOLT_E2B_KEEP_TOKENS',
+  'HOLT_E2B_ORIGINS',
 ] as const
 
 /** The variables that only clients read. */

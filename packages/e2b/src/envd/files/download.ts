@@ -52,7 +52,7 @@ function wantsGzip({ headers }: IncomingMessage): boolean {
 
 function headersOf({ headers }: FileContent, isZipped: boolean): Record<string, string> {
   const { 'content-length': length, etag, ...rest } = headers
-  const common = { ...rest, 'content-type': 'application/octet-stream', vary: 'Accept-Encoding' }
+  const common = { ...rest, 'content-type': 'application/octet-stream', vary: 'Accept-Encoding, Origin' }
   if (isZipped) return { ...common, 'content-encoding': 'gzip' }
   return {
     ...common,

@@ -14,6 +14,7 @@ import { writeError } from '../answers/write-answer.ts'
 import { serveControl } from '../control/serve-control.ts'
 import { serveEnvd } from '../envd/serve-envd.ts'
 import { serveSandboxPort } from '../ports/serve-sandbox-port.ts'
+import { allowOrigins } from './allow-origins.ts'
 import { entryNames } from './entry-names.ts'
 import { sandboxUpgrades } from './sandbox-upgrades.ts'
 
@@ -33,7 +34,11 @@ export function e2bEntry(config: E2bConfig): MakeEntry {
         const entry = findEntry(request)
         if (entry.type === 'holt') return false
         if (entry.type === 'sandbox' && entry.port !== envdPort) lend()
-        void answer(service, accounts, { entry, asked: openRequest(service, request, response) })
+        const asked = openRequest(service, request, response)
+        // A program at a port decides about pages of other origins itself.
+        const isOwn = entry.type !== 'sandbox' || entry.port === envdPort
+        if (isOwn && allowOrigins(request, response, config.origins)) return true
+        void answer(service, accounts, { entry, asked })
         return true
       },
       upgrades: sandboxUpgrades(service, findEntry),

@@ -18,9 +18,20 @@ export interface E2bConfig {
   readonly publicPorts: boolean
   /** True: the tokens of a sandbox outlive the key that made it. */
   readonly keepTokens: boolean
+  /** The origins whose web pages may use the control plane, commands and files. */
+  readonly origins: readonly string[]
 }
 
 const name = /^(?=.{1,200}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
+
+/** Origins as browsers send them: without a path, and without the usual port. */
+const origins = z.string().transform((text, context): readonly string[] => {
+  const all = text.split(',').map((part) => part.trim())
+  const wrong = all.find((one) => !/^https?:/.test(one) || !URL.canParse(one) || new URL(one).origin !== one)
+  if (wrong === undefined) return [...new Set(all)]
+  context.addIssue({ code: 'custom', message: 'must be origins with commas between: https://app.example.com' })
+  return z.NEVER
+})
 
 const domain = z.string().transform((text, context): NonNullable<E2bConfig['domain']> => {
   const [, given = '', port] = /^([^:]*)(?::(\d{1,5}))?$/.exec(text.toLowerCase()) ?? []
@@ -79,7 +90,12 @@ export const e2bSettings = {
   HOLT_E2B_KEEP_TOKENS: onOrOff
     .default('off')
     .describe(
-      '`on` keeps the tokens of a sandbox valid when the key that made it is revoked. Otherwise they end with the key.',
+      '`on` keeps the tokens of a sandbox valid when the key that made it is revoked, expires or gets another secret. Otherwise they end with the key.',
+    ),
+  HOLT_E2B_ORIGINS: origins
+    .default([])
+    .describe(
+      'The origins whose web pages may use the control plane, commands and files, separated by commas: `https://app.example.com`. The pages need a key or a token as every client. Without it, no page of another origin may.',
     ),
 }
 
@@ -96,5 +112,6 @@ export function e2bOf(data: z.output<z.ZodObject<typeof e2bSettings>>): E2bConfi
     defaultTimeoutSecs: data.HOLT_E2B_DEFAULT_TIMEOUT,
     publicPorts: data.HOLT_E2B_PUBLIC_PORTS === 'on',
     keepTokens: data.HOLT_E2B_KEEP_TOKENS === 'on',
+    origins: data.HOLT_E2B_ORIGINS,
   }
 }

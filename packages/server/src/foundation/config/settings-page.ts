@@ -99,6 +99,7 @@ const groups: readonly Group[] = [
       'HOLT_E2B_DEFAULT_TIMEOUT',
       'HOLT_E2B_PUBLIC_PORTS',
       'HOLT_E2B_KEEP_TOKENS',
+      'HOLT_E2B_ORIGINS',
     ],
     shown: { HOLT_E2B_INTERNET_POLICY: 'every public host' },
   },
