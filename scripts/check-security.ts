@@ -32,6 +32,7 @@ const starters: readonly string[] = [
   'packages/server/src/daemon/doctor/time-source.ts',
   // Builds and finds programs for tests; the service does not use them.
   'packages/testkit/src/build-once.ts',
+  'packages/testkit/src/find-python.ts',
   'packages/testkit/src/install-pinned.ts',
   'packages/testkit/src/list-with-python.ts',
   'packages/testkit/src/mcp-conformance.ts',

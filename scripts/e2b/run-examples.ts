@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { programFile, publishedClients } from '@holt/testkit'
+import { lackFor, programFile, publishedClients } from '@holt/testkit'
 import { type ExampleRun, exampleRuns, quickRuns } from './example-runs.ts'
 import { junitOf, type Outcome } from './junit-report.ts'
 import { Preparations } from './prepare-example.ts'
@@ -38,16 +38,26 @@ if (chosen.length === 0) throw new Error('FIX: no run of an example has that nam
 const outcomes: Outcome[] = []
 for (const run of chosen) {
   console.log(`run  ${nameOf(run)}`)
-  const outcome = await runExample(run)
+  const lack = await lackFor(run.set)
+  const outcome = lack === null ? await runExample(run) : skippedRun(run, lack)
   outcomes.push(outcome)
-  console.log(`${outcome.failure === null ? 'ok  ' : 'FAIL'} ${outcome.run} (${outcome.seconds.toFixed(1)} s)`)
-  if (outcome.failure !== null) console.log(outcome.failure.replaceAll(/^/gm, '     '))
+  console.log(`${wordOf(outcome)} ${outcome.run} (${outcome.seconds.toFixed(1)} s)`)
+  const reason = outcome.failure ?? outcome.skipped
+  if (reason !== null) console.log(reason.replaceAll(/^/gm, '     '))
 }
 if (values['junit-xml'] !== undefined) await writeFile(values['junit-xml'], junitOf(outcomes))
 process.exitCode = outcomes.every(({ failure }) => failure === null) ? 0 : 1
 
 function nameOf({ row, file, set, mode }: ExampleRun): string {
   return `${row} ${file} ${set} ${mode}`
+}
+
+function wordOf({ failure, skipped }: Outcome): string {
+  return failure !== null ? 'FAIL' : skipped !== null ? 'skip' : 'ok  '
+}
+
+function skippedRun(run: ExampleRun, skipped: string): Outcome {
+  return { run: nameOf(run), seconds: 0, failure: null, skipped }
 }
 
 /** Makes a key with `holt e2b env`, as users do. */
@@ -66,6 +76,7 @@ async function runExample(run: ExampleRun): Promise<Outcome> {
     run: nameOf(run),
     seconds: (performance.now() - begun) / 1000,
     failure,
+    skipped: null,
   })
   try {
     const packages = await publishedClients(run.set)

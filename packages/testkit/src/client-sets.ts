@@ -5,6 +5,8 @@ export interface ClientSet {
   readonly name: string
   readonly language: 'javascript' | 'python'
   readonly packages: Readonly<Record<string, string>>
+  /** The least minor version of Python 3 that the packages run with. */
+  readonly pythonMinor?: number
 }
 
 const javascript = (name: string, packages: ClientSet['packages']): ClientSet => ({
@@ -41,6 +43,7 @@ export const clientSets: readonly ClientSet[] = [
   python('newest', newestPython),
   python('openai-agents', { 'openai-agents[e2b]': '0.24.0' }),
   python('deep-agents', { 'langchain-e2b': '0.0.6' }),
+  { ...python('harbor', { 'harbor[e2b]': '0.26.0', e2b: '2.63.0' }), pythonMinor: 12 },
   python('smolagents', { 'smolagents[e2b]': '1.26.0', 'e2b-code-interpreter': '2.11.5', e2b: '2.63.0' }),
   python('crewai-tools', { 'crewai-tools[e2b]': '1.15.30', 'e2b-code-interpreter': '2.6.2', e2b: '2.20.3' }),
   python('adk', { 'e2b-adk': '0.1.2', 'e2b-code-interpreter': '2.11.5', e2b: '2.63.0' }),

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type ClientSet, clientSets } from './client-sets.ts'
+import { findPython } from './find-python.ts'
 import { installOnce } from './install-once.ts'
 import { pinnedUv } from './pinned-uv.ts'
 
@@ -20,11 +21,23 @@ const installMs = 10 * 60_000
  * call, and kept in `.holt/published` for later runs. Scripts of npm packages do not run.
  */
 export async function publishedClients(name: string): Promise<string> {
-  const set = clientSets.find((one) => one.name === name)
-  if (set === undefined) throw new Error(`client-sets.ts has no set "${name}"`)
+  const set = setOf(name)
   const digest = createHash('sha256').update(JSON.stringify(set)).digest('hex').slice(0, 12)
   const install = set.language === 'javascript' ? installWithNpm : installWithUv
   return installOnce(join(kept, `${name}-${digest}`), (unfinished) => install(set, unfinished))
+}
+
+/** Returns what this machine lacks for a set of `client-sets.ts`, or null. */
+export async function lackFor(name: string): Promise<string | null> {
+  const { pythonMinor } = setOf(name)
+  if (pythonMinor === undefined || (await findPython(pythonMinor)) !== null) return null
+  return `this machine has no Python 3.${pythonMinor} or newer`
+}
+
+function setOf(name: string): ClientSet {
+  const set = clientSets.find((one) => one.name === name)
+  if (set === undefined) throw new Error(`client-sets.ts has no set "${name}"`)
+  return set
 }
 
 /** The SDK of the set also holds for packages that would bring another one. */
@@ -37,8 +50,10 @@ async function installWithNpm({ packages }: ClientSet, dir: string): Promise<voi
 }
 
 /** Only `bin/python` is used: other programs in `bin` name the directory before its renaming. */
-async function installWithUv({ packages }: ClientSet, dir: string): Promise<void> {
-  await run('python3', ['-m', 'venv', '--without-pip', dir], { timeout: installMs })
+async function installWithUv({ name, packages, pythonMinor }: ClientSet, dir: string): Promise<void> {
+  const python = pythonMinor === undefined ? 'python3' : await findPython(pythonMinor)
+  if (python === null) throw new Error(`FIX: install Python 3.${pythonMinor} or newer for the set ${name}`)
+  await run(python, ['-m', 'venv', '--without-pip', dir], { timeout: installMs })
   const pinned = Object.entries(packages).map(([name, version]) => `${name}==${version}`)
   const uv = await pinnedUv()
   const options = ['--quiet', '--compile-bytecode', '--cache-dir', uv.cacheDir, '--python', join(dir, 'bin/python')]
