@@ -39,7 +39,7 @@ describe('the code that a command loads has a size limit', () => {
    * listed here.
    */
   const most = 110
-  const mostOf: Readonly<Record<string, number>> = { create: 112, run: 115, template: 126 }
+  const mostOf: Readonly<Record<string, number>> = { create: 113, run: 116, template: 127 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 
   test('the version command loads almost nothing', async () => {

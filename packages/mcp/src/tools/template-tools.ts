@@ -70,7 +70,8 @@ const build = serviceTool({
   },
   run: async ({ run, ...body }, { session, signal, tellProgress }) => {
     const steps = run === undefined ? {} : { steps: run.map((line) => ({ run: line })) }
-    const started = await session.holt.builds.create({ ...body, ...steps }, { signal })
+    // A call that is cancelled meanwhile waits for the build's id, to cancel the build.
+    const started = await session.holt.builds.create({ ...body, ...steps })
     const log = new LogTail()
     try {
       const ended = await started.wait({
