@@ -44,14 +44,17 @@ test('a failed build has its reason and the end of its log', async () => {
   expect(textOf(failed)).toMatch(/The step exited with 1\.[\s\S]*step_failed[\s\S]*collecting flask/)
 })
 
-test.each(['createBuild', 'getBuild'] as const)('a call that is cancelled after %s cancels its build', async (route) => {
-  const { call } = await openClient(service)
-  service.script = (build) => build.status('building')
-  const stop = new AbortController()
-  const building = call('build_template', body, { signal: stop.signal })
-  building.catch(() => undefined)
-  await expect.poll(() => service.count(route), { interval: 1 }).toBeGreaterThan(0)
-  stop.abort()
-  await expect(building).rejects.toThrow()
-  await expect.poll(() => [...service.builds.values()].map(({ data }) => data.status)).toEqual(['cancelled'])
-})
+test.each(['createBuild', 'getBuild'] as const)(
+  'a call that is cancelled after %s cancels its build',
+  async (route) => {
+    const { call } = await openClient(service)
+    service.script = (build) => build.status('building')
+    const stop = new AbortController()
+    const building = call('build_template', body, { signal: stop.signal })
+    building.catch(() => undefined)
+    await expect.poll(() => service.count(route), { interval: 1 }).toBeGreaterThan(0)
+    stop.abort()
+    await expect(building).rejects.toThrow()
+    await expect.poll(() => [...service.builds.values()].map(({ data }) => data.status)).toEqual(['cancelled'])
+  },
+)

@@ -73,7 +73,7 @@ test('a stalled build context is answered and leaves no file', async () => {
 })
 
 test('a stalled repeated build context is answered in the same time', async () => {
-  const server = await startWith({ quietBodyMs: 100 })
+  const server = await startWith({ quietBodyMs: 1000 })
   const target = '/v1/agents/template/context'
   const sent = { body: await tarOf({ a: 'one' }), headers: { 'idempotency-key': 'k1' } }
   expect((await server.ask('POST', target, sent)).status).toBe(201)
