@@ -84,7 +84,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'runtimes/usage/usage-watch.ts': [1, 'what all runtimes take'],
   'tenancy/audit/old-audit.ts': [4, 'the service bounds the whole log'],
   'tenancy/auth/authenticate.ts': [1, 'a key tells the project'],
-  'tenancy/auth/valid-credentials.ts': [1, 'keys of open streams, of all projects'],
+  'tenancy/auth/valid-credentials.ts': [2, 'keys of open streams and of a browser, of all projects'],
   'tenancy/console/console-sessions.ts': [3, 'a token names no project; and age, in every project'],
   'tenancy/events/remove-old-events.ts': [1, 'the logs of all projects'],
   'tenancy/idempotency/kept-records.ts': [1, 'age, in every project'],

@@ -15,8 +15,8 @@ export const attachProtocol = 'holt.attach.v1'
 export const attachKeyPrefix = 'holt.key.'
 
 /**
- * The prefix of the subprotocol that names the key whose session of the console a WebSocket uses.
- * The session itself is in a cookie.
+ * The prefix of the subprotocol that names the session of the console that a WebSocket uses: the id
+ * of its key, a dot, and the page's token. The session's own token is in a cookie.
  */
 export const attachConsolePrefix = 'holt.console.'
 

@@ -1,7 +1,8 @@
 import { Holt } from '@holt/sdk'
 import { createContext, useContext } from 'react'
 import { watchedFetch } from '../service/connection.ts'
-import { consoleHeader, type Session } from './sessions.ts'
+import { consoleHeader, pageToken } from './page-token.ts'
+import type { Session } from './sessions.ts'
 
 /** The session that this tab uses, and the others of the browser. */
 export interface CurrentSession {
@@ -23,7 +24,7 @@ export function useSession(): CurrentSession {
   return current
 }
 
-/** Makes the client of a session. The cookie proves it; the header says which of them. */
+/** Makes the client of a session. Its cookie and the page's token prove it. */
 export function clientOf({ key_id }: Session): Holt {
   return new Holt({
     url: location.origin,
@@ -31,7 +32,7 @@ export function clientOf({ key_id }: Session): Holt {
     fetch: (input, init = {}) =>
       watchedFetch(input, {
         ...init,
-        headers: { ...(init.headers as Record<string, string>), [consoleHeader]: key_id },
+        headers: { ...(init.headers as Record<string, string>), [consoleHeader]: `${key_id}.${pageToken()}` },
       }),
   })
 }

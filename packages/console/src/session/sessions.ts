@@ -1,5 +1,6 @@
 import { errorOfAnswer, type Scope } from '@holt/sdk'
 import { watchedFetch } from '../service/connection.ts'
+import { consoleHeader, pageToken } from './page-token.ts'
 
 /** A session of this browser: one key, with its project. */
 export interface Session {
@@ -9,9 +10,6 @@ export interface Session {
   readonly project_name: string
   readonly scopes: readonly Scope[]
 }
-
-/** The header without which the service ignores the cookie of a session. */
-export const consoleHeader = 'x-holt-console'
 
 /** Returns the sessions of this browser. */
 export async function listSessions(): Promise<readonly Session[]> {
@@ -32,7 +30,7 @@ export async function signOut({ key_id }: Session): Promise<void> {
 }
 
 async function ask(method: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
-  const response = await watchedFetch(path, { method, headers: { [consoleHeader]: '1', ...headers } })
+  const response = await watchedFetch(path, { method, headers: { [consoleHeader]: pageToken(), ...headers } })
   const text = await response.text()
   if (!response.ok) throw errorOfAnswer(response, text)
   return text === '' ? null : JSON.parse(text)

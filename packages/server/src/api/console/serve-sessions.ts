@@ -2,14 +2,15 @@ import { HoltError } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noteCaller } from '../../foundation/request/request-context.ts'
 import { moment } from '../../foundation/store/moment.ts'
+import { beginEntry } from '../../tenancy/audit/audit-request.ts'
 import { authenticateSession } from '../../tenancy/auth/authenticate-session.ts'
 import { credentialName } from '../../tenancy/auth/open-streams.ts'
 import { requireOwnPage, sessionProof } from '../../tenancy/auth/proof-of.ts'
-import { validCredentials } from '../../tenancy/auth/valid-credentials.ts'
+import { knownKeys, validCredentials } from '../../tenancy/auth/valid-credentials.ts'
 import { claimsIn, consoleCookie, removedCookies } from '../../tenancy/console/console-cookie.ts'
 import { beginSession, endSession, sessionDigest } from '../../tenancy/console/console-sessions.ts'
 import type { LinkGrant } from '../../tenancy/console/link-codes.ts'
-import { consoleHeader, isSecurePage } from '../../tenancy/console/own-page.ts'
+import { consoleHeader, isSecurePage, type PageClaim, pageClaimOf } from '../../tenancy/console/own-page.ts'
 import { findProject } from '../../tenancy/projects/find-project.ts'
 import type { Api } from '../api.ts'
 import { callerOf } from '../http/register-routes.ts'
@@ -33,7 +34,7 @@ export function serveSessions(app: FastifyInstance, service: Api): void {
 
 /** Exchanges a key, or the code of a link, for a session in a cookie. */
 async function signIn(service: Api, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  requireConsole(request)
+  const { page } = requireConsole(request)
   if (claimsIn(request.headers).length >= mostKeys)
     throw new HoltError('conflict', `This browser is signed in with ${mostKeys} keys.`, {
       hint: 'Sign out of one of them first.',
@@ -44,30 +45,40 @@ async function signIn(service: Api, request: FastifyRequest, reply: FastifyReply
       ? await callerOf(service, request, reply, request.headers.authorization)
       : await callerOfCode(service, String(code), request.socket.remoteAddress)
   noteCaller(caller)
-  const token = await beginSession(service, caller)
+  beginEntry(service, { name: 'console.signIn', kind: 'change', caller, request, reply })
+  const token = await beginSession(service, caller, page)
   const { keyId } = caller
   service.log.info({ key_id: keyId, project_id: caller.projectId }, 'a browser signed in to the console')
   return reply
     .code(201)
     .headers({
       'set-cookie': consoleCookie({ keyId, token }, isSecurePage(request)),
-      // A service worker of a port's page, from a time before this origin had sessions, ends here.
-      'clear-site-data': '"storage"',
       'cache-control': 'no-store',
     })
     .send(await present(service, caller))
 }
 
-/** Lists the sessions of a browser that are valid, and removes its other cookies. */
+/**
+ * Lists the sessions of a browser that are valid, and removes the cookies of those that have ended.
+ * Another service on another port of this host may have set cookies for keys that are unknown here.
+ */
 async function listSessions(service: Api, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  requireConsole(request)
+  const { page } = requireConsole(request)
+  const claims = claimsIn(request.headers).slice(0, mostKeys)
+  const own = await knownKeys(
+    service.store.db,
+    claims.map(({ keyId }) => keyId),
+  )
   const found = await Promise.all(
-    claimsIn(request.headers)
-      .slice(0, mostKeys)
-      .map(async (claim) => ({ claim, caller: await authenticateSession(service, claim).catch(nullIfEnded) })),
+    claims
+      .filter(({ keyId }) => own.has(keyId))
+      .map(async ({ keyId, token }) => ({
+        keyId,
+        caller: await authenticateSession(service, { keyId, token, page }).catch(nullIfEnded),
+      })),
   )
   const callers = found.flatMap(({ caller }) => caller ?? [])
-  const ended = found.flatMap(({ claim, caller }) => (caller === null ? removedCookies(claim.keyId) : []))
+  const ended = found.flatMap(({ keyId, caller }) => (caller === null ? removedCookies(keyId) : []))
   const sessions = await Promise.all(callers.map((caller) => present(service, caller)))
   return reply
     .headers({ 'cache-control': 'no-store', ...(ended.length === 0 ? {} : { 'set-cookie': ended }) })
@@ -81,18 +92,31 @@ function nullIfEnded(error: unknown): null {
 
 /** Ends a session and its streams, here and in every browser that has its cookie. */
 async function signOut(service: Api, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  requireConsole(request)
+  const { page } = requireConsole(request)
   const { key_id: keyId } = request.params as { readonly key_id: string }
-  const digest = sessionDigest(sessionProof(request, keyId).token)
-  await endSession(service, digest)
-  service.streams.cutSession(digest)
-  return reply.code(204).header('set-cookie', removedCookies(keyId)).send()
+  const claim = sessionProof(request, `${keyId}.${page}`)
+  const digest = sessionDigest(claim)
+  const caller = await authenticateSession(service, claim).catch(nullIfEnded)
+  if (caller !== null) {
+    noteCaller(caller)
+    beginEntry(service, { name: 'console.signOut', kind: 'change', caller, request, reply })
+    await endSession(service, digest)
+    service.likelyProjects.forget(digest)
+    service.streams.cutSession(digest)
+  }
+  // The last session of a browser leaves nothing of the console in its storage.
+  const isLast = claimsIn(request.headers).length === 1
+  return reply
+    .code(204)
+    .headers({ 'set-cookie': [...removedCookies(keyId)], ...(isLast ? { 'clear-site-data': '"storage"' } : {}) })
+    .send()
 }
 
 /** Makes the code of a link for a key, which the client itself puts into an address. */
 async function makeLink(service: Api, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const caller = await callerOf(service, request, reply, request.headers.authorization)
   noteCaller(caller)
+  beginEntry(service, { name: 'console.makeLink', kind: 'change', caller, request, reply })
   const { code, expiresAt } = service.linkCodes.make(caller)
   return reply
     .code(201)
@@ -104,17 +128,21 @@ async function callerOfCode(service: Api, code: string, peer: string | undefined
   const grant = service.linkCodes.take(code)
   const valid = await validCredentials(service.store.db, [grant?.keyId ?? ''], service.now())
   if (grant !== null && valid.has(credentialName(grant))) return grant
+  service.audit.failedAuthentication(peer ?? 'unknown')
   service.rates.noteFailure(peer)
   throw new HoltError('unauthenticated', 'The link was used already, or is older than a minute.', {
     hint: 'Run holt console again.',
   })
 }
 
-/** Refuses a request that no page of the console sent. */
-function requireConsole(request: FastifyRequest): void {
-  if (request.headers[consoleHeader] === undefined)
-    throw new HoltError('forbidden', `The request lacks the header ${consoleHeader}.`)
+/** Returns the token of the page that sent a request. Refuses a request of another page. */
+function requireConsole(request: FastifyRequest): PageClaim {
   requireOwnPage(request.raw)
+  const claim = pageClaimOf(request.headers[consoleHeader])
+  if (claim !== null) return claim
+  throw new HoltError('forbidden', `The header ${consoleHeader} has no token of a page.`, {
+    hint: 'Load the console again.',
+  })
 }
 
 /** Returns a session as the console reads it. */

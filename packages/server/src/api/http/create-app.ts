@@ -13,6 +13,7 @@ import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.t
 import { placeOf } from '../../inside/ports/request-place.ts'
 import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
 import { portRequests, portUpgrades } from '../../inside/ports/serve-ports.ts'
+import { namedSession } from '../../tenancy/auth/proof-of.ts'
 import type { Api, Handlers } from '../api.ts'
 import { serveSite, siteRoute } from '../docs/serve-site.ts'
 import { givenRequestId, mcpPath, observeRequests } from '../telemetry/observe-requests.ts'
@@ -124,7 +125,11 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute 
   server.maxHeadersCount = 0
   const connections = new Connections(server, limits, {
     onDrop: (why) => metrics.http.noteDrop(why),
-    likelyProject: ({ headers }) => likelyProjects.of(headers.authorization ?? `Bearer ${headers['x-api-key'] ?? ''}`),
+    likelyProject: ({ headers }) => {
+      const session = headers.authorization === undefined ? namedSession({ headers }) : null
+      if (session !== null) return likelyProjects.ofSession(session)
+      return likelyProjects.of(headers.authorization ?? `Bearer ${headers['x-api-key'] ?? ''}`)
+    },
   })
   metrics.http.watchConnections(() => connections.counts)
   const answerForPort = portRequests(service)

@@ -7,7 +7,7 @@ import type { Inside } from '../inside.ts'
 
 /**
  * Returns the proof of a WebSocket's request. Browsers cannot set the `Authorization` header and
- * send a key among the subprotocols, or the id of the key whose session of the console they use. A
+ * send a key among the subprotocols, or the session of the console that they use. A
  * request with more than one of them is refused, because they could differ.
  */
 export function handshakeProof({ config }: Pick<Inside, 'config'>, request: PageRequest): Proof {

@@ -21,12 +21,23 @@ interface Audited {
  * Begins the audit entry of a request, which ends when its response closes. Returns null if the
  * route only reads.
  */
-export function auditRequest(
-  { audit, ownCalls }: Tenancy,
-  { name, route, caller, request, reply }: Audited,
-): OpenEntry | null {
+export function auditRequest(service: Tenancy, { name, route, ...parts }: Audited): OpenEntry | null {
   const kind = auditKindOf(route)
   if (kind === null) return null
+  return beginEntry(service, { ...parts, name, kind, held: route.hasDryRun === true })
+}
+
+interface Entered extends Omit<Audited, 'route' | 'caller'> {
+  readonly caller: Pick<Caller, 'projectId' | 'keyId' | 'keyName'>
+  readonly kind: OpenEntry['kind']
+  readonly held?: boolean
+}
+
+/** Begins the audit entry of a request that changes something. The entry ends with its response. */
+export function beginEntry(
+  { audit, ownCalls }: Tenancy,
+  { name, kind, held = false, caller, request, reply }: Entered,
+): OpenEntry {
   const { projectId, keyId, keyName } = caller
   const call = {
     projectId,
@@ -38,7 +49,7 @@ export function auditRequest(
     params: auditedParams(request.params as Readonly<Record<string, string>>),
     requestId: request.id,
   }
-  const entry = audit.begin(call, { held: route.hasDryRun === true })
+  const entry = audit.begin(call, { held })
   const response = reply.raw
   response.once('close', () => audit.end(entry, response.headersSent ? response.statusCode : null))
   return entry

@@ -48,12 +48,16 @@ export async function countRequest(
   })
 }
 
-/** Finds the caller of a request. Counts wrong keys and writes them to the audit log. */
+/**
+ * Finds the caller of a request. Counts wrong keys and writes them to the audit log. A session of
+ * the console that has ended is not a wrong key: each open page of a browser finds that out, and
+ * its tokens cannot be guessed.
+ */
 export async function identify(service: Tenancy, { authorization, peer }: Claim): Promise<Caller> {
   try {
     return await authenticate(service, authorization)
   } catch (error) {
-    if (error instanceof HoltError && error.code === 'unauthenticated') {
+    if (error instanceof HoltError && error.code === 'unauthenticated' && typeof authorization !== 'object') {
       // The entry is written first. The rate throws after too many failures, and the log is needed
       // then.
       service.audit.failedAuthentication(peer ?? 'unknown')

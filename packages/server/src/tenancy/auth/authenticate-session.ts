@@ -1,7 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { ConsoleClaim } from '../console/console-cookie.ts'
-import { findSession, lastMoment, renewSession } from '../console/console-sessions.ts'
+import { findSession, lastMoment, renewSession, sessionDigest } from '../console/console-sessions.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { scopesOf } from './key-scopes.ts'
 import { credentialName } from './open-streams.ts'
@@ -11,11 +11,16 @@ import { validCredentials } from './valid-credentials.ts'
  * Returns the caller of a request by its session of the console, and renews the session. The
  * session has the key's scopes, and ends with the key's secret.
  */
-export async function authenticateSession(service: Tenancy, { keyId, token }: ConsoleClaim): Promise<Caller> {
-  const { store, now } = service
+export async function authenticateSession(service: Tenancy, claim: ConsoleClaim): Promise<Caller> {
+  const { store, now, likelyProjects } = service
+  const { keyId } = claim
   const at = now()
-  const session = await findSession(store.db, { keyId, token, at })
-  if (session === undefined) throw ended()
+  const digest = sessionDigest(claim)
+  const session = await findSession(store.db, claim, at)
+  if (session === undefined) {
+    likelyProjects.forget(digest)
+    throw ended()
+  }
   const { project_id: projectId, key_version: keyVersion } = session
   const valid = await validCredentials(store.db, [keyId], at)
   const key = await store.db
@@ -25,7 +30,11 @@ export async function authenticateSession(service: Tenancy, { keyId, token }: Co
     .where('key_id', '=', keyId)
     .executeTakeFirst()
   const scopes = key === undefined ? null : scopesOf(key)
-  if (key === undefined || scopes === null || !valid.has(credentialName({ keyId, keyVersion }))) throw ended()
+  if (key === undefined || scopes === null || !valid.has(credentialName({ keyId, keyVersion }))) {
+    likelyProjects.forget(digest)
+    throw ended()
+  }
+  likelyProjects.note(digest, projectId)
   renewSession(service, session)
   return {
     projectId,
@@ -33,7 +42,7 @@ export async function authenticateSession(service: Tenancy, { keyId, token }: Co
     keyName: key.name,
     keyVersion,
     scopes: new Set(scopes),
-    session: { digest: session.digest, endsAt: lastMoment(session) },
+    session: { digest, endsAt: lastMoment(session) },
   }
 }
 

@@ -8,11 +8,12 @@ import { sentDigest } from './key-secret.ts'
 const maxKeys = 4096
 
 /**
- * The last known project of each key. It selects the fair queue of a request without access to the
- * store. It grants nothing: every request is still authenticated. Only valid keys are added, and
- * keys that become invalid are removed. If there are too many, the project with the most keys loses
- * its least recently used one. A client with thousands of keys thus displaces no other project's
- * keys. The lookup is by digest, so its timing does not reveal how close a guess is.
+ * The last known project of each key, and of each session of the console. It selects the fair
+ * queue of a request without access to the store. It grants nothing: every request is still
+ * authenticated. Only valid keys are added, and keys that become invalid are removed. If there are
+ * too many, the project with the most keys loses its least recently used one. A client with
+ * thousands of keys thus displaces no other project's keys. The lookup is by digest, so its timing
+ * does not reveal how close a guess is.
  */
 export class LikelyProjects {
   readonly #projects = new Map<string, string>()
@@ -28,7 +29,12 @@ export class LikelyProjects {
     return digest === null ? null : (this.#projects.get(digest) ?? null)
   }
 
-  /** Notes that a key was valid. */
+  /** Returns the project of a session of the console by its digest. Null if it is unknown. */
+  ofSession(digest: string): string | null {
+    return this.#projects.get(digest) ?? null
+  }
+
+  /** Notes that a key or a session was valid. */
   note(digest: string, projectId: string): void {
     this.forget(digest)
     this.#projects.set(digest, projectId)
@@ -38,7 +44,7 @@ export class LikelyProjects {
     this.forget(oldest)
   }
 
-  /** Removes secrets that are no longer valid. */
+  /** Removes secrets and sessions that are no longer valid. */
   forget(...digests: readonly (string | null)[]): void {
     for (const digest of digests) {
       const projectId = digest === null ? undefined : this.#projects.get(digest)

@@ -1,6 +1,12 @@
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { credentialName } from './open-streams.ts'
 
+/** Returns those of some keys that this service has or had. */
+export async function knownKeys(db: Queries, keyIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.selectFrom('keys').select('key_id').where('key_id', 'in', keyIds).execute()
+  return new Set(rows.map(({ key_id }) => key_id))
+}
+
 /** Returns the valid credentials of some keys, in the form of `credentialName`. */
 export async function validCredentials(
   db: Queries,

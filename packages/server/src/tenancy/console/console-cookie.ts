@@ -4,10 +4,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 const plainName = 'holt_console_'
 const secureName = `__Host-${plainName}`
 
-/** A session of the console as a request names it: the key, and the token in its cookie. */
-export interface ConsoleClaim {
+/** A cookie with a session: the id of its key, and a token. */
+export interface CookieClaim {
   readonly keyId: string
   readonly token: string
+}
+
+/** A session as a request proves it: by its cookie, and by the token of the page that sent it. */
+export interface ConsoleClaim extends CookieClaim {
+  readonly page: string
 }
 
 /** Returns true for the name of a cookie with a session. No program inside ever gets one. */
@@ -19,7 +24,7 @@ export function isConsoleCookie(name: string): boolean {
  * Returns the sessions in the cookies of a request, one for each key. A key with two different
  * cookies of one name has none: another page of the host's domain may have set one of them.
  */
-export function claimsIn({ cookie }: IncomingHttpHeaders): readonly ConsoleClaim[] {
+export function claimsIn({ cookie }: IncomingHttpHeaders): readonly CookieClaim[] {
   const tokens = new Map<string, Set<string>>()
   for (const part of (cookie ?? '').split(';')) {
     const [, name = '', token = ''] = /^\s*([^=\s]+)=(\S*)\s*$/.exec(part) ?? []
@@ -38,7 +43,7 @@ export function claimsIn({ cookie }: IncomingHttpHeaders): readonly ConsoleClaim
  * Returns the `Set-Cookie` header of a session. It has no `Max-Age`: the browser forgets it when it
  * closes, and the service ends the session earlier. `secure` is true if the browser uses TLS.
  */
-export function consoleCookie({ keyId, token }: ConsoleClaim, secure: boolean): string {
+export function consoleCookie({ keyId, token }: CookieClaim, secure: boolean): string {
   return `${secure ? secureName : plainName}${keyId}=${token}; ${attributes(secure)}`
 }
 

@@ -3,6 +3,7 @@ import type { Foundation } from '../../foundation/foundation.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ConsoleSessionRow } from '../../foundation/store/tables.ts'
+import type { ConsoleClaim } from './console-cookie.ts'
 
 type Parts = Pick<Foundation, 'store' | 'now' | 'log'>
 
@@ -18,9 +19,12 @@ const renewalStepMs = 60_000
 /** The most sessions of one key. The oldest end first. */
 const mostSessions = 32
 
-/** Returns the digest under which a session is stored. The token has 256 random bits. */
-export function sessionDigest(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+/**
+ * Returns the digest under which a session is stored. Both tokens have 256 random bits and one
+ * length. A cookie without the page's token is worthless.
+ */
+export function sessionDigest({ token, page }: Pick<ConsoleClaim, 'token' | 'page'>): string {
+  return createHash('sha256').update(token).update(page).digest('hex')
 }
 
 /** Returns the time when a session ends, however it is used. */
@@ -28,10 +32,11 @@ export function lastMoment({ created_at }: Pick<ConsoleSessionRow, 'created_at'>
   return created_at + longestMs
 }
 
-/** Starts a session of a key. Returns the token, which is stored nowhere. */
+/** Starts a session of a key for a page. Returns the token, which is stored nowhere. */
 export async function beginSession(
   { store, now }: Parts,
   { projectId, keyId, keyVersion }: Pick<Caller, 'projectId' | 'keyId' | 'keyVersion'>,
+  page: string,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   const at = now()
@@ -39,7 +44,7 @@ export async function beginSession(
     await changes
       .insertInto('console_sessions')
       .values({
-        digest: sessionDigest(token),
+        digest: sessionDigest({ token, page }),
         project_id: projectId,
         key_id: keyId,
         key_version: keyVersion,
@@ -68,13 +73,14 @@ export async function beginSession(
 /** Returns the session of a key with a token, unless it has ended. */
 export async function findSession(
   db: Queries,
-  { keyId, token, at }: { readonly keyId: string; readonly token: string; readonly at: number },
+  claim: ConsoleClaim,
+  at: number,
 ): Promise<ConsoleSessionRow | undefined> {
   return db
     .selectFrom('console_sessions')
     .selectAll()
-    .where('digest', '=', sessionDigest(token))
-    .where('key_id', '=', keyId)
+    .where('digest', '=', sessionDigest(claim))
+    .where('key_id', '=', claim.keyId)
     .where('expires_at', '>', at)
     .executeTakeFirst()
 }

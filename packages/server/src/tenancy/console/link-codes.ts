@@ -7,8 +7,9 @@ export type LinkGrant = Pick<Caller, 'projectId' | 'keyId' | 'keyName' | 'keyVer
 /** The time for which a code works, in milliseconds: a browser may have to start first. */
 const validMs = 60_000
 
-/** The most codes at a time. The oldest are forgotten first. */
+/** The most codes at a time, of all projects and of one. The oldest are forgotten first. */
 const mostCodes = 1000
+const mostOfProject = 32
 
 interface Kept {
   readonly grant: LinkGrant
@@ -32,8 +33,10 @@ export class LinkCodes {
     const code = randomBytes(32).toString('base64url')
     const expiresAt = this.#now() + validMs
     this.#codes.set(digestOf(code), { grant, expiresAt })
-    const [oldest] = this.#codes.keys()
-    if (this.#codes.size > mostCodes && oldest !== undefined) this.#codes.delete(oldest)
+    const ofProject = [...this.#codes].filter(([, kept]) => kept.grant.projectId === grant.projectId)
+    const [oldest] = ofProject.length > mostOfProject ? ofProject.map(([digest]) => digest) : this.#codes.keys()
+    if ((ofProject.length > mostOfProject || this.#codes.size > mostCodes) && oldest !== undefined)
+      this.#codes.delete(oldest)
     return { code, expiresAt }
   }
 

@@ -2,17 +2,23 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../../src/index.ts'
+import { LinkCodes } from '../../../src/tenancy/console/link-codes.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
+import { testDatabase } from '../../support/test-store.ts'
+
+/** The tokens that the consoles of two browsers keep in the storage of their origins. */
+const page = 'p'.repeat(43)
+const otherPage = 'q'.repeat(43)
 
 /** A browser that is signed in: its cookie, and requests as the console sends them. */
 async function signIn(server: TestServer, key = server.server.adminKey) {
   const origin = server.server.url
-  const answer = await server.ask('POST', '/console/session', { key, headers: { 'x-holt-console': '1', origin } })
+  const answer = await server.ask('POST', '/console/session', { key, headers: { 'x-holt-console': page, origin } })
   expect(answer.status).toBe(201)
   const set = answer.headers.get('set-cookie') ?? ''
   const [cookie = ''] = set.split(';', 1)
   const keyId: string = answer.json.key_id
-  const headers = { cookie, 'x-holt-console': keyId, origin, 'sec-fetch-site': 'same-origin' }
+  const headers = { cookie, 'x-holt-console': `${keyId}.${page}`, origin, 'sec-fetch-site': 'same-origin' }
   const ask = (method: string, path: string, more: { json?: unknown; headers?: Record<string, string> } = {}) =>
     server.ask(method, path, { key: null, ...more, headers: { ...headers, ...more.headers } })
   return { set, cookie, keyId, headers, ask, session: answer.json, signedIn: answer }
@@ -47,7 +53,7 @@ describe('a session', () => {
   test('has the prefix of hosts and Secure behind TLS', async () => {
     const server = await startTestServer()
     const { host } = new URL(server.server.url)
-    const headers = { 'x-holt-console': '1', origin: `https://${host}` }
+    const headers = { 'x-holt-console': page, origin: `https://${host}` }
     const { headers: answered } = await server.ask('POST', '/console/session', { headers })
     expect(answered.get('set-cookie')).toMatch(
       /^__Host-holt_console_ky\w+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
@@ -110,6 +116,8 @@ describe('a session', () => {
     })
     const out = await left.ask('DELETE', `/console/session/${left.keyId}`)
     expect([out.status, out.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')])
+    expect(out.headers.get('clear-site-data')).toBe('"storage"')
+    expect(left.signedIn.headers.get('clear-site-data')).toBeNull()
     expect((await left.ask('GET', '/v1/agents/whoami')).status).toBe(401)
     expect((await other.ask('GET', '/v1/agents/whoami')).status).toBe(200)
     await expect(stream.text()).rejects.toThrow()
@@ -122,18 +130,70 @@ describe('a session', () => {
       json: { name: 'of-second', scopes: ['admin'], project: project_id },
     })
     const [first, second] = [await signIn(server), await signIn(server, made.json.key)]
-    const cookie = `${first.cookie}; ${second.cookie}; holt_console_ky${'a'.repeat(20)}=${'x'.repeat(43)}`
+    const third = await server.makeKey('runtime:read')
+    const others = `holt_console_${third.key_id}=${'x'.repeat(43)}; holt_console_ky${'a'.repeat(20)}=${'x'.repeat(43)}`
+    const cookie = `${first.cookie}; ${second.cookie}; ${others}`
     const list = await first.ask('GET', '/console/session', { headers: { cookie } })
     expect(list.json.sessions.map((each: { project_name: string }) => each.project_name)).toEqual(['default', 'second'])
-    expect(list.headers.get('set-cookie')).toContain(`holt_console_ky${'a'.repeat(20)}=; Max-Age=0`)
+    expect(list.headers.get('set-cookie')).toContain(`holt_console_${third.key_id}=; Max-Age=0`)
+    // Another service on another port of this host has set that one.
+    expect(list.headers.get('set-cookie')).not.toContain('aaaa')
     for (const { keyId, session } of [first, second]) {
-      const answer = await first.ask('GET', '/v1/agents/whoami', { headers: { cookie, 'x-holt-console': keyId } })
+      const answer = await first.ask('GET', '/v1/agents/whoami', {
+        headers: { cookie, 'x-holt-console': `${keyId}.${page}` },
+      })
       expect(answer.json.project.name).toBe(session.project_name)
     }
   })
 })
 
+/** Returns the console's entries of the audit log, and how often keys were wrong. */
+async function auditOf({ ask }: TestServer) {
+  const { data } = (await ask('GET', '/v1/agents/audit?project=all&limit=100')).json
+  const entries = data as { kind: string; route: string | null; count: number; key: { key_id: string } | null }[]
+  const wrong = entries.filter(({ kind }) => kind === 'auth_failed')
+  return {
+    routes: entries.flatMap(({ route, key }) => (route?.startsWith('console.') ? [`${route} ${key?.key_id}`] : [])),
+    wrong: wrong.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+test('sign-ins, sign-outs and links are in the audit log, and a session that ended is no wrong key', async () => {
+  const server = await startTestServer()
+  const { code } = (await server.ask('POST', '/console/link')).json
+  const { ask, keyId } = await signIn(server)
+  await ask('DELETE', `/console/session/${keyId}`)
+  for (let count = 0; count < 3; count += 1) expect((await ask('GET', '/v1/agents/whoami')).status).toBe(401)
+  expect((await ask('DELETE', `/console/session/${keyId}`)).status).toBe(204)
+  const headers = { 'x-holt-console': page, 'x-holt-link-code': `${code}x`, origin: server.server.url }
+  expect((await server.ask('POST', '/console/session', { key: null, headers })).status).toBe(401)
+  const made = ['makeLink', 'signIn', 'signOut'].map((name) => `console.${name} ${keyId}`)
+  // Both are written soon after the answers. Only the wrong code is a wrong key.
+  await expect
+    .poll(async () => auditOf(server), { timeout: 20_000 })
+    .toEqual({ routes: expect.arrayContaining(made), wrong: 1 })
+  expect((await auditOf(server)).routes.length).toBe(made.length)
+})
+
 describe('a cookie alone', () => {
+  test.each([
+    ['without a token', (keyId: string) => keyId],
+    ['with the token of another origin', (keyId: string) => `${keyId}.${otherPage}`],
+    ['with a token for another key', () => `ky${'a'.repeat(20)}.${page}`],
+  ])('is worthless %s: a browser sends it to every port of a host', async (_, value) => {
+    const server = await startTestServer()
+    const { ask, keyId } = await signIn(server)
+    const headers = { 'x-holt-console': value(keyId) }
+    expect((await ask('GET', '/v1/agents/whoami', { headers })).status).toBe(401)
+    const stolen = await ask('GET', '/console/session', { headers: { 'x-holt-console': otherPage } })
+    expect(stolen.json.sessions).toEqual([])
+    expect((await ask('GET', '/console/session', { headers: { 'x-holt-console': '1' } })).status).toBe(403)
+    expect(
+      (await ask('DELETE', `/console/session/${keyId}`, { headers: { 'x-holt-console': otherPage } })).status,
+    ).toBe(204)
+    expect((await ask('GET', '/v1/agents/whoami')).status).toBe(200)
+  })
+
   test('is not used without the header of the console', async () => {
     const server = await startTestServer()
     const { cookie } = await signIn(server)
@@ -184,7 +244,7 @@ describe('a cookie alone', () => {
       const socket = connect(Number(port), hostname)
       const path = `/v1/agents/runtime/rt${'a'.repeat(20)}/commands/cm${'a'.repeat(20)}/attach`
       socket.write(
-        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${sent}Cookie: ${cookie}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\nSec-WebSocket-Protocol: holt.attach.v1, holt.console.${keyId}\r\n\r\n`,
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${sent}Cookie: ${cookie}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\nSec-WebSocket-Protocol: holt.attach.v1, holt.console.${keyId}.${page}\r\n\r\n`,
       )
       const [first] = await new Promise<[Buffer]>((resolve) => socket.once('data', (data) => resolve([data])))
       socket.destroy()
@@ -213,7 +273,7 @@ describe('a link', () => {
     const open = () =>
       server.ask('POST', '/console/session', {
         key: null,
-        headers: { 'x-holt-console': '1', 'x-holt-link-code': code, origin },
+        headers: { 'x-holt-console': page, 'x-holt-link-code': code, origin },
       })
     const opened = await open()
     expect([opened.status, opened.json.project_name]).toEqual([201, 'default'])
@@ -228,8 +288,17 @@ describe('a link', () => {
     const { code } = (await server.ask('POST', '/console/link', { key })).json
     if (when === 'a minute has passed') passedMs += 60_000
     else await server.ask('DELETE', `/v1/agents/key/${key_id}`)
-    const headers = { 'x-holt-console': '1', 'x-holt-link-code': code, origin: server.server.url }
+    const headers = { 'x-holt-console': page, 'x-holt-link-code': code, origin: server.server.url }
     expect((await server.ask('POST', '/console/session', { key: null, headers })).status).toBe(401)
+  })
+
+  test('of one project displaces none of another', () => {
+    const codes = new LinkCodes(() => 0)
+    const grant = { keyId: 'ky1', keyName: 'one', keyVersion: 1, scopes: new Set<never>() }
+    const { code } = codes.make({ ...grant, projectId: 'pj1' })
+    const flood = Array.from({ length: 2000 }, () => codes.make({ ...grant, projectId: 'pj2' }).code)
+    expect(flood.filter((each) => codes.take(each) !== null).length).toBe(32)
+    expect(codes.take(code)?.projectId).toBe('pj1')
   })
 
   test('is made with a key, never with a session', async () => {
@@ -241,7 +310,8 @@ describe('a link', () => {
 test('without the console there is no session', async () => {
   const first = await startTestServer()
   const { headers } = await signIn(first)
-  const config = parseConfig({ HOLT_STATE_DIR: first.stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0', HOLT_CONSOLE: '0' })
+  const settings = { HOLT_STATE_DIR: first.stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0', HOLT_CONSOLE: '0' }
+  const config = { ...parseConfig(settings), ...(await testDatabase(first.stateDir)) }
   const server = await first.restart({ config })
   expect((await server.ask('GET', '/v1/agents/whoami', { key: null, headers })).status).toBe(401)
   for (const [method, path] of [

@@ -41,8 +41,8 @@ async function open(url: string) {
   const socket: Socket = connect(Number(port), hostname)
   onTestFinished(() => void socket.destroy())
   await new Promise<void>((resolve) => socket.once('connect', resolve))
-  return (secret: string) => {
-    socket.write(`GET /v1/agents/key/none HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`)
+  return (headers: string) => {
+    socket.write(`GET /v1/agents/key/none HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`)
     return new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data).slice(9, 12))))
   }
 }
@@ -56,11 +56,13 @@ test('on a new connection, a known key queues with its project, and an invalidat
    * How the request of a new connection was answered that came after those of many strangers, and
    * before how many of them.
    */
-  const placeOf = async (secret: string) => {
+  const placeOf = async (secret: string, headers = `Authorization: Bearer ${secret}`) => {
     const client = await open(server.url)
     answered.length = 0
-    const strange = strangers.map((each) => each('holt_wrong').then(() => void answered.push('stranger')))
-    const status = client(secret).then((code) => {
+    const strange = strangers.map((each) =>
+      each('Authorization: Bearer holt_wrong').then(() => void answered.push('stranger')),
+    )
+    const status = client(headers).then((code) => {
       answered.push('client')
       return code
     })
@@ -76,6 +78,16 @@ test('on a new connection, a known key queues with its project, and an invalidat
   for (const { secret } of [used, revoked, rotated]) await ask('GET', '/v1/agents/key', { key: secret })
   expect(await placeOf(unused.secret)).toEqual(['404', false])
   expect(await placeOf(used.secret)).toEqual(['404', true])
+  // A session of the console is in the queue of its project.
+  const page = 'p'.repeat(43)
+  const signedIn = await ask('POST', '/console/session', {
+    key: used.secret,
+    headers: { 'x-holt-console': page, origin: server.url },
+  })
+  const cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0]
+  const session = `Cookie: ${cookie}\r\nX-Holt-Console: ${signedIn.json.key_id}.${page}`
+  expect(await placeOf('', session)).toEqual(['404', false])
+  expect(await placeOf('', session)).toEqual(['404', true])
   expect((await team.ask('DELETE', revoked.path)).status).toBe(204)
   expect(await placeOf(revoked.secret)).toEqual(['401', false])
   expect((await team.ask('POST', `${rotated.path}/rotate`, { json: { overlap_secs: 0 } })).status).toBe(200)

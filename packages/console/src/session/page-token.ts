@@ -1,0 +1,21 @@
+/** The header without which the service ignores the cookie of a session. */
+export const consoleHeader = 'x-holt-console'
+
+/** The place of the page's token in the storage of this origin. */
+const place = 'holt.page'
+
+/**
+ * Returns the token that this origin's pages send with each request: 256 random bits, made once. A
+ * session needs it besides its cookie, because a browser sends cookies to every port of a host.
+ */
+export function pageToken(): string {
+  const kept = localStorage.getItem(place)
+  if (kept !== null) return kept
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  const token = btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+  localStorage.setItem(place, token)
+  return token
+}
