@@ -52,7 +52,7 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string, sit
   for (const name of ['lib/bundle', 'lib/npm', 'share/licenses']) await mkdir(join(dir, name), { recursive: true })
   await copyOwnFiles(root, dir)
   await cp(site.dir, join(dir, 'share/site'), { recursive: true })
-  await run([process.execPath, 'scripts/build-console.ts', join(dir, 'share/console')], { cwd: root })
+  const inConsole = await buildConsoleInto(root, join(dir, 'share/console'))
   const bundled = await bundleInto(facts, join(dir, 'lib/bundle'))
   await buildGuest(facts, arch, join(dir, 'lib/holt-guest'))
   const guest = await readGoModules(root, 'guest', join(dir, 'lib/holt-guest'))
@@ -61,10 +61,11 @@ export async function makeTree(facts: ReleaseFacts, arch: Arch, dir: string, sit
   const gvisor = await readGoModules(root, 'runsc', join(dir, 'lib/runsc'))
   await writeFile(join(dir, 'share/licenses/bundle.txt'), licencesOf(bundled))
   await writeFile(join(dir, 'share/licenses/site.txt'), licencesOf(site.packages))
+  await writeFile(join(dir, 'share/licenses/console.txt'), licencesOf(inConsole))
   await writeFile(join(dir, 'share/licenses/holt-guest.txt'), licencesOf(guest))
   await writeFile(join(dir, 'share/licenses/runsc.txt'), licencesOf(gvisor))
-  const modules = [...new Map([...guest, ...gvisor].map((part) => [part.purl, part])).values()]
-  const components = { node, npm, runsc, bundled: [...bundled, ...site.packages], modules }
+  const modules = distinct([...guest, ...gvisor])
+  const components = { node, npm, runsc, bundled: distinct([...bundled, ...site.packages, ...inConsole]), modules }
   const { version, commit } = facts
   await writeJson(join(dir, 'manifest.json'), { name: 'holt', version, commit, arch, node, npm, runsc })
   await writeSbom(join(dir, 'sbom.cdx.json'), { facts, arch, components })
@@ -97,6 +98,20 @@ function unitOfRelease(unit: string): string {
   return unit
     .replaceAll('/opt/holt/packages/server/bin/', '@HOLT@/bin/')
     .replaceAll('/opt/holt/docs/', '@HOLT@/share/doc/docs/')
+}
+
+/** Returns each package once. */
+function distinct(parts: readonly Part[]): readonly Part[] {
+  return [...new Map(parts.map((part) => [part.purl, part])).values()]
+}
+
+/** Builds the console. Returns the npm packages with code in it. */
+async function buildConsoleInto(root: string, dir: string): Promise<readonly Part[]> {
+  const sources = `${dir}-sources.json`
+  await run([process.execPath, 'scripts/build-console.ts', dir, sources], { cwd: root })
+  const packages = await readBundledPackages(root, sources)
+  await rm(sources)
+  return packages
 }
 
 async function bundleInto({ root, version, commit }: ReleaseFacts, outDir: string): Promise<readonly Part[]> {

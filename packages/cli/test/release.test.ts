@@ -108,6 +108,7 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     expect(Object.keys(files)).toContain('reference/api.html')
     for (const name of Object.keys(files)) await access(join(site, `${name}.gz`))
     expect(await readFile(join(tree, 'share/licenses/site.txt'), 'utf8')).toMatch(/^vue \d/m)
+    expect(await readFile(join(tree, 'share/licenses/console.txt'), 'utf8')).toMatch(/^react-dom \d.*MIT/m)
     const bundle = await run('grep', ['-rhoE', 'new URL\\("../../share/site"', join(tree, 'lib/bundle')])
     expect(bundle).not.toBe('')
   })
@@ -203,15 +204,15 @@ describe.skipIf(testLength() === 'short')('a release', () => {
     const manifest = JSON.parse(await readFile(join(tree, 'manifest.json'), 'utf8'))
     for (const name of ['node', 'npm', 'runsc'])
       expect(components).toContainEqual(expect.objectContaining({ name, version: manifest[name] }))
-    // One of the command, one of the service, one of the guest.
+    // One of the command, one of the service, one of the console, one of the guest.
     expect(components.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['commander', 'fastify', 'gvisor.dev/gvisor']),
+      expect.arrayContaining(['commander', 'fastify', 'react-dom', 'gvisor.dev/gvisor']),
     )
     expect(components.every(({ version }) => /^v?\d/.test(version))).toBe(true)
   })
 
   test('every part of the programs has its licence text, or its licence name if it ships no text', async () => {
-    for (const name of ['bundle.txt', 'holt-guest.txt']) {
+    for (const name of ['bundle.txt', 'console.txt', 'holt-guest.txt']) {
       const parts = (await readFile(join(tree, 'share/licenses', name), 'utf8')).split(/^={80}$/m).slice(1)
       const without = parts.map((part) => part.trim()).filter((part) => part.split('\n').length < 5)
       expect(
