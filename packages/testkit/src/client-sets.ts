@@ -44,6 +44,16 @@ export const clientSets: readonly ClientSet[] = [
   python('openai-agents', { 'openai-agents[e2b]': '0.24.0' }),
   python('deep-agents', { 'langchain-e2b': '0.0.6' }),
   { ...python('harbor', { 'harbor[e2b]': '0.26.0', e2b: '2.63.0' }), pythonMinor: 12 },
+  {
+    // Its registry imports an older API of Daytona, too.
+    ...python('inspect', {
+      'inspect-sandboxes': '0.6.1',
+      'inspect-ai': '0.3.285',
+      daytona: '0.226.1',
+      e2b: '2.63.0',
+    }),
+    pythonMinor: 12,
+  },
   python('smolagents', { 'smolagents[e2b]': '1.26.0', 'e2b-code-interpreter': '2.11.5', e2b: '2.63.0' }),
   python('crewai-tools', { 'crewai-tools[e2b]': '1.15.30', 'e2b-code-interpreter': '2.6.2', e2b: '2.20.3' }),
   python('adk', { 'e2b-adk': '0.1.2', 'e2b-code-interpreter': '2.11.5', e2b: '2.63.0' }),
