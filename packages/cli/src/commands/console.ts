@@ -21,7 +21,7 @@ export function addConsole(program: Command): void {
     const link = await makeLink()
     if (open) {
       say(`Opening ${link.origin}${link.pathname}`)
-      openInBrowser(link.href)
+      openInBrowser(link.href, () => print(link.href))
     } else print(link.href)
     return 0
   })
