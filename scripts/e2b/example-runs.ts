@@ -51,6 +51,7 @@ const examples: readonly Example[] = [
   { row: 12, file: 'harbor_task.py', set: 'python-harbor', modes: both, needs: 'python image' },
   { row: 13, file: 'inspect_eval.py', set: 'python-inspect', modes: both },
   { row: 15, file: 'desktop.mjs', set: 'javascript-newest', modes: ['domain'], needs: 'desktop' },
+  { row: 15, file: 'desktop.py', set: 'python-desktop', modes: ['domain'], needs: 'desktop' },
 ]
 
 /** The versions of the matrix besides the newest, each with its example of a command and a file. */

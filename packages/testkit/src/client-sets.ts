@@ -54,6 +54,7 @@ export const clientSets: readonly ClientSet[] = [
     }),
     pythonMinor: 12,
   },
+  { ...python('desktop', { 'e2b-desktop': '2.7.2', e2b: '2.63.0' }), pythonMinor: 11 },
   python('smolagents', { 'smolagents[e2b]': '1.26.0', 'e2b-code-interpreter': '2.11.5', e2b: '2.63.0' }),
   python('crewai-tools', { 'crewai-tools[e2b]': '1.15.30', 'e2b-code-interpreter': '2.6.2', e2b: '2.20.3' }),
   python('adk', { 'e2b-adk': '0.1.2', 'e2b-code-interpreter': '2.11.5', e2b: '2.63.0' }),
