@@ -400,6 +400,39 @@ describeClasses('a runtime with a policy', (isolation) => {
   })
 })
 
+describeClasses('a policy for every port', (isolation) => {
+  it('reaches each port, but no network that it denies', async () => {
+    const listed = `${rig.listedAddress}/32`
+    const allow = [
+      { host: 'db.example.com', all_ports: true },
+      { host: listed, all_ports: true },
+    ]
+    await using runtime = await createRuntime({ isolation, network_policy: { allow } })
+    const attempts: Attempt[] = [
+      { kind: 'connect', host: 'db.example.com', port: 5433 },
+      { kind: 'connect', host: rig.listedAddress, port: 5433 },
+    ]
+    for (const { received } of await attemptAll(runtime, attempts)) expect(received).toBe(spoken)
+    expect((await attempt(runtime, { kind: 'connect', host: rig.unlistedAddress, port: 5433 })).end).toBe(
+      'ECONNREFUSED',
+    )
+    const held = await holdOpen(runtime, [
+      ['db.example.com', 5432, null],
+      [rig.listedAddress, 5432, null],
+    ])
+    await put(runtime, { allow, deny: ['203.0.113.0/24'] })
+    expect(await held.ends()).toEqual(['held', 'held'])
+    await put(runtime, { allow, deny: [listed] })
+    await until('both are cut', async () => (await held.ends()).every((end) => end === 'ECONNRESET'))
+    await held.release()
+    await forgetArrivals()
+    for (const { end } of await attemptAll(runtime, attempts)) expect(end).toBe('ECONNREFUSED')
+    expect((await readArrivals()).connections).toEqual([])
+    const denied = (await logOf(runtime)).filter((item) => 'rule' in item && item.rule === 'denied_network')
+    expect(denied).toHaveLength(2)
+  })
+})
+
 describe('holt run --allow', () => {
   const available = classes.filter((isolation) => service.unavailable[isolation] === null)
   it.each(available)('allows that host and no other [%s]', async (isolation) => {

@@ -25,7 +25,8 @@ import { readConnect } from './session/read-connect.ts'
 import { refuseStream } from './session/refuse-stream.ts'
 import { endFlood, maxStreams, serveSession } from './session/serve-session.ts'
 import { type TestTarget, testConnection } from './test-connection.ts'
-import { findUpstream, type UpstreamRules } from './upstream/find-upstream.ts'
+import { withoutDenied } from './upstream/denied-networks.ts'
+import { findUpstream, type Upstream, type UpstreamRules } from './upstream/find-upstream.ts'
 
 /**
  * The parts that all runtimes of a gateway share: settings, and nothing that one of them can fill.
@@ -201,8 +202,9 @@ export class AttachedRuntime implements RuntimeEgress {
     return isOverridden ? { type: 'found', addresses: [] } : this.#resolver.lookup(name)
   }
 
-  #findUpstream(target: Target) {
-    return findUpstream(target, this.#shared.upstreamRules, (name) => this.#resolver.lookup(name))
+  async #findUpstream(target: Target): Promise<Upstream> {
+    const found = await findUpstream(target, this.#shared.upstreamRules, (name) => this.#resolver.lookup(name))
+    return withoutDenied(this.#policy, found)
   }
 
   #sweep(): void {

@@ -28,6 +28,7 @@ const details: Partial<Readonly<Record<DenialReason, string>>> = {
   request_denied: 'Rules allow this host, but no rule allows this method and path.',
   non_public:
     'It has no address that is public. The operator of this service can allow others: HOLT_EGRESS_ALLOWED_NETWORKS.',
+  denied_network: 'It has no address outside of the networks that the policy denies.',
   name_not_found: 'A rule allows it, but the name does not exist or has no address.',
   resolver_failed: 'A rule allows it, but no DNS server answered.',
   unknown_address: 'This is a synthetic address, which is valid only inside the runtime. Test the name instead.',

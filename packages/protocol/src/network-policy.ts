@@ -79,6 +79,7 @@ export const PolicyRule = z
       'The allowed host: a name, `*.name` for every name below it but not the name itself, a network (CIDR), or `*` for every public host. `*` needs `allow_all_hosts`.',
     ),
     ports: z.array(Port).min(1).max(64).default([443]).describe('The allowed ports, 1 to 65535. Default 443.'),
+    all_ports: z.boolean().optional().describe('True: every TCP port is allowed, besides `ports`. Default false.'),
     protocol: RuleProtocol.optional().describe(
       'The protocol of the connections. Default: `tls` for port 443, `http` for port 80, else `tcp`.',
     ),
@@ -100,6 +101,12 @@ export const PolicyRule = z
   .meta({ id: 'PolicyRule' })
 export type PolicyRule = z.output<typeof PolicyRule>
 
+const DeniedNetwork = z
+  .string()
+  .max(64)
+  .transform((text) => text.toLowerCase())
+  .refine(isNetwork, 'must be a network such as 203.0.113.0/24. A single address is written with /32 or /128')
+
 /** The destinations that a runtime may reach. Everything else is denied. */
 export const PolicyBody = z
   .strictObject({
@@ -113,6 +120,13 @@ export const PolicyBody = z
       .boolean()
       .default(false)
       .describe('True: a rule may allow `*`. Private and metadata addresses stay blocked. Default false.'),
+    deny: z
+      .array(DeniedNetwork)
+      .max(256)
+      .default([])
+      .describe(
+        'The denied networks (CIDR). No rule reaches an address in them, by itself or through a name. Default: none.',
+      ),
   })
   .superRefine((policy, context) => {
     for (const [index, rule] of policy.allow.entries()) {

@@ -18,6 +18,9 @@ export const RuleInspection = z
     rule: z.string().describe('The name of the rule, as in the network log.'),
     host: z.string().describe('The host of the rule, or the narrower host of a secret.'),
     ports: z.array(z.number().int()).describe('The ports of the rule.'),
+    other_ports: z
+      .boolean()
+      .describe('True: this is also for every port that no other entry of the rule lists. The rule has `all_ports`.'),
     inspection: Inspection.describe(
       'The part of a connection that the gateway reads. `none`: nothing. `sni`: the server name of TLS. `host`: each plain HTTP request. `terminated`: each request, because TLS ends at the gateway.',
     ),
@@ -46,6 +49,7 @@ const policyFields = {
   allow: z.array(PolicyRule).describe('The rules.'),
   include: z.array(z.enum(presetNames)).describe('The included presets: named groups of hosts, such as `npm`.'),
   allow_all_hosts: z.boolean().describe('True if a rule may allow `*`, which is every public host.'),
+  deny: z.array(z.string()).describe('The denied networks: no rule reaches an address in them.'),
 }
 
 /** The content of a policy, and the data of it that the gateway can see. */

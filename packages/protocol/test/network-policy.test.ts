@@ -56,7 +56,16 @@ describe('a policy', () => {
     expect(PolicyBody.safeParse({ allow: [rule] }).success).toBe(false)
   })
 
+  test('may deny networks, in their canonical form only', () => {
+    expect(PolicyBody.parse({ deny: ['203.0.113.0/24', '2001:DB8::/32'] }).deny).toEqual([
+      '203.0.113.0/24',
+      '2001:db8::/32',
+    ])
+    for (const text of ['203.0.113.1/24', '203.0.113.1', 'a.example.com', '*', '', '1.2.3.0/33'])
+      expect(PolicyBody.safeParse({ deny: [text] }).success).toBe(false)
+  })
+
   test.each([{}, { allow: [] }, { include: [] }])('%j allows nothing', (body) => {
-    expect(PolicyBody.parse(body)).toEqual({ allow: [], include: [], allow_all_hosts: false })
+    expect(PolicyBody.parse(body)).toEqual({ allow: [], include: [], allow_all_hosts: false, deny: [] })
   })
 })

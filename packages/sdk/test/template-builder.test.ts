@@ -65,7 +65,7 @@ test('every method appears in the body of the build', async () => {
     disk: 8192,
     cpu: 2,
     memory: 512,
-    network_policy: { allow: [], include: ['pypi'], allow_all_hosts: false },
+    network_policy: { allow: [], include: ['pypi'], allow_all_hosts: false, deny: [] },
     build_args: { V: '1', W: '2' },
     build_secrets: { token: 'hunter22' },
     registry_auth: { username: 'u', password: 'p' },

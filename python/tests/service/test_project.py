@@ -25,10 +25,13 @@ async def test_the_service_tells_of_itself(holt: AsyncHolt) -> None:
 
 async def test_policies_are_stored_and_replaced(holt: AsyncHolt) -> None:
     rule = PolicyRule(host="a.example.com", ports=[443, 8443])
-    policy = await holt.policies.create("python-policy", allow=[rule], include=["pypi"])
+    policy = await holt.policies.create("python-policy", allow=[rule], include=["pypi"], deny=["203.0.113.0/24"])
+    assert policy.deny == ["203.0.113.0/24"]
     assert policy.allow[0].ports == [443, 8443]
-    replaced = await holt.policies.replace("python-policy", allow=[*policy.allow, {"host": "b.example.com"}])
-    assert [one.host for one in replaced.allow] == ["a.example.com", "b.example.com"]
+    replaced = await holt.policies.replace("python-policy", allow=[*policy.allow, {"host": "b.example.com", "all_ports": True}])
+    assert [(one.host, one.all_ports) for one in replaced.allow] == [("a.example.com", None), ("b.example.com", True)]
+    assert replaced.deny == []
+    assert [one.other_ports for one in replaced.inspection] == [False] * 4 + [True]
     assert (await holt.policies.get(policy.policy_id)).revision == replaced.revision
     assert policy.policy_id in [one.policy_id async for one in holt.policies.list()]
     assert "npm" in [preset.name for preset in await holt.policies.presets()]

@@ -32,6 +32,7 @@ POLICY: dict[str, Any] = {
     "allow": [],
     "include": [],
     "allow_all_hosts": False,
+    "deny": [],
     "inspection": [],
     "revision": 1,
     "created_at": "2026-01-01T00:00:00.000Z",

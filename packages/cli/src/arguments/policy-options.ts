@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { presetNames } from '@holt/protocol'
 import type { PolicyBodyInput } from '@holt/sdk'
@@ -12,27 +13,41 @@ export interface PolicyOptions {
   readonly allow?: readonly Rule[]
   readonly include?: NonNullable<PolicyBodyInput['include']>
   readonly allowAllHosts?: boolean
+  readonly deny?: readonly string[]
 }
 
 /** The fields of the contract, for errors about files. */
-export const ruleFields = ['host', 'ports', 'protocol', 'methods', 'paths'] as const satisfies readonly (keyof Rule)[]
-export const policyFields = ['name', 'allow', 'include', 'allow_all_hosts'] as const
+export const ruleFields = [
+  'host',
+  'ports',
+  'all_ports',
+  'protocol',
+  'methods',
+  'paths',
+] as const satisfies readonly (keyof Rule)[]
+export const policyFields = ['name', 'allow', 'include', 'allow_all_hosts', 'deny'] as const
 
 /** Adds the options of an inline policy. */
 export function addPolicyOptions(command: Command): Command {
   return command
-    .option('--allow <host[:port]>', 'a reachable host, *.host or network (default port: 443); repeatable', allowed)
+    .option(
+      '--allow <host[:port]>',
+      'a reachable host, *.host or network (default port: 443; `*`: every port); repeatable',
+      allowed,
+    )
     .addOption(new Option('--include <preset>', 'a preset group of hosts; repeatable').argParser(preset))
     .option('--allow-all-hosts', 'with --allow "*": every public host, never a private address')
+    .option('--deny <network>', 'a network or address that no rule reaches; repeatable', denied)
 }
 
 /** Returns the inline policy of the options; null if there is none. */
-export function policyOf({ allow, include, allowAllHosts }: PolicyOptions): PolicyBodyInput | null {
-  if (allow === undefined && include === undefined && allowAllHosts === undefined) return null
+export function policyOf({ allow, include, allowAllHosts, deny }: PolicyOptions): PolicyBodyInput | null {
+  if (allow === undefined && include === undefined && allowAllHosts === undefined && deny === undefined) return null
   return {
     allow: [...(allow ?? [])],
     include: [...(include ?? [])],
     ...(allowAllHosts === true ? { allow_all_hosts: true } : {}),
+    ...(deny === undefined ? {} : { deny: [...deny] }),
   }
 }
 
@@ -49,19 +64,27 @@ export async function policyFrom(file: string | undefined, options: PolicyOption
     allow: [...(body.allow ?? []), ...(written?.allow ?? [])],
     include: [...new Set([...(body.include ?? []), ...(written?.include ?? [])])],
     ...(written?.allow_all_hosts === true ? { allow_all_hosts: true } : {}),
+    ...(written?.deny === undefined ? {} : { deny: [...new Set([...(body.deny ?? []), ...written.deny])] }),
   }
 }
 
-/** Reads `HOST`, `HOST:PORT` or `HOST:PORT,PORT`. The service checks the host. */
+/** Reads `HOST`, `HOST:PORT`, `HOST:PORT,PORT` or `HOST:*`. The service checks the host. */
 export function hostAndPorts(text: string): Rule {
-  const match = /^([^:]+|\[[0-9a-f:/.]+\])(?::(\d{1,5}(?:,\d{1,5})*))?$/i.exec(text)
+  const match = /^([^:]+|\[[0-9a-f:/.]+\])(?::(\*|\d{1,5}(?:,\d{1,5})*))?$/i.exec(text)
   if (match?.[1] === undefined) throw new InvalidArgumentError('It must be HOST or HOST:PORT.')
   const host = match[1].replace(/^\[|\]$/g, '')
+  if (match[2] === '*') return { host, all_ports: true }
   return match[2] === undefined ? { host } : { host, ports: match[2].split(',').map(Number) }
 }
 
 function allowed(text: string, before: readonly Rule[] = []): Rule[] {
   return [...before, hostAndPorts(text)]
+}
+
+/** Writes a single address as a network. */
+function denied(text: string, before: readonly string[] = []): string[] {
+  const length = isIP(text) === 6 ? 128 : 32
+  return [...before, isIP(text) === 0 ? text : `${text}/${length}`]
 }
 
 function preset(text: string, before: readonly string[] = []): string[] {

@@ -8,7 +8,7 @@ import { connect } from '../connection/connect.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb/verb.ts'
-import { printInspection, privateNote, summaryOf } from './policy.ts'
+import { printInspection, privateNote, sayDenied, summaryOf } from './policy.ts'
 
 /** The most networks of a new policy that are tested. Each costs a request. */
 const maxTestedNetworks = 5
@@ -36,7 +36,10 @@ export function addNet(program: Command): void {
       const network = await (await findRuntime(connect(), text)).network.get()
       if (json === true) printJson(network)
       else if (network.policy === null) say('No policy: nothing can be reached.')
-      else printInspection(network.policy.inspection)
+      else {
+        printInspection(network.policy.inspection)
+        sayDenied(network.policy.deny)
+      }
       return 0
     },
   )

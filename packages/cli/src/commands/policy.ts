@@ -16,8 +16,9 @@ Example of a file:
     "allow": [
       { "host": "api.example.com", "methods": ["GET", "POST"], "paths": ["/v1/*"] },
       { "host": "*.example.org", "ports": [443, 8443], "protocol": "tls" },
-      { "host": "203.0.113.0/24", "ports": [5432] }
-    ]
+      { "host": "203.0.113.0/24", "all_ports": true }
+    ],
+    "deny": ["203.0.113.7/32"]
   }
 The default port is 443. A final * in a path allows everything that begins so. The protocol is tls,
 http or tcp; by default it follows the port.`
@@ -86,9 +87,12 @@ function addReaders(group: Command): void {
     .argument('<policy>', 'name or id')
     .option('--json', 'print the policy as a file for `holt policy set -f`')
   act(get, async (policy: string, { json }: { json?: boolean }) => {
-    const { name, allow, include, allow_all_hosts, inspection } = await connect().policies.get(policy)
-    if (json === true) printJson({ name, allow, include, allow_all_hosts })
-    else printInspection(inspection)
+    const { name, allow, include, allow_all_hosts, deny, inspection } = await connect().policies.get(policy)
+    if (json === true) printJson({ name, allow, include, allow_all_hosts, deny })
+    else {
+      printInspection(inspection)
+      sayDenied(deny)
+    }
     return 0
   })
   const presets = group.command('presets').description('list the presets: groups of hosts for --include')
@@ -123,11 +127,16 @@ function shown(policy: Policy, { json }: { json?: boolean }): number {
 export function printInspection(inspection: Policy['inspection']): void {
   printTable(inspection, [
     ['HOST', (rule) => rule.host],
-    ['PORTS', (rule) => rule.ports.join(',')],
+    ['PORTS', (rule) => [...rule.ports, ...(rule.other_ports ? ['others'] : [])].join(',')],
     ['INSPECTION', (rule) => rule.inspection],
     ['SECRETS', (rule) => rule.secrets.join(',')],
     ['RULE', (rule) => rule.rule],
   ])
+}
+
+/** Names the networks that no rule reaches. */
+export function sayDenied(deny: Policy['deny']): void {
+  if (deny.length > 0) say(`Denied whatever a rule allows: ${deny.join(' ')}`)
 }
 
 /** Says what a rule for a network does not allow by itself. */
@@ -136,8 +145,13 @@ export function privateNote(network: string): string {
 }
 
 /** Returns a policy in a few words. */
-export function summaryOf({ allow, include }: Pick<Policy, 'allow' | 'include'>): string {
-  const parts = [...include, ...allow.map(({ host, ports }) => `${host}:${ports.join(',')}`)]
+export function summaryOf({ allow, include, deny }: Pick<Policy, 'allow' | 'include' | 'deny'>): string {
+  const portsOf = ({ ports, all_ports }: Policy['allow'][number]) => (all_ports === true ? '*' : ports.join(','))
+  const parts = [
+    ...include,
+    ...allow.map((rule) => `${rule.host}:${portsOf(rule)}`),
+    ...deny.map((network) => `without ${network}`),
+  ]
   const more = parts.length - 4
   return parts.length === 0 ? 'nothing' : `${parts.slice(0, 4).join(' ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -145,6 +145,19 @@ describe('a new runtime', () => {
   })
 })
 
+test('a policy may name every port, and networks that no rule reaches', async () => {
+  const options = ['--allow', 'a.example.com:*', '--deny', '203.0.113.7', '--deny', '2001:db8::/32']
+  expect((await run(['policy', 'create', 'wide', ...options])).code).toBe(0)
+  expect((await run(['policy', 'create', 'wide', '--deny', '203.0.113.7'])).code).not.toBe(0)
+  const { stdout } = await run(['policy', 'get', 'wide', '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({
+    allow: [{ host: 'a.example.com', all_ports: true }],
+    deny: ['203.0.113.7/32', '2001:db8::/32'],
+  })
+  expect((await run(['policy', 'get', 'wide'])).stderr).toContain('203.0.113.7/32 2001:db8::/32')
+  expect((await run(['policy', 'ls'])).stdout).toContain('a.example.com:* without 203.0.113.7/32')
+})
+
 describe('secret', () => {
   test.each([
     ['that is short', 'hunter22-hunte', [], true],

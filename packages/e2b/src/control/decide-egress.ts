@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import type { NetworkConfig } from './network-config.ts'
 
 /**
@@ -16,9 +16,10 @@ export interface EgressWish {
 /** The hosts that a sandbox reaches. Never private addresses, whatever it asks for. */
 export type Egress =
   | { readonly type: 'nothing' }
-  | { readonly type: 'internet' }
-  /** Exactly these names, `*.` names, addresses and networks. */
-  | { readonly type: 'only'; readonly hosts: readonly string[] }
+  /** Every public host but these networks. */
+  | { readonly type: 'internet'; readonly deny: readonly string[] }
+  /** Exactly these names, `*.` names and networks, but none of `deny`. */
+  | { readonly type: 'only'; readonly hosts: readonly string[]; readonly deny: readonly string[] }
   /** The wish cannot be granted: 403 for one that the operator forbids, else 400. */
   | { readonly type: 'refused'; readonly status: 400 | 403; readonly message: string }
 
@@ -32,34 +33,58 @@ export function decideEgress(mode: EgressMode, { internet, network }: EgressWish
   const deniesAll = denyOut.some((entry) => everything.has(entry))
   const wrong = [...allowOut, ...denyOut].find((entry) => !isDestination(entry))
   if (wrong !== undefined) return refused(400, `network: ${wrong} is no name, address or network`)
-  if (allowOut.length > 0) return decideAllowed(mode, { internet, allowOut, denyOut, deniesAll })
+  const name = denyOut.find((entry) => isName(entry))
+  if (name !== undefined) return refused(400, `network.denyOut: ${name} is no address or network`)
+  const deny = denyOut.filter((entry) => !everything.has(entry)).map(asHost)
+  const both = overlap(allowOut, deny)
+  if (both !== null) return refused(400, `network.denyOut: ${both} is in allowOut as well, or a part of it is`)
+  if (allowOut.length > 0) return decideAllowed(mode, { internet, allowOut, deny, deniesAll })
   const wanted = internet ?? mode === 'open'
   if (mode === 'deny' || !wanted || deniesAll) return { type: 'nothing' }
-  return denyOut.length > 0 ? refused(400, noDeny) : { type: 'internet' }
+  return { type: 'internet', deny }
 }
-
-const noDeny = 'network.denyOut: this service cannot deny single destinations. Deny 0.0.0.0/0 and list those to allow'
 
 interface Allowed {
   readonly internet: boolean | undefined
   readonly allowOut: readonly string[]
-  readonly denyOut: readonly string[]
+  readonly deny: readonly string[]
   readonly deniesAll: boolean
 }
 
-function decideAllowed(mode: EgressMode, { internet, allowOut, denyOut, deniesAll }: Allowed): Egress {
+function decideAllowed(mode: EgressMode, { internet, allowOut, deny, deniesAll }: Allowed): Egress {
   if (mode === 'deny') return refused(403, 'network.allowOut: the operator of this service allows no destinations')
   if (internet === false) return { type: 'nothing' }
-  if (!deniesAll && denyOut.length > 0) return refused(400, noDeny)
   if (mode === 'open' && !deniesAll) {
-    const isName = (entry: string) => isIP(entry.split('/', 1)[0] ?? '') === 0
-    return allowOut.some((entry) => isName(entry) && !everything.has(entry))
+    return allowOut.some(isName)
       ? refused(400, 'network.allowOut: names need denyOut of 0.0.0.0/0')
-      : { type: 'internet' }
+      : { type: 'internet', deny }
   }
-  return allowOut.some((entry) => everything.has(entry))
-    ? { type: 'internet' }
-    : { type: 'only', hosts: allowOut.map(asHost) }
+  if (allowOut.some((entry) => everything.has(entry))) return { type: 'internet', deny }
+  return { type: 'only', hosts: allowOut.map(asHost), deny }
+}
+
+function isName(entry: string): boolean {
+  return !everything.has(entry) && isIP(entry.split('/', 1)[0] ?? '') === 0
+}
+
+/**
+ * Returns a denied network that shares addresses with an allowed one, or null. The two contradict
+ * each other.
+ */
+function overlap(allowOut: readonly string[], deny: readonly string[]): string | null {
+  const allowed = allowOut.filter((entry) => !everything.has(entry) && !isName(entry)).map(asHost)
+  return deny.find((entry) => allowed.some((other) => covers(entry, other) || covers(other, entry))) ?? null
+}
+
+/** True if the first address of a network is in another one. A wrong length covers nothing. */
+function covers(outer: string, inner: string): boolean {
+  const [address = '', length = ''] = outer.split('/', 2)
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  if (Number(length) > (family === 'ipv6' ? 128 : 32)) return false
+  const list = new BlockList()
+  list.addSubnet(address, Number(length), family)
+  const [first = ''] = inner.split('/', 1)
+  return list.check(first, isIP(first) === 6 ? 'ipv6' : 'ipv4')
 }
 
 function absentAbility(egressProxy: unknown, rules: Readonly<Record<string, unknown>> | undefined): string | null {

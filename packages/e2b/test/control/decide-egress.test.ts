@@ -27,8 +27,12 @@ describe('egress', () => {
     ['everything', wish(undefined, { allowOut: all }), ['403', 'internet', 'internet']],
     ['a deny of everything', wish(true, { denyOut: all }), ['nothing', 'nothing', 'nothing']],
     ['a deny of everything in IPv6', wish(true, { denyOut: ['::/0'] }), ['nothing', 'nothing', 'nothing']],
-    ['a deny of some', wish(true, { denyOut: ['1.2.3.0/24'] }), ['nothing', '400', '400']],
-    ['a deny of some, and nothing', wish(undefined, { denyOut: ['1.2.3.0/24'] }), ['nothing', 'nothing', '400']],
+    ['a deny of some', wish(true, { denyOut: ['1.2.3.0/24'] }), ['nothing', 'internet', 'internet']],
+    ['a deny of some, and nothing', wish(undefined, { denyOut: ['1.2.3.0/24'] }), ['nothing', 'nothing', 'internet']],
+    ['a deny of a name', wish(true, { denyOut: ['a.b'] }), ['400', '400', '400']],
+    ['addresses, and a deny', wish(true, { allowOut: ['1.2.3.4'], denyOut: ['5.6.7.8'] }), ['403', 'only', 'internet']],
+    ['a deny of a part', wish(true, { allowOut: ['1.2.0.0/16'], denyOut: ['1.2.3.4'] }), ['400', '400', '400']],
+    ['a deny of more', wish(true, { allowOut: ['1.2.3.4'], denyOut: ['1.2.3.0/24'] }), ['400', '400', '400']],
     ['a proxy', wish(true, { egressProxy: { address: 'a:1' } }), ['400', '400', '400']],
     ['no proxy', wish(true, { egressProxy: null }), ['nothing', 'internet', 'internet']],
     ['rules', wish(true, { rules: { 'a.b': [] } }), ['400', '400', '400']],
@@ -47,6 +51,13 @@ describe('egress', () => {
     expect(decideEgress('request', wish(undefined, { allowOut }))).toEqual({
       type: 'only',
       hosts: ['a.example.com', '*.b.c', '1.2.3.4/32', '2001:db8::1/128', '10.0.0.0/8'],
+      deny: [],
+    })
+    const denyOut = ['1.2.3.4', '2001:db8::/32', '0.0.0.0/0']
+    expect(decideEgress('request', wish(true, { allowOut: ['a.b'], denyOut }))).toEqual({
+      type: 'only',
+      hosts: ['a.b'],
+      deny: ['1.2.3.4/32', '2001:db8::/32'],
     })
   })
 

@@ -63,6 +63,8 @@ export interface NamedRule {
   /** A name, `*.name`, a network or `*`, as in `PolicyRule.host`. */
   readonly host: string
   readonly ports: readonly number[]
+  /** True: the rule is for every port. */
+  readonly allPorts: boolean
   /** Null: the port decides. */
   readonly protocol: RuleProtocol | null
   /** Null: every method. */
@@ -74,6 +76,8 @@ export interface NamedRule {
 /** A `PolicyBody` with its presets resolved. Without rules, nothing is allowed. */
 export interface EffectivePolicy {
   readonly rules: readonly NamedRule[]
+  /** The networks (CIDR) that no rule reaches. */
+  readonly deny: readonly string[]
 }
 
 /** A secret in the gateway's form. */
@@ -113,6 +117,8 @@ export type DenialReason =
   | 'no_rule'
   /** The name resolves only to addresses that are not public, or the address is not public. */
   | 'non_public'
+  /** The name resolves only to addresses that the policy denies, or the address is denied. */
+  | 'denied_network'
   /** A synthetic address that stands for no name. */
   | 'unknown_address'
   /** The authority of the CONNECT, or the DNS message, is not well formed. */

@@ -1,7 +1,7 @@
 import { type Address, contains, parseNetwork } from '../addresses/parse-address.ts'
 import type { AttachedSecret, EffectivePolicy, NamedRule } from '../contract/gateway-contract.ts'
 import type { RequestVerdict } from '../contract/terminator.ts'
-import { coversName, needsRequests, protocolAt } from './match-host.ts'
+import { coversName, coversPort, needsRequests, protocolAt } from './match-host.ts'
 import { matchesPath } from './match-path.ts'
 
 /** The target of a connection: a canonical name, or an address that was dialled as such. */
@@ -29,7 +29,7 @@ export function ruleForName(policy: EffectivePolicy, name: string): NamedRule | 
  * never revokes another one.
  */
 export function planConnection(policy: EffectivePolicy, target: Target): Plan | null {
-  const rules = policy.rules.filter((rule) => rule.ports.includes(target.port) && coversTarget(rule, target))
+  const rules = policy.rules.filter((rule) => coversPort(rule, target.port) && coversTarget(rule, target))
   if (rules.length === 0) return null
   const read = (protocol: string) => rules.filter((rule) => protocolAt(rule, target.port) === protocol)
   return { tcp: read('tcp'), tls: read('tls'), http: read('http') }

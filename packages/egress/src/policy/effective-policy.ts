@@ -7,8 +7,8 @@ const maxNameLength = 200
 
 /**
  * Resolves the presets of a policy and names its rules. The name says what the rule allows:
- * `api.example.com:443`, with the methods and paths if it has some. A preset's rule has its prefix,
- * such as `npm/registry.npmjs.org:443`. Duplicate rules are merged.
+ * `api.example.com:443`, with the methods and paths if it has some, and `*` for every port. A
+ * preset's rule has its prefix, such as `npm/registry.npmjs.org:443`. Duplicate rules are merged.
  */
 export function makeEffectivePolicy(body: PolicyBody): EffectivePolicy {
   const own = body.allow.map((rule) => nameRule('', rule))
@@ -16,12 +16,16 @@ export function makeEffectivePolicy(body: PolicyBody): EffectivePolicy {
     presets[preset].map(({ host, ports }) => nameRule(`${preset}/`, { host, ports: [...ports] })),
   )
   const rules = new Map([...own, ...included].map((rule) => [rule.name, rule]))
-  return { rules: [...rules.values()].map((rule, index) => ({ ...rule, name: shorten(rule.name, index) })) }
+  return {
+    rules: [...rules.values()].map((rule, index) => ({ ...rule, name: shorten(rule.name, index) })),
+    deny: body.deny,
+  }
 }
 
 function nameRule(prefix: string, rule: PolicyRule): NamedRule {
+  const allPorts = rule.all_ports === true
   const parts = [
-    `${prefix}${rule.host}:${rule.ports.join(',')}`,
+    `${prefix}${rule.host}:${allPorts ? '*' : rule.ports.join(',')}`,
     rule.protocol ?? '',
     rule.methods?.join(',') ?? '',
     rule.paths?.join(',') ?? '',
@@ -30,6 +34,7 @@ function nameRule(prefix: string, rule: PolicyRule): NamedRule {
     name: parts.filter((part) => part !== '').join(' '),
     host: rule.host,
     ports: rule.ports,
+    allPorts,
     protocol: rule.protocol ?? null,
     methods: rule.methods ?? null,
     paths: rule.paths ?? null,

@@ -7,6 +7,8 @@ export interface RuleInspection {
   /** The rule's host, or the narrower host of a secret below it. */
   readonly host: string
   readonly ports: readonly number[]
+  /** True: this is also for every port that no other entry of the rule lists. */
+  readonly other_ports: boolean
   readonly inspection: Inspection
   /** The secrets that are inserted there. */
   readonly secrets: readonly string[]
@@ -22,6 +24,10 @@ const sentences: Readonly<Record<Inspection, string>> = {
     'TLS is ended at the gateway, and each request is checked: name, Host, method and path, so fronting is refused. The gateway cannot see how the server uses a request, nor the bytes after a switch to WebSocket.',
 }
 
+/** The ports whose default protocol is not `tcp`, and a port that stands for all others. */
+const portsWithProtocol = [80, 443]
+const anyOtherPort = 0
+
 /** TLS to an address has no name for a certificate. */
 const unreadableNetwork =
   'TLS to an address cannot be ended at the gateway, so requests cannot be checked. Such connections are refused.'
@@ -36,13 +42,21 @@ export function inspectionOf(
 ): readonly RuleInspection[] {
   return policy.rules.flatMap((rule) => {
     const ways = new Map<Inspection, number[]>()
-    for (const port of rule.ports) {
+    const others = rule.allPorts ? inspectionAt(rule, anyOtherPort) : null
+    for (const port of rule.allPorts ? new Set([...rule.ports, ...portsWithProtocol]) : rule.ports) {
       const way = inspectionAt(rule, port)
       ways.set(way, [...(ways.get(way) ?? []), port])
     }
+    if (others !== null) ways.set(others, ways.get(others) ?? [])
     return [...ways].flatMap(([inspection, ports]) => {
       const takesSecrets = isForNames(rule) && (inspection === 'sni' || inspection === 'terminated')
-      return entriesOf({ rule, inspection, ports, secrets: takesSecrets ? secrets : [] })
+      return entriesOf({
+        rule,
+        inspection,
+        ports,
+        otherPorts: inspection === others,
+        secrets: takesSecrets ? secrets : [],
+      })
     })
   })
 }
@@ -58,6 +72,7 @@ interface Way {
   readonly rule: NamedRule
   readonly inspection: Inspection
   readonly ports: readonly number[]
+  readonly otherPorts: boolean
   readonly secrets: readonly Pick<AttachedSecret, 'name' | 'hosts'>[]
 }
 
@@ -65,10 +80,10 @@ interface Way {
  * Returns the entries of a rule for one way. A secret for all of the rule's names makes the rule
  * terminated. A secret for some of them gets an entry of its own.
  */
-function entriesOf({ rule, inspection, ports, secrets }: Way): RuleInspection[] {
+function entriesOf({ rule, inspection, ports, otherPorts, secrets }: Way): RuleInspection[] {
   const entry = (host: string, seen: Inspection, names: readonly string[]): RuleInspection => {
     const unseen = seen === 'terminated' && !isForNames(rule) ? unreadableNetwork : sentences[seen]
-    return { rule: rule.name, host, ports, inspection: seen, secrets: names, unseen }
+    return { rule: rule.name, host, ports, other_ports: otherPorts, inspection: seen, secrets: names, unseen }
   }
   const hosts = new Map<string, Set<string>>()
   for (const secret of secrets)

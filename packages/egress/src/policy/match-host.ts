@@ -26,6 +26,11 @@ export function isForNames(rule: NamedRule): boolean {
   return hostForm(rule.host) !== 'network'
 }
 
+/** True if the rule is for the port. */
+export function coversPort({ ports, allPorts }: NamedRule, port: number): boolean {
+  return allPorts || ports.includes(port)
+}
+
 /** True if the rule can only be decided on requests. */
 export function needsRequests(rule: NamedRule): boolean {
   return rule.methods !== null || rule.paths !== null

@@ -11,6 +11,7 @@ import {
 import { relayRequests } from '../http/relay-requests.ts'
 import { decideRequest, type Plan, planConnection, secretsFor, type Target } from '../policy/decide.ts'
 import type { ClientHello } from '../tls/client-hello.ts'
+import { deniesPeer } from '../upstream/denied-networks.ts'
 import { DialError, dial } from '../upstream/dial.ts'
 import { breakOff } from './break-off.ts'
 import { chooseWay } from './choose-way.ts'
@@ -98,7 +99,8 @@ export class Connection {
     const plan = this.#plan()
     const allowed = this.#way === null ? plan !== null : stillAllows(plan, this.#secrets(), this.#way)
     const rules = (this.#way?.type === 'http' ? plan?.http : plan?.tls) ?? []
-    if (!allowed || !this.#requests.areAllowed(rules)) this.cut('policy_changed')
+    const denied = this.#sockets.some(({ socket }) => deniesPeer(this.#host.policy, socket.remoteAddress))
+    if (!allowed || denied || !this.#requests.areAllowed(rules)) this.cut('policy_changed')
   }
 
   /** Ends the connection at once. The reason is null if nothing was wrong with it. */
@@ -138,6 +140,8 @@ export class Connection {
     const entry = { socket, closed: new Promise<void>((resolve) => socket.once('close', () => resolve())) }
     this.#sockets.push(entry)
     socket.once('close', () => this.#noteClosed(entry))
+    // The policy may have changed while the connection was made.
+    if (deniesPeer(this.#host.policy, socket.remoteAddress)) throw new RefusedConnection('denied_network')
     return socket
   }
 

@@ -39,6 +39,13 @@ describe('a connection', () => {
     expect(planConnection(policy, target(name, port)) !== null).toBe(expected)
   })
 
+  test.each([1, 22, 80, 443, 65_535])('to port %i is allowed by a rule for every port', (port) => {
+    const policy = policyOf([{ host: 'a.example.com', all_ports: true }])
+    expect(policy.rules[0]?.name).toBe('a.example.com:*')
+    expect(planConnection(policy, target('a.example.com', port))).not.toBeNull()
+    expect(planConnection(policy, target('b.example.com', port))).toBeNull()
+  })
+
   test.each([[undefined], [[]]])('is not allowed by a policy of %j', (allow) => {
     const policy = policyOf(allow)
     expect(planConnection(policy, target('a.example.com', 443))).toBeNull()

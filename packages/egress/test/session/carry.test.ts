@@ -7,7 +7,7 @@ import type { RuntimeCa } from '../../src/index.ts'
 import { issue, makeTestCa } from '../support/certificates.ts'
 import { buildHello, captureHello, extension, serverNames } from '../support/client-hello.ts'
 import { startDnsServer, type TestDnsServer } from '../support/dns-server.ts'
-import { startRuntime, type TestRuntime, until } from '../support/gateway.ts'
+import { policyOf, startRuntime, type TestRuntime, until } from '../support/gateway.ts'
 import { drain } from '../support/guest.ts'
 import { startCanary, startHttpsHost, startTcpHost, type TestHost } from '../support/hosts.ts'
 import { flag, frame, frameType, RawGuest } from '../support/raw-http2.ts'
@@ -167,10 +167,12 @@ describe('unread bytes', () => {
           name: `${port}`,
           host: 'tcp.example.com',
           ports: [port],
+          allPorts: false,
           protocol: 'tcp',
           methods: null,
           paths: null,
         })),
+        deny: [],
       },
     })
     return host
@@ -332,6 +334,50 @@ describe('addresses that a name resolves to', () => {
         expect(await runtime.guest.connect(`${literal}:${port}`)).toMatchObject({ status: 403, reason: 'non_public' })
     }
     expect([canary.connections, canary6.connections]).toEqual([0, 0])
+  })
+
+  test('are left out if the policy denies them, as names and as literals', async () => {
+    await using denied = await startCanary({ host: '127.0.0.2' })
+    await using other = await startCanary({ host: '127.0.0.3', port: denied.port })
+    await using dns = await startDnsServer({
+      'both.example.com': { A: ['127.0.0.2', '127.0.0.3'] },
+      'denied.example.com': { A: ['127.0.0.2'] },
+    })
+    await using runtime = await startRuntime({
+      settings: { resolvers: [dns.address], allowedNetworks: ['127.0.0.0/8'] },
+      allow: [{ host: '*', all_ports: true, protocol: 'tcp' }],
+      policy: { allow_all_hosts: true, deny: ['127.0.0.2/32'] },
+    })
+    const { guest, egress } = runtime
+    const refused = { status: 403, reason: 'denied_network' }
+    const connect = async (name: string) => guest.connect(`${await guest.resolve(name)}:${denied.port}`)
+    expect(await connect('denied.example.com')).toMatchObject(refused)
+    expect(await guest.connect(`127.0.0.2:${denied.port}`)).toMatchObject(refused)
+    expect(denied.connections).toBe(0)
+    expect((await connect('both.example.com')).status).toBe(200)
+    expect(other.connections).toBe(1)
+    expect(await egress.test({ host: 'both.example.com', port: denied.port })).toMatchObject({
+      allowed: true,
+      addresses: ['127.0.0.3'],
+    })
+    expect(await egress.test({ host: 'denied.example.com', port: 1 })).toMatchObject({ rule: 'denied_network' })
+  })
+
+  test('that a new policy denies are cut, and other connections stay open', async () => {
+    await using first = await startTcpHost((socket) => socket.write('here'), { host: '127.0.0.2' })
+    await using runtime = await startRuntime({
+      settings: { allowedNetworks: ['127.0.0.0/8'] },
+      allow: [{ host: '127.0.0.0/8', all_ports: true }],
+    })
+    const { stream } = await runtime.guest.connect(`127.0.0.2:${first.port}`)
+    const narrower = (deny: string[]) =>
+      runtime.egress.update({ policy: policyOf([{ host: '127.0.0.0/8', all_ports: true }], { deny }) })
+    await until(() => runtime.decisions.at(-1)?.type === 'connect', 'the connection is open')
+    narrower(['127.0.0.3/32'])
+    expect(runtime.egress.openConnections).toBe(1)
+    narrower(['127.0.0.2/31'])
+    expect(await drain(stream)).toMatchObject({ reset: true })
+    expect(runtime.decisions.at(-1)).toMatchObject({ type: 'close', rule: 'policy_changed' })
   })
 
   test('are tried in turn until one answers', async () => {

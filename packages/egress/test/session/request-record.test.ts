@@ -13,7 +13,14 @@ test('keeps the requested name and path, and not the whole head', async () => {
     record.add(head.method, head.path)
   }
   expect((await bytesInUse()) - before).toBeLessThan(8 * 2 ** 20)
-  const reading = { name: 'reading', host: 'a.example.com', ports: [80], protocol: null, methods: ['GET'] }
+  const reading = {
+    name: 'reading',
+    host: 'a.example.com',
+    ports: [80],
+    allPorts: false,
+    protocol: null,
+    methods: ['GET'],
+  }
   expect(record.areAllowed([{ ...reading, paths: ['/a/path/*'] }])).toBe(true)
   expect(record.areAllowed([{ ...reading, paths: ['/a/path/of/its/own/1'] }])).toBe(false)
 })

@@ -29,6 +29,7 @@ export function dryRunOf(service: TestService, body: Readonly<Record<string, unk
       allow: [{ host: 'example.org', ports: [443] }],
       include: ['npm'],
       allow_all_hosts: false,
+      deny: [],
       inspection: [],
     },
     timeout_secs: 3600,

@@ -18,16 +18,17 @@ type Row = Record<string, unknown>
 
 /** A rule named as the service would, seen as a name alone. */
 const contentOf = (body: Partial<PolicyBody>) => {
-  const { allow = [], include = [], allow_all_hosts = false } = body
+  const { allow = [], include = [], allow_all_hosts = false, deny = [] } = body
   const inspection = allow.map(({ host, ports }) => ({
     rule: `${host}:${ports}`,
     host,
     ports,
+    other_ports: false,
     inspection: 'sni',
     secrets: [],
     unseen: 'What comes after the name.',
   }))
-  return { allow, include, allow_all_hosts, inspection }
+  return { allow, include, allow_all_hosts, deny, inspection }
 }
 
 /** A row of a table by id or name. */
@@ -231,7 +232,7 @@ export const networkHandlers = {
   },
   suggestNetwork: () => {
     const add = [{ host: 'api.example.com', ports: [443] }]
-    const policy = { allow: add, include: [], allow_all_hosts: false }
+    const policy = { allow: add, include: [], allow_all_hosts: false, deny: [] }
     const remarks = [{ host: '10.0.0.1', message: 'is not public' }]
     return { status: 200, json: { add, policy, remarks, denied: 2 } }
   },

@@ -27,6 +27,7 @@ const publicInternet: PolicyBody = {
   allow: [{ host: '*', ports: publicPorts }],
   include: [],
   allow_all_hosts: true,
+  deny: [],
 }
 
 /** The default size of a build's runtimes, which is that of the default template. */
@@ -81,6 +82,7 @@ async function policyOf({ store }: Builds, projectId: string, { network_policy }
  * Returns a key that is equal for policies with the same rules, in any order and under any name.
  */
 function keyOf(policy: PolicyBody): string {
-  const rules = makeEffectivePolicy(policy).rules.map(({ name: _, ...rule }) => JSON.stringify(rule))
-  return createHash('sha256').update(JSON.stringify(rules.sort())).digest('hex')
+  const { rules, deny } = makeEffectivePolicy(policy)
+  const parts = [...rules.map(({ name: _, ...rule }) => JSON.stringify(rule)), ...deny]
+  return createHash('sha256').update(JSON.stringify(parts.sort())).digest('hex')
 }

@@ -27,17 +27,19 @@ class AsyncPolicies:
         allow: PolicyRules | None = None,
         include: Sequence[str] | None = None,
         allow_all_hosts: bool | None = None,
+        deny: Sequence[str] | None = None,
     ) -> Policy:
         """Stores a policy.
 
         Args:
             name: A name that is unique in the project.
             allow: The rules: `{"host": "api.example.com"}`, or `PolicyRule`, whose `ports`,
-                `methods` and `paths` narrow it. Default: none.
+                `all_ports`, `methods` and `paths` say which connections. Default: none.
             include: Presets, such as `npm`. Default: none.
             allow_all_hosts: Needed for a rule on `*`.
+            deny: Networks (CIDR) that no rule reaches, such as `203.0.113.0/24`. Default: none.
         """
-        body = given(name=name, allow=allow, include=include, allow_all_hosts=allow_all_hosts)
+        body = given(name=name, allow=allow, include=include, allow_all_hosts=allow_all_hosts, deny=deny)
         key = str(uuid.uuid4())
         return decode(Policy, await self._transport.call("createPolicy", json=body, idempotency_key=key))
 
@@ -60,13 +62,14 @@ class AsyncPolicies:
         allow: PolicyRules | None = None,
         include: Sequence[str] | None = None,
         allow_all_hosts: bool | None = None,
+        deny: Sequence[str] | None = None,
         name: str | None = None,
     ) -> Policy:
         """Replaces a policy by id or name. Runtimes with this policy follow the new one at once.
 
         The options are those of `create`. `name` renames it.
         """
-        body = given(allow=allow, include=include, allow_all_hosts=allow_all_hosts, name=name)
+        body = given(allow=allow, include=include, allow_all_hosts=allow_all_hosts, deny=deny, name=name)
         return decode(Policy, await self._transport.call("replacePolicy", params={"policy_id": policy}, json=body))
 
     async def delete(self, policy: str) -> None:

@@ -35,6 +35,7 @@ class PolicyRule(Model):
 
     host: str
     ports: list[int] | None = None
+    all_ports: bool | None = None
     protocol: Literal["tls", "http", "tcp"] | None = None
     methods: list[str] | None = None
     paths: list[str] | None = None
@@ -50,6 +51,7 @@ class RuleInspection(Model):
     inspection: Literal["none", "sni", "host", "terminated"]
     secrets: list[str]
     unseen: str
+    other_ports: bool = False
 
 
 @dataclass(kw_only=True, repr=False)
@@ -59,6 +61,7 @@ class PolicyContent(Model):
     allow: list[PolicyRule]
     include: list[str]
     allow_all_hosts: bool
+    deny: list[str]
     inspection: list[RuleInspection]
 
 
@@ -69,6 +72,7 @@ class PolicyBody(Model):
     allow: list[PolicyRule] | None = None
     include: list[str] | None = None
     allow_all_hosts: bool | None = None
+    deny: list[str] | None = None
 
 
 @dataclass(kw_only=True, repr=False)
@@ -80,6 +84,7 @@ class Policy(Model):
     allow: list[PolicyRule]
     include: list[str]
     allow_all_hosts: bool
+    deny: list[str]
     inspection: list[RuleInspection]
     revision: int
     created_at: datetime

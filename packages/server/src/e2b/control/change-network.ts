@@ -18,7 +18,8 @@ export async function changeNetwork({
 }: ControlCall<NetworkUpdate, unknown>): Promise<E2bAnswer> {
   const row = await findLive(service, ref)
   if (row.state !== 'running') throw new E2bError(409, 'The sandbox does not run')
-  const { allow_internet_access: internet, ...network } = body
+  // A change that says nothing lifts the restrictions, as clients of E2B expect.
+  const { allow_internet_access: internet = true, ...network } = body
   const wanted = policyOf(e2bConfig(service), { internet, network })
   await setRuntimeNetwork(service, ref, { wanted, by: caller.keyId, gone })
   await changeSettings(service, ref, (current) => {

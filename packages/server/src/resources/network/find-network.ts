@@ -3,7 +3,7 @@ import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { compileOnce } from '../../foundation/store/compile-once.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
-import { bodyOf } from './find-policy.ts'
+import { bodyOf, readBody } from './find-policy.ts'
 
 /** The current policy of a runtime. */
 export interface CurrentPolicy {
@@ -27,7 +27,7 @@ export async function networkRow(
 /** Returns the current policy of a runtime, or null if it may reach nothing. */
 export async function currentPolicy(db: Queries, row: RuntimeNetworkRow | undefined): Promise<CurrentPolicy | null> {
   if (row === undefined) return null
-  if (row.inline_json !== null) return { ref: { type: 'inline' }, body: JSON.parse(row.inline_json) }
+  if (row.inline_json !== null) return { ref: { type: 'inline' }, body: readBody(row.inline_json) }
   if (row.policy_id === null) return null
   const policy = await db
     .selectFrom('policies')
@@ -36,7 +36,7 @@ export async function currentPolicy(db: Queries, row: RuntimeNetworkRow | undefi
     .where('policy_id', '=', row.policy_id)
     .executeTakeFirst()
   // A deleted policy allows nothing. Only ended runtimes can have one.
-  const body = policy === undefined ? { allow: [], include: [], allow_all_hosts: false } : bodyOf(policy)
+  const body = policy === undefined ? { allow: [], include: [], allow_all_hosts: false, deny: [] } : bodyOf(policy)
   return { ref: storedRef(row.policy_id, policy?.name ?? null), body }
 }
 

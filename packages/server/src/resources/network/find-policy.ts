@@ -22,12 +22,17 @@ export async function findPolicy(db: Queries, projectId: string, reference: stri
 
 /** Returns the content of a stored policy. */
 export function bodyOf({ body_json }: Pick<PolicyRow, 'body_json'>): PolicyBody {
-  return JSON.parse(body_json)
+  return readBody(body_json)
+}
+
+/** Reads a stored policy. One of an earlier version has no denied networks. */
+export function readBody(json: string): PolicyBody {
+  return { deny: [], ...JSON.parse(json) }
 }
 
 /** Returns the JSON of the stored part of a policy's request. */
-export function bodyText({ allow, include, allow_all_hosts }: PolicyBody): string {
-  return JSON.stringify({ allow, include: [...new Set(include)], allow_all_hosts } satisfies PolicyBody)
+export function bodyText({ allow, include, allow_all_hosts, deny }: PolicyBody): string {
+  return JSON.stringify({ allow, include: [...new Set(include)], allow_all_hosts, deny } satisfies PolicyBody)
 }
 
 /**
@@ -43,7 +48,8 @@ export function contentOf(
     ports: [...entry.ports],
     secrets: [...entry.secrets],
   }))
-  return { allow: body.allow, include: body.include, allow_all_hosts: body.allow_all_hosts, inspection }
+  const { allow, include, allow_all_hosts, deny } = body
+  return { allow, include, allow_all_hosts, deny, inspection }
 }
 
 /** Returns a stored policy as the API shows it. */

@@ -46,7 +46,7 @@ export async function suggestPolicy(
     await yieldEventLoop()
     after = last.cursor
   }
-  return suggestion(hosts, count, current ?? { allow: [], include: [], allow_all_hosts: false })
+  return suggestion(hosts, count, current ?? { allow: [], include: [], allow_all_hosts: false, deny: [] })
 }
 
 /**
@@ -102,8 +102,8 @@ async function suggestion(
       add.push({ host: ruleHost, ports: missing.slice(0, maxRules) })
     }
   }
-  const { include, allow_all_hosts } = current
-  return { add, policy: { allow: [...current.allow, ...add], include, allow_all_hosts }, remarks, denied }
+  const { include, allow_all_hosts, deny } = current
+  return { add, policy: { allow: [...current.allow, ...add], include, allow_all_hosts, deny }, remarks, denied }
 }
 
 /** Returns a host's name in a rule, or null if no rule can name it. */
@@ -117,7 +117,7 @@ function hostOfRule(host: string): string | null {
 function isAllowed(rules: EffectivePolicy['rules'], host: string, port: number): boolean {
   return rules.some(
     (rule) =>
-      rule.ports.includes(port) &&
+      (rule.allPorts || rule.ports.includes(port)) &&
       (rule.host === host ||
         (hostForm(host) === 'name' &&
           (rule.host === '*' || (rule.host.startsWith('*.') && host.endsWith(rule.host.slice(1)))))),

@@ -23,7 +23,7 @@ test.each([
 test('the Internet is every public host, and a list is exactly that', async () => {
   const server = await startE2bServer()
   const all = await create(server, { allow_internet_access: true })
-  expect(all.policy).toMatchObject({ allow_all_hosts: true, allow: [{ host: '*' }] })
+  expect(all.policy).toMatchObject({ allow_all_hosts: true, allow: [{ host: '*', all_ports: true }], deny: [] })
   const some = await create(server, {
     network: {
       allowOut: ['Api.Example.com', '*.example.org', '203.0.113.7', '198.51.100.0/24'],
@@ -37,7 +37,8 @@ test('the Internet is every public host, and a list is exactly that', async () =
     '203.0.113.7/32',
     '198.51.100.0/24',
   ])
-  expect(some.policy.allow[0].ports).toEqual([443, 80])
+  expect(some.policy.allow[0]).toMatchObject({ ports: [443, 80] })
+  expect(some.policy.allow[2].all_ports).toBe(true)
 })
 
 test('a stored policy may stand for the Internet', async () => {
@@ -46,6 +47,7 @@ test('a stored policy may stand for the Internet', async () => {
   expect((await create(server, wish)).status).toBe(404)
   await server.ask('POST', '/v1/agents/network-policy', { json: { name: 'narrow', include: ['pypi'] } })
   expect(await create(server, wish)).toMatchObject({ status: 201, policy: { include: ['pypi'] }, internet: null })
+  expect((await create(server, { ...wish, network: { denyOut: ['203.0.113.0/24'] } })).status).toBe(400)
 })
 
 test('a change replaces the whole network of a running sandbox', async () => {
@@ -58,8 +60,16 @@ test('a change replaces the whole network of a running sandbox', async () => {
   expect((await policy()).allow).toMatchObject([{ host: 'a.example.com' }])
   expect((await server.e2b('GET', path)).json.network).toMatchObject({ allowOut: ['a.example.com'] })
   expect(await change({ rules: { 'a.b': [{}] } })).toMatchObject({ status: 400 })
-  expect(await change({})).toMatchObject({ status: 204 })
+  expect(await change({ allow_internet_access: false })).toMatchObject({ status: 204 })
   expect(await policy()).toBeNull()
+  expect(await change({ denyOut: ['203.0.113.0/24', '198.51.100.7'] })).toMatchObject({ status: 204 })
+  expect(await policy()).toMatchObject({
+    allow: [{ host: '*', all_ports: true }],
+    deny: ['203.0.113.0/24', '198.51.100.7/32'],
+  })
+  expect(await change({ denyOut: ['203.0.113.7/24'] })).toMatchObject({ status: 400 })
+  expect(await change({})).toMatchObject({ status: 204 })
+  expect(await policy()).toMatchObject({ allow: [{ host: '*', all_ports: true }], deny: [] })
   expect((await server.e2b('GET', path)).json.network).toEqual({})
   await server.e2b('POST', `${path}/pause`)
   expect(await change({})).toMatchObject({ status: 409 })

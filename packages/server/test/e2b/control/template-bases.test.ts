@@ -12,7 +12,7 @@ const interpreter: AgentTemplate = {
   memoryMiB: 2048,
   diskMiB: 8192,
   vendors: [],
-  buildNetwork: { allow: [], include: [], allow_all_hosts: false },
+  buildNetwork: { allow: [], include: [], allow_all_hosts: false, deny: [] },
   files: [],
   application: null,
 }

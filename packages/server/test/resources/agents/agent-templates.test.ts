@@ -18,7 +18,12 @@ const coder: AgentTemplate = {
   memoryMiB: 2048,
   diskMiB: 8192,
   vendors: ['anthropic', 'google'],
-  buildNetwork: { allow: [{ host: 'registry.example.com', ports: [443] }], include: [], allow_all_hosts: false },
+  buildNetwork: {
+    allow: [{ host: 'registry.example.com', ports: [443] }],
+    include: [],
+    allow_all_hosts: false,
+    deny: [],
+  },
   files: [],
   application: null,
 }

@@ -26,7 +26,7 @@ const coder: AgentTemplate = {
   memoryMiB: 2048,
   diskMiB: 8192,
   vendors: ['anthropic'],
-  buildNetwork: { allow: [], include: [], allow_all_hosts: false },
+  buildNetwork: { allow: [], include: [], allow_all_hosts: false, deny: [] },
   files: [],
   application: null,
 }
