@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Choice, Field, Lines } from '../parts/fields.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { bodyOf, type CreateFields, emptyFields } from './create-form.ts'
@@ -50,7 +51,18 @@ export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
               hint="base-small"
               options={templates.data}
             />
+            <Field
+              label="Snapshot, instead"
+              value={fields.snapshot}
+              set={(snapshot) => set({ snapshot })}
+              hint="none"
+            />
             <Field label="Name" value={fields.name} set={(name) => set({ name })} hint="none" />
+            <Choice label="Isolation" value={fields.isolation} set={(isolation) => set({ isolation })}>
+              <option value="">the default of the service</option>
+              <option value="gvisor">gvisor</option>
+              <option value="container">container</option>
+            </Choice>
             <Field
               label="vCPUs"
               value={fields.cpu}
@@ -60,12 +72,14 @@ export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
             />
             <Field label="Memory" value={fields.memory} set={(memory) => set({ memory })} hint="512MiB, 8GB" />
             <Field label="Disk" value={fields.disk} set={(disk) => set({ disk })} hint="20GiB" />
+            <Lines label="Environment" value={fields.env} set={(env) => set({ env })} />
+            <Lines label="Metadata" value={fields.metadata} set={(metadata) => set({ metadata })} />
             <Field
               label="Runs for (minutes)"
               value={fields.timeout}
               set={(timeout) => set({ timeout })}
-              hint="60"
-              pattern="\d+"
+              hint="60, or none"
+              pattern="\d+|none"
             />
             <Choice label="Then" value={fields.on_timeout} set={(on_timeout) => set({ on_timeout })}>
               <option value="">the default: pause, if it can be paused</option>
@@ -73,11 +87,24 @@ export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
               <option value="terminate">terminate</option>
             </Choice>
             <Field
+              label="Pauses without use after (minutes)"
+              value={fields.idle_timeout}
+              set={(idle_timeout) => set({ idle_timeout })}
+              hint="none"
+              pattern="\d+|none"
+            />
+            <Choice label="A use resumes it" value={fields.auto_resume} set={(auto_resume) => set({ auto_resume })}>
+              <option value="">the default: yes</option>
+              <option value="yes">yes</option>
+              <option value="no">no</option>
+            </Choice>
+            <Field
               label="Network policy"
               value={fields.network_policy}
               set={(network_policy) => set({ network_policy })}
               hint="none: it reaches nothing"
             />
+            <Field label="Secrets" value={fields.secrets} set={(secrets) => set({ secrets })} hint="names" />
             {creating.isError ? <ErrorNotice error={creating.error} /> : null}
             <div className="actions end">
               <Button className="button" onPress={() => onOpenChange(false)}>
@@ -99,52 +126,5 @@ export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
         </div>
       </Dialog>
     </Modal>
-  )
-}
-
-interface FieldProps {
-  readonly label: string
-  readonly value: string
-  readonly set: (value: string) => void
-  readonly hint: string
-  readonly pattern?: string
-  /** Values that the browser offers. */
-  readonly options?: readonly string[] | undefined
-}
-
-function Field({ label, value, set, hint, pattern, options }: FieldProps) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        value={value}
-        onChange={({ target }) => set(target.value)}
-        placeholder={hint}
-        pattern={pattern}
-        list={options === undefined ? undefined : `${id}-options`}
-        autoComplete="off"
-      />
-      {options === undefined ? null : (
-        <datalist id={`${id}-options`}>
-          {options.map((option) => (
-            <option key={option} value={option} />
-          ))}
-        </datalist>
-      )}
-    </div>
-  )
-}
-
-function Choice({ label, value, set, children }: Omit<FieldProps, 'hint'> & { readonly children: ReactNode }) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={({ target }) => set(target.value)}>
-        {children}
-      </select>
-    </div>
   )
 }
