@@ -22,6 +22,10 @@ export const serveConsole: Mount = (app, service) => {
  */
 export function serveFiles(app: FastifyInstance, { log }: Pick<Api, 'log'>, dir = builtConsole): void {
   const site = new Site(dir)
+  app.addHook('onReady', async () => {
+    // Operators read it at the start. The page itself says the same to others.
+    if ((await site.manifest()) === null) log.info({ dir }, 'the console is not built: run npm run console')
+  })
   app.route({
     method: ['GET', 'HEAD'],
     url: '/console',

@@ -28,13 +28,15 @@ async function start({ built = true } = {}) {
   )
   if (built) writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ files: listed }))
   const app = fastify({ forceCloseConnections: true })
-  serveFiles(app, { log: { debug() {}, info() {}, warn() {}, error() {} } }, dir)
+  const said: string[] = []
+  const info = (_: object, message: string) => void said.push(message)
+  serveFiles(app, { log: { debug() {}, info, warn() {}, error() {} } }, dir)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(async () => {
     await app.close()
     rmSync(dir, { recursive: true })
   })
-  return { url, ask: (path: string, headers = {}) => fetch(url + path, { redirect: 'manual', headers }) }
+  return { url, said, ask: (path: string, headers = {}) => fetch(url + path, { redirect: 'manual', headers }) }
 }
 
 test('every path is the page, which is asked for each time', async () => {
@@ -67,8 +69,10 @@ test('a missing asset is no page', async () => {
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([404, 'no-store'])
 })
 
-test('without a build, the page says how to make one', async () => {
-  const { ask } = await start({ built: false })
+test('without a build, the page and the log say how to make one', async () => {
+  const { ask, said } = await start({ built: false })
+  expect(said).toEqual(['the console is not built: run npm run console'])
+  expect((await start()).said).toEqual([])
   const answer = await ask('/console/')
   expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm run console')])
 })
