@@ -1,7 +1,9 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { parseConfig } from '../../server/src/index.ts'
 import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
+import { testDatabase } from '../../server/test/support/test-store.ts'
 
 /** The browser of the distribution. The set-up of the tests installs it. */
 const executablePath = '/usr/bin/chromium'
@@ -132,6 +134,46 @@ describe('runtimes', () => {
     await visit.page.getByRole('row', { name: 'theirs' }).waitFor()
     expect(await visit.page.getByRole('button', { name: /Create|Delete|Pause/ }).count()).toBe(0)
   })
+})
+
+test('a restart of the service shows a banner, and the page continues', async () => {
+  const server = await startTestServer()
+  const visit = await openWindow()
+  const { page } = visit
+  await openByLink(server, visit)
+  await page.getByText('No runtimes yet').waitFor()
+  const settings = { HOLT_STATE_DIR: server.stateDir, HOLT_PORT: new URL(server.server.url).port, HOLT_POOL_MAX: '0' }
+  const config = { ...parseConfig(settings), ...(await testDatabase(server.stateDir)) }
+  await server.close()
+  await page.getByText('Reconnecting…').waitFor()
+  const again = await server.restart({ config })
+  await page.getByText('Reconnecting…').waitFor({ state: 'detached' })
+  await again.makeRuntime({ name: 'after' })
+  await page.getByRole('row', { name: 'after' }).waitFor()
+})
+
+test('a switch of the project shows the runtimes of the other one only', async () => {
+  const server = await startTestServer()
+  const { project_id } = (await server.ask('POST', '/v1/agents/project', { json: { name: 'second' } })).json
+  const json = { name: 'of-second', scopes: ['admin'], project: project_id }
+  const { key } = (await server.ask('POST', '/v1/agents/key', { json })).json
+  await server.makeRuntime({ name: 'of-default' })
+  const visit = await openWindow({ viewport: { width: 360, height: 740 } })
+  const { page } = visit
+  await openByLink(server, visit)
+  await page.getByRole('row', { name: 'of-default' }).waitFor()
+  // The window has the width of a phone. Only the table may be wider, and scrolls by itself.
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+  await page.getByRole('button', { name: 'default' }).click()
+  await page.getByRole('menuitem', { name: 'Sign in with another key' }).click()
+  await page.getByLabel('API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('No runtimes yet').waitFor()
+  expect(await page.getByText('of-default').count()).toBe(0)
+  await page.getByRole('button', { name: 'second' }).click()
+  await page.getByRole('menuitem', { name: /^default/ }).click()
+  await page.getByRole('row', { name: 'of-default' }).waitFor()
+  expect(visit.complaints).toEqual([])
 })
 
 test.each(['light', 'dark'] as const)('every page is accessible in the %s theme', async (colorScheme) => {
