@@ -65,6 +65,10 @@ func TestPrunesOnlyOldDirectoriesWithOneTime(t *testing.T) {
 	at := func(ctime, mtime time.Time) bool {
 		return isOld(&unix.Stat_t{Ctim: unix.NsecToTimespec(ctime.UnixNano()), Mtim: unix.NsecToTimespec(mtime.UnixNano())})
 	}
+	whole := started.Truncate(time.Second)
+	if !at(whole.Add(-2*time.Second), whole.Add(-2*time.Second)) || at(whole, whole) || at(whole.Add(-2*time.Second+1), whole.Add(-2*time.Second+1)) {
+		t.Error("an image with whole seconds")
+	}
 	if !at(old, old) || at(time.Now(), time.Now()) || at(time.Now(), old) || at(old, old.Add(1)) || at(started, started) {
 		t.Fatal("the wrong directories are pruned")
 	}

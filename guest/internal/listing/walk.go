@@ -194,9 +194,15 @@ func (l *lister) enter(fd int, name string, above int) error {
 }
 
 // isOld returns true for a directory of the image that is not in the runtime's layer. An image has
-// one time for a change of content and of attributes.
+// one time for a change of content and of attributes. Archives have whole seconds, which a change
+// by a program does not have. So the image of a new template needs no slack. The host checks the
+// time against the image.
 func isOld(st *unix.Stat_t) bool {
-	return st.Ctim == st.Mtim && time.Unix(st.Ctim.Unix()).Before(started.Add(-clockSlack))
+	slack := clockSlack
+	if st.Ctim.Nsec == 0 {
+		slack = time.Second // some file systems have no fractions
+	}
+	return st.Ctim == st.Mtim && time.Unix(st.Ctim.Unix()).Before(started.Add(-slack))
 }
 
 // entry lists one entry. For a directory it only returns isDir.
