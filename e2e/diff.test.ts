@@ -235,7 +235,7 @@ describeClasses('a diff', (isolation) => {
         const parent = await create({ snapshot: snapshot.snapshot_id })
         const forked = await tree(parent, 'change', `${seed}-parent`)
         const beforeFork = await parent.snapshot({ kind: 'filesystem' })
-        const [child] = (await parent.fork()) as [TestRuntime]
+        const [child] = (await parent.fork({ record_files: true })) as [TestRuntime]
         runtimes.push(child)
         expect(await diff(child, { path: '/' })).toMatchObject({ data: [], since: { type: 'fork', id: parent.id } })
         await using old = await TreeCopy.of(child, root)
@@ -249,7 +249,7 @@ describeClasses('a diff', (isolation) => {
         expect(kinds(await diff(child, { since: beforeFork.snapshot_id }))).toEqual(expected(forked, changed))
         expect(kinds(await diff(parent))).toEqual(expected(made, forked))
         await deleteSnapshots(beforeFork.snapshot_id)
-        const [grandchild] = (await child.fork()) as [TestRuntime]
+        const [grandchild] = (await child.fork({ record_files: true })) as [TestRuntime]
         runtimes.push(grandchild)
         const last = await tree(grandchild, 'change', `${seed}-grandchild`)
         expect(kinds(await diff(grandchild))).toEqual(expected(changed, last))
@@ -262,9 +262,9 @@ describeClasses('a diff', (isolation) => {
       'has the changes since a memory snapshot, in its source and in its runtimes',
       async () => {
         const parent = await create({ snapshot: snapshot.snapshot_id })
-        const early = await parent.snapshot({ kind: 'memory' })
+        const early = await parent.snapshot({ kind: 'memory', record_files: true })
         const written = await tree(parent, 'change', `${seed}-early`)
-        const memory = await parent.snapshot({ kind: 'memory', name: 'with-memory' })
+        const memory = await parent.snapshot({ kind: 'memory', name: 'with-memory', record_files: true })
         const changed = await tree(parent, 'change', `${seed}-late`)
         expect(kinds(await diff(parent, { since: 'with-memory' }))).toEqual(expected(written, changed))
         expect(kinds(await diff(parent, { since: early.snapshot_id }))).toEqual(expected(made, changed))
@@ -280,10 +280,33 @@ describeClasses('a diff', (isolation) => {
         expect(kinds(await diff(restored))).toEqual(expected(written, after))
         expect(kinds(await diff(restored, { since: early.snapshot_id }))).toEqual(expected(made, after))
         await deleteSnapshots(early.snapshot_id)
-        const late = await restored.snapshot({ kind: 'memory' })
+        const late = await restored.snapshot({ kind: 'memory', record_files: true })
         failure(await parent.call('GET', '/diff', { query: { since: late.snapshot_id } }), 'conflict')
         await deleteSnapshots(late.snapshot_id, memory.snapshot_id)
         expect(kinds(await diff(restored))).toEqual(expected(written, after))
+      },
+      timeoutMs,
+    )
+
+    it(
+      'has the changes since the image, for forks and memory snapshots without a record',
+      async () => {
+        const parent = await create({ snapshot: snapshot.snapshot_id })
+        const recorded = await parent.snapshot({ kind: 'memory', record_files: true })
+        const changed = await tree(parent, 'change', `${seed}-unrecorded`)
+        const plain = await parent.snapshot({ kind: 'memory' })
+        const refused = failure(await parent.call('GET', '/diff', { query: { since: plain.snapshot_id } }), 'conflict')
+        expect(refused.hint).toContain('record_files')
+        const [child] = (await parent.fork()) as [TestRuntime]
+        runtimes.push(child)
+        const restored = await create({ snapshot: plain.snapshot_id })
+        for (const each of [child, restored]) {
+          const found = await diff(each)
+          expect(found.since).toMatchObject({ type: 'snapshot', id: snapshot.snapshot_id })
+          expect(kinds(found)).toEqual(expected(made, changed))
+          expect(kinds(await diff(each, { since: recorded.snapshot_id }))).toEqual(expected(made, changed))
+        }
+        await deleteSnapshots(recorded.snapshot_id, plain.snapshot_id)
       },
       timeoutMs,
     )
@@ -295,7 +318,7 @@ describeClasses('a diff', (isolation) => {
         await parent.sh(
           'mkdir /srv/f; cd /srv/f; yes a | head -c 70000 > grows; cp grows mode; cp grows same; echo 1 > small',
         )
-        const [child] = (await parent.fork()) as [TestRuntime]
+        const [child] = (await parent.fork({ record_files: true })) as [TestRuntime]
         runtimes.push(child)
         await child.sh('cd /srv/f; echo b >> grows; chmod 755 mode; cp same t; cat t > same; rm t; echo 2 > small')
         const { data, patch, patch_complete } = await diff(child, { path: '/srv/f', patch: true })

@@ -83,17 +83,16 @@ func (a *API) takeBaseline(w http.ResponseWriter, r *http.Request) error {
 	if id == originBaseline || !charset.Only(id, 1, 64, charset.Lower+charset.Digits) {
 		return fault.New(fault.InvalidRequest, "id: small letters and digits")
 	}
-	kept := false
 	if a.mounts.Busy() {
-		a.baselines.Skip()
-	} else {
-		rules, err := export.Listed(a.identity.Network, true)
-		if err != nil {
-			return err
-		}
-		if kept, err = a.baselines.Take(r.Context(), id, rules); err != nil {
-			return err
-		}
+		return fault.New(fault.Conflict, "mounts are in place")
+	}
+	rules, err := export.Listed(a.identity.Network, true)
+	if err != nil {
+		return err
+	}
+	kept, err := a.baselines.Take(r.Context(), id, rules)
+	if err != nil {
+		return err
 	}
 	answer(w, http.StatusOK, map[string]bool{"kept": kept})
 	return nil

@@ -115,6 +115,7 @@ func (a *API) quiesce(w http.ResponseWriter, r *http.Request) error {
 	}
 	owntime.Alone(serve.DrainTimeout)
 	a.identity.Network.Suspend()
+	a.baselines.Use(r.URL.Query().Get("baseline"))
 	debug.FreeOSMemory() // the checkpoint would contain unused memory, too
 	answer(w, http.StatusOK, struct{}{})
 	serve.Of(r).Quiesce()

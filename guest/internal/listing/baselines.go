@@ -26,7 +26,7 @@ const (
 	// maxDigested limits the bytes that are read for digests alone.
 	maxDigested = 16 << 20
 	// takeTimeout limits the time of a baseline, because the checkpoint waits for it.
-	takeTimeout = 2 * time.Second
+	takeTimeout = 10 * time.Second
 )
 
 var errTooLarge = errors.New("the baseline is too large")
@@ -36,7 +36,7 @@ var errTooLarge = errors.New("the baseline is too large")
 type Baselines struct {
 	mu     sync.Mutex
 	all    []baseline // the oldest first
-	newest string     // of the last checkpoint; empty if that has none
+	latest string     // of the last checkpoint; empty if that has none
 	origin string     // of the checkpoint from which the runtime was made
 }
 
@@ -50,7 +50,6 @@ type baseline struct {
 func (b *Baselines) Take(ctx context.Context, id string, rules *archive.Rules) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.newest = ""
 	out := &limitedBuffer{}
 	packed, err := flate.NewWriter(out, flate.BestSpeed)
 	if err != nil {
@@ -70,16 +69,15 @@ func (b *Baselines) Take(ctx context.Context, id string, rules *archive.Rules) (
 	}
 	b.all = slices.DeleteFunc(b.all, func(each baseline) bool { return each.id == id })
 	b.all = append(b.all, baseline{id, bytes.Clone(out.Bytes())})
-	b.newest = id
 	b.evict()
 	return true, nil
 }
 
-// Skip records that the next checkpoint has no baseline.
-func (b *Baselines) Skip() {
+// Use notes the baseline of the checkpoint that follows. It has none if the id is empty.
+func (b *Baselines) Use(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.newest = ""
+	b.latest = id
 }
 
 // evict forgets the oldest baselines above the limits, but never the origin or the newest one.
@@ -88,8 +86,8 @@ func (b *Baselines) evict() {
 	for _, each := range b.all {
 		total += len(each.data)
 	}
-	for i := 0; i < len(b.all) && (len(b.all) > maxBaselines || total > maxAllBytes); {
-		if each := b.all[i]; each.id != b.origin && each.id != b.newest {
+	for i := 0; i < len(b.all)-1 && (len(b.all) > maxBaselines || total > maxAllBytes); {
+		if each := b.all[i]; each.id != b.origin {
 			total -= len(each.data)
 			b.all = slices.Delete(b.all, i, i+1)
 		} else {
@@ -98,11 +96,11 @@ func (b *Baselines) evict() {
 	}
 }
 
-// Adopt makes the newest baseline the origin. The runtime has become another one.
+// Adopt makes the baseline of the last checkpoint the origin. The runtime has become another one.
 func (b *Baselines) Adopt() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.origin = b.newest
+	b.origin = b.latest
 }
 
 // Open returns the records of a baseline. Without an id it is the origin. It returns nil if there

@@ -10,7 +10,7 @@ import { ListingClient } from './listings/listing-client.ts'
 import { PortClient } from './ports/port-client.ts'
 import { ProcessClient } from './processes/process-client.ts'
 import { SessionClient } from './processes/session-client.ts'
-import { get, json, post } from './requests/make-request.ts'
+import { get, json, post, query } from './requests/make-request.ts'
 import { RequestSender } from './requests/request-sender.ts'
 import { MountClient } from './trees/mount-client.ts'
 import { TreeClient } from './trees/tree-client.ts'
@@ -93,10 +93,14 @@ export class GuestClient {
 
   /**
    * Makes the guest close its connection, so that a checkpoint can be taken. If processes run, it
-   * requires `force`.
+   * requires `force`. `baseline` is the id of the checkpoint's baseline, if it has one.
    */
-  quiesce(signal: AbortSignal, { force = false } = {}): Promise<void> {
-    return this.#sender.tell(post(`/v1/quiesce${force ? '?force=1' : ''}`, {}, signal))
+  quiesce(
+    signal: AbortSignal,
+    { force = false, baseline }: { readonly force?: boolean; readonly baseline?: string | undefined } = {},
+  ): Promise<void> {
+    const fields = query({ force: force ? 1 : undefined, baseline })
+    return this.#sender.tell(post(`/v1/quiesce${fields === '' ? '' : `?${fields}`}`, {}, signal))
   }
 
   /** Kills the processes with the most memory, because the runtime is above its limit. */

@@ -79,10 +79,15 @@ test('creates, lists, snapshots, forks, resumes and deletes runtimes', async () 
   expect(made).toMatchObject({ name: 'mine', state: 'running', template: 'base-small', network: false })
   expect(await text('list_runtimes', { name: 'mine' })).toContain(made.runtime_id)
   expect(await text('list_runtimes', { name: 'none' })).toBe('There is no such runtime.')
-  expect(JSON.parse(await text('snapshot_runtime', { runtime: 'mine', name: 'before' }))).toMatchObject({
+  const record_files = true
+  expect(JSON.parse(await text('snapshot_runtime', { runtime: 'mine', name: 'before', record_files }))).toMatchObject({
     name: 'before',
   })
-  const forks = (await text('fork_runtime', { runtime: 'mine', count: 2 })).split('\n').map((one) => JSON.parse(one))
+  expect(service.calls.at(-1)?.body).toMatchObject({ record_files })
+  const forks = (await text('fork_runtime', { runtime: 'mine', count: 2, record_files }))
+    .split('\n')
+    .map((one) => JSON.parse(one))
+  expect(service.calls.at(-1)?.body).toMatchObject({ record_files })
   expect(forks).toHaveLength(2)
   const [{ runtime_id: child }] = forks
   service.childErrors.push({ code: 'quota_exceeded', message: 'No more runtimes.', hint: 'Delete some.' })

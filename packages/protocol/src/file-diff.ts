@@ -14,7 +14,7 @@ export const DiffQuery = z.strictObject({
     .max(63)
     .optional()
     .describe(
-      'A snapshot of this runtime by id or name, or `image` for the image below the runtime. Default: the beginning of the runtime, which is the fork, the snapshot or the image that it was made from.',
+      'A snapshot of this runtime by id or name, or `image` for the image below the runtime. A memory snapshot needs `record_files`. Default: the fork or memory snapshot that the runtime was made from, if that has a record of the files, or else the image.',
     ),
   patch: z
     .enum(['true', 'false', '1', '0'])

@@ -214,6 +214,12 @@ export const ForkRuntime = z
       .boolean()
       .optional()
       .describe('True: a request to a paused child resumes it. Default: as for the source.'),
+    record_files: z
+      .boolean()
+      .optional()
+      .describe(
+        'True: keep a record of the files, so that a diff of a child compares with the fork and not with the image. It takes time in proportion to the number of files. Default false.',
+      ),
     dry_run: z
       .boolean()
       .optional()

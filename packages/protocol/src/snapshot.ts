@@ -26,6 +26,12 @@ export const CreateSnapshot = z
     kind: SnapshotKind.optional().describe(
       'The kind of snapshot. Default: `memory` if the isolation class supports it, else `filesystem`.',
     ),
+    record_files: z
+      .boolean()
+      .optional()
+      .describe(
+        'True: keep a record of the files, so that a diff can compare with this memory snapshot. It takes time in proportion to the number of files. A filesystem snapshot needs none and refuses it. Default false.',
+      ),
   })
   .meta({ id: 'CreateSnapshot' })
 export type CreateSnapshotInput = z.input<typeof CreateSnapshot>

@@ -65,8 +65,9 @@ export interface DiffOptions extends CallOptions {
   /** Only changes at this path and below it. Default `/`. */
   readonly path?: string | undefined
   /**
-   * A snapshot of this runtime by id or name, or `image` for the image below the runtime. Default:
-   * the fork, the snapshot or the image that the runtime was made from.
+   * A snapshot of this runtime by id or name, or `image` for the image below the runtime. A memory
+   * snapshot needs `record_files`. Default: the fork or memory snapshot that the runtime was made
+   * from, if that has a record of the files, or else the image.
    */
   readonly since?: string | undefined
   /** True if the answer has a patch of its changes. Default false. */
@@ -129,7 +130,8 @@ class RuntimeActions implements AsyncDisposable {
   /**
    * Takes a snapshot, from which runtimes are made, and returns when it is durable. The runtime
    * continues. `kind` is `memory` (everything, the default if the class of isolation supports it)
-   * or `filesystem`. A retry after a lost answer takes no second snapshot.
+   * or `filesystem`. With `record_files`, `diff` can compare with a memory snapshot. It takes time
+   * in proportion to the number of files. A retry after a lost answer takes no second snapshot.
    */
   async snapshot(body: CreateSnapshotInput = {}, options: OnceOptions = {}): Promise<Snapshot> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options
@@ -139,7 +141,9 @@ class RuntimeActions implements AsyncDisposable {
   /**
    * Makes `count` (default 1) children from the present state of this runtime: its processes,
    * memory and files. Each has an identity of its own. The runtime continues. A child that could
-   * not be made is an error in the result; the others exist.
+   * not be made is an error in the result; the others exist. With `record_files`, `diff` of a child
+   * compares with the fork and not with the image. It takes time in proportion to the number of
+   * files.
    */
   async fork(body: NewFork = {}, options: OnceOptions = {}): Promise<Fork> {
     const { signal, idempotencyKey = crypto.randomUUID() } = options

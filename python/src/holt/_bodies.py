@@ -80,6 +80,7 @@ class NewFork(TypedDict, total=False):
     on_timeout: OnTimeout
     idle_timeout_secs: Seconds | None
     auto_resume: bool
+    record_files: bool
 
 
 class CommandOptions(TypedDict, total=False):
@@ -158,10 +159,17 @@ def fork_body(
     on_timeout: OnTimeout | None = None,
     idle_timeout_secs: Seconds | Unset | None = UNSET,
     auto_resume: bool | None = None,
+    record_files: bool | None = None,
 ) -> dict[str, Any]:
     """Returns the body of a fork."""
     return {
-        **given(count=count, metadata=metadata, on_timeout=on_timeout, auto_resume=auto_resume),
+        **given(
+            count=count,
+            metadata=metadata,
+            on_timeout=on_timeout,
+            auto_resume=auto_resume,
+            record_files=record_files,
+        ),
         **nullable(timeout_secs=timeout_secs, idle_timeout_secs=idle_timeout_secs),
     }
 

@@ -88,11 +88,15 @@ async def test_a_runtime_is_paused_resumed_forked_and_kept(holt: AsyncHolt) -> N
         assert runtime.state == "running"
         assert (await runtime.dry_run_fork(2)).count == 2
         assert (await runtime.dry_run_fork(count=3)).would_create is True
-        async with await runtime.fork(2) as fork:
+        async with await runtime.fork(2, record_files=True) as fork:
             assert (len(fork.runtimes), fork.errors) == (2, [])
             assert [child.parent_id for child in fork.runtimes] == [runtime.runtime_id] * 2
             assert [await child.files.read_text("/workspace/kept") for child in fork.runtimes] == ["1", "1"]
-        snapshot = await runtime.snapshot("python-kept")
+            assert [(await child.diff()).since.type for child in fork.runtimes] == ["fork"] * 2
+        snapshot = await runtime.snapshot("python-kept", record_files=True)
+        await runtime.files.write("/workspace/later", "1")
+        found = await runtime.diff(since="python-kept")
+        assert [change.path for change in found.data] == ["/workspace/later"]
         assert (await holt.snapshots.get("python-kept")).snapshot_id == snapshot.snapshot_id
         assert [one.name async for one in holt.snapshots.list(runtime_id=runtime.runtime_id)] == ["python-kept"]
     async with await holt.runtimes.create(snapshot="python-kept") as restored:

@@ -15,7 +15,7 @@ Examples:
   holt diff mine
   holt diff mine /workspace --patch | git apply
   holt diff mine /workspace --stat
-  holt snapshot create mine --name before && holt diff mine --since before
+  holt snapshot create mine --name before --record-files && holt diff mine --since before
   holt diff my-fork --since image
   holt diff mine --json | jq -r '.data[] | select(.change == "added").path'`
 
@@ -33,7 +33,10 @@ export function addDiff(program: Command): void {
     .description('show the files that have changed since a runtime began')
     .argument('<runtime>', 'id, beginning of an id, or name')
     .argument('[path]', 'only changes at this path and below it', '/')
-    .option('-s, --since <snapshot>', 'a snapshot, or image (default: the fork, snapshot or image it was made from)')
+    .option(
+      '-s, --since <snapshot>',
+      'a snapshot, or image (default: its fork or memory snapshot if taken with --record-files, else image)',
+    )
     .option('-p, --patch', "print a patch in git's format")
     .option('--stat', 'print the number of changed lines of each file')
     .option('--json', 'print the changes as JSON; with --patch also the patch')

@@ -13,6 +13,7 @@ import { act } from '../verb/verb.ts'
 interface ForkOptions extends DeadlineOptions {
   readonly count: number
   readonly metadata?: Record<string, string>
+  readonly recordFiles?: boolean
   readonly json?: boolean
   readonly dryRun?: boolean
 }
@@ -25,6 +26,7 @@ Examples:
   child=$(holt fork mine)
   holt fork mine --count 20 --dry-run                   is there room for all? exits 1 if not
   for id in $(holt fork mine --count 3 -m try=1); do holt exec $id -- ./attempt & done; wait
+  child=$(holt fork mine --record-files)                then: holt diff $child
   holt rm $(holt ls -q -m try=1)`
 
 /** Adds `holt fork`. */
@@ -36,6 +38,7 @@ export function addFork(program: Command): void {
     .option('-c, --count <children>', 'how many children, 1 to 100', count, 1)
     .option('-m, --metadata <KEY=VALUE>', "a label of the children, instead of the source's; repeatable", keyValue)
   addDeadlineOptions(command, { of: 'forked' })
+    .option('--record-files', 'let holt diff compare the children with the fork; takes time by the number of files')
     .option('--dry-run', 'make nothing; print the result of a real call, or every reason for a refusal')
     .option('--json', 'print the result for each child as JSON')
     .addHelpText('after', examples)
@@ -46,9 +49,9 @@ async function forkRuntime(
   text: string,
   { options, command }: { options: ForkOptions; command: Command },
 ): Promise<number> {
-  const { count: wanted, metadata, json } = options
+  const { count: wanted, metadata, recordFiles, json } = options
   const runtime = await findRuntime(connect(), text)
-  const body = { count: wanted, ...dropUndefined({ metadata }), ...deadlineFields(options) }
+  const body = { count: wanted, ...dropUndefined({ metadata, record_files: recordFiles }), ...deadlineFields(options) }
   if (options.dryRun === true) {
     const answer = await runtime.dryRunFork(body)
     if (json === true) printJson(answer)

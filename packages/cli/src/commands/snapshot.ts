@@ -20,6 +20,7 @@ class and any size that the files fit in. Neither contains the value of a secret
 Examples:
   holt snapshot create mine -n before
   holt create --snapshot before            can be repeated
+  holt snapshot create mine --record-files -n start   then: holt diff mine --since start
   id=$(holt snapshot create mine --kind filesystem)
   holt template build -t web --from-snapshot $id --start-cmd 'python app.py'
   holt snapshot ls --of mine
@@ -37,6 +38,7 @@ export function addSnapshot(program: Command): void {
     .argument('<runtime>', 'id, beginning of an id, or name')
     .option('-n, --name <name>', 'a name, unique among the snapshots')
     .addOption(kindOption('its content (default: memory; in the class container, filesystem)'))
+    .option('--record-files', 'let holt diff compare with this memory snapshot; takes time by the number of files')
     .option('--json', 'print the snapshot as JSON')
   act(create, takeSnapshot)
   addReaders(group)
@@ -54,12 +56,13 @@ export function addSnapshot(program: Command): void {
 interface TakeOptions {
   readonly name?: string
   readonly kind?: SnapshotKind
+  readonly recordFiles?: boolean
   readonly json?: boolean
 }
 
-async function takeSnapshot(text: string, { name, kind, json }: TakeOptions): Promise<number> {
+async function takeSnapshot(text: string, { name, kind, recordFiles, json }: TakeOptions): Promise<number> {
   const runtime = await findRuntime(connect(), text)
-  const take = () => runtime.snapshot(dropUndefined({ name, kind }))
+  const take = () => runtime.snapshot(dropUndefined({ name, kind, record_files: recordFiles }))
   const snapshot = await whileWaiting(`Taking a snapshot of ${text}`, take)
   if (json === true) printJson(snapshot)
   else {

@@ -139,6 +139,21 @@ describe('snapshot', () => {
     expect(service.snapshots.has(id)).toBe(false)
   })
 
+  test('keeps a record of the files with --record-files', async () => {
+    for (const args of [
+      ['snapshot', 'create', 'mine'],
+      ['fork', 'mine'],
+    ]) {
+      const bodies: unknown[] = []
+      for (const more of [[], ['--record-files']]) {
+        expect(await run(...args, ...more)).toMatchObject({ code: 0 })
+        bodies.push(service.calls.at(-1)?.body)
+      }
+      expect(bodies[0]).not.toHaveProperty('record_files')
+      expect(bodies[1]).toMatchObject({ record_files: true })
+    }
+  })
+
   test('of files is requested by its kind', async () => {
     const files = (await run('snapshot', 'create', 'mine', '--kind', 'filesystem', '--json')).stdout
     expect(JSON.parse(files)).toMatchObject({ kind: 'filesystem', name: null })

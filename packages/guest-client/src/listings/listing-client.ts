@@ -37,9 +37,7 @@ export class ListingClient {
     const { status, body } = await this.#sender.open(request, [200, 404])
     if (status === 404) {
       body.destroy()
-      throw new HoltError('not_supported_here', 'The guest of the runtime is too old to list its files.', {
-        hint: 'Create a new runtime.',
-      })
+      throw tooOld()
     }
     try {
       yield* readRecords(body, { maxContentBytes: 0 })
@@ -50,13 +48,14 @@ export class ListingClient {
 
   /**
    * Makes the guest keep a listing of the whole tree in its memory, for a checkpoint that follows.
-   * Returns false if the listing is too large, or the guest is of an older version.
+   * Returns false if the listing is too large or takes too long. Throws `not_supported_here` for a
+   * guest of an older version.
    */
   async takeBaseline(id: string, signal: AbortSignal): Promise<boolean> {
     const response = await this.#sender.open({ method: 'PUT', path: `/v1/listing/baselines/${id}`, signal }, [200, 404])
     if (response.status === 404) {
       response.body.destroy()
-      return false
+      throw tooOld()
     }
     return (await readAnswer(response, Taken, this.#sender.budget)).kept
   }
@@ -102,6 +101,12 @@ export class ListingClient {
     if (entries.length !== paths.length) throw answeredWrongly('the number of entries of a listing')
     return entries
   }
+}
+
+function tooOld(): HoltError {
+  return new HoltError('not_supported_here', 'The guest of the runtime is too old to list its files.', {
+    hint: 'Create a new runtime.',
+  })
 }
 
 async function* readAndEnd(body: GuestResponse['body']): AsyncGenerator<readonly ListingRecord[]> {

@@ -118,6 +118,7 @@ const others: readonly Row[] = [
   ['PUT /v1/network', (guest) => guest.setNetwork(null, signal)],
   ['POST /v1/quiesce', (guest) => guest.quiesce(signal)],
   ['POST /v1/quiesce?force=1', (guest) => guest.quiesce(signal, { force: true })],
+  ['POST /v1/quiesce?force=1&baseline=cp1', (guest) => guest.quiesce(signal, { force: true, baseline: 'cp1' })],
   ['POST /v1/processes', (guest) => guest.processes.start(start, signal)],
   ['POST /v1/processes?follow=1', (guest) => guest.processes.run(start, signal)],
   ['GET /v1/processes', (guest) => guest.processes.list(signal)],

@@ -166,7 +166,7 @@ const diff = runtimeTool({
   name: 'diff_files',
   title: 'List changed files',
   description:
-    'Lists the files that have changed since the runtime began, or since a snapshot of it. A fork began at the fork. With patch, also returns a patch in the format of git.',
+    'Lists the files that have changed since the runtime began, or since a snapshot of it. Forks and memory snapshots need record_files for that, or are compared with the image. With patch, also returns a patch in the format of git.',
   routes: ['getRuntime', 'diffFiles'],
   annotations: readsOnly,
   fields: {

@@ -104,6 +104,9 @@ const resume = runtimeTool({
   },
 })
 
+const recordFiles = (effect: string) =>
+  z.boolean().optional().describe(`True: ${effect}. It takes time in proportion to the number of files. Default false.`)
+
 const snapshot = runtimeTool({
   name: 'snapshot_runtime',
   title: 'Take a snapshot',
@@ -117,6 +120,7 @@ const snapshot = runtimeTool({
       .enum(['memory', 'filesystem'])
       .optional()
       .describe('memory: processes, memory and files. filesystem: files only. Default: memory if possible.'),
+    record_files: recordFiles('diff_files can compare with this memory snapshot'),
   },
   run: async (args, { runtime, signal }) => {
     const { snapshot_id, name, kind, state, size_bytes } = await runtime.snapshot(args, { signal })
@@ -131,7 +135,10 @@ const fork = runtimeTool({
     'Makes copies of a runtime as it is now, with processes, memory and files. The runtime continues. Use it to try several changes from one state.',
   routes: ['getRuntime', 'forkRuntime'],
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  fields: { count: z.number().int().min(1).max(100).default(1).describe('The number of copies. Default 1.') },
+  fields: {
+    count: z.number().int().min(1).max(100).default(1).describe('The number of copies. Default 1.'),
+    record_files: recordFiles('diff_files compares a copy with the fork and not with the image'),
+  },
   run: async (args, { runtime, signal }) => {
     const { results } = await runtime.fork(args, { signal })
     const items = results.map((one) =>

@@ -126,19 +126,21 @@ class AsyncRuntime(RuntimeFields):
         name: str | None = None,
         *,
         kind: Literal["memory", "filesystem"] | None = None,
+        record_files: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Snapshot:
         """Takes a snapshot, from which runtimes are made, and returns when it is durable.
 
         The runtime continues. `kind` is `memory` (everything; the default where the class of
-        isolation supports it) or `filesystem`.
+        isolation supports it) or `filesystem`. With `record_files`, `diff` can compare with a
+        memory snapshot. It takes time in proportion to the number of files.
         """
         from .._models.snapshot import Snapshot
 
         answer = await self._transport.call(
             "createSnapshot",
             params=self._params,
-            json=given(name=name, kind=kind),
+            json=given(name=name, kind=kind, record_files=record_files),
             idempotency_key=idempotency_key or str(uuid.uuid4()),
             timeout_secs=_writing_secs,
         )
@@ -153,12 +155,15 @@ class AsyncRuntime(RuntimeFields):
         on_timeout: OnTimeout | None = None,
         idle_timeout_secs: Seconds | Unset | None = UNSET,
         auto_resume: bool | None = None,
+        record_files: bool | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncFork:
         """Makes children from the present state of this runtime: processes, memory and files.
 
         Each has an identity of its own, and the runtime continues. An absent option has the value
         of this runtime. A child that could not be made is an error in the result; the others exist.
+        With `record_files`, `diff` of a child compares with the fork and not with the image. It
+        takes time in proportion to the number of files.
         """
         from .fork import AsyncFork
 
@@ -169,6 +174,7 @@ class AsyncRuntime(RuntimeFields):
             on_timeout=on_timeout,
             idle_timeout_secs=idle_timeout_secs,
             auto_resume=auto_resume,
+            record_files=record_files,
         )
         answer = await self._transport.call(
             "forkRuntime",
@@ -221,7 +227,8 @@ class AsyncRuntime(RuntimeFields):
         Args:
             path: Only changes at this path and below it.
             since: A snapshot of this runtime by id or name, or `image` for the image below the
-                runtime. Default: the fork, the snapshot or the image that it was made from.
+                runtime. Memory snapshots need `record_files`. Default: the fork or memory snapshot
+                that it was made from, if that has a record of the files, or the image.
             patch: True if the answer has a patch, for `git apply` in a copy of `path`.
             limit: The most changes in the answer, at most 1000. Default: 1000.
             cursor: The `next_cursor` of the previous answer. Default: the first changes.

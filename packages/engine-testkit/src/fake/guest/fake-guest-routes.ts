@@ -76,8 +76,9 @@ function bind(
   return answer
 }
 
-function quiesce({ processes, disconnect }: FakeParts, query: URLSearchParams): FakeAnswer {
+function quiesce({ processes, baselines, disconnect }: FakeParts, query: URLSearchParams): FakeAnswer {
   if (processes.size > 0 && query.get('force') !== '1') throw new HoltError('conflict', 'processes run')
+  baselines.use(query.get('baseline') ?? '')
   disconnect()
   return { json: {} }
 }

@@ -33,7 +33,8 @@ type Rows = Pick<Foundation, 'store'>
 
 /**
  * Returns the base of a diff: a snapshot of the runtime, or its beginning. A fork began at the
- * fork, and a runtime of a memory snapshot at the snapshot. Others began as an image.
+ * fork, and a runtime of a memory snapshot at the snapshot, if there is a record of the files then.
+ * Others began as an image.
  */
 export async function findDiffBase({ store }: Rows, row: RuntimeRow, since: string | undefined): Promise<DiffBase> {
   if (since === undefined) return { image: await imageOf({ store }, row), record: await beginningOf({ store }, row) }
@@ -55,7 +56,7 @@ export function noRecord({ since }: RecordBase): HoltError {
     'conflict',
     `The runtime has no record of its files at the snapshot ${since.name ?? since.id}.`,
     {
-      hint: 'A runtime keeps the records of its last memory snapshots. Filesystem snapshots have no such limit.',
+      hint: 'Take memory snapshots with record_files: true. A runtime keeps the last eight records. Filesystem snapshots need none.',
     },
   )
 }

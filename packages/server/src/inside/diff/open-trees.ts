@@ -26,8 +26,7 @@ interface TreesToOpen {
 
 /**
  * Opens the base of a diff and the runtime's own image. A record is above that image. Without the
- * record the base is the image, because a guest of an older version has none, and a guest keeps
- * none of a tree that is too large.
+ * record, which forks and memory snapshots take only if they are asked, the base is the image.
  */
 export async function openTrees(
   { engine }: Pick<Inside, 'engine'>,

@@ -10,7 +10,7 @@ import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { requireCheckpoints } from '../state/can-pause.ts'
 import { showRuntime } from '../state/present-runtime.ts'
-import { writeDown, writeTimeoutMs } from '../state/write-down.ts'
+import { type WriteDown, writeDown, writeTimeoutMs } from '../state/write-down.ts'
 import { childIds } from './child-ids.ts'
 import { makeChild, type WantedChild } from './make-child.ts'
 
@@ -38,7 +38,10 @@ export async function forkRuntime(service: Runtimes, creation: ForkCreation): Pr
   try {
     await failpoint('fork.held')
     const before = await copyNetwork(service, creation)
-    await using checkpoint = await service.forkCheckpoints.take(source.runtime_id, (id) => write(service, source, id))
+    const what = { runtimeId: source.runtime_id, recordFiles: request.record_files ?? false }
+    await using checkpoint = await service.forkCheckpoints.take(what, (checkpointId) =>
+      write(service, source, { ...what, checkpointId, leaveRunning: true }),
+    )
     await failpoint('fork.written')
     const after = await copyNetwork(service, creation)
     // The authority of a runtime that was deleted meanwhile is gone. Its children are still made,
@@ -63,10 +66,10 @@ async function requireRoomForOne(service: Runtimes, source: RuntimeRow): Promise
   await requireQuotas(service, service.store.db, { projectId, adds: { runtimes: 1, cpu, memory_mib, disk_mib } })
 }
 
-async function write(service: Runtimes, source: RuntimeRow, checkpointId: string): Promise<CheckpointInfo> {
+async function write(service: Runtimes, source: RuntimeRow, what: WriteDown): Promise<CheckpointInfo> {
   const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
   try {
-    return await writeDown(service, source.runtime_id, { checkpointId, leaveRunning: true }, signal)
+    return await writeDown(service, source.runtime_id, what, signal)
   } catch (error) {
     const { log } = service
     log.warn({ err: error, runtime_id: source.runtime_id }, 'a runtime could not be checkpointed for a fork')

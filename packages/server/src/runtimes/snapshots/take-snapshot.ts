@@ -33,7 +33,9 @@ export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation
   const runtime = await findRunning(service, creation)
   const hasMemory = hasCheckpoints(await service.engine.describe(), runtime.isolation)
   const kind = creation.request.kind ?? (hasMemory ? 'memory' : 'filesystem')
+  const { record_files: recordFiles = false } = creation.request
   if (kind === 'memory') await requireCheckpoints(service, runtime)
+  else if (recordFiles) throw recordless()
   const before = await formerNetwork(service, creation)
   const row = await insertOrFail(service, newRow(service, { creation, runtime, kind }))
   const begunAt = performance.now()
@@ -41,7 +43,7 @@ export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation
   try {
     await failpoint('snapshot.noted')
     const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
-    const written = await writeSnapshot(service, { row, runtime }, signal)
+    const written = await writeSnapshot(service, { row, runtime, recordFiles }, signal)
     await failpoint('snapshot.written')
     const ready = await publish(service, { row, runtime, written, before })
     result = 'ready'
@@ -129,6 +131,12 @@ function newRow(
     settings_json: '{}',
     created_at: now(),
   } as const
+}
+
+function recordless(): HoltError {
+  return new HoltError('unsupported_setting', 'A filesystem snapshot takes no record of the files.', {
+    hint: 'Leave out record_files: a diff can always compare with a filesystem snapshot.',
+  })
 }
 
 interface Writing {

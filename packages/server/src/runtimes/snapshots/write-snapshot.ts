@@ -9,14 +9,17 @@ import { type ImportedFiles, importFiles, requireRoomForFiles } from './import-f
 /** The most attempts to read all files. A checkpoint of the runtime interrupts an attempt. */
 const maxReadings = 3
 
-/** Writes the memory or the files of a runtime, by the snapshot's kind. The runtime continues. */
+/**
+ * Writes the memory or the files of a runtime, by the snapshot's kind. The runtime continues. With
+ * `recordFiles`, the memory has a record of the files.
+ */
 export async function writeSnapshot(
   service: Runtimes,
-  { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },
+  { row, runtime, recordFiles }: { row: SnapshotRow; runtime: RuntimeRow; recordFiles: boolean },
   signal: AbortSignal,
 ): Promise<ImportedFiles> {
   if (row.checkpoint_id === null) return writeFiles(service, { row, runtime }, signal)
-  const what = { checkpointId: row.checkpoint_id, leaveRunning: true }
+  const what = { checkpointId: row.checkpoint_id, leaveRunning: true, recordFiles }
   const { sizeBytes } = await writeDown(service, runtime.runtime_id, what, signal)
   return { imageDigest: runtime.image_digest, sizeBytes }
 }

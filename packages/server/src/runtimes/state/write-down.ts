@@ -18,6 +18,8 @@ export interface WriteDown {
   readonly checkpointId: string
   /** False: the engine removes the runtime when its checkpoint is durable. */
   readonly leaveRunning: boolean
+  /** True: the guest keeps a record of its files, which a diff compares with. Default false. */
+  readonly recordFiles?: boolean | undefined
   /**
    * Called when the checkpoint is durable. If the runtime is removed, requests wait for the call.
    * If it continues, they do not.
@@ -56,10 +58,9 @@ async function take(
 ): Promise<{ readonly info: Promise<CheckpointInfo> }> {
   const checkpoints = service.engine.ability('checkpoints')
   if (checkpoints === null) throw new HoltError('not_supported_here', 'This host has no memory checkpoints.')
-  const { checkpointId, leaveRunning, onTaken } = what
-  // A runtime that is removed continues as itself, and only copies have this beginning.
-  if (leaveRunning) await guest.listings.takeBaseline(checkpointId, within(signal))
-  await guest.quiesce(within(signal), { force: true })
+  const { checkpointId, leaveRunning, recordFiles = false, onTaken } = what
+  if (recordFiles && !(await guest.listings.takeBaseline(checkpointId, within(signal)))) throw tooManyFiles()
+  await guest.quiesce(within(signal), { force: true, baseline: recordFiles ? checkpointId : undefined })
   await failpoint('write-down.quiesced')
   const running = Promise.withResolvers<void>()
   const info = checkpoints.take(runtimeId, checkpointId, signal, { leaveRunning, onRunning: running.resolve })
@@ -94,6 +95,13 @@ function madeBefore(): HoltError {
     'conflict',
     'The runtime was made by an earlier version of Holt: it cannot be paused, forked or saved with its memory.',
   )
+}
+
+/** Returns the error for a tree whose record is above the guest's limits of size or time. */
+function tooManyFiles(): HoltError {
+  return new HoltError('too_large', 'The runtime has too many files to record: more than 8 MiB, or than 10 seconds.', {
+    hint: 'Leave out record_files. A diff can compare with a filesystem snapshot, whatever its size.',
+  })
 }
 
 function within(signal: AbortSignal): AbortSignal {

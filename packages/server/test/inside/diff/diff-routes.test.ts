@@ -13,9 +13,15 @@ async function start() {
     FileDiff.parse((await server.ask('GET', `${runtime}/diff?${new URLSearchParams(query)}`)).json)
   const code = async (query: Record<string, string>) =>
     (await server.ask('GET', `${runtime}/diff?${new URLSearchParams(query)}`)).json.error.code
-  const snapshot = async (kind: string) =>
-    Snapshot.parse((await server.ask('POST', `${runtime}/snapshot`, { json: { kind } })).json)
-  return { ...server, runtime, write, change, diff, code, snapshot }
+  const snapshot = async (kind: string, more: object = {}) =>
+    Snapshot.parse((await server.ask('POST', `${runtime}/snapshot`, { json: { kind, ...more } })).json)
+  const fork = async (from: string, json: object = {}): Promise<string> =>
+    (await server.ask('POST', `/v1/agents/runtime/${from}/fork`, { json })).json.data[0].runtime.runtime_id
+  const restore = async (from: string): Promise<string> =>
+    (await server.ask('POST', '/v1/agents/runtime', { json: { snapshot: from } })).json.runtime_id
+  const diffOf = async (of: string, query: Record<string, string> = {}) =>
+    FileDiff.parse((await server.ask('GET', `/v1/agents/runtime/${of}/diff?${new URLSearchParams(query)}`)).json)
+  return { ...server, id, runtime, write, change, diff, diffOf, code, snapshot, fork, restore }
 }
 
 const changesOf = ({ data }: FileDiff) => data.map(({ path, change }) => `${change} ${path}`)
@@ -76,12 +82,12 @@ test('a diff since a snapshot has only later changes', async () => {
   expect(found.patch).toContain('diff --git a/kept b/kept\nold mode 100644\nnew mode 100755\n')
 })
 
-test('a diff since a memory snapshot has only later changes, also in its runtimes and forks', async () => {
-  const { write, change, diff, snapshot, ask } = await start()
+test('a diff since a memory snapshot with a record has only later changes, also in its runtimes and forks', async () => {
+  const { write, change, diff, diffOf, snapshot, fork, restore, ask } = await start()
   await write('/workspace/kept', 'same')
   await write('/workspace/edited', 'a\nb\nc\n')
   await write('/workspace/gone', 'x')
-  const { snapshot_id } = await snapshot('memory')
+  const { snapshot_id } = await snapshot('memory', { record_files: true })
   await write('/workspace/kept', 'same')
   await write('/workspace/edited', 'a\nB\nc\n')
   await change('remove', { path: '/workspace/gone' })
@@ -89,19 +95,37 @@ test('a diff since a memory snapshot has only later changes, also in its runtime
   expect(found.since).toEqual({ type: 'snapshot', id: snapshot_id, name: null })
   expect(changesOf(found)).toEqual(['modified /workspace/edited', 'removed /workspace/gone'])
   expect(found.patch).toContain('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n')
-  const diffOf = async (id: string, query: Record<string, string> = {}) =>
-    FileDiff.parse((await ask('GET', `/v1/agents/runtime/${id}/diff?${new URLSearchParams(query)}`)).json)
-  const restored = (await ask('POST', '/v1/agents/runtime', { json: { snapshot: snapshot_id } })).json.runtime_id
+  const restored = await restore(snapshot_id)
   expect(await diffOf(restored)).toMatchObject({ data: [], since: { type: 'snapshot', id: snapshot_id } })
-  const [{ runtime }] = (await ask('POST', `/v1/agents/runtime/${restored}/fork`, { json: {} })).json.data
-  await ask('PUT', `/v1/agents/runtime/${runtime.runtime_id}/files/content?path=/workspace/edited`, { body: 'child' })
+  const child = await fork(restored, { record_files: true })
+  await ask('PUT', `/v1/agents/runtime/${child}/files/content?path=/workspace/edited`, { body: 'child' })
   const since = { type: 'fork', id: restored, name: null }
-  expect(await diffOf(runtime.runtime_id)).toMatchObject({ since, data: [{ path: '/workspace/edited' }] })
-  expect(changesOf(await diffOf(runtime.runtime_id, { since: 'image' }))).toEqual([
+  expect(await diffOf(child)).toMatchObject({ since, data: [{ path: '/workspace/edited' }] })
+  expect(changesOf(await diffOf(child, { since: 'image' }))).toEqual([
     'added /workspace/edited',
     'added /workspace/gone',
     'added /workspace/kept',
   ])
+})
+
+test('forks and memory snapshots without a record are compared with the image', async () => {
+  const { id, write, diffOf, snapshot, fork, restore, runtime, ask } = await start()
+  await write('/workspace/early', 'x')
+  const { snapshot_id: recorded } = await snapshot('memory', { record_files: true })
+  await write('/workspace/late', 'x')
+  const { snapshot_id: plain } = await snapshot('memory')
+  const refused = (await ask('GET', `${runtime}/diff?since=${plain}`)).json.error
+  expect(refused).toMatchObject({ code: 'conflict', hint: expect.stringContaining('record_files') })
+  const all = ['added /workspace/early', 'added /workspace/late']
+  const recordedChild = await fork(id, { record_files: true })
+  // Neither takes the record of an earlier checkpoint for its own.
+  for (const each of [await restore(plain), await fork(id), await fork(recordedChild)]) {
+    const found = await diffOf(each)
+    expect(found.since.type).toBe('template')
+    expect(changesOf(found)).toEqual(all)
+  }
+  expect(changesOf(await diffOf(await fork(id), { since: recorded }))).toEqual(['added /workspace/late'])
+  expect(await diffOf(recordedChild)).toMatchObject({ data: [], since: { type: 'fork', id } })
 })
 
 test('files that were only written again do not fill a page', async () => {

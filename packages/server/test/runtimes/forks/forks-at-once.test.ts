@@ -68,6 +68,24 @@ test('concurrent forks share one checkpoint, which is newer than each request', 
   expect(counts.taken).toBe(3)
 })
 
+test('concurrent forks share a checkpoint only if they agree on the record of files', async () => {
+  const { server, counts, release, waiting } = await serverThatWaits()
+  const source = await server.makeRuntime()
+  const first = askForForks(server, source, 1)
+  await expect.poll(() => counts.taken).toBe(1)
+  const others = [true, false].map((record_files) => Promise.all(askForForks(server, source, 3, { record_files })))
+  await waiting(7)
+  release()
+  await Promise.all(first)
+  const bases: string[] = []
+  for (const { json } of (await Promise.all(others)).flat()) {
+    const { runtime_id } = json.data[0].runtime
+    bases.push((await server.ask('GET', `/v1/agents/runtime/${runtime_id}/diff`)).json.since.type)
+  }
+  expect(bases).toEqual([...Array(3).fill('fork'), ...Array(3).fill('template')])
+  expect(counts.taken).toBe(3)
+})
+
 test('a failed checkpoint fails all its forks and leaves nothing', async () => {
   let fails = true
   const { server, counts, release, waiting } = await serverThatWaits(() => fails)

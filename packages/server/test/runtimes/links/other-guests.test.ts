@@ -33,6 +33,21 @@ test('a runtime with an older guest gets no checkpoint and continues', async () 
   expect(echoed.stdout).toBe('on\n')
 })
 
+test('a runtime whose guest keeps no record of so many files is not forked or saved with one', async () => {
+  const { ask, makeRuntime, engine } = await startTestServer()
+  const id = await makeRuntime()
+  changeAnswers(engine.guest(id), /^\/v1\/listing\/baselines\//, () => ({ kept: false }))
+  const checkpoints = async () => (await engine.ability('checkpoints')?.list())?.length
+  const before = await checkpoints()
+  for (const verb of ['fork', 'snapshot']) {
+    const { status, json } = await ask('POST', `${path}/${id}/${verb}`, { json: { record_files: true } })
+    expect([status, json.error]).toMatchObject([413, { hint: expect.stringContaining('record_files') }])
+    expect((await ask('GET', `${path}/${id}`)).json.state).toBe('running')
+  }
+  expect(await checkpoints()).toBe(before)
+  expect((await ask('POST', `${path}/${id}/fork`, { json: {} })).json.data[0].error).toBeNull()
+})
+
 /** A server whose guests answer every later bind like that. */
 async function serverWhoseChildrenSay(bound: object) {
   let spoils = false

@@ -109,6 +109,21 @@ test('a class without checkpoints and a secret inside are refused for memory, an
   expect((await ask('GET', `${snapshots}?kind=memory`)).json.data).toEqual([])
 })
 
+test('a record of files is refused for a snapshot that has the files', async () => {
+  const server = await startTestServer()
+  const { ask, makeRuntime } = server
+  const [gvisor, container] = [await makeRuntime(), await makeRuntime({ isolation: 'container' })]
+  for (const [id, json] of [
+    [gvisor, { kind: 'filesystem', record_files: true }],
+    [container, { record_files: true }],
+  ] as const) {
+    const { error } = (await snapshot(server, id, json)).json
+    expect(error).toMatchObject({ code: 'unsupported_setting', hint: expect.stringContaining('record_files') })
+  }
+  expect((await snapshot(server, gvisor, { kind: 'filesystem', record_files: false })).json.state).toBe('ready')
+  expect((await ask('GET', snapshots)).json.data).toHaveLength(1)
+})
+
 test('a failed snapshot has the reason, leaves nothing, and frees its name; its runtime continues', async () => {
   let fails = false
   const engine = new FakeEngine({
