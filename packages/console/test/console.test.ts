@@ -47,8 +47,8 @@ async function openByLink({ server, ask }: TestServer, { page }: Visit, key?: st
 }
 
 /**
- * Returns what axe has against a page. The themes differ in colours only, so the dark one is checked
- * for those.
+ * Returns what axe has against a page. The themes differ in colours only, so the dark one is
+ * checked for those.
  */
 async function faultsOf(page: Page, theme: 'light' | 'dark'): Promise<readonly string[]> {
   const axe = new AxeBuilder({ page })
