@@ -44,8 +44,8 @@ export async function createRuntime(service: Runtimes, creation: Creation): Prom
  * meanwhile, because the image may be gone.
  */
 async function make(service: Runtimes, creation: Creation): Promise<RuntimeRow | null> {
-  const { projectId, request, imageOf } = creation
-  const plan = await planRuntime(service, projectId, { request, imageOf, refuse: throwRefusal })
+  const { projectId, request, imageOf, pauseKind = 'memory' } = creation
+  const plan = await planRuntime(service, projectId, { request, imageOf, pauseKind, refuse: throwRefusal })
   const { source, size, deadline, host } = plan
   const network = await decideNetwork(projectId, plan.network, plan.former)
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })

@@ -9,6 +9,7 @@ import type { Runtimes } from '../runtimes.ts'
 import { hasCheckpoints } from '../state/can-pause.ts'
 import { type DeadlineColumns, decideDeadline } from '../state/deadline.ts'
 import { findSource, type SourceSearch } from './find-source.ts'
+import type { RowCreation } from './new-runtime-row.ts'
 import { broughtBackMiB } from './restores-under-way.ts'
 import type { RuntimeSource } from './runtime-source.ts'
 
@@ -27,11 +28,14 @@ export interface RuntimePlan<Refused extends null = never> {
   readonly host: HostFacts
 }
 
+/** The parts that a pause at the deadline keeps. Files alone can be kept in every class. */
+type PauseWish = Pick<RowCreation, 'pauseKind'>
+
 /** Plans a runtime and creates nothing. `requireRoom` checks later that there is room. */
 export async function planRuntime<Refused extends null>(
   service: Runtimes,
   projectId: string,
-  { request, imageOf, refuse }: Omit<SourceSearch<Refused>, 'facts'>,
+  { request, imageOf, refuse, pauseKind = 'memory' }: Omit<SourceSearch<Refused>, 'facts'> & PauseWish,
 ): Promise<RuntimePlan<Refused>> {
   const facts = await service.engine.describe()
   const found = await findSource(service, projectId, { request, facts, imageOf, refuse })
@@ -46,7 +50,9 @@ export async function planRuntime<Refused extends null>(
     isolation === null
       ? isolation
       : await attempt(refuse, () =>
-          decideDeadline(request, { canPause: hasCheckpoints(facts, isolation) && !secretsInside }),
+          decideDeadline(request, {
+            canPause: pauseKind === 'filesystem' || (hasCheckpoints(facts, isolation) && !secretsInside),
+          }),
         )
   const broughtBack = broughtBackMiB(source?.checkpointBytes ?? null, size.memoryMiB ?? 0)
   const host = { facts, freeMemoryMiB, broughtBackMiB: broughtBack }

@@ -31,8 +31,9 @@ export async function requireCheckpoints({ engine, store }: Runtimes, row: Runti
     })
 }
 
-/** Returns true if a runtime can be paused. */
+/** Returns true if a runtime can be paused, as its settings want it: some keep the files alone. */
 export async function canPause(service: Runtimes, row: RuntimeRow): Promise<boolean> {
+  if (row.pause_kind === 'filesystem') return true
   try {
     await requireCheckpoints(service, row)
     return true

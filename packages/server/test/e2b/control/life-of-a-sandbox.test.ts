@@ -1,3 +1,4 @@
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
 import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
 
@@ -74,6 +75,26 @@ test.each<[string, object, number]>([
   const answer = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base', ...body } })
   expect([answer.status, answer.json.code, typeof answer.json.message]).toEqual([status, status, 'string'])
   expect((await server.ask('GET', '/v1/agents/runtime')).json.data).toEqual([])
+})
+
+test('a host without checkpoints pauses the files alone at the end of a life', async () => {
+  const isolation = {
+    gvisor: { available: false, reason: 'none', fix: null },
+    container: { available: true, runner: 'fake', canCheckpoint: false },
+  } as const
+  const server = await startE2bServer(
+    { HOLT_ISOLATION: 'container' },
+    { engine: new FakeEngine({ facts: { isolation } }) },
+  )
+  const create = (body: object) =>
+    server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base', autoPause: true, ...body } })
+  expect((await create({})).status).toBe(400)
+  const { status, json } = await create({ autoPauseMemory: false })
+  expect(status).toBe(201)
+  const path = `/sandboxes/${json.sandboxID}`
+  expect((await server.e2b('POST', `${path}/timeout`, { json: { timeout: 0 } })).status).toBe(204)
+  await expect.poll(async () => (await server.e2b('GET', path)).json.state, { timeout: 20_000 }).toBe('paused')
+  expect((await server.e2b('POST', `/v2${path}/connect`, { json: { timeout: 60 } })).status).toBe(201)
 })
 
 test('the error of a timeout names the field and the limit in hours', async () => {
