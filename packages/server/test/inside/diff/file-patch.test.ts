@@ -43,8 +43,12 @@ const link = fc.record({
 })
 const side = fc.option(fc.oneof({ weight: 4, arbitrary: file }, { weight: 1, arbitrary: link }), { nil: null })
 const name = fc
-  .uint8Array({ minLength: 1, maxLength: 12 })
-  .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0 || byte === 0x2f ? 0x61 : byte))))
+  .oneof(
+    fc
+      .uint8Array({ minLength: 1, maxLength: 12 })
+      .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0 || byte === 0x2f ? 0x61 : byte)))),
+    fc.constantFrom('a ', ' a', ' ', 'a b', 'b a', '-- a').map((text) => Buffer.from(text)),
+  )
   .filter((bytes) => !['.', '..', '.git'].includes(bytes.toString('latin1').toLowerCase()))
 
 test('git apply turns each side into the other', () => {
@@ -115,6 +119,7 @@ function hunksOf(before: Buffer, after: Buffer, time: CompareTime): string[] {
 
 test('paths are quoted as git quotes them', () => {
   expect(gitPath('a/', Buffer.from('plain name'))).toBe('a/plain name')
+  expect(gitPath('a/', Buffer.from('ends /name'))).toBe('"a/ends /name"')
   expect(gitPath('a/', Buffer.from('q"\\\n\x01\xff', 'latin1'))).toBe('"a/q\\"\\\\\\n\\001\\377"')
 })
 
