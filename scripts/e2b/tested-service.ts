@@ -7,10 +7,12 @@ export const service = {
   domain: needed('HOLT_E2B_DOMAIN'),
   authority: needed('HOLT_TEST_E2B_AUTHORITY'),
   bundle: needed('HOLT_TEST_E2B_BUNDLE'),
-  /** The port of the registry that the service asks for the images of docker.io. */
-  registryPort: Number(needed('HOLT_TEST_E2B_REGISTRY_PORT')),
   /** The Internet of the service. */
   rig: JSON.parse(needed('HOLT_TEST_RIG')) as RigFacts,
+  /** The port of the registry that the service asks for the images of docker.io. */
+  get registryPort(): number {
+    return Number(needed('HOLT_TEST_E2B_REGISTRY_PORT'))
+  },
 }
 
 /** The headers of a request with a body of JSON, with the key of the administrator. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { publishedClients } from '@holt/testkit'
 import { Holt } from '../../../packages/sdk/src/index.ts'
+import { Preparations } from '../prepare-example.ts'
 import { dataFile, type PackageCoverage, readCoverage } from './coverage-data.ts'
 import { mergeOutcomes, type Outcome } from './merge-outcomes.ts'
 import { pageFile, pageOf } from './page.ts'
@@ -38,7 +39,8 @@ interface Report {
 const holt = new Holt({ url: process.env.HOLT_URL ?? '', apiKey: process.env.HOLT_API_KEY ?? '' })
 const scopes = ['runtime:read', 'runtime:write', 'template:read', 'template:write'] as const
 const { key } = await holt.keys.create({ name: 'coverage', format: 'e2b', scopes: [...scopes] })
-if (chosen.includes('code')) await prepareCodeInterpreter()
+await using preparations = new Preparations()
+if (chosen.includes('code')) await preparations.ready('code interpreter')
 const packages = await publishedMethods()
 const coverage: PackageCoverage[] = []
 let failed = false
@@ -56,12 +58,6 @@ for (const language of ['JavaScript', 'Python'] as const) {
 }
 if (failed) process.exitCode = 1
 else if (chosen.length === programs.length) await compareOrWrite()
-
-/** Builds the template of the code interpreter, if it is not built yet: a create does not wait. */
-async function prepareCodeInterpreter(): Promise<void> {
-  const { state } = await holt.templates.get('code-interpreter')
-  if (state !== 'ready') await (await holt.builds.pull('code-interpreter')).wait()
-}
 
 async function compareOrWrite(): Promise<void> {
   const text = `${JSON.stringify(coverage, null, 2)}\n`

@@ -145,36 +145,36 @@ await check(
   },
 )
 
-const noReboot = '`keepMemory: false` is refused (400): a pause keeps the memory'
 await check(
-  'a pause of the files alone is refused',
+  'a pause of the files alone and a reboot keep the files',
   {
-    differs: {
-      'Sandbox#pause': noReboot,
-      'Sandbox.pause': noReboot,
-      'Sandbox#betaPause': noReboot,
-      'Sandbox.betaPause': noReboot,
-    },
+    works: [
+      'Sandbox#pause',
+      'Sandbox.pause',
+      'Sandbox#betaPause',
+      'Sandbox.betaPause',
+      'Sandbox.connect',
+      'Sandbox#connect',
+    ],
   },
   async () => {
+    const made = await Sandbox.create()
+    await made.files.write('kept', 'over a boot')
     for (const pause of [
-      () => sandbox.pause({ keepMemory: false }),
-      () => Sandbox.pause(id, { keepMemory: false }),
-      () => sandbox.betaPause({ keepMemory: false }),
-      () => Sandbox.betaPause(id, { keepMemory: false }),
-    ])
-      await assert.rejects(pause(), /400: /)
-    assert.equal(await sandbox.isRunning(), true)
-  },
-)
-
-const noRebootAtResume = '`onResume: "reboot"` is refused (400): a resume restores the memory'
-await check(
-  'a reboot at resume is refused',
-  { differs: { 'Sandbox.connect': noRebootAtResume, 'Sandbox#connect': noRebootAtResume } },
-  async () => {
-    await assert.rejects(Sandbox.connect(id, { onResume: 'reboot' }), /400: /)
-    await assert.rejects(sandbox.connect({ onResume: 'reboot' }), /400: /)
+      () => made.pause({ keepMemory: false }),
+      () => Sandbox.pause(made.sandboxId, { keepMemory: false }),
+      () => made.betaPause({ keepMemory: false }),
+      () => Sandbox.betaPause(made.sandboxId, { keepMemory: false }),
+      () => made.pause(),
+    ]) {
+      const { pid } = await made.commands.run('sleep 1000', { background: true })
+      await pause()
+      await made.connect({ onResume: 'reboot' })
+      const again = await Sandbox.connect(made.sandboxId, { onResume: 'reboot' })
+      assert.ok(!(await again.commands.list()).some((process) => process.pid === pid))
+      assert.equal(await again.files.read('kept'), 'over a boot')
+    }
+    assert.equal(await made.kill(), true)
   },
 )
 
@@ -255,6 +255,8 @@ await check(
     await Sandbox.updateNetwork(id, { allowOut: ['example.com'], denyOut: [sdk.ALL_TRAFFIC] })
     const { network } = await sandbox.getInfo()
     assert.deepEqual([network.allowOut, network.denyOut], [['example.com'], [sdk.ALL_TRAFFIC]])
+    await sandbox.updateNetwork({ denyOut: ['203.0.113.0/24'] })
+    assert.deepEqual((await sandbox.getInfo()).network.denyOut, ['203.0.113.0/24'])
     await sandbox.updateNetwork({ allowInternetAccess: false })
   },
 )

@@ -131,19 +131,25 @@ for kind in kinds:
     check("a pause keeps programs and files", pauses, works=f"{S}.pause {S}.beta_pause {S}.connect")
 
     async def reboots():
-        await refused(lambda: sandbox.pause(keep_memory=False), SandboxException, "400")
-        await refused(lambda: sandbox.pause(mode="filesystem"), SandboxException, "400")
-        await refused(lambda: sandbox.beta_pause(mode="filesystem"), SandboxException, "400")
-        await refused(lambda: sandbox.connect(on_resume="reboot"), SandboxException, "400")
-        assert await the(sandbox.is_running())
+        made = await the(kind.create())
+        await the(made.files.write("kept", "over a boot"))
+        for pause in (
+            lambda: made.pause(keep_memory=False),
+            lambda: made.pause(mode="filesystem"),
+            lambda: made.beta_pause(mode="filesystem"),
+            lambda: made.pause(),
+        ):
+            pid = (await the(made.commands.run("sleep 1000", background=True))).pid
+            await the(pause())
+            await the(made.connect(on_resume="reboot"))
+            assert pid not in [one.pid for one in await the(made.commands.list())]
+            assert await the(made.files.read("kept")) == "over a boot"
+        assert await the(made.kill())
 
     check(
-        "a pause of the files alone and a reboot are refused",
+        "a pause of the files alone and a reboot keep the files",
         reboots,
-        differs={
-            f"{S}.pause {S}.beta_pause": '`keep_memory=False` and `mode="filesystem"` are refused (400): a pause keeps the memory',
-            f"{S}.connect": '`on_resume="reboot"` is refused (400): a resume restores the memory',
-        },
+        works=f"{S}.pause {S}.beta_pause {S}.connect",
     )
 
     async def snapshots():
@@ -191,6 +197,8 @@ for kind in kinds:
         assert (await the(sandbox.get_info())).allow_internet_access is False
         await the(sandbox.update_network({"allow_internet_access": True}))
         assert (await the(sandbox.get_info())).allow_internet_access is True
+        await the(sandbox.update_network({"deny_out": ["203.0.113.0/24"]}))
+        assert (await the(sandbox.get_info())).network["deny_out"] == ["203.0.113.0/24"]
         await the(kind.update_network(sandbox_id, {"allow_internet_access": False}))
         assert (await the(sandbox.get_info())).allow_internet_access is False
 
