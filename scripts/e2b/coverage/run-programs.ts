@@ -63,6 +63,7 @@ async function compareOrWrite(): Promise<void> {
   const text = `${JSON.stringify(coverage, null, 2)}\n`
   if (values.write) {
     await writeFile(dataFile, text)
+    await promisify(execFile)('biome', ['format', '--write', dataFile])
     await writeFile(pageFile, pageOf(coverage))
   } else if (text !== `${JSON.stringify(readCoverage(), null, 2)}\n`) {
     console.log('FIX: the run shows something else than coverage.json: bash scripts/test-e2b-coverage.sh --write')
