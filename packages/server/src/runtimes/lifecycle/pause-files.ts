@@ -2,16 +2,13 @@ import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
-import { findRuntime, notRunning, type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
-import { isAlive, isDeleted } from '../../foundation/rows/states.ts'
+import { type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { importFiles, requireRoomForFiles } from '../snapshots/import-files.ts'
-import { changeState, type Reason } from '../state/change-state.ts'
 import { writeTimeoutMs } from '../state/write-down.ts'
+import { beginPause, endOfPause, type PauseWish } from './begin-pause.ts'
 import { becomePausedWithFiles } from './paused-with-files.ts'
-import { finished } from './recover-pause.ts'
 import { settlePausing } from './settle-pausing.ts'
 
 /**
@@ -23,47 +20,19 @@ import { settlePausing } from './settle-pausing.ts'
 export function pauseFiles(
   service: Runtimes,
   ref: RuntimeRef,
-  reason: Reason,
-  still: ((row: RuntimeRow) => boolean) | null = null,
+  reason: PauseWish['reason'],
+  still: PauseWish['still'] = null,
 ): Promise<RuntimeRow> {
   return service.transitions.run(ref.runtimeId, 'pause of files', async (stopped) => {
-    const row = await begin(service, ref, { reason, still })
+    const row = await beginPause(service, ref, { reason, still, checkpointId: null })
     if (row.state !== 'pausing') return row
     try {
       await failpoint('pause-files.pausing')
       return await keepFiles(service, row, stopped)
     } catch (error) {
-      const now = await findRuntime(service, ref)
-      // A delete changes the row before it stops what is under way.
-      if (!stopped.aborted && !isDeleted(now.state)) throw error
-      if (still !== null) return now
-      throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
+      return await endOfPause(service, ref, { error, stopped, still })
     }
   })
-}
-
-interface Wanted {
-  readonly reason: Reason
-  readonly still: ((row: RuntimeRow) => boolean) | null
-}
-
-/** Sets the state `pausing`. Returns the row unchanged if no pause is needed. */
-async function begin(service: Runtimes, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
-  for (;;) {
-    const row = await finished(service, ref)
-    if (row.state === 'paused' || (still !== null && !isAlive(row.state))) return row
-    if (row.state !== 'running') throw notRunning(row)
-    if (still?.(row) === false) return row
-    const pausing = await changeState(service, row, {
-      to: 'pausing',
-      reason,
-      set: { pause_checkpoint_id: null },
-      require: async (changes) => {
-        await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
-      },
-    })
-    if (pausing !== null) return pausing
-  }
 }
 
 async function keepFiles(service: Runtimes, row: RuntimeRow, stopped: AbortSignal): Promise<RuntimeRow> {

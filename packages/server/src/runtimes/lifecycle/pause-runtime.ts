@@ -1,16 +1,12 @@
 import type { CheckpointInfo } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
-import { HoltError } from '@holt/protocol'
 import { makeCheckpointId } from '../../foundation/rows/checkpoint-id.ts'
-import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { isAlive, isDeleted } from '../../foundation/rows/states.ts'
+import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import { requireQuotas } from '../../tenancy/projects/require-quotas.ts'
 import type { Runtimes } from '../runtimes.ts'
-import { requireCheckpoints } from '../state/can-pause.ts'
-import { changeState, type Reason } from '../state/change-state.ts'
+import type { Reason } from '../state/change-state.ts'
 import { writeDown, writeTimeoutMs } from '../state/write-down.ts'
-import { finished } from './recover-pause.ts'
+import { beginPause, endOfPause, type PauseWish } from './begin-pause.ts'
 import { becomePaused, settlePausing } from './settle-pausing.ts'
 
 /** The reasons for a pause. */
@@ -30,7 +26,7 @@ export async function pauseRuntime(
   service: Runtimes,
   ref: RuntimeRef,
   reason: Reason,
-  still: ((row: RuntimeRow) => boolean) | null = null,
+  still: PauseWish['still'] = null,
 ): Promise<RuntimeRow> {
   for (;;) {
     const row = await pauseOnce(service, ref, { reason, still })
@@ -40,56 +36,18 @@ export async function pauseRuntime(
   }
 }
 
-interface Wanted {
-  readonly reason: Reason
-  readonly still: ((row: RuntimeRow) => boolean) | null
-}
-
-function pauseOnce(service: Runtimes, ref: RuntimeRef, { reason, still }: Wanted): Promise<RuntimeRow> {
+function pauseOnce(service: Runtimes, ref: RuntimeRef, { reason, still }: PauseWish): Promise<RuntimeRow> {
   return service.transitions.run(ref.runtimeId, 'pause', async (stopped) => {
     const checkpointId = makeCheckpointId()
-    const row = await begin(service, ref, { reason, still, checkpointId })
+    const row = await beginPause(service, ref, { reason, still, checkpointId })
     if (row.pause_checkpoint_id !== checkpointId) return row
     try {
       await failpoint('pause.pausing')
       return await write(service, ref, { checkpointId, stopped })
     } catch (error) {
-      const row = await findRuntime(service, ref)
-      // A delete changes the row before it stops what is under way.
-      if (!stopped.aborted && !isDeleted(row.state)) throw error
-      if (still !== null) return row
-      throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')
+      return await endOfPause(service, ref, { error, stopped, still })
     }
   })
-}
-
-/**
- * Sets the state `pausing` with the id of the checkpoint. Returns the row unchanged if no pause is
- * needed.
- */
-async function begin(
-  service: Runtimes,
-  ref: RuntimeRef,
-  { reason, still, checkpointId }: Wanted & { readonly checkpointId: string },
-): Promise<RuntimeRow> {
-  for (;;) {
-    const row = await finished(service, ref)
-    if (row.state === 'paused' || (still !== null && !isAlive(row.state))) return row
-    if (row.state !== 'running') throw notRunning(row)
-    await requireCheckpoints(service, row)
-    if (still?.(row) === false) return row
-    const pausing = await changeState(service, row, {
-      to: 'pausing',
-      reason,
-      set: { pause_checkpoint_id: checkpointId },
-      require: async (changes) => {
-        await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
-      },
-    })
-    // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause
-    // any more.
-    if (pausing !== null) return pausing
-  }
 }
 
 async function write(
