@@ -8,7 +8,7 @@ import type { Runtimes } from '../runtimes.ts'
 import { importFiles, requireRoomForFiles } from '../snapshots/import-files.ts'
 import { writeTimeoutMs } from '../state/write-down.ts'
 import { beginPause, endOfPause, type PauseWish } from './begin-pause.ts'
-import { becomePausedWithFiles } from './paused-with-files.ts'
+import { becomePausedWithFiles, removePaused } from './paused-with-files.ts'
 import { settlePausing } from './settle-pausing.ts'
 
 /**
@@ -55,7 +55,10 @@ async function keepFiles(service: Runtimes, row: RuntimeRow, stopped: AbortSigna
     if (stopped.aborted) throw error
     service.log.warn({ err: error, runtime_id: ref.runtimeId }, 'the pause of a runtime failed')
     const settled = await settlePausing(service, ref)
-    if (settled.state === 'paused') return settled
+    if (settled.state === 'paused') {
+      await removePaused(service, ref)
+      return settled
+    }
     if (!isEngineError(error) || error.kind !== 'invalid') throw error
     throw new HoltError('conflict', 'The files of the runtime are too many, or cannot be read as an image.', {
       hint: 'Remove files, or pause with the memory.',

@@ -1,5 +1,5 @@
 import { failpoint } from '@holt/failpoints'
-import { refOf } from '../../foundation/rows/find-runtime.ts'
+import { type RuntimeRef, refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { advance } from './advance.ts'
@@ -32,12 +32,17 @@ export async function becomePausedWithFiles(
   })
   await isAway(service, ref, paused)
   await failpoint('pause-files.paused')
-  try {
-    await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
-  } catch (err) {
-    service.log.error({ err, runtime_id: ref.runtimeId }, 'a paused runtime could not be removed from the host yet')
-  }
+  await removePaused(service, ref)
   // The image of an earlier pause is not needed any more.
   if (row.origin_image_digest !== null) service.collector.request()
   return paused
+}
+
+/** Removes a paused runtime from the host. A failure is logged, and the next resume repeats it. */
+export async function removePaused({ engine, log }: Runtimes, { runtimeId }: RuntimeRef): Promise<void> {
+  try {
+    await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+  } catch (err) {
+    log.error({ err, runtime_id: runtimeId }, 'a paused runtime could not be removed from the host yet')
+  }
 }
