@@ -118,7 +118,7 @@ describe('runtimes', () => {
     await row.locator('label').click()
     await page.getByRole('button', { name: 'Pause' }).click()
     await row.getByText('paused').waitFor()
-    // What others do appears as well.
+    // The table shows the runtimes of others as well.
     await server.makeRuntime({ name: 'another' })
     await page.getByRole('row', { name: 'another' }).waitFor()
     await row.locator('label').click()

@@ -12,6 +12,7 @@ export {
   readQuery,
   type SandboxState,
 } from './control/list-query.ts'
+export { isAtLeast } from './control/log-levels.ts'
 export { NetworkConfig, NetworkUpdate } from './control/network-config.ts'
 export {
   ConnectSandbox,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { logLevels } from './log-levels.ts'
 
 const states = ['running', 'paused'] as const
 
@@ -54,7 +55,7 @@ export const LogsQuery = z.object({
   cursor: z.coerce.number().int().min(0).optional(),
   limit: z.coerce.number().int().min(0).max(1000).default(1000),
   direction: z.enum(['forward', 'backward']).default('forward'),
-  level: z.enum(['debug', 'info', 'warn', 'error']).optional(),
+  level: z.enum(logLevels).optional(),
   search: z.string().max(1000).optional(),
 })
 export type LogsQuery = z.output<typeof LogsQuery>

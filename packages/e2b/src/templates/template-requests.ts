@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { logLevels } from '../control/log-levels.ts'
 import { optional } from '../json/optional.ts'
 
 /** The most characters of a command line or a variable. */
@@ -61,7 +62,7 @@ export type StartBuild = z.output<typeof StartBuild>
 export const StatusQuery = z.object({
   logsOffset: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(100).default(100),
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('debug'),
+  level: z.enum(logLevels).default('debug'),
 })
 export type StatusQuery = z.output<typeof StatusQuery>
 
@@ -73,7 +74,7 @@ export const BuildLogsQuery = z.object({
   cursor: z.coerce.number().int().min(0).optional(),
   limit: z.coerce.number().int().min(0).max(100).default(100),
   direction: z.enum(['forward', 'backward']).default('forward'),
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('debug'),
+  level: z.enum(logLevels).default('debug'),
   source: z.enum(['temporary', 'persistent']).optional(),
 })
 export type BuildLogsQuery = z.output<typeof BuildLogsQuery>

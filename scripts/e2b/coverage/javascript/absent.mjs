@@ -1,4 +1,4 @@
-// What this service does not have. Each call says so, and none answers success.
+// The calls that this service does not have. Each says so, and none answers success.
 import assert from 'node:assert/strict'
 import { check, finish, recordInstance, sdk } from './recorder.mjs'
 

@@ -1,11 +1,9 @@
-import type { BuildLogsQuery, StatusQuery } from '@holt/e2b'
+import { type BuildLogsQuery, isAtLeast, type StatusQuery } from '@holt/e2b'
 import type { LoggedLine } from '../../builds/build-log.ts'
 import type { BuildRef } from '../../builds/find-build.ts'
 import type { ControlCall } from './control-call.ts'
 
 type Service = Pick<ControlCall<unknown, unknown>['service'], 'builds'>
-
-const levels = ['debug', 'info', 'warn', 'error'] as const
 
 /** The lines of a log that are read at once, to find those that a query wants. */
 const pageLines = 100
@@ -17,13 +15,12 @@ export async function linesAfter(
   { logsOffset, limit, level }: StatusQuery,
 ): Promise<readonly LoggedLine[]> {
   if (level === 'debug') return (await logs.read(of, { after: logsOffset, limit })).map(({ line }) => line)
-  const isShown = ofLevel(level)
   const found: LoggedLine[] = []
   for (let after = 0, left = logsOffset; ; ) {
     const page = await logs.read(of, { after, limit: pageLines })
     for (const { line, cursor } of page) {
       after = cursor
-      if (isShown(line) && left-- <= 0) found.push(line)
+      if (isAtLeast(line.level, level) && left-- <= 0) found.push(line)
       if (found.length === limit) return found
     }
     if (page.length < pageLines) return found
@@ -37,7 +34,6 @@ export async function linesFrom(
   { cursor: moment, limit, direction, level }: BuildLogsQuery,
 ): Promise<readonly LoggedLine[]> {
   const isForward = direction === 'forward'
-  const isShown = ofLevel(level)
   const isThere = ({ at }: LoggedLine) =>
     moment === undefined || (isForward ? Date.parse(at) >= moment : Date.parse(at) <= moment)
   const found: LoggedLine[] = []
@@ -45,15 +41,10 @@ export async function linesFrom(
     const page = isForward
       ? await logs.read(of, { after: at, limit: pageLines })
       : await logs.readBack(of, { before: at, limit: pageLines })
-    found.push(...page.map(({ line }) => line).filter((line) => isShown(line) && isThere(line)))
+    found.push(...page.map(({ line }) => line).filter((line) => isAtLeast(line.level, level) && isThere(line)))
     const last = page.at(-1)
     if (last === undefined || page.length < pageLines) break
     at = last.cursor
   }
   return found.slice(0, limit)
-}
-
-function ofLevel(level: StatusQuery['level']): (line: LoggedLine) => boolean {
-  const shown: readonly string[] = levels.slice(levels.indexOf(level))
-  return (line) => shown.includes(line.level)
 }

@@ -9,6 +9,9 @@ import { tagsOf } from './template-rows-of.ts'
 /** The source of a create. */
 export type NamedSource = { readonly template: TemplateRow } | { readonly snapshotId: string }
 
+/** Matches a name of a template as clients write it, without a project and a tag. */
+const plainName = /^[a-z0-9_-]+$/
+
 /** The names that clients ask for, where the project has no template of that name. */
 const otherNames: ReadonlyMap<string, string> = new Map([['code-interpreter-v1', 'code-interpreter']])
 
@@ -43,8 +46,9 @@ export async function findWhole(service: Api, projectId: string, reference: stri
     return await findByName(service, projectId, reference)
   } catch (error) {
     const name = await withoutProject(service, projectId, reference)
-    const isName = /^[a-z0-9_-]+$/.test(name)
-    const newest = isName ? (await tagsOf(service, { projectId, name: holtName(name) })).at(-1) : undefined
+    const newest = plainName.test(name)
+      ? (await tagsOf(service, { projectId, name: holtName(name) })).at(-1)
+      : undefined
     if (newest === undefined) throw error
     return { template: newest }
   }
@@ -82,7 +86,7 @@ function findByTag(service: Api, projectId: string, name: string): Promise<Templ
 /** Returns a name as Holt keeps it. Everything else is unchanged, such as an id. */
 function asHolts(reference: string): string {
   const [name = '', ...tag] = reference.split(':')
-  return /^[a-z0-9_-]+$/.test(name) ? [holtName(name), ...tag].join(':') : reference
+  return plainName.test(name) ? [holtName(name), ...tag].join(':') : reference
 }
 
 /** Returns a name without the tag that clients give to what has none. */

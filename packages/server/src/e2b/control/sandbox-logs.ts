@@ -1,4 +1,4 @@
-import type { LogEntry, LogsQuery } from '@holt/e2b'
+import { isAtLeast, type LogEntry, type LogsQuery } from '@holt/e2b'
 import type { Event } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
@@ -45,7 +45,7 @@ async function entriesOf(
     const entries = rows
       .filter((row) => at === undefined || (isForward ? row.at >= at : row.at <= at))
       .map((row) => entryOf(presentEvent(row)))
-      .filter((entry) => level === undefined || rankOf(entry.level) >= rankOf(level))
+      .filter((entry) => level === undefined || isAtLeast(entry.level, level))
       .filter(({ message }) => search === undefined || message.includes(search))
     found.push(...entries)
     const last = rows.at(-1)
@@ -53,12 +53,6 @@ async function entriesOf(
     cursor = Number(last.cursor)
   }
   return found.slice(0, limit)
-}
-
-const levels = ['debug', 'info', 'warn', 'error'] as const
-
-function rankOf(level: LogEntry['level']): number {
-  return levels.indexOf(level)
 }
 
 /** Returns an event as a line of a log. Its data are texts. */

@@ -86,7 +86,7 @@ test('a connect without memory boots a runtime that was paused with it', async (
   expect((await engine.inspect(id))?.restored).toBe(false)
   await expectRebooted(server, id)
   await expect.poll(() => checkpointsOf(engine)).toBe(before)
-  // One that runs goes on.
+  // A running sandbox continues.
   const program = { command: 'cat', stdin: true, background: true }
   await ask('POST', `${path}/${id}/commands`, { json: program })
   expect((await e2b('POST', `/v2/sandboxes/${id}/connect`, withoutMemory)).status).toBe(200)
