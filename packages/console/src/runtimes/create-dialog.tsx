@@ -37,74 +37,48 @@ export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
     event.preventDefault()
     creating.mutate()
   }
-  const set = (change: Partial<CreateFields>) => setFields({ ...fields, ...change })
+  const bound = (name: keyof CreateFields) => ({
+    value: fields[name],
+    set: (value: string) => setFields({ ...fields, [name]: value }),
+  })
   return (
     <Modal className="modal wide" isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
       <Dialog className="dialog">
         <Heading slot="title">Create a runtime</Heading>
         <div className="columns">
           <Form className="form" onSubmit={submit}>
-            <Field
-              label="Template"
-              value={fields.template}
-              set={(template) => set({ template })}
-              hint="base-small"
-              options={templates.data}
-            />
-            <Field
-              label="Snapshot, instead"
-              value={fields.snapshot}
-              set={(snapshot) => set({ snapshot })}
-              hint="none"
-            />
-            <Field label="Name" value={fields.name} set={(name) => set({ name })} hint="none" />
-            <Choice label="Isolation" value={fields.isolation} set={(isolation) => set({ isolation })}>
+            <Field label="Template" {...bound('template')} hint="base-small" options={templates.data} />
+            <Field label="Snapshot, instead" {...bound('snapshot')} hint="none" />
+            <Field label="Name" {...bound('name')} hint="none" />
+            <Choice label="Isolation" {...bound('isolation')}>
               <option value="">the default of the service</option>
               <option value="gvisor">gvisor</option>
               <option value="container">container</option>
             </Choice>
-            <Field
-              label="vCPUs"
-              value={fields.cpu}
-              set={(cpu) => set({ cpu })}
-              hint="as the template"
-              pattern="\d+(\.\d+)?"
-            />
-            <Field label="Memory" value={fields.memory} set={(memory) => set({ memory })} hint="512MiB, 8GB" />
-            <Field label="Disk" value={fields.disk} set={(disk) => set({ disk })} hint="20GiB" />
-            <Lines label="Environment" value={fields.env} set={(env) => set({ env })} />
-            <Lines label="Metadata" value={fields.metadata} set={(metadata) => set({ metadata })} />
-            <Field
-              label="Runs for (minutes)"
-              value={fields.timeout}
-              set={(timeout) => set({ timeout })}
-              hint="60, or none"
-              pattern="\d+|none"
-            />
-            <Choice label="Then" value={fields.on_timeout} set={(on_timeout) => set({ on_timeout })}>
+            <Field label="vCPUs" {...bound('cpu')} hint="as the template" pattern="\d+(\.\d+)?" />
+            <Field label="Memory" {...bound('memory')} hint="512MiB, 8GB" />
+            <Field label="Disk" {...bound('disk')} hint="20GiB" />
+            <Lines label="Environment" {...bound('env')} />
+            <Lines label="Metadata" {...bound('metadata')} />
+            <Field label="Runs for (minutes)" {...bound('timeout')} hint="60, or none" pattern="\d+|none" />
+            <Choice label="Then" {...bound('on_timeout')}>
               <option value="">the default: pause, if it can be paused</option>
               <option value="pause">pause</option>
               <option value="terminate">terminate</option>
             </Choice>
             <Field
               label="Pauses without use after (minutes)"
-              value={fields.idle_timeout}
-              set={(idle_timeout) => set({ idle_timeout })}
+              {...bound('idle_timeout')}
               hint="none"
               pattern="\d+|none"
             />
-            <Choice label="A use resumes it" value={fields.auto_resume} set={(auto_resume) => set({ auto_resume })}>
+            <Choice label="A use resumes it" {...bound('auto_resume')}>
               <option value="">the default: yes</option>
               <option value="yes">yes</option>
               <option value="no">no</option>
             </Choice>
-            <Field
-              label="Network policy"
-              value={fields.network_policy}
-              set={(network_policy) => set({ network_policy })}
-              hint="none: it reaches nothing"
-            />
-            <Field label="Secrets" value={fields.secrets} set={(secrets) => set({ secrets })} hint="names" />
+            <Field label="Network policy" {...bound('network_policy')} hint="none: it reaches nothing" />
+            <Field label="Secrets" {...bound('secrets')} hint="names" />
             {creating.isError ? <ErrorNotice error={creating.error} /> : null}
             <div className="actions end">
               <Button className="button" onPress={() => onOpenChange(false)}>
