@@ -5,6 +5,7 @@ import { markedSection, markersOf } from '../../support/marked-section.ts'
 import { PageOfRows } from '../../support/page-of-rows.ts'
 import { fullSection, missedSection, type PageRow, summarySection } from '../../support/pages.ts'
 import type { RowReport } from '../../support/report.ts'
+import { someMachine } from './some-machine.ts'
 
 const unmeasured = (id: string): PageRow => ({ id, result: null })
 
@@ -39,16 +40,7 @@ const report: RowReport = {
   ],
   absent: ['podman run: it is not installed'],
   notes: [],
-  machine: {
-    cpus: 2,
-    cpu_model: 'Some CPU',
-    memory_mib: 1024,
-    os: 'Some Linux',
-    kernel: '6.1',
-    cgroup: 'v2',
-    file_system: 'ext4',
-    versions: { holt: '0.1.0' },
-  },
+  machine: someMachine,
 }
 
 const of = (row: string, more: Partial<RowReport> = {}): PageRow => ({

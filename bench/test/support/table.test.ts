@@ -4,6 +4,7 @@ import { PageOfRows } from '../../support/page-of-rows.ts'
 import { fullSection, missedSection, type PageRow, summarySection } from '../../support/pages.ts'
 import type { RowReport, Verdict } from '../../support/report.ts'
 import { figure, markdownTable, plainTable, rowText } from '../../support/table.ts'
+import { someMachine } from './some-machine.ts'
 
 const emptyPage = new PageOfRows({ summary: '', missed: '', full: '' })
 
@@ -52,16 +53,7 @@ const report: RowReport = {
   ],
   absent: ['podman run: podman is not installed'],
   notes: ['a note'],
-  machine: {
-    cpus: 2,
-    cpu_model: 'Some CPU',
-    memory_mib: 1024,
-    os: 'Some Linux',
-    kernel: '6.1',
-    cgroup: 'v2',
-    file_system: 'ext4',
-    versions: { holt: '0.1.0' },
-  },
+  machine: someMachine,
 }
 
 describe('tables', () => {
