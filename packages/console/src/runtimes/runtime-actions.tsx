@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Button, Dialog, Heading, Modal } from 'react-aria-components'
+import { Button } from 'react-aria-components'
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -51,20 +52,16 @@ export function RuntimeActions({ ids, onDone }: ActionsProps) {
           <ErrorNotice error={first.error} />
         </div>
       )}
-      <Modal className="modal" isOpen={isDeleting} onOpenChange={setDeleting} isDismissable>
-        <Dialog className="dialog" role="alertdialog">
-          <Heading slot="title">Delete {ids.length === 1 ? 'this runtime' : `${ids.length} runtimes`}?</Heading>
-          <p>Its commands end, and its memory and files are gone. Snapshots of it remain. This cannot be undone.</p>
-          <div className="actions end">
-            <Button className="button" onPress={() => setDeleting(false)}>
-              Keep
-            </Button>
-            <Button className="button danger" isPending={changing.isPending} onPress={() => changing.mutate('delete')}>
-              Delete
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
+      <ConfirmDialog
+        isOpen={isDeleting}
+        onOpenChange={setDeleting}
+        title={`Delete ${ids.length === 1 ? 'this runtime' : `${ids.length} runtimes`}?`}
+        action="Delete"
+        isPending={changing.isPending}
+        onConfirm={() => changing.mutate('delete')}
+      >
+        <p>Its commands end, and its memory and files are gone. Snapshots of it remain. This cannot be undone.</p>
+      </ConfirmDialog>
     </>
   )
 }

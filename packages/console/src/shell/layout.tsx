@@ -1,17 +1,14 @@
-import { Link, Outlet } from '@tanstack/react-router'
+import { Outlet } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import { mayUse } from '../session/may-use.ts'
-import { useSession } from '../session/session-context.ts'
 import { CommandPalette } from './command-palette.tsx'
-import { pages } from './pages.ts'
+import { Navigation } from './navigation.tsx'
 import { ProjectMenu } from './project-menu.tsx'
 import { Reconnecting } from './reconnecting.tsx'
 import { useTheme } from './theme.ts'
 
 /** The frame of every page: navigation, project, theme, and the palette of commands. */
 export function Layout() {
-  const { session } = useSession()
   const [isOpen, setOpen] = useState(false)
   const [theme, nextTheme] = useTheme()
   return (
@@ -21,15 +18,6 @@ export function Layout() {
       </a>
       <header className="bar">
         <span className="brand">Holt</span>
-        <nav aria-label="Pages">
-          {pages
-            .filter(({ scope }) => mayUse(session, scope))
-            .map(({ to, title }) => (
-              <Link key={to} to={to} activeProps={{ 'aria-current': 'page' }}>
-                {title}
-              </Link>
-            ))}
-        </nav>
         <span className="spacer" />
         <Button className="button quiet" onPress={() => setOpen(true)} aria-keyshortcuts="Control+K Meta+K">
           Commands <kbd>Ctrl K</kbd>
@@ -41,9 +29,12 @@ export function Layout() {
       </header>
       <Reconnecting />
       <CommandPalette isOpen={isOpen} onOpenChange={setOpen} />
-      <main id="content" className="content" tabIndex={-1}>
-        <Outlet />
-      </main>
+      <div className="sides">
+        <Navigation />
+        <main id="content" className="content" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
     </div>
   )
 }

@@ -6,7 +6,14 @@ export interface Page {
   readonly title: string
   /** The scope without which the page shows nothing. */
   readonly scope: Scope
+  /** The group of the navigation that has the page. */
+  readonly group: Group
 }
 
+/** The groups of the navigation, in its order. */
+export const groups = ['Work', 'Network', 'Activity', 'Service'] as const
+
+type Group = (typeof groups)[number]
+
 /** The pages of the console. A page is added here and in `app/router.tsx`. */
-export const pages: readonly Page[] = [{ to: '/runtimes', title: 'Runtimes', scope: 'runtime:read' }]
+export const pages: readonly Page[] = [{ to: '/runtimes', title: 'Runtimes', scope: 'runtime:read', group: 'Work' }]

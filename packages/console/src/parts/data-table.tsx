@@ -1,0 +1,91 @@
+import type { ReactNode } from 'react'
+import {
+  Cell,
+  Checkbox,
+  Column as ColumnHeader,
+  Row,
+  type Selection,
+  Table,
+  TableBody,
+  TableHeader,
+  TableLayout,
+  Virtualizer,
+} from 'react-aria-components'
+
+/** A column of a table. The first column names its row. */
+export interface Column<Item> {
+  readonly title: string
+  /** The width in pixels; without one, the column takes the rest. */
+  readonly width?: number
+  readonly cell: (item: Item) => ReactNode
+}
+
+/** What both kinds of table take. */
+export interface TableProps<Item> {
+  readonly label: string
+  readonly rows: readonly Item[]
+  readonly columns: readonly Column<Item>[]
+  readonly idOf: (item: Item) => string
+  /** The name of a row, for readers of screens and for typing ahead. */
+  readonly nameOf: (item: Item) => string
+}
+
+interface DataTableProps<Item> extends TableProps<Item> {
+  readonly selection?: { readonly selected: Selection; readonly select: (selected: Selection) => void }
+  /** The values besides the rows from which cells are made, such as the present time. */
+  readonly dependencies?: readonly unknown[]
+}
+
+/** A table of a page. Only the rows in sight are in the document, so thousands scroll well. */
+export function DataTable<Item extends object>({
+  label,
+  rows,
+  columns,
+  idOf,
+  nameOf,
+  selection,
+  dependencies = [],
+}: DataTableProps<Item>) {
+  return (
+    <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: 40, headingHeight: 36 }}>
+      <Table
+        className="table"
+        aria-label={label}
+        {...(selection === undefined
+          ? {}
+          : { selectionMode: 'multiple', selectedKeys: selection.selected, onSelectionChange: selection.select })}
+      >
+        <TableHeader>
+          {selection === undefined ? null : (
+            <ColumnHeader width={44} minWidth={44}>
+              <Checkbox className="checkbox" slot="selection" aria-label={`Select all ${label.toLowerCase()}`} />
+            </ColumnHeader>
+          )}
+          {columns.map(({ title, width }, at) => (
+            <ColumnHeader
+              key={title}
+              isRowHeader={at === 0}
+              {...(width === undefined ? { minWidth: 200 } : { width, minWidth: width })}
+            >
+              {title}
+            </ColumnHeader>
+          ))}
+        </TableHeader>
+        <TableBody items={rows.map((item) => ({ id: idOf(item), item }))} dependencies={[columns, ...dependencies]}>
+          {({ item }) => (
+            <Row textValue={nameOf(item)}>
+              {selection === undefined ? null : (
+                <Cell>
+                  <Checkbox className="checkbox" slot="selection" aria-label={`Select ${nameOf(item)}`} />
+                </Cell>
+              )}
+              {columns.map(({ title, cell }) => (
+                <Cell key={title}>{cell(item)}</Cell>
+              ))}
+            </Row>
+          )}
+        </TableBody>
+      </Table>
+    </Virtualizer>
+  )
+}

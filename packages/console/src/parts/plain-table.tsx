@@ -1,0 +1,35 @@
+import type { TableProps } from './data-table.tsx'
+
+/** A short table within a page: all of its rows are in the document. */
+export function PlainTable<Item>({ label, rows, columns, idOf }: Omit<TableProps<Item>, 'nameOf'>) {
+  return (
+    <div className="plain-table">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ title }) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((item) => (
+            <tr key={idOf(item)}>
+              {columns.map(({ title, cell }, at) =>
+                at === 0 ? (
+                  <th key={title} scope="row">
+                    {cell(item)}
+                  </th>
+                ) : (
+                  <td key={title}>{cell(item)}</td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,27 @@
+import type { Holt } from '@holt/sdk'
+import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useSession } from './session-context.ts'
+
+interface HoltMutation<Input, Data> {
+  readonly run: (holt: Holt, input: Input) => Promise<Data>
+  /** The keys of the queries whose answers the change makes old, below the id of the session's key. */
+  readonly changes?: readonly (readonly (string | number | null)[])[]
+  readonly onSuccess?: (data: Data, input: Input) => void
+}
+
+/** Changes something of the service with the client of the session, and reads again what changed. */
+export function useHoltMutation<Input = void, Data = unknown>({
+  run,
+  changes = [],
+  onSuccess,
+}: HoltMutation<Input, Data>): UseMutationResult<Data, Error, Input> {
+  const { holt, session } = useSession()
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (input: Input) => run(holt, input),
+    onSuccess: (data, input) => {
+      for (const key of changes) void queries.invalidateQueries({ queryKey: [session.key_id, ...key] })
+      onSuccess?.(data, input)
+    },
+  })
+}

@@ -1,0 +1,55 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
+import type { TestServer } from '../../../server/test/support/start-test-server.ts'
+
+/** The browser of the distribution. The set-up of the tests installs it. */
+const executablePath = '/usr/bin/chromium'
+
+// A browser starts several processes, and the machine may be busy with others.
+vi.setConfig({ testTimeout: 180_000 })
+
+let browser: Browser
+beforeAll(async () => {
+  // Root has no user namespaces in every container, and the pages are the console's own.
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+})
+afterAll(() => browser.close())
+
+export interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** The browser's complaints: violations of the policy, and errors of scripts. */
+  readonly complaints: string[]
+}
+
+/** Opens a browser window of its own. */
+export async function openWindow(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(40_000)
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    // A browser notes each answer of 4xx. The console shows those to people.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  onTestFinished(() => context.close())
+  return { page, context, complaints }
+}
+
+/** Opens the console by a link, as `holt console` does. */
+export async function openByLink({ server, ask }: TestServer, { page }: Visit, key?: string): Promise<void> {
+  const { code } = (await ask('POST', '/console/link', key === undefined ? {} : { key })).json
+  await page.goto(`${server.url}/console/#code=${code}`)
+}
+
+/**
+ * Returns what axe has against a page. The themes differ in colours only, so the dark one is
+ * checked for those.
+ */
+export async function faultsOf(page: Page, theme: 'light' | 'dark'): Promise<readonly string[]> {
+  const axe = new AxeBuilder({ page })
+  const { violations } = await (theme === 'dark' ? axe.withRules(['color-contrast']) : axe).analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
