@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { RuntimesPage } from '../runtimes/runtimes-page.tsx'
 import { Layout } from '../shell/layout.tsx'
@@ -29,10 +29,22 @@ const runtimes = createRoute({
   }),
 })
 
+const runtime = createRoute({
+  getParentRoute: () => root,
+  path: '/runtimes/$runtimeId',
+  component: lazyRouteComponent(() => import('../runtime/runtime-page.tsx'), 'RuntimePage'),
+})
+
+const overview = createRoute({
+  getParentRoute: () => runtime,
+  path: '/',
+  component: lazyRouteComponent(() => import('../runtime/overview-tab.tsx'), 'OverviewTab'),
+})
+
 /** The routes of the console. Pages that few people open are loaded when they are opened. */
 export const router = createRouter({
   basepath: '/console',
-  routeTree: root.addChildren([index, runtimes]),
+  routeTree: root.addChildren([index, runtimes, runtime.addChildren([overview])]),
   defaultPreload: 'intent',
 })
 

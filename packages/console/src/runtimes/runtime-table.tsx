@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import type { Selection } from 'react-aria-components'
 import { type Column, DataTable } from '../parts/data-table.tsx'
@@ -28,7 +29,14 @@ export function RuntimeTable({ rows, selected, onSelect }: RuntimeTableProps) {
 
 function columnsAt(now: number): readonly Column<RuntimeRow>[] {
   return [
-    { title: 'Runtime', cell: ({ id, name }) => <span className="name">{name ?? id}</span> },
+    {
+      title: 'Runtime',
+      cell: ({ id, name }) => (
+        <Link to="/runtimes/$runtimeId" params={{ runtimeId: id }}>
+          {name ?? id}
+        </Link>
+      ),
+    },
     { title: 'State', width: 130, cell: ({ state }) => <span className={`state ${state}`}>{state}</span> },
     { title: 'Template', width: 180, cell: ({ template }) => template },
     { title: 'Age', width: 90, cell: ({ createdAt }) => spanText(now - createdAt) },

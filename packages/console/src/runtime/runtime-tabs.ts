@@ -1,0 +1,14 @@
+import type { Scope } from '@holt/sdk'
+
+/** A tab of the page of one runtime. */
+export interface RuntimeTab {
+  readonly to: '/runtimes/$runtimeId'
+  readonly title: string
+  /** The scope without which the tab shows nothing. */
+  readonly scope: Scope
+}
+
+/** The tabs of the page of one runtime. A tab is added here and in `app/router.tsx`. */
+export const runtimeTabs: readonly RuntimeTab[] = [
+  { to: '/runtimes/$runtimeId', title: 'Overview', scope: 'runtime:read' },
+]
