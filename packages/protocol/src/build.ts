@@ -379,6 +379,26 @@ export const BuildStarted = z
   .meta({ id: 'BuildStarted' })
 export type BuildStarted = z.infer<typeof BuildStarted>
 
+/** The request of a build, as far as the service keeps it. */
+export const BuildRequest = z
+  .object({
+    request: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe(
+        'The body of the request, as in `POST /v1/agents/template/build`, without secret values. Null if it is no longer kept, or has more than 256 KiB.',
+      ),
+    build_secrets: z
+      .array(z.string())
+      .describe('The names of the build secrets. To build again, give their values again: they are not kept.'),
+    registry_user: z
+      .string()
+      .nullable()
+      .describe('The user name of `registry_auth`; null without one. The password is not kept.'),
+  })
+  .meta({ id: 'BuildRequest' })
+export type BuildRequest = z.infer<typeof BuildRequest>
+
 /** The body of a pull: the options for building an agent template. */
 export const PullTemplate = z
   .strictObject({

@@ -6,6 +6,7 @@ export type {
   BuildFailureCode,
   BuildLogItem,
   BuildLogLine,
+  BuildRequest,
   BuildStatus,
   BuildStep,
   BuildStepState,

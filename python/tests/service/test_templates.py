@@ -57,6 +57,10 @@ async def test_a_template_is_built_from_steps_and_a_context(holt: AsyncHolt, tmp
         assert "secret.key" not in messages
         assert statuses[-1] == "ready"
         assert sent == [1]
+        kept_request = await build.request()
+        assert kept_request.request is not None
+        assert kept_request.request["disk"] == "5120MiB"
+        assert kept_request.build_secrets == []
         made = await holt.templates.get(f"{build.name}:v1")
         assert (made.state, made.workdir, made.disk_mib) == ("ready", "/srv/app", 5120)
         assert [one.template_id async for one in holt.templates.list(name=build.name)] == [build.template_id]

@@ -3,6 +3,7 @@ import {
   Build,
   BuildContext,
   BuildLogItem,
+  BuildRequest,
   BuildStarted,
   CheckDockerfile,
   CreateBuild,
@@ -64,6 +65,18 @@ export const buildRoutes = {
     params: buildParams,
     body: none,
     answers: { 200: answer(Build, 'The build.') },
+    errors: ['build_not_found'],
+  },
+  getBuildRequest: {
+    method: 'GET',
+    path: `${base}/build/{build_id}/request`,
+    summary: 'Get the request of a build',
+    description:
+      'The body that the build was started with, such as its Dockerfile, so that it can be changed and sent again. It has no secret values.',
+    scope: 'template:read',
+    params: buildParams,
+    body: none,
+    answers: { 200: answer(BuildRequest, 'The request, as far as it is kept.') },
     errors: ['build_not_found'],
   },
   cancelBuild: {

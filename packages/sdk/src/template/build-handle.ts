@@ -1,4 +1,4 @@
-import type { Build, BuildLogItem } from '@holt/protocol'
+import type { Build, BuildLogItem, BuildRequest } from '@holt/protocol'
 import { connected } from '../transport/connected.ts'
 import { eventStream, readEvents, resumeItems } from '../transport/item-stream.ts'
 import type { CallOptions, Transport } from '../transport/transport.ts'
@@ -63,6 +63,14 @@ class BuildActions {
   /** Reads the build again into this object. */
   async refresh(options: CallOptions = {}): Promise<void> {
     this.#take(await this.#transport.call('getBuild', { ...options, params: this.#params }))
+  }
+
+  /**
+   * Returns the body that this build was started with, as far as the service keeps it. It has no
+   * secret values.
+   */
+  async request(options: CallOptions = {}): Promise<BuildRequest> {
+    return this.#transport.call('getBuildRequest', { ...options, params: this.#params })
   }
 
   /** Returns the API's own object. */

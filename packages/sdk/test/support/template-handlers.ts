@@ -119,6 +119,11 @@ export const templateHandlers = {
         .filter(having(query, ['name', 'template_id'])),
     ),
   getBuild: (call) => ({ status: 200, json: buildOf(call).data }),
+  getBuildRequest: (call) => {
+    const { build_secrets = {}, registry_auth, ...request } = buildOf(call).body
+    const more = { build_secrets: Object.keys(build_secrets), registry_user: registry_auth?.username ?? null }
+    return { status: 200, json: { request, ...more } }
+  },
   cancelBuild: (call) => {
     const build = buildOf(call)
     if (!build.ended) build.status('cancelled')

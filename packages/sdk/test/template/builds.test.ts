@@ -176,3 +176,13 @@ test('a build with a lost answer is repeated with the same key', async () => {
   expect(keys).toEqual([keys[0], keys[0]])
   expect(keys[0]).toEqual(expect.any(String))
 })
+
+test('the request of a build is read without its secrets', async () => {
+  service.script = (build) => build.succeed()
+  const build = await template.startCmd('serve').buildSecret('token', 'hunter22').build({ holt })
+  expect(await build.request()).toEqual({
+    request: expect.objectContaining({ name: 'web', from_image: 'python', start_cmd: 'serve' }),
+    build_secrets: ['token'],
+    registry_user: null,
+  })
+})

@@ -14,6 +14,7 @@ import { BuildReporter } from './build-reporter.ts'
 import { isFinal } from './build-states.ts'
 import type { Builds } from './builds.ts'
 import { type BuildRef, buildRow } from './find-build.ts'
+import { keepRequest } from './kept-request.ts'
 import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
 import { failInterrupted } from './recover-builds.ts'
 
@@ -96,12 +97,16 @@ function enqueue(
     ...more
   }: { row: BuildRow; prepared: PreparedBuild; fingerprint: string; recipeDigest: string | null },
 ): void {
-  const { build_secrets, registry_auth } = prepared.request
   const ref = { projectId: row.project_id, buildId: row.build_id, templateId: row.template_id }
-  const redact = redactorOf([...Object.values(build_secrets), registry_auth?.password ?? ''])
+  const redact = redactorOfRequest(prepared)
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const reporter = new BuildReporter(service, { ...ref, redact })
   service.builds.add({ ...ref, ...more, prepared, reporter, stop: new AbortController(), ended, end })
+}
+
+/** Returns the function that blanks the secret values of a request in texts. */
+function redactorOfRequest({ request: { build_secrets, registry_auth } }: PreparedBuild): (text: string) => string {
+  return redactorOf([...Object.values(build_secrets), registry_auth?.password ?? ''])
 }
 
 async function storeBuild(
@@ -138,6 +143,7 @@ async function storeBuild(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
+  await keepRequest(changes, { buildId, request: prepared.request, redact: redactorOfRequest(prepared) })
   const data = { from: null, to: 'queued', template_id: template.template_id }
   await recordEvent(changes, { projectId, type: 'build.queued', subjectId: buildId, data, at })
   return row

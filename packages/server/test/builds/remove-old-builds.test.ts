@@ -45,7 +45,7 @@ async function addBuild(store: Store, { endedAt, logBytes = 0 }: { endedAt: numb
   return build_id
 }
 
-const idsOf = async ({ db }: Store, table: 'builds' | 'build_logs') =>
+const idsOf = async ({ db }: Store, table: 'builds' | 'build_logs' | 'build_requests') =>
   (await db.selectFrom(table).select('build_id').execute()).map(({ build_id }) => build_id).toSorted()
 
 test('builds and their logs are kept for 30 days, and running builds are never removed', async () => {
@@ -75,4 +75,20 @@ test('the logs of a project have a total limit: the oldest logs go first and the
   expect(await idsOf(store, 'build_logs')).toEqual(ids.slice(8).toSorted())
   await removeOldBuilds(service)
   expect(await idsOf(store, 'build_logs')).toHaveLength(32)
+})
+
+test('the kept requests of a project have a total limit: the oldest go first and the builds stay', async () => {
+  const { store, service } = await setUp()
+  const ids: string[] = []
+  for (let count = 0; count < 20; count += 1) {
+    const build_id = await addBuild(store, { endedAt: now - 1 })
+    await store.db
+      .insertInto('build_requests')
+      .values({ build_id, request_json: '{}', request_bytes: 2 * 2 ** 20 })
+      .execute()
+    ids.push(build_id)
+  }
+  await removeOldBuilds(service)
+  expect(await idsOf(store, 'builds')).toHaveLength(20)
+  expect(await idsOf(store, 'build_requests')).toEqual(ids.slice(4).toSorted())
 })

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from .._model import decode, decode_item
-from .._models.template import BuildData, BuildLogItem
+from .._models.template import BuildData, BuildLogItem, BuildRequest
 from .._options import Seconds
 from .items import AsyncItems, read_events, resume_items
 from .transport import AsyncTransport
@@ -69,6 +69,13 @@ class AsyncBuild(BuildData):
     async def refresh(self) -> None:
         """Reads the build again into this object."""
         self._take(decode(BuildData, await self._transport.call("getBuild", params=self._params)))
+
+    async def request(self) -> BuildRequest:
+        """Returns the body that this build was started with, as far as the service keeps it.
+
+        It has no secret values.
+        """
+        return decode(BuildRequest, await self._transport.call("getBuildRequest", params=self._params))
 
     async def _kept_log(self, cursor: int) -> AsyncGenerator[BuildLogItem, None]:
         response = await self._transport.open_events("readBuildLogs", params=self._params, query={"cursor": cursor})

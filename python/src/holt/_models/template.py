@@ -124,6 +124,15 @@ class BuildStarted(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class BuildRequest(Model):
+    """The request of a build, as far as the service keeps it. It has no secret values."""
+
+    request: dict[str, Any] | None
+    build_secrets: list[str]
+    registry_user: str | None
+
+
+@dataclass(kw_only=True, repr=False)
 class BuildLogLine(Model):
     """A line of the log of a build."""
 

@@ -3,6 +3,7 @@ import { buildLogItems } from '../../builds/build-log-items.ts'
 import { checkDockerfile } from '../../builds/check-dockerfile.ts'
 import { createBuild } from '../../builds/create-build.ts'
 import { type BuildRef, findBuild } from '../../builds/find-build.ts'
+import { readRequest } from '../../builds/kept-request.ts'
 import { listBuilds } from '../../builds/list-builds.ts'
 import { presentBuild, presentStarted } from '../../builds/present-build.ts'
 import { pullAgentTemplate } from '../../builds/pull-agent-template.ts'
@@ -24,6 +25,10 @@ export const buildHandlers = {
   listBuilds: async ({ service, caller: { projectId }, query, gone }) =>
     answerPage(await readOneByOne(service, { projectId, gone }, () => listBuilds(service, projectId, query))),
   getBuild: async ({ service, caller, params }) => show(service, refOf(caller.projectId, params)),
+  getBuildRequest: async ({ service, caller, params }) => {
+    const { build_id } = await findBuild(service.store.db, refOf(caller.projectId, params))
+    return { status: 200, json: await readRequest(service.store.db, build_id) }
+  },
   cancelBuild: async ({ service, caller, params }) => {
     const ref = refOf(caller.projectId, params)
     const { project_id } = await findBuild(service.store.db, ref)

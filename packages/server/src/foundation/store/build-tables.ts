@@ -4,8 +4,8 @@ import type { Generated, Selectable } from 'kysely'
 // As in tables.ts: times are milliseconds since 1970 UTC, and columns named `_json` hold JSON text.
 
 /**
- * Builds. Nothing secret of a request is stored. The data needed to run a build is only in memory,
- * so a build has failed if its process ends first.
+ * Builds. Nothing secret of a request is stored. The whole request is only in memory, so a build has
+ * failed if its process ends first.
  */
 export interface BuildsTable {
   readonly seq: Generated<number>
@@ -28,6 +28,14 @@ export interface BuildsTable {
   readonly created_at: number
   readonly started_at: number | null
   readonly ended_at: number | null
+}
+
+/** The requests of builds, without secret values. The oldest of a project are removed first. */
+export interface BuildRequestsTable {
+  readonly build_id: string
+  readonly request_json: string
+  /** The size of `request_json`, in bytes. */
+  readonly request_bytes: number
 }
 
 /** The stored log lines of builds. A gap between cursors stands for dropped lines. */

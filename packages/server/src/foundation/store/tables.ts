@@ -5,6 +5,7 @@ import type {
   BuildContextsTable,
   BuildLogsTable,
   BuildMountsTable,
+  BuildRequestsTable,
   BuildResourcesTable,
   BuildsTable,
   PulledImagesTable,
@@ -392,6 +393,7 @@ export interface Tables {
   readonly decisions: DecisionsTable
   readonly builds: BuildsTable
   readonly build_logs: BuildLogsTable
+  readonly build_requests: BuildRequestsTable
   readonly build_resources: BuildResourcesTable
   readonly build_contexts: BuildContextsTable
   readonly build_cache: BuildCacheTable

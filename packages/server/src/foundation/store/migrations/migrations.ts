@@ -14,6 +14,7 @@ import { oldResults } from './0013-old-results.ts'
 import { consoleSessions } from './0014-console-sessions.ts'
 import { pauseKinds } from './0015-pause-kinds.ts'
 import { endedSecrets } from './0016-ended-secrets.ts'
+import { buildRequests } from './0017-build-requests.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -37,4 +38,5 @@ export const migrations: readonly string[] = [
   consoleSessions,
   pauseKinds,
   endedSecrets,
+  buildRequests,
 ]
