@@ -1,6 +1,7 @@
 import type { Build, BuildStarted, CreateBuildInput } from '@holt/protocol'
 import { withLocalErrors } from './errors/local-error.ts'
 import { type BuildHandle, makeBuildHandle } from './template/build-handle.ts'
+import type { ContextFile, UploadFilesOptions } from './template/context-files.ts'
 import type { UploadContextOptions, UploadedContext } from './template/context-upload.ts'
 import { type Paginated, paginate } from './transport/pages.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
@@ -71,6 +72,15 @@ export class Builds {
   async uploadContext(directory: string, options: UploadContextOptions = {}): Promise<UploadedContext> {
     const { uploadContext } = await import('./template/context-upload.ts')
     return withLocalErrors(() => uploadContext(this.#transport, directory, options))
+  }
+
+  /**
+   * Sends files of memory, or those that a person chose in a browser, as the context that COPY and
+   * ADD read, for `context_id`. Leaves out the files that their .dockerignore excludes.
+   */
+  async uploadFiles(files: readonly ContextFile[], options: UploadFilesOptions = {}): Promise<UploadedContext> {
+    const { uploadFiles } = await import('./template/context-files.ts')
+    return uploadFiles(this.#transport, files, options)
   }
 
   async #handleOf({ build_id }: BuildStarted, options: CallOptions): Promise<BuildHandle> {

@@ -1,4 +1,3 @@
-import { posix } from 'node:path'
 import { charsOf, Matcher, readIgnorePattern } from '@holt/glob'
 import { HoltError } from '../errors/errors.ts'
 
@@ -60,10 +59,26 @@ function ruleOf(line: string, where: string): Rule[] {
     if (!isException) return []
     throw badPattern(text, where)
   }
-  const clean = posix.normalize(bare).replace(/(?<=.)\/+$/, '')
+  const clean = cleaned(bare)
   const glob = readIgnorePattern(clean.length > 1 ? clean.replace(/^\//, '') : clean)
   if (glob === null) throw badPattern(text, where)
   return [{ matcher: new Matcher(glob), isException }]
+}
+
+/**
+ * Returns a path without empty parts, `.`, and `..` after another part. Browsers have no
+ * `node:path`.
+ */
+function cleaned(path: string): string {
+  const isRooted = path.startsWith('/')
+  const parts: string[] = []
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue
+    if (part !== '..') parts.push(part)
+    else if (parts.length > 0 && parts.at(-1) !== '..') parts.pop()
+    else if (!isRooted) parts.push(part)
+  }
+  return `${isRooted ? '/' : ''}${parts.join('/')}` || '.'
 }
 
 function badPattern(text: string, where: string): HoltError {
