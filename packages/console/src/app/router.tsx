@@ -23,9 +23,11 @@ const runtimes = createRoute({
   getParentRoute: () => root,
   path: '/runtimes',
   component: RuntimesPage,
-  validateSearch: (search): { readonly find?: string; readonly state?: string } => ({
+  validateSearch: (search): { readonly find?: string; readonly state?: string; readonly template?: string } => ({
     ...(typeof search.find === 'string' ? { find: search.find } : {}),
     ...(typeof search.state === 'string' ? { state: search.state } : {}),
+    // The form of a create is open, with this template.
+    ...(typeof search.template === 'string' ? { template: search.template } : {}),
   }),
 })
 
@@ -41,10 +43,56 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('../runtime/overview-tab.tsx'), 'OverviewTab'),
 })
 
+const templates = createRoute({
+  getParentRoute: () => root,
+  path: '/templates',
+  component: lazyRouteComponent(() => import('../templates/templates-page.tsx'), 'TemplatesPage'),
+  validateSearch: (search): { readonly find?: string; readonly kind?: string } => ({
+    ...(typeof search.find === 'string' ? { find: search.find } : {}),
+    ...(typeof search.kind === 'string' ? { kind: search.kind } : {}),
+  }),
+})
+
+const template = createRoute({
+  getParentRoute: () => root,
+  path: '/templates/$template',
+  component: lazyRouteComponent(() => import('../templates/template-page.tsx'), 'TemplatePage'),
+})
+
+/** The form of a build. No template can have this name, because the API has such a path as well. */
+const newBuild = createRoute({
+  getParentRoute: () => root,
+  path: '/templates/build',
+  component: lazyRouteComponent(() => import('../builds/new-build-page.tsx'), 'NewBuildPage'),
+  validateSearch: (search): { readonly from?: string; readonly name?: string; readonly tag?: string } => ({
+    ...(typeof search.from === 'string' ? { from: search.from } : {}),
+    ...(typeof search.name === 'string' ? { name: search.name } : {}),
+    ...(typeof search.tag === 'string' ? { tag: search.tag } : {}),
+  }),
+})
+
+const builds = createRoute({
+  getParentRoute: () => root,
+  path: '/builds',
+  component: lazyRouteComponent(() => import('../builds/builds-page.tsx'), 'BuildsPage'),
+})
+
+const build = createRoute({
+  getParentRoute: () => root,
+  path: '/builds/$buildId',
+  component: lazyRouteComponent(() => import('../builds/build-page.tsx'), 'BuildPage'),
+})
+
 /** The routes of the console. Pages that few people open are loaded when they are opened. */
 export const router = createRouter({
   basepath: '/console',
-  routeTree: root.addChildren([index, runtimes, runtime.addChildren([overview])]),
+  routeTree: root.addChildren([
+    index,
+    runtimes,
+    runtime.addChildren([overview]),
+    ...[templates, template, newBuild],
+    ...[builds, build],
+  ]),
   defaultPreload: 'intent',
 })
 

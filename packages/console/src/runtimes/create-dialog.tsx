@@ -12,13 +12,15 @@ import { runtimesKey } from './use-runtimes.ts'
 interface CreateProps {
   readonly isOpen: boolean
   readonly onOpenChange: (isOpen: boolean) => void
+  /** The template that is chosen at first. */
+  readonly template?: string | undefined
 }
 
 /** The form of a create, beside the lines that do the same with each client. */
-export function CreateDialog({ isOpen, onOpenChange }: CreateProps) {
+export function CreateDialog({ isOpen, onOpenChange, template = '' }: CreateProps) {
   const { holt, session } = useSession()
   const queries = useQueryClient()
-  const [fields, setFields] = useState(emptyFields)
+  const [fields, setFields] = useState({ ...emptyFields, template })
   const templates = useQuery({
     queryKey: [session.key_id, 'templates', 'names'],
     queryFn: async ({ signal }) => (await holt.templates.list({ signal }).all()).map(({ name }) => name),

@@ -56,12 +56,12 @@ function valuesOf(value: unknown): readonly string[] {
 }
 
 /** Returns a value in the words of Python. Texts, lists and maps of texts are as in JSON. */
-function pythonOf(value: unknown): string {
+export function pythonOf(value: unknown): string {
   if (value === null) return 'None'
   return typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value)
 }
 
 /** Returns a text as one word of a shell. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

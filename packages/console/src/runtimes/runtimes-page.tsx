@@ -17,14 +17,18 @@ const nothing: Selection = new Set()
 /** The page of runtimes: a table that follows their changes, and what can be done with them. */
 export function RuntimesPage() {
   const { session } = useSession()
-  const { find = '', state } = route.useSearch()
+  const { find = '', state, template } = route.useSearch()
   const navigate = route.useNavigate()
   const runtimes = useRuntimes()
   const [selected, setSelected] = useState(nothing)
-  const [isCreating, setCreating] = useState(false)
+  const [isCreating, setCreating] = useState(template !== undefined)
   const view = viewOf(state)
   const rows = useMemo(() => findRows(runtimes.data ?? [], view, find), [runtimes.data, view, find])
   const ids = rows.map(({ id }) => id).filter((id) => selected === 'all' || selected.has(id))
+  const setOpen = (isOpen: boolean) => {
+    setCreating(isOpen)
+    if (!isOpen) void navigate({ search: ({ template: _, ...before }) => before, replace: true })
+  }
   const show = (search: { readonly find?: string; readonly state?: string }) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...search }), replace: true })
   const mayWrite = mayUse(session, 'runtime:write')
@@ -74,7 +78,7 @@ export function RuntimesPage() {
           </p>
         </EmptyState>
       )}
-      <CreateDialog isOpen={isCreating} onOpenChange={setCreating} />
+      <CreateDialog isOpen={isCreating} onOpenChange={setOpen} template={template} />
     </>
   )
 }

@@ -2,7 +2,7 @@ import type { Scope } from '@holt/sdk'
 
 /** A page in the navigation and in the palette of commands. */
 export interface Page {
-  readonly to: '/runtimes'
+  readonly to: '/runtimes' | '/templates' | '/builds'
   readonly title: string
   /** The scope without which the page shows nothing. */
   readonly scope: Scope
@@ -16,4 +16,8 @@ export const groups = ['Work', 'Network', 'Activity', 'Service'] as const
 type Group = (typeof groups)[number]
 
 /** The pages of the console. A page is added here and in `app/router.tsx`. */
-export const pages: readonly Page[] = [{ to: '/runtimes', title: 'Runtimes', scope: 'runtime:read', group: 'Work' }]
+export const pages: readonly Page[] = [
+  { to: '/runtimes', title: 'Runtimes', scope: 'runtime:read', group: 'Work' },
+  { to: '/templates', title: 'Templates', scope: 'template:read', group: 'Work' },
+  { to: '/builds', title: 'Builds', scope: 'template:read', group: 'Work' },
+]

@@ -33,7 +33,7 @@ export async function uploadFiles(
   files: readonly ContextFile[],
   { signal, dockerfile = 'Dockerfile' }: UploadFilesOptions,
 ): Promise<UploadedContext> {
-  const sent = await keptFiles(files, dockerfile)
+  const sent = await includedFiles(files, dockerfile)
   const archive = blobArchive([...directoriesOf(sent), ...(await Promise.all(sent.map(entryOf)))])
   const context = await transport.call('uploadContext', {
     bytes: archive,
@@ -48,7 +48,10 @@ export async function uploadFiles(
  * Returns the files of a context that an ignore file among them does not exclude. A later file
  * replaces an earlier one of the same path.
  */
-export async function keptFiles(files: readonly ContextFile[], dockerfile = 'Dockerfile'): Promise<readonly ContextFile[]> {
+export async function includedFiles(
+  files: readonly ContextFile[],
+  dockerfile = 'Dockerfile',
+): Promise<readonly ContextFile[]> {
   const byPath = new Map(files.map((file) => [checkedPath(file.path), file]))
   const ignore = await ignoreFileOf(byPath, dockerfile)
   return [...byPath.values()].filter(({ path }) => ignore?.ignores(path) !== true)
@@ -81,7 +84,7 @@ function directoriesOf(files: readonly ContextFile[]): readonly BlobEntry[] {
     const parts = path.split('/')
     for (let depth = 1; depth < parts.length; depth += 1) paths.add(`${parts.slice(0, depth).join('/')}/`)
   }
-  const mtimeSecs = Math.floor(Math.max(0, ...files.map(modifiedAtMs)) / 1000)
+  const mtimeSecs = Math.floor(files.reduce((newest, file) => Math.max(newest, modifiedAtMs(file)), 0) / 1000)
   return [...paths].map((path) => ({ path, content: null, mode: directoryMode, mtimeSecs }))
 }
 

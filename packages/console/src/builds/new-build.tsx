@@ -1,0 +1,144 @@
+import { type ContextFile, readsContext } from '@holt/sdk'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useRef, useState } from 'react'
+import { Button, Form } from 'react-aria-components'
+import { ErrorNotice } from '../parts/error-notice.tsx'
+import { mayUse } from '../session/may-use.ts'
+import { useSession } from '../session/session-context.ts'
+import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import { type BuildFields, type BuildForm, bodyOf } from './build-form.ts'
+import { buildLines } from './build-lines.ts'
+import { BuildOptions } from './build-options.tsx'
+import { countText, sizeText } from './build-text.ts'
+import { CheckList } from './check-list.tsx'
+import { sizeOf } from './context-file-list.ts'
+import { ContextFiles } from './context-files.tsx'
+import { DockerfileEditor, type EditorHandle } from './dockerfile-editor.tsx'
+import { type BuildExample, examples } from './examples.ts'
+import { useCheck } from './use-check.ts'
+
+interface NewBuildProps {
+  readonly initial: BuildForm
+  /** The build whose request this one begins with; null for a new one. */
+  readonly earlier: string | null
+}
+
+/** The form of a build: Dockerfile, files and options, beside the lines of each client. */
+export function NewBuild({ initial, earlier }: NewBuildProps) {
+  const { session } = useSession()
+  const navigate = useNavigate()
+  const [form, setForm] = useState(initial)
+  const [files, setFiles] = useState<readonly ContextFile[]>([])
+  const handle = useRef<EditorHandle>(null)
+  const { fields } = form
+  const check = useCheck(fields)
+  const readsFiles = readsContext(fields.dockerfile)
+  const hasEarlierFiles = form.more.context_id !== undefined
+  const body = bodyOf(form)
+  const set = (change: Partial<BuildFields>) => setForm((now) => ({ ...now, fields: { ...now.fields, ...change } }))
+  const building = useHoltMutation({
+    run: async (holt) => {
+      if (!readsFiles || files.length === 0) return holt.builds.create(body)
+      const { context_id } = await holt.builds.uploadFiles(files)
+      return holt.builds.create({ ...body, context_id })
+    },
+    changes: [['builds'], ['templates']],
+    onSuccess: ({ build_id }) => void navigate({ to: '/builds/$buildId', params: { buildId: build_id } }),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!building.isPending) building.mutate()
+  }
+  const begin = ({ fields: given, files: own }: BuildExample) => {
+    set(given)
+    setFiles(own)
+  }
+  const bytes = files.reduce((sum, file) => sum + sizeOf(file), 0)
+  return (
+    <>
+      {earlier === null ? <Examples begin={begin} /> : null}
+      <section aria-label="Dockerfile">
+        <h2>Dockerfile</h2>
+        <DockerfileEditor
+          value={fields.dockerfile}
+          set={(dockerfile) => set({ dockerfile })}
+          check={check.data}
+          handle={handle}
+        />
+        {check.isError ? <ErrorNotice error={check.error} /> : null}
+        {check.data === undefined || fields.dockerfile.trim() === '' ? null : (
+          <CheckList check={check.data.check} goTo={(line) => handle.current?.goTo(line)} />
+        )}
+      </section>
+      <div className="columns">
+        <div>
+          <ContextFiles
+            files={files}
+            set={setFiles}
+            onDockerfile={(dockerfile) => set({ dockerfile })}
+            hasEarlier={hasEarlierFiles}
+          />
+        </div>
+        <Form className="form" onSubmit={submit}>
+          <BuildOptions
+            fields={fields}
+            set={set}
+            secrets={form.secrets}
+            setSecrets={(secrets) => setForm((now) => ({ ...now, secrets }))}
+          />
+          {readsFiles && files.length === 0 && !hasEarlierFiles ? (
+            <p className="notice warning">The Dockerfile reads files. Choose or write them under Files.</p>
+          ) : null}
+          {building.isError ? <ErrorNotice error={building.error} /> : null}
+          <p role="status" className="muted">
+            {building.isPending && readsFiles && files.length > 0
+              ? `Sending ${countText(files.length, 'file')}, ${sizeText(bytes)}…`
+              : ''}
+          </p>
+          {mayUse(session, 'template:write') ? (
+            <div className="actions end">
+              <Button
+                className="button primary"
+                type="submit"
+                isPending={building.isPending}
+                isDisabled={fields.dockerfile.trim() === '' || fields.name.trim() === ''}
+              >
+                Build
+              </Button>
+            </div>
+          ) : (
+            <p>The key of this session cannot build: it lacks the scope template:write.</p>
+          )}
+        </Form>
+      </div>
+      <section className="lines" aria-label="The same with a client">
+        <h2>The same with a client</h2>
+        <p className="muted">In a directory with the Dockerfile and its files:</p>
+        {buildLines({ body, sendsFiles: readsFiles, url: location.origin }).map(({ client, text }) => (
+          <div key={client}>
+            <h3>{client}</h3>
+            <pre className="wrapped">{text}</pre>
+          </div>
+        ))}
+      </section>
+    </>
+  )
+}
+
+function Examples({ begin }: { readonly begin: (example: BuildExample) => void }) {
+  return (
+    <section className="empty" aria-label="Examples">
+      <h2>Write a Dockerfile, or begin with an example</h2>
+      <ul>
+        {examples.map((example) => (
+          <li key={example.title}>
+            <Button className="button" onPress={() => begin(example)}>
+              {example.title}
+            </Button>{' '}
+            <span className="muted">{example.about}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,197 @@
+import { type TemplateData, writtenOut } from '@holt/sdk'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { Button } from 'react-aria-components'
+import { BuildTable } from '../builds/build-table.tsx'
+import { countText, labelOf, plainLine, sizeText } from '../builds/build-text.ts'
+import { useBuilds } from '../builds/use-builds.ts'
+import { Answer } from '../parts/answer.tsx'
+import { ErrorNotice } from '../parts/error-notice.tsx'
+import { spanText, useNow } from '../parts/spans.ts'
+import { createLines } from '../runtimes/create-lines.ts'
+import { mayUse } from '../session/may-use.ts'
+import { useSession } from '../session/session-context.ts'
+import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import '../styles/builds.css'
+import { DeleteTemplate } from './delete-template.tsx'
+import { TemplateLayers } from './template-layers.tsx'
+import { TemplateSettings } from './template-settings.tsx'
+import { useTemplate, useTemplates, useUses } from './use-templates.ts'
+
+const route = getRouteApi('/templates/$template')
+
+/** The page of one template: what it is, what it starts, how it was made, and how to use it. */
+export function TemplatePage() {
+  const { template: reference } = route.useParams()
+  const template = useTemplate(reference)
+  return (
+    <Answer query={template} what="the template">
+      {(data) => <ShownTemplate key={data.template_id} template={data} />}
+    </Answer>
+  )
+}
+
+function ShownTemplate({ template }: { readonly template: TemplateData }) {
+  const { state, state_reason, progress, template_id, build_id } = template
+  const builds = useBuilds(template_id)
+  return (
+    <>
+      <div className="title">
+        <h1>{labelOf(template)}</h1>
+        <span className={`state ${state}`}>{state}</span>
+        <TemplateActions template={template} />
+      </div>
+      {state_reason === null ? null : (
+        <div className="notice error">
+          <p>{plainLine(state_reason.message)}</p>
+        </div>
+      )}
+      {progress === null ? null : (
+        <p role="status">
+          It is made: {plainLine(progress.phase)}, {Math.round((100 * progress.done) / Math.max(1, progress.total))} %.
+        </p>
+      )}
+      <Tags template={template} />
+      <TemplateFacts template={template} />
+      <TemplateSettings template={template} />
+      <TemplateLayers template={template} />
+      <Section title="History">
+        <Answer query={builds} what="its builds">
+          {(list) =>
+            list.length > 0 ? (
+              <BuildTable label="Builds of the template" builds={list} />
+            ) : (
+              <p className="muted">
+                {build_id === null ? 'Holt makes it at its start, without a build.' : 'Its builds are no longer kept.'}
+              </p>
+            )
+          }
+        </Answer>
+      </Section>
+      <UseIt template={template} />
+    </>
+  )
+}
+
+function TemplateActions({ template }: { readonly template: TemplateData }) {
+  const { session } = useSession()
+  const navigate = useNavigate()
+  const { kind, state, name, tag, build_id } = template
+  const pulling = useHoltMutation({
+    run: (holt) => holt.builds.pull(labelOf(template)),
+    changes: [['builds'], ['templates']],
+    onSuccess: (build) => void navigate({ to: '/builds/$buildId', params: { buildId: build.build_id } }),
+  })
+  const mayBuild = mayUse(session, 'template:write')
+  return (
+    <div className="actions">
+      {mayUse(session, 'runtime:write') ? (
+        <Link className="button primary" to="/runtimes" search={{ template: labelOf(template) }}>
+          Start a runtime
+        </Link>
+      ) : null}
+      {mayBuild && kind === 'custom' ? (
+        <Link className="button" to="/templates/build" search={build_id === null ? { name, tag } : { from: build_id }}>
+          Edit and build again
+        </Link>
+      ) : null}
+      {mayBuild && kind === 'agent' && state !== 'building' ? (
+        <Button className="button" isPending={pulling.isPending} onPress={() => pulling.mutate()}>
+          Build it now
+        </Button>
+      ) : null}
+      <DeleteTemplate template={template} />
+      {pulling.isError ? <ErrorNotice error={pulling.error} /> : null}
+    </div>
+  )
+}
+
+/** The other tags of the same name, as links. */
+function Tags({ template: { name, template_id } }: { readonly template: TemplateData }) {
+  const templates = useTemplates()
+  const others = (templates.data ?? []).filter((one) => one.name === name && one.template_id !== template_id)
+  if (others.length === 0) return null
+  return (
+    <p>
+      Other tags:{' '}
+      {others.map((other) => (
+        <span key={other.template_id}>
+          <Link to="/templates/$template" params={{ template: other.template_id }}>
+            {other.tag}
+          </Link>{' '}
+        </span>
+      ))}
+    </p>
+  )
+}
+
+const visibility = {
+  custom: 'this project only',
+  agent: 'every project of the service',
+  system: 'every project of the service',
+} as const
+
+function TemplateFacts({ template }: { readonly template: TemplateData }) {
+  const now = useNow()
+  const uses = useUses()
+  const { template_id, kind, source, size_bytes, image_digest, created_at, updated_at, has_checkpoint } = template
+  const used = uses.data?.get(template_id)?.length
+  return (
+    <dl className="facts">
+      <Fact title="Id">
+        <code>{template_id}</code>
+      </Fact>
+      <Fact title="Kind">{kind}</Fact>
+      <Fact title="Public">{visibility[kind]}</Fact>
+      <Fact title="Made from">{writtenOut(source)}</Fact>
+      <Fact title="Size">{size_bytes === null ? 'not built yet' : sizeText(size_bytes)}</Fact>
+      <Fact title="Runtimes begin">{has_checkpoint ? 'restored from a checkpoint' : 'by a boot'}</Fact>
+      {used === undefined ? null : <Fact title="Used by">{countText(used, 'runtime')}</Fact>}
+      <Fact title="Created">{spanText(now - Date.parse(created_at))} ago</Fact>
+      <Fact title="Changed">{spanText(now - Date.parse(updated_at))} ago</Fact>
+      {image_digest === null ? null : (
+        <Fact title="Image">
+          <code>{image_digest}</code>
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+function Fact({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** How each client starts a runtime of the template. */
+function UseIt({ template }: { readonly template: TemplateData }) {
+  return (
+    <Section title="Use it">
+      <div className="lines">
+        <div>
+          <h3>holt, for one command</h3>
+          <pre className="wrapped">holt run -t {labelOf(template)} -- COMMAND</pre>
+        </div>
+        {createLines({ template: labelOf(template) }, location.origin).map(({ client, text }) => (
+          <div key={client}>
+            <h3>{client}</h3>
+            <pre className="wrapped">{text}</pre>
+          </div>
+        ))}
+      </div>
+    </Section>
+  )
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}
