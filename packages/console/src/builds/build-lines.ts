@@ -8,7 +8,7 @@ interface BuildLine {
 }
 
 /** A build to write down. */
-export interface WrittenBuild {
+interface WrittenBuild {
   /** The body of the build, with any values of secrets: the lines name variables in their place. */
   readonly body: CreateBuildInput
   /** True if the lines send the files of the directory. */

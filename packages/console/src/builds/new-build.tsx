@@ -86,6 +86,9 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
             secrets={form.secrets}
             setSecrets={(secrets) => setForm((now) => ({ ...now, secrets }))}
           />
+          {fields.dockerfile.trim() !== '' && fields.name.trim() === '' ? (
+            <p className="muted">Give the template a name, to build it.</p>
+          ) : null}
           {readsFiles && files.length === 0 && !hasEarlierFiles ? (
             <p className="notice warning">The Dockerfile reads files. Choose or write them under Files.</p>
           ) : null}

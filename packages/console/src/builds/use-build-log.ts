@@ -1,15 +1,20 @@
 import { useEffect, useState } from 'react'
+import { useIsAway } from '../service/connection.ts'
 import { useSession } from '../session/session-context.ts'
 import { type BuildLog, followLog, unreadLog } from './follow-log.ts'
 
-/** Returns the log of a build from its beginning, and follows it until the build has ended. */
+/**
+ * Returns the log of a build from its beginning, and follows it until the build has ended. A service
+ * that was away is asked again.
+ */
 export function useBuildLog(buildId: string): BuildLog {
   const { holt } = useSession()
+  const isAway = useIsAway()
   const [log, setLog] = useState(unreadLog)
   useEffect(() => {
+    if (isAway) return
     const left = new AbortController()
     const { signal } = left
-    setLog(unreadLog)
     const read = async () => {
       const build = await holt.builds.get(buildId, { signal })
       await followLog(build.logs({ signal }), { show: setLog, signal })
@@ -18,6 +23,6 @@ export function useBuildLog(buildId: string): BuildLog {
       if (!signal.aborted) setLog({ ...unreadLog, error })
     })
     return () => left.abort()
-  }, [holt, buildId])
+  }, [holt, buildId, isAway])
   return log
 }

@@ -1,7 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
-import type { TestServer } from '../../../server/test/support/start-test-server.ts'
 
 /** The browser of the distribution. The set-up of the tests installs it. */
 const executablePath = '/usr/bin/chromium'
@@ -38,8 +37,15 @@ export async function openWindow(options: Parameters<Browser['newContext']>[0] =
   return { page, context, complaints }
 }
 
+/** A service, and a client of it with the admin key. */
+interface AskedService {
+  readonly server: { readonly url: string }
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  ask(method: string, path: string, request?: { readonly key?: string }): Promise<{ readonly json: any }>
+}
+
 /** Opens the console by a link, as `holt console` does. */
-export async function openByLink({ server, ask }: TestServer, { page }: Visit, key?: string): Promise<void> {
+export async function openByLink({ server, ask }: AskedService, { page }: Visit, key?: string): Promise<void> {
   const { code } = (await ask('POST', '/console/link', key === undefined ? {} : { key })).json
   await page.goto(`${server.url}/console/#code=${code}`)
 }
