@@ -33,7 +33,7 @@ it('the console builds a template whose application runs when a runtime begins',
   const name = `console-${Date.now().toString(36)}`
   const opened = await openWindow()
   const { page } = opened
-  const ask = async (method: string, path: string) => ({ json: JSON.parse((await call(method, path, { json: {} })).text) })
+  const ask = async (method: string, path: string) => ({ json: JSON.parse((await call(method, path)).text) })
   await openByLink({ server: service, ask }, opened)
   await page.getByRole('link', { name: 'Templates' }).click()
   await page.getByRole('link', { name: 'Build a template' }).click()

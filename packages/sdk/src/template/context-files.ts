@@ -11,8 +11,8 @@ export interface ContextFile {
   readonly content: Blob | Uint8Array<ArrayBuffer> | string
   /** The permissions. Default: 0o755 for a script with `#!` and for an ELF program, else 0o644. */
   readonly mode?: number
-  /** The time of the last change, in milliseconds since 1970. Default: that of a `File`, else now. */
-  readonly modifiedAtMs?: number
+  /** The time of the last change. Default: that of a `File`, else now. */
+  readonly mtime?: Date
 }
 
 /** The options for sending files as a build's context. */
@@ -84,14 +84,14 @@ function directoriesOf(files: readonly ContextFile[]): readonly BlobEntry[] {
     const parts = path.split('/')
     for (let depth = 1; depth < parts.length; depth += 1) paths.add(`${parts.slice(0, depth).join('/')}/`)
   }
-  const mtimeSecs = Math.floor(files.reduce((newest, file) => Math.max(newest, modifiedAtMs(file)), 0) / 1000)
+  const mtimeSecs = files.reduce((newest, file) => Math.max(newest, changedAtSecs(file)), 0)
   return [...paths].map((path) => ({ path, content: null, mode: directoryMode, mtimeSecs }))
 }
 
 async function entryOf(file: ContextFile): Promise<BlobEntry> {
   const content = blobOf(file)
   const mode = file.mode ?? (await modeOf(content))
-  return { path: file.path, content, mode: mode & 0o7777, mtimeSecs: Math.floor(modifiedAtMs(file) / 1000) }
+  return { path: file.path, content, mode: mode & 0o7777, mtimeSecs: changedAtSecs(file) }
 }
 
 /** Returns the mode for a file whose permissions are unknown: programs can be run. */
@@ -106,7 +106,8 @@ function blobOf({ content }: ContextFile): Blob {
   return content instanceof Blob ? content : new Blob([content])
 }
 
-function modifiedAtMs({ content, modifiedAtMs: given }: ContextFile): number {
-  const own = typeof File !== 'undefined' && content instanceof File ? content.lastModified : Date.now()
-  return Math.max(0, given ?? own)
+/** Returns the time of the last change in seconds since 1970. */
+function changedAtSecs({ content, mtime }: ContextFile): number {
+  const own = content instanceof File ? content.lastModified : Date.now()
+  return Math.max(0, Math.floor((mtime?.getTime() ?? own) / 1000))
 }

@@ -25,7 +25,7 @@ function tar(contextId: string, ...options: readonly string[]): string {
 test('files of memory become a context with modes, times, directories and long names', async () => {
   const long = `${'long '.repeat(40)}é.txt`
   const { context_id, size_bytes } = await holt.builds.uploadFiles([
-    { path: 'app.py', content: 'print("é")\n', modifiedAtMs: 1_000_000_000_000 },
+    { path: 'app.py', content: 'print("é")\n', mtime: new Date(1_000_000_000_000) },
     { path: 'bin/deep/run.sh', content: new Blob(['#!/bin/sh\n', 'true\n']) },
     { path: 'bin/program', content: new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 2]) },
     { path: 'secret', content: 'x', mode: 0o600 },
