@@ -5,7 +5,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-HOLT_COMMAND='npm test' bash scripts/lib/setup.sh --tests
+results=$PWD/.holt/test
+rm -rf "$results"
+mkdir -p "$results"
+# shellcheck source=scripts/lib/step-accounts.sh
+. scripts/lib/step-accounts.sh
+open_accounts
+
+# Ends what runs in the background. `timeout` passes the signal on to its command.
+end_jobs() {
+	local pids
+	pids=$(jobs -p)
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
+}
+trap 'end_jobs; close_accounts' EXIT
+
+HOLT_COMMAND='npm test' timed set-up bash scripts/lib/setup.sh --tests
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
 export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
 export HOLT_TEST_LENGTH=${HOLT_TEST_LENGTH:-short} HOLT_TEST_SEED=${HOLT_TEST_SEED:-$SRANDOM}
@@ -18,27 +34,14 @@ case $HOLT_TEST_LENGTH in
 short) readonly RUN_LIMIT=5100 STRETCH=1 ;;
 *) readonly RUN_LIMIT=172800 STRETCH=20 ;;
 esac
-results=$PWD/.holt/test
 failures=$results/failures.txt
 counts=$results/counts.txt
-seconds=$results/seconds.txt
-rm -rf "$results"
-mkdir -p "$results"
 
 # Prints the time limit of a step: its own limit, but no more than is left of the run.
 limit() {
 	local own=$(($1 * STRETCH)) left=$((RUN_LIMIT - SECONDS))
 	[ "$left" -gt 0 ] || left=1
 	echo $((own < left ? own : left))
-}
-
-# Runs a step, and notes how long it took: timed NAME COMMAND...
-timed() {
-	local name=$1 begun=$SECONDS status=0
-	shift
-	"$@" || status=$?
-	echo "$((SECONDS - begun)) $name" >>"$seconds"
-	return "$status"
 }
 
 # One static check, which passes or fails as a whole: check NAME COMMAND...
@@ -63,15 +66,6 @@ kept() {
 	wait "$pid" || status=$?
 	return "$status"
 }
-
-# Ends what runs in the background. `timeout` passes the signal on to its command.
-end_jobs() {
-	local pids
-	pids=$(jobs -p)
-	# shellcheck disable=SC2086
-	[ -z "$pids" ] || kill $pids 2>/dev/null || true
-}
-trap end_jobs EXIT
 
 # Counts what a runner wrote to a file: count_report NAME KIND FILE STATUS. A runner that failed without a failed test
 # counts as one failure, and its output gives the reason.
@@ -205,8 +199,7 @@ vitest_run chaos --config chaos/vitest.config.ts
 
 # An unreadable report must not prevent the result from being printed.
 node scripts/lib/show-slowest.mjs "$results"/*.json || true
-printf '\n== seconds of each step\n'
-cat "$seconds"
+show_steps
 if [ -s "$failures" ]; then
 	printf '\n== what failed\n'
 	cat "$failures"
