@@ -10,12 +10,15 @@ export interface CreateOptions extends PolicyOptions, EnvironmentOptions {
   readonly template?: string
   readonly snapshot?: string
   readonly name?: string
+  readonly cloud?: string
+  readonly region?: string
   readonly isolation?: Isolation
   readonly cpu?: number
   readonly memory?: number | string
   readonly disk?: number | string
   readonly metadata?: Record<string, string>
-  readonly network?: string
+  /** A stored policy; false if --no-network was given. */
+  readonly network?: string | false
   readonly secret?: string[]
 }
 
@@ -30,6 +33,8 @@ export function addCreateOptions(command: Command): Command {
     .option('-t, --template <template>', 'template by name, name:tag or id (default: base-small)')
     .option('--snapshot <snapshot>', 'a snapshot by name or id, instead of a template')
     .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
+    .option('--cloud <cloud>', 'the cloud to run in (default: that of the service)')
+    .option('--region <region>', 'the region of the cloud (default: that of the service)')
     .addOption(isolationOption())
     .option('--cpu <vCPUs>', 'vCPUs (default: those of the template or snapshot)', notNegative)
     .option('--memory <size>', 'GiB, or with a unit: 512MiB, 512m, 8GB', size)
@@ -38,6 +43,7 @@ export function addCreateOptions(command: Command): Command {
   options
     .option('-m, --metadata <KEY=VALUE>', 'a label of your own; repeatable', keyValue)
     .option('--network <policy>', 'a stored network policy (default: no network)')
+    .option('--no-network', 'no network, not even the one that the template has with the secret of its vendor')
   return addPolicyOptions(options).option(
     '--secret <secret>',
     'a stored secret; its placeholder is in the environment; repeatable',
@@ -47,18 +53,23 @@ export function addCreateOptions(command: Command): Command {
 
 /** Returns the body of the create for the options. */
 export function createBody(options: CreateOptions): CreateRuntimeInput {
-  const { template, snapshot, name, isolation, cpu, memory, disk, metadata, network, secret: secrets } = options
+  const { template, snapshot, name, cloud, region, isolation, cpu, memory, disk, metadata } = options
+  const { network, secret: secrets } = options
   const env = environmentOf(options)
   const written = policyOf(options)
   if (template !== undefined && snapshot !== undefined)
     throw new UsageError('Give one of --template and --snapshot, not both')
   if (network !== undefined && written !== null)
-    throw new UsageError('Give a stored policy with --network, or rules with --allow and --include, not both')
-  const network_policy = network ?? written ?? undefined
+    throw new UsageError(
+      'Give a stored policy with --network, or --no-network, or rules with --allow and --include, not both',
+    )
+  const network_policy = network === false ? null : (network ?? written ?? undefined)
   return dropUndefined({
     template,
     snapshot,
     name,
+    cloud,
+    region,
     isolation,
     cpu,
     memory,

@@ -121,6 +121,7 @@ describe('policy', () => {
     [['policy', 'create', 'web', '--allow', 'a:b'], 'HOST:PORT'],
     [['policy', 'create', 'web', '-f', '-'], 'is not JSON'],
     [['create', '--network', 'web', '--allow', 'a.example.com'], 'not both'],
+    [['create', '--no-network', '--include', 'npm'], 'not both'],
   ])('%j is wrong usage', async (args, told) => {
     expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(told) })
   })
@@ -134,6 +135,15 @@ describe('a new runtime', () => {
     expect([...service.runtimes.values()]).toMatchObject([
       { network_policy: { type: 'stored', name: 'web' }, secrets: ['openai'] },
     ])
+  })
+
+  test('has no network at all, in the named region', async () => {
+    expect((await run(['create', '--no-network', '--cloud', 'aws', '--region', 'us-east-1'])).code).toBe(0)
+    expect(service.calls.find(({ route }) => route === 'createRuntime')?.body).toMatchObject({
+      network_policy: null,
+      cloud: 'aws',
+      region: 'us-east-1',
+    })
   })
 
   test('has its own policy', async () => {
