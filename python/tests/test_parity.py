@@ -56,6 +56,7 @@ CALLS: dict[str, list[Any]] = {
     "forkRuntime": [holt.AsyncRuntime.fork, fork_body, holt.AsyncRuntime.dry_run_fork],
     "createSnapshot": [holt.AsyncRuntime.snapshot],
     "runtimeMetrics": [holt.AsyncRuntime.metrics],
+    "listRuntimeMetrics": [holt.AsyncRuntimes.metrics],
     "readRuntimeEvents": [holt.AsyncRuntime.events],
     "startCommand": [holt.AsyncCommands.run, command_body],
     "listCommands": [holt.AsyncCommands.list],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idSchema } from './ids.ts'
-import { Timestamp } from './page.ts'
-import { runtimeStates } from './runtime.ts'
+import { pageQuery, Timestamp } from './page.ts'
+import { runtimeIdsOfQuery, runtimeStates } from './runtime.ts'
 
 /**
  * The interval at which the service measures runtimes, in seconds. The steps of a window are
@@ -12,8 +12,7 @@ export const metricsStepSecs = 10
 /** The length of the longest window, in seconds. */
 export const metricsKeptSecs = 3600
 
-/** The query of a runtime's metrics. */
-export const RuntimeMetricsQuery = z.strictObject({
+const windowFields = {
   window_secs: z.coerce
     .number()
     .int()
@@ -29,8 +28,21 @@ export const RuntimeMetricsQuery = z.strictObject({
     .multipleOf(metricsStepSecs)
     .default(metricsStepSecs)
     .describe(`The time between two samples in seconds, a multiple of ${metricsStepSecs}. Default ${metricsStepSecs}.`),
-})
+}
+
+/** The query of a runtime's metrics. */
+export const RuntimeMetricsQuery = z.strictObject(windowFields)
 export type RuntimeMetricsQuery = z.output<typeof RuntimeMetricsQuery>
+
+/** The query of the metrics of many runtimes. */
+export const ListMetricsQuery = z.strictObject({
+  ...pageQuery,
+  runtime_id: runtimeIdsOfQuery.describe(
+    'The runtimes, at most 100, in any state. Repeat the parameter, or separate ids by commas. Unknown ids are left out. Default: all running ones.',
+  ),
+  ...windowFields,
+})
+export type ListMetricsQuery = z.output<typeof ListMetricsQuery>
 
 const bytes = z.number().int().min(0)
 

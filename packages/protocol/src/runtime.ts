@@ -242,8 +242,14 @@ const statesOfQuery = queryTexts
   .optional()
   .describe('Only runtimes in these states. Repeat the parameter, or separate states by commas. Default: all states.')
 
+/** The ids of runtimes in a query. */
+export const runtimeIdsOfQuery = queryTexts.pipe(z.array(idSchema('runtime')).max(100)).optional()
+
 const listFields = {
   ...pageQuery,
+  runtime_id: runtimeIdsOfQuery.describe(
+    'Only these runtimes, at most 100. Repeat the parameter, or separate ids by commas. Unknown ids are left out.',
+  ),
   state: statesOfQuery,
   template: Text.max(200).optional().describe('Only runtimes of this template, by name or id.'),
   name: Text.max(63).optional().describe('Only the runtime with this name.'),

@@ -3,12 +3,13 @@ import {
   type DryRun,
   type Isolation,
   isIdParam,
+  type RuntimeMetrics,
   type RuntimeState,
   runtimeStates,
 } from '@holt/protocol'
 import { buildToWaitFor } from './errors/build-to-wait-for.ts'
 import { HoltApiError, HoltError } from './errors/errors.ts'
-import { makeRuntime, type Runtime } from './runtime.ts'
+import { type MetricsOptions, makeRuntime, type Runtime } from './runtime.ts'
 import { makeBuildHandle } from './template/build-handle.ts'
 import type { WaitForBuildOptions } from './template/wait-for-build.ts'
 import { type Paginated, paginate } from './transport/pages.ts'
@@ -17,12 +18,22 @@ import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The filters of a list of runtimes. Several filters mean AND. */
 export interface RuntimeFilter {
+  /** The ids, at most 100. Default: all runtimes. */
+  readonly runtime_id?: readonly string[] | undefined
   /** The state, or several of them. Default: all, with the ended ones of 7 days. */
   readonly state?: RuntimeState | readonly RuntimeState[] | undefined
   readonly template?: string | undefined
   readonly name?: string | undefined
   readonly isolation?: Isolation | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
+  /** Items per page, 1 to 100. */
+  readonly limit?: number
+}
+
+/** The runtimes and the window of a list of metrics. */
+export interface ListMetricsOptions extends MetricsOptions {
+  /** The ids of the runtimes, at most 100. Default: all that run. */
+  readonly runtime_id?: readonly string[] | undefined
   /** Items per page, 1 to 100. */
   readonly limit?: number
 }
@@ -89,14 +100,23 @@ export class Runtimes {
 
   /** Lists runtimes, newest first. Ended runtimes are included for 7 days. */
   list(filter: RuntimeFilter = {}, options: CallOptions = {}): Paginated<Runtime> {
-    const { metadata = {}, state, ...rest } = filter
+    const { metadata = {}, state, runtime_id, ...rest } = filter
     const states = state === undefined ? undefined : [state].flat().join(',')
-    const query = { ...rest, state: states === '' ? undefined : states }
+    const query = { ...rest, runtime_id: runtime_id?.join(','), state: states === '' ? undefined : states }
     const labels = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]))
     return paginate(async (cursor) => {
       const page = await this.#transport.call('listRuntimes', { ...options, query: { ...query, ...labels, cursor } })
       return { data: page.data.map((data) => makeRuntime(this.#transport, data)), next_cursor: page.next_cursor }
     })
+  }
+
+  /**
+   * Lists the usage of runtimes, newest first: of those that run, or of those with the ids. The
+   * calls neither wake a runtime nor keep it from being idle. An ended runtime has no values.
+   */
+  metrics({ signal, runtime_id, ...window }: ListMetricsOptions = {}): Paginated<RuntimeMetrics> {
+    const query = { ...window, runtime_id: runtime_id?.join(',') }
+    return paginate((cursor) => this.#transport.call('listRuntimeMetrics', { signal, query: { ...query, cursor } }))
   }
 
   /** Gets a runtime by id, or by the name of a runtime that has not ended. */

@@ -165,3 +165,15 @@ test('metrics are read for a window, and a paused runtime has none', async () =>
   await runtime.pause()
   expect(await runtime.metrics()).toMatchObject({ state: 'paused', now: null })
 })
+
+test('metrics of many runtimes are those that run, or those with the ids', async () => {
+  const others = [await holt.runtimes.create(), await holt.runtimes.create()]
+  await others[0]?.pause()
+  const idsOf = (list: readonly { readonly runtime_id: string }[]) => list.map(({ runtime_id }) => runtime_id)
+  const running = await holt.runtimes.metrics({ limit: 1, window_secs: 60 }).all()
+  expect(idsOf(running)).toEqual([others[1]?.runtime_id, runtime.runtime_id])
+  expect(running[0]?.samples).toHaveLength(1)
+  const wanted = idsOf(others)
+  expect(idsOf(await holt.runtimes.metrics({ runtime_id: wanted }).all()).toSorted()).toEqual(wanted.toSorted())
+  expect(idsOf(await holt.runtimes.list({ runtime_id: wanted.slice(1) }).all())).toEqual(wanted.slice(1))
+})

@@ -132,6 +132,7 @@ RouteName = Literal[
     "health",
     "readiness",
     "runtimeMetrics",
+    "listRuntimeMetrics",
     "metrics",
 ]
 """The name of a route."""
@@ -255,6 +256,7 @@ routes: dict[RouteName, Route] = {
     "health": Route("GET", "/healthz", needs_key=False),
     "readiness": Route("GET", "/readyz", needs_key=False),
     "runtimeMetrics": Route("GET", "/v1/agents/runtime/{runtime_id}/metrics"),
+    "listRuntimeMetrics": Route("GET", "/v1/agents/metrics"),
     "metrics": Route("GET", "/metrics"),
 }
 """The routes, by name."""

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Holt, HoltError, type Runtime, type RuntimeMetrics } from '@holt/sdk'
+import type { Holt, Runtime, RuntimeMetrics } from '@holt/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findRuntime } from '../arguments/find-runtime.ts'
 import { connect } from '../connection/connect.ts'
@@ -7,12 +7,6 @@ import { LiveRegion } from '../output/live-region.ts'
 import { print, printJson, say } from '../output/print.ts'
 import { bytes, type Column, tableLines } from '../output/table.ts'
 import { act } from '../verb/verb.ts'
-
-/**
- * The number of concurrent requests. It is enough for hundreds of runtimes, and does not flood the
- * service.
- */
-const atOnce = 8
 
 interface StatsOptions {
   readonly follow?: boolean
@@ -91,28 +85,16 @@ function listOf(lines: readonly Line[]) {
 async function readAll(holt: Holt, names: readonly string[]): Promise<readonly Line[]> {
   if (names.length > 0) return Promise.all(names.map(async (name) => lineOf(await findRuntime(holt, name))))
   const runtimes = await holt.runtimes.list({ state: 'running', limit: 100 }).all()
-  const lines: Line[] = []
-  for (let begin = 0; begin < runtimes.length; begin += atOnce) {
-    const some = await Promise.all(runtimes.slice(begin, begin + atOnce).map(lineIfThere))
-    lines.push(...some.filter((line) => line !== null))
-  }
-  return lines
+  const nameOf = new Map<string, string | null>(runtimes.map(({ runtime_id, name }) => [runtime_id, name]))
+  const all = await holt.runtimes.metrics({ limit: 100 }).all()
+  return all
+    .filter(({ runtime_id }) => nameOf.has(runtime_id))
+    .map((metrics) => ({ name: nameOf.get(metrics.runtime_id) ?? null, metrics }))
 }
 
 async function lineOf(runtime: Runtime): Promise<Line> {
   return { name: runtime.name, metrics: await runtime.metrics() }
 }
-
-async function lineIfThere(runtime: Runtime): Promise<Line | null> {
-  try {
-    return await lineOf(runtime)
-  } catch (error) {
-    if (error instanceof HoltError && gone.has(error.code)) return null
-    throw error
-  }
-}
-
-const gone: ReadonlySet<string> = new Set(['runtime_not_found', 'runtime_terminated', 'runtime_not_running'])
 
 function seconds(text: string): number {
   const value = Number(text)

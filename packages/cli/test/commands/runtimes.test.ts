@@ -328,6 +328,7 @@ describe('stats', () => {
       ),
     )
     expect(stdout).not.toContain('away')
+    expect([service.count('listRuntimeMetrics'), service.count('runtimeMetrics')]).toEqual([1, 0])
   })
 
   test('is of named runtimes, including paused ones', async () => {

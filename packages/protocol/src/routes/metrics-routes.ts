@@ -1,4 +1,5 @@
-import { RuntimeMetrics, RuntimeMetricsQuery } from '../metrics.ts'
+import { ListMetricsQuery, RuntimeMetrics, RuntimeMetricsQuery } from '../metrics.ts'
+import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { answer, none, runtimeParams, runtimePath } from './parts.ts'
 
@@ -16,6 +17,18 @@ export const metricsRoutes = {
     body: none,
     answers: { 200: answer(RuntimeMetrics, 'The use of resources.') },
     errors: ['runtime_not_found', 'runtime_terminated', 'runtime_not_running', 'not_supported_here'],
+  },
+  listRuntimeMetrics: {
+    method: 'GET',
+    path: '/v1/agents/metrics',
+    summary: 'What many runtimes take',
+    description:
+      'The same as the metrics of one runtime, for all that run or for those with the given ids, newest first. A runtime that has ended has no values. A page is shorter than `limit` if its samples are many.',
+    scope: 'runtime:read',
+    query: ListMetricsQuery,
+    body: none,
+    answers: { 200: answer(pageOf(RuntimeMetrics).meta({ id: 'RuntimeMetricsPage' }), 'A page of metrics.') },
+    errors: ['not_supported_here'],
   },
   metrics: {
     method: 'GET',

@@ -142,20 +142,17 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
       isolation,
     },
   }),
-  runtimeMetrics: (call) => {
-    const { runtime_id, state } = runtimeOf(call)
-    const { step_secs, window_secs } = call.query
-    const sample = sampleUsage()
+  runtimeMetrics: (call) => ({ status: 200, json: metricsOf(runtimeOf(call), call.query) }),
+  listRuntimeMetrics: ({ service, query }) => {
+    const all = [...service.runtimes.values()].reverse()
+    const ids = query.runtime_id as readonly string[] | undefined
+    const found = all.filter(({ runtime_id, state }) => ids?.includes(String(runtime_id)) ?? state === 'running')
     return {
       status: 200,
-      json: {
-        runtime_id,
-        state,
-        limits: { cpu: 1, memory_bytes: 2 ** 30, disk_bytes: 4 * 2 ** 30 },
-        now: state === 'running' ? sample : null,
-        step_secs,
-        samples: window_secs === 0 ? [] : [sample],
-      },
+      json: pageOf(
+        found.map((runtime) => metricsOf(runtime, query)),
+        query,
+      ),
     }
   },
   metrics: ({ response }) => {
@@ -164,6 +161,20 @@ export const handlers: Readonly<Record<RouteName, Handler>> = {
   },
   openapi: () => ({ status: 200, json: {} }),
   docs: () => ({ status: 304 }),
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function metricsOf({ runtime_id, state }: Fields, { step_secs, window_secs }: Fields): Fields {
+  const sample = sampleUsage()
+  return {
+    runtime_id,
+    state,
+    limits: { cpu: 1, memory_bytes: 2 ** 30, disk_bytes: 4 * 2 ** 30 },
+    now: state === 'running' ? sample : null,
+    step_secs,
+    samples: window_secs === 0 ? [] : [sample],
+  }
 }
 
 function processOf(call: TestCall): TestProcess {
@@ -218,7 +229,7 @@ function requireFreeName(service: TestCall['service'], name: unknown): void {
 function matches(runtime: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(query).every(([name, value]) => {
     if (name.startsWith('metadata.')) return (runtime.metadata as Record<string, string>)[name.slice(9)] === value
-    if (name === 'state') return [value].flat().includes(runtime.state)
+    if (name === 'state' || name === 'runtime_id') return [value].flat().includes(runtime[name])
     return !['name', 'isolation'].includes(name) || runtime[name] === value
   })
 }

@@ -27,7 +27,7 @@ export interface Finding {
   readonly find: (range: { before: number; from: number }, count: number) => Promise<readonly FoundRow[]>
 }
 
-/** The rows of a page, and the cursor of the next one. */
+/** The places of a page's rows, and the cursor of the next page. */
 export interface FoundPage {
   readonly seqs: readonly number[]
   readonly bytes: number

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { defaultTag } from '../../foundation/rows/template-name.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
 import { pageOfRows } from '../../foundation/store/page-cursor.ts'
-import { type Finding, findPage } from '../../foundation/store/page-in-steps.ts'
+import { type Finding, type FoundPage, findPage } from '../../foundation/store/page-in-steps.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { networkFacts } from '../../resources/network/find-network.ts'
 import type { Runtimes } from '../runtimes.ts'
@@ -18,7 +18,7 @@ export async function listRuntimes(
   { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
   { list, keepAnswer }: { readonly list: ListRuntimesQuery; readonly keepAnswer: (bytes: number) => void },
 ): Promise<Page<Runtime>> {
-  const { seqs, bytes, nextCursor } = await findPage(finding(store, projectId, list), { ...list, gone })
+  const { seqs, bytes, nextCursor } = await findRuntimes({ store }, { projectId, gone }, list)
   if (seqs.length === 0) return { data: [], next_cursor: null }
   keepAnswer(bytes)
   const rows = await ofProject(store.db, projectId)
@@ -32,6 +32,15 @@ export async function listRuntimes(
   return { data: pageOfRows(rows, rows.length, { present, log }).data, next_cursor: nextCursor }
 }
 
+/** Finds the rows of a page of a project's runtimes, newest first, and does not read them. */
+export async function findRuntimes(
+  { store }: Pick<Runtimes, 'store'>,
+  { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
+  list: ListRuntimesQuery,
+): Promise<FoundPage> {
+  return findPage(finding(store, projectId, list), { ...list, gone })
+}
+
 function ofProject(db: Queries, projectId: string) {
   return db.selectFrom('runtimes').where('project_id', '=', projectId)
 }
@@ -39,6 +48,7 @@ function ofProject(db: Queries, projectId: string) {
 function finding(store: Store, projectId: string, list: ListRuntimesQuery): Finding {
   const all = ofProject(store.db, projectId)
   let wanted = all
+  if (list.runtime_id !== undefined) wanted = wanted.where('runtime_id', 'in', list.runtime_id)
   if (list.state !== undefined) wanted = wanted.where('state', 'in', list.state)
   if (list.name !== undefined) wanted = wanted.where('name', '=', list.name)
   if (list.isolation !== undefined) wanted = wanted.where('isolation', '=', list.isolation)

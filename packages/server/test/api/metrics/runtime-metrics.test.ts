@@ -4,6 +4,7 @@ import { skippingClock } from '../../support/skipping-clock.ts'
 import { startTestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
+const unknown = `rt${'a'.repeat(20)}`
 const pollTimeout = { timeout: 10_000 }
 
 test('a runtime reports its use and its limits, and no samples without a look', async () => {
@@ -105,6 +106,51 @@ test('an ended runtime has no metrics, and a host without accounting says so', a
   await ask('DELETE', `${path}/${id}`)
   expect((await ask('GET', `${path}/${id}/metrics`)).json.error.code).toBe('runtime_terminated')
 })
+
+test('the metrics of many runtimes are those of each, with those that run as the default', async () => {
+  const { ask, makeRuntime, engine } = await startTestServer()
+  const [first, second, third] = [await makeRuntime(), await makeRuntime(), await makeRuntime()]
+  engine.use(second, { memoryBytes: 3_000_000 })
+  await ask('POST', `${path}/${third}/pause`)
+  const idsOf = (json: { data: { runtime_id: string }[] }) => json.data.map(({ runtime_id }) => runtime_id)
+  const all = (await ask('GET', '/v1/agents/metrics?limit=1')).json
+  expect([idsOf(all), all.data[0].now.memory.used_bytes]).toEqual([[second], 3_000_000])
+  expect(all.data[0].limits).toEqual((await ask('GET', `${path}/${second}/metrics`)).json.limits)
+  const next = (await ask('GET', `/v1/agents/metrics?limit=1&cursor=${all.next_cursor}`)).json
+  expect([idsOf(next), next.next_cursor]).toEqual([[first], null])
+  await ask('DELETE', `${path}/${first}`)
+  const named = await ask('GET', `/v1/agents/metrics?runtime_id=${first},${third}&runtime_id=${unknown}`)
+  expect(named.json.data).toMatchObject([
+    { runtime_id: third, state: 'paused', now: null },
+    { runtime_id: first, state: 'terminated', now: null, samples: [] },
+  ])
+  expect((await ask('GET', `${path}?runtime_id=${third},${unknown}`)).json.data).toMatchObject([{ runtime_id: third }])
+})
+
+test('a page of many samples is short, and an unreadable runtime does not stop the others', async () => {
+  const clock = skippingClock()
+  const engine = new FakeEngine()
+  const { ask, makeRuntime } = await startTestServer({ ...clock, engine })
+  const ids = [await makeRuntime(), await makeRuntime()]
+  const usage = engine.ability('usage')
+  if (usage === null) throw new Error('the engine accounts for nothing')
+  const read = usage.read.bind(usage)
+  vi.spyOn(usage, 'read').mockImplementation((id) => (id === ids[0] ? Promise.reject(new Error('EIO')) : read(id)))
+  const all = (await ask('GET', '/v1/agents/metrics')).json
+  expect(all.data.map(({ now }: { now: unknown }) => now === null)).toEqual([false, true])
+  for (let count = 0; count < 30; count += 1) await makeRuntime()
+  const page = (await ask('GET', '/v1/agents/metrics?limit=100&window_secs=3600')).json
+  expect([page.data.length, page.next_cursor === null]).toEqual([9, false])
+})
+
+test.each([`runtime_id=${'a'.repeat(22)}`, 'runtime_id=', `runtime_id=${Array(101).fill(unknown)}`])(
+  'the list of metrics refuses %s',
+  async (query) => {
+    const { ask } = await startTestServer()
+    expect((await ask('GET', `/v1/agents/metrics?${query}`)).status).toBe(400)
+    expect((await ask('GET', `${path}?${query}`)).status).toBe(400)
+  },
+)
 
 test.each(['window_secs=3601', 'window_secs=-1', 'step_secs=15', 'step_secs=0', 'step=10'])(
   'the query %s is refused',

@@ -118,6 +118,8 @@ const ways: Readonly<Record<string, Way>> = {
   'listAudit key_id': { by: ['key_id'] },
   'listAudit subject': { by: ['runtime_id', 'secret_id', 'command_id', 'name'] },
   'listEvents subject': { by: ['runtime_id', 'template_id', 'secret_id', 'build_id'] },
+  'listRuntimeMetrics runtime_id': { by: ['runtime_id'] },
+  'listRuntimes runtime_id': { by: ['runtime_id'] },
   'listRuntimes template': { by: ['template_id', 'name'] },
   'listRuntimes name': { by: ['name'] },
   'listTemplates name': { by: ['name'] },
