@@ -84,7 +84,7 @@ func TestStatReportsEveryKindOfFile(t *testing.T) {
 	must(t, unix.Mknod(g.path("d"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))))
 	info := g.want(200, "GET", "/v1/files/stat?"+query(file), nil)
 	want := object{"path": file, "name": "f", "type": "file", "size_bytes": 5.0, "mode": "4751", "permissions": "rwsr-x--x",
-		"uid": 1.0, "gid": 2.0, "user": "daemon", "group": "bin", "modified_at_ms": 1234567890123.0, "symlink_target": nil}
+		"uid": 1.0, "gid": 2.0, "user": "daemon", "group": "bin", "modified_at_ms": 1234567890123.0, "symlink_target": nil, "etag": info["etag"]}
 	if fmt.Sprint(info) != fmt.Sprint(want) {
 		t.Fatalf("%v\n%v", info, want)
 	}

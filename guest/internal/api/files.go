@@ -62,6 +62,20 @@ func (a *API) getContent(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
+	return a.put(w, r, "")
+}
+
+// putMatchingContent is putContent on the condition that the file has an etag. It has a path of its
+// own, because earlier guests would ignore the condition.
+func (a *API) putMatchingContent(w http.ResponseWriter, r *http.Request) error {
+	etag := r.URL.Query().Get("etag")
+	if etag == "" {
+		return fault.New(fault.InvalidRequest, "give etag")
+	}
+	return a.put(w, r, etag)
+}
+
+func (a *API) put(w http.ResponseWriter, r *http.Request, ifMatch string) error {
 	p, path, facts, err := placed(r)
 	if err != nil {
 		return err
@@ -78,7 +92,10 @@ func (a *API) putContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	upload := files.Upload{Path: path, Default: user, CreateOnly: createOnly, Body: r.Body, Facts: facts}
+	if createOnly && ifMatch != "" {
+		return fault.New(fault.InvalidRequest, "create_only excludes etag")
+	}
+	upload := files.Upload{Path: path, Default: user, CreateOnly: createOnly, IfMatch: ifMatch, Body: r.Body, Facts: facts}
 	query := r.URL.Query()
 	if text := query.Get("mode"); text != "" {
 		mode, err := parseMode(text)

@@ -80,6 +80,7 @@ func New(state *identity.State, processes *process.Table, ripgrep *find.Ripgrep,
 	bound("GET /v1/files/list", a.listFiles)
 	bound("GET /v1/files/content", a.getContent)
 	bound("PUT /v1/files/content", a.putContent)
+	bound("PUT /v1/files/content/if-match", a.putMatchingContent)
 	changing("POST /v1/files/mkdir", a.makeDirectory)
 	changing("POST /v1/files/remove", a.removeFile)
 	changing("POST /v1/files/move", a.moveFile)

@@ -26,6 +26,7 @@ const (
 	AlreadyExists        Code = "already_exists"
 	DirectoryNotEmpty    Code = "directory_not_empty"
 	Conflict             Code = "conflict"
+	PreconditionFailed   Code = "precondition_failed"
 	TooLarge             Code = "too_large"
 	RangeNotSatisfiable  Code = "range_not_satisfiable"
 	DigestMismatch       Code = "digest_mismatch"
@@ -37,7 +38,7 @@ const (
 var statuses = map[Code]int{
 	InvalidRequest: 400, InvalidPath: 400, InvalidArchive: 400, IsDirectory: 400, NotADirectory: 400, NotAFile: 400, SymlinkLoop: 400,
 	PathPermissionDenied: 403, PathNotFound: 404, RouteNotFound: 404, CommandNotFound: 404, SessionNotFound: 404,
-	AlreadyExists: 409, DirectoryNotEmpty: 409, Conflict: 409, TooLarge: 413, RangeNotSatisfiable: 416, DigestMismatch: 422,
+	AlreadyExists: 409, DirectoryNotEmpty: 409, Conflict: 409, PreconditionFailed: 412, TooLarge: 413, RangeNotSatisfiable: 416, DigestMismatch: 422,
 	Internal: 500, PortNotListening: 502, DiskFull: 507,
 }
 

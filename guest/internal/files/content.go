@@ -65,7 +65,7 @@ func ServeContent(w http.ResponseWriter, r *http.Request, path string) error {
 
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
-	etag := fmt.Sprintf(`"%x-%x-%x"`, st.Ino, st.Size, st.Mtim.Nano())
+	etag := etagOf(st)
 	h.Set("Etag", etag)
 	h.Set("Last-Modified", time.Unix(st.Mtim.Unix()).UTC().Format(http.TimeFormat))
 	h.Set("X-Holt-Mode", fmt.Sprintf("%04o", st.Mode&0o7777))

@@ -26,6 +26,7 @@ type Info struct {
 	ModifiedAtMs  int64   `json:"modified_at_ms"`
 	SymlinkTarget *string `json:"symlink_target"`
 	PathBase64    string  `json:"path_base64,omitempty"`
+	ETag          string  `json:"etag,omitempty"` // of a regular file
 
 	// These are there if Facts asks for them. The first two are for symlinks that lead to a file.
 	ResolvedTarget *string           `json:"resolved_target,omitempty"`
@@ -67,6 +68,9 @@ func infoOf(st *unix.Stat_t, path string) *Info {
 		Mode: fmt.Sprintf("%04o", st.Mode&0o7777), Permissions: permissions(st.Mode),
 		UID: st.Uid, GID: st.Gid, User: users.UserName(st.Uid), Group: users.GroupName(st.Gid),
 		ModifiedAtMs: st.Mtim.Sec*1000 + st.Mtim.Nsec/1_000_000, PathBase64: names.Base64(path),
+	}
+	if info.Type == "file" {
+		info.ETag = etagOf(st)
 	}
 	return info
 }

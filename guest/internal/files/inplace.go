@@ -13,8 +13,8 @@ func PutInPlace(u Upload) (info *Info, created bool, err error) {
 	if err := CheckPath(u.Path); err != nil {
 		return nil, false, err
 	}
-	if u.CreateOnly || u.Digests.Part != nil || u.Digests.Whole != nil {
-		return nil, false, fault.New(fault.InvalidRequest, "in_place excludes create_only and digests")
+	if u.CreateOnly || u.IfMatch != "" || u.Digests.Part != nil || u.Digests.Whole != nil {
+		return nil, false, fault.New(fault.InvalidRequest, "in_place excludes create_only, if_match and digests")
 	}
 	at, err := u.openUploadPlace()
 	if err != nil {

@@ -22,6 +22,7 @@ type Upload struct {
 	User       *string // nil: the owner of the existing file, or Default
 	Default    string  // the runtime's own user
 	CreateOnly bool
+	IfMatch    string // the etag that the existing file must have, or anyETag; "" for no condition
 	Body       io.Reader
 	Digests    Digests
 	Facts      Facts
@@ -184,6 +185,9 @@ func (u *Upload) target() (string, *unix.Stat_t, error) {
 		return u.Path, nil, nil
 	}
 	target, existing, err := followLast(u.Path)
+	if err == nil {
+		err = u.expect(existing)
+	}
 	if err != nil || existing == nil {
 		return target, nil, err
 	}
@@ -220,7 +224,7 @@ func (u *Upload) write(p *parent, base string, mode uint32, who owner) error {
 		err = closing
 	}
 	if err == nil {
-		err = s.put(base, !u.CreateOnly)
+		err = u.put(s.dir, s.name, s.dest, base)
 	}
 	if err != nil {
 		// After a failed rename the file still has its temporary name, which is unique.

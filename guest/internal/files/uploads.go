@@ -364,7 +364,7 @@ func (u *Uploads) finish(key uploadKey, p *partial, part *Part, dir, fd int) (*R
 	if targetDir != p.dir { // a symlink now leads elsewhere
 		return nil, fault.New(fault.AlreadyExists, "%s: a symlink was put there meanwhile", part.Path)
 	}
-	if err := place(dir, p.name, dir, base, !part.CreateOnly); err != nil {
+	if err := part.put(dir, p.name, dir, base); err != nil {
 		return nil, err
 	}
 	u.forgetOpen(key, p)
