@@ -117,7 +117,7 @@ export type { CommandHandle, FollowOptions, WaitOptions } from './command-handle
 export type { CommandOptions, Commands, RunOptions, SessionCommandOptions, StreamOptions } from './commands.ts'
 export { type ByteStream, type FileContent, type FileSource, fileSource } from './content/file-source.ts'
 export { outputBytes } from './content/output.ts'
-export type { ReadOptions } from './content/read-content.ts'
+export type { FileVersion, ReadOptions } from './content/read-content.ts'
 export type { WriteOptions } from './content/write-content.ts'
 export { writtenOut } from './content/written-out.ts'
 export { type Credentials, credentialsPath, findCredentials, readCredentialsFile } from './credentials.ts'

@@ -55,7 +55,7 @@ test('a large write continues after a break', async () => {
   expect(await runtime.files.write('/big', content(), { sha256 })).toMatchObject({ path: '/big', size_bytes: 9 * MiB })
   expect(Buffer.from(await runtime.files.read('/big')).equals(content())).toBe(true)
   const sent = service.calls.filter(({ route }) => route === 'writeFile')
-  expect(sent.map(({ headers }) => Number(headers['content-length'] ?? 0))).toEqual([3 * MiB, 2 * MiB, 0])
+  expect(sent.map(({ headers }) => Number(headers['content-length'] ?? 0))).toEqual([3 * MiB, 2 * MiB, 4 * MiB])
 })
 
 test('a large write with a lost answer is not sent again', async () => {
@@ -78,6 +78,45 @@ test('reports the progress of a write', async () => {
   expect(told).toContain(0)
   expect(told).toContain(4 * MiB)
   expect(told.at(-1)).toBe(9 * MiB)
+})
+
+test('content in memory is sent as blobs, which browsers can send over HTTP/1.1', async () => {
+  const bodies: unknown[] = []
+  const watch = (input: URL, init: RequestInit) => {
+    if (init.method === 'PUT') bodies.push(init.body)
+    return globalThis.fetch(input, init)
+  }
+  faults.push(...Array.from({ length: 20 }, () => watch))
+  const told: number[] = []
+  const onProgress = (bytes: number) => told.push(bytes)
+  await runtime.files.write('/small', new Blob(['small']), { overwrite: false, onProgress })
+  await runtime.files.write('/small', 'smaller', { onProgress })
+  await runtime.files.write('/none', new Blob([]), { overwrite: false, onProgress })
+  expect(told).toEqual([0, 5, 0, 7, 0, 0])
+  told.length = 0
+  await runtime.files.write('/big', new Blob([content()]), { onProgress })
+  expect(told).toEqual([0, 4 * MiB, 4 * MiB, 8 * MiB, 8 * MiB, 9 * MiB])
+  expect(bodies.filter((body) => body instanceof ReadableStream)).toEqual([])
+  expect(Buffer.from(await runtime.files.read('/big')).equals(content())).toBe(true)
+})
+
+test('a write with the etag of a version replaces only that version', async () => {
+  await runtime.files.write('/file', 'one')
+  const { bytes, etag } = await runtime.files.readVersion('/file')
+  expect(Buffer.from(bytes).toString()).toBe('one')
+  const written = await runtime.files.write('/file', 'two', { ifMatch: etag })
+  expect(written.etag).toBe((await runtime.files.stat('/file')).etag)
+  await expect(runtime.files.write('/file', 'three', { ifMatch: etag })).rejects.toMatchObject({
+    code: 'precondition_failed',
+    httpStatus: 412,
+  })
+  await expect(runtime.files.write('/none', 'x', { ifMatch: '*' })).rejects.toMatchObject({
+    code: 'precondition_failed',
+  })
+  expect(await runtime.files.readText('/file')).toBe('two')
+  service.faults.push({ route: 'writeFile', type: 'lose' })
+  // The first try has replaced the version. The client knows its own upload.
+  expect(await runtime.files.write('/file', 'four', { ifMatch: written.etag })).toMatchObject({ size_bytes: 4 })
 })
 
 test('a read continues after a break', async () => {

@@ -10,7 +10,6 @@ const forOthers = ['openapi', 'docs', 'openIdConfiguration', 'jsonWebKeys']
 
 /** The fields that are no options of this client, with the reason. */
 const notNeeded: Readonly<Record<string, string>> = {
-  'writeFile partial': 'the client sends all that is left at once',
   'resizeTerminal cols': 'a TerminalSize is passed on as a whole',
   'resizeTerminal rows': 'a TerminalSize is passed on as a whole',
 }

@@ -11,7 +11,15 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from holt import AsyncRuntime
-from holt.errors import AlreadyExists, Conflict, DigestMismatch, InvalidArchive, IsDirectory, PathNotFound
+from holt.errors import (
+    AlreadyExists,
+    Conflict,
+    DigestMismatch,
+    InvalidArchive,
+    IsDirectory,
+    PathNotFound,
+    PreconditionFailed,
+)
 from holt.models import SearchEnd, SearchFound, WatchChange, WatchStart
 
 pytestmark = pytest.mark.anyio
@@ -32,6 +40,19 @@ async def test_content_is_written_and_read(runtime: AsyncRuntime, place: str) ->
     assert await runtime.files.read(f"{place}/a/b.txt") == "grüße".encode()
     assert await runtime.files.read_text(f"{place}/a/b.txt") == "grüße"
     assert await runtime.files.read(f"{place}/a/b.txt", start=2, end=4) == "ü".encode()
+
+
+async def test_a_write_with_an_etag_replaces_only_that_version(runtime: AsyncRuntime, place: str) -> None:
+    written = await runtime.files.write(f"{place}/f", "one")
+    content, etag = await runtime.files.read_version(f"{place}/f")
+    assert (content, etag) == (b"one", written.etag)
+    second = await runtime.files.write(f"{place}/f", "two", if_match=etag)
+    assert second.etag == (await runtime.files.stat(f"{place}/f")).etag
+    with pytest.raises(PreconditionFailed):
+        await runtime.files.write(f"{place}/f", "three", if_match=etag)
+    with pytest.raises(PreconditionFailed):
+        await runtime.files.write(f"{place}/none", "x", if_match="*")
+    assert await runtime.files.read_text(f"{place}/f") == "two"
 
 
 async def test_content_comes_from_a_local_file_and_from_an_iterable(

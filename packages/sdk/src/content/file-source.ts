@@ -11,6 +11,11 @@ export interface FileSource {
   readonly size: number
   /** Opens the bytes from `start` to the end. */
   readonly stream: (start: number) => ByteStream
+  /**
+   * Returns the bytes from `start` up to and without `end`. Content with this is sent as blobs,
+   * because browsers send streams over HTTP/2 only.
+   */
+  readonly slice?: (start: number, end: number) => Blob
 }
 
 /** A Web stream, a Node stream, or another iterable of bytes. */
@@ -38,7 +43,12 @@ export async function fileSource(path: string): Promise<FileSource> {
 /** Returns the content as a source; null if it cannot be one. */
 export function sourceOf(content: FileContent): FileSource | null {
   if (typeof content === 'string' || content instanceof Uint8Array) return sourceOf(new Blob([content]))
-  if (content instanceof Blob) return { size: content.size, stream: (start) => content.slice(start).stream() }
+  if (content instanceof Blob)
+    return {
+      size: content.size,
+      stream: (start) => content.slice(start).stream(),
+      slice: (start, end) => content.slice(start, end),
+    }
   return isSource(content) ? content : null
 }
 

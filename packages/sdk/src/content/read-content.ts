@@ -22,10 +22,34 @@ interface Reading {
  * unknown size (in `/proc`, for example) cannot continue.
  */
 export async function openContent(reading: Reading): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  return (await openVersion(reading)).stream
+}
+
+/** The content of a file as it was at one time. */
+export interface FileVersion {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** The etag of this version, for the option `ifMatch` of a write. */
+  readonly etag: string
+}
+
+/** Reads a file with the etag of its version. */
+export async function readVersion(reading: Reading): Promise<FileVersion> {
+  const { etag, stream } = await openVersion(reading)
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer())
+  if (etag !== null) return { bytes, etag }
+  throw new HoltError('unavailable', `The answer for ${reading.path} has no etag.`, {
+    hint: 'Check whether a proxy on the way removes headers.',
+  })
+}
+
+async function openVersion(
+  reading: Reading,
+): Promise<{ readonly etag: string | null; readonly stream: ReadableStream<Uint8Array<ArrayBuffer>> }> {
   const { start = 0, end } = reading.options
   const all = start === 0 && end === undefined
   const first = await open(reading, all ? {} : { range: `bytes=${start}-${end === undefined ? '' : end - 1}` })
-  return streamOf(chunksOf(reading, first)) as ReadableStream<Uint8Array<ArrayBuffer>>
+  const stream = streamOf(chunksOf(reading, first)) as ReadableStream<Uint8Array<ArrayBuffer>>
+  return { etag: first.headers.get('etag'), stream }
 }
 
 async function* chunksOf(reading: Reading, first: Response): AsyncGenerator<Uint8Array, void, undefined> {

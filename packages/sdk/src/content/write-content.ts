@@ -13,6 +13,11 @@ export interface WriteOptions extends CallOptions {
   /** False if an existing file is an `already_exists` error. Default true. */
   readonly overwrite?: boolean | undefined
   /**
+   * The etag of the version to replace, as `readVersion` and `stat` have it, or `*` for any
+   * existing file. If the file is another one, the write fails with `precondition_failed`.
+   */
+  readonly ifMatch?: string | undefined
+  /**
    * The SHA-256 digest of the content in hexadecimal. If other bytes arrive, the write fails with
    * `digest_mismatch`.
    */
@@ -24,6 +29,9 @@ export interface WriteOptions extends CallOptions {
 /** The size from which content is sent in parts, so that it can continue after a break. */
 const resumableBytes = 8 * 1024 * 1024
 
+/** The bytes of a part of content in memory, after each of which there is progress to report. */
+const partBytes = 4 * 1024 * 1024
+
 interface Writing {
   readonly transport: Transport
   readonly runtimeId: string
@@ -34,15 +42,21 @@ interface Writing {
 /** Writes a whole file or nothing. */
 export async function writeContent(writing: Writing, content: FileContent): Promise<FileInfo> {
   const source = sourceOf(content)
+  const { onProgress, overwrite, ifMatch } = writing.options
   // After a lost answer, an upload knows whether it is complete. A plain write would find its own
   // file.
-  const knowsItself = source !== null && (source.size >= resumableBytes || writing.options.overwrite === false)
-  if (knowsItself) return writeInParts(writing, source)
-  const { onProgress } = writing.options
+  const isConditional = overwrite === false || ifMatch !== undefined
+  if (source !== null && (source.size >= resumableBytes || isConditional)) return writeInParts(writing, source)
   const bytes = bytesOf(content)
-  const counted =
-    source !== null && onProgress !== undefined ? () => counting(webStream(source.stream(0)), 0, onProgress) : bytes
-  return fileOf(await put(writing, { bytes: source?.size === 0 ? bytes : counted, query: {} }))
+  if (source === null || onProgress === undefined) return fileOf(await put(writing, { bytes, query: {} }))
+  if (source.size === 0 || source.slice !== undefined) {
+    onProgress(0)
+    const file = fileOf(await put(writing, { bytes, query: {} }))
+    onProgress(source.size)
+    return file
+  }
+  const counted = () => counting(webStream(source.stream(0)), 0, onProgress)
+  return fileOf(await put(writing, { bytes: counted, query: {} }))
 }
 
 /** Sends content from the service's offset on, until the service has all of it. */
@@ -55,8 +69,11 @@ async function writeInParts(writing: Writing, source: FileSource): Promise<FileI
     for (;;) {
       const from = offset
       try {
-        const bytes = counting(webStream(source.stream(from)), from, options.onProgress)
-        return fileOf(await put(writing, { bytes, query: { upload_id, offset: from } }))
+        const sent = await sendPart(writing, source, { upload_id, offset: from })
+        if (!('upload_id' in sent)) return sent
+        broken.mended()
+        offset = Math.min(sent.offset_bytes, source.size)
+        continue
       } catch (error) {
         await broken.pause(isOutOfStep(error) ? new TypeError('out of step', { cause: error }) : error)
       }
@@ -72,6 +89,31 @@ async function writeInParts(writing: Writing, source: FileSource): Promise<FileI
       .catch(() => undefined)
     throw error
   }
+}
+
+/**
+ * Sends content from an offset on: all that is left, or one part of content in memory whose
+ * progress somebody follows.
+ */
+async function sendPart(
+  writing: Writing,
+  source: FileSource,
+  { upload_id, offset }: { readonly upload_id: string; readonly offset: number },
+): Promise<FileInfo | Upload> {
+  const { onProgress } = writing.options
+  if (source.slice === undefined) {
+    const bytes = counting(webStream(source.stream(offset)), offset, onProgress)
+    return fileOf(await put(writing, { bytes, query: { upload_id, offset } }))
+  }
+  const end = onProgress === undefined ? source.size : Math.min(source.size, offset + partBytes)
+  const partial = end < source.size
+  onProgress?.(offset)
+  const sent = await put(writing, {
+    bytes: source.slice(offset, end),
+    query: { upload_id, offset, ...(partial ? { partial } : {}) },
+  })
+  onProgress?.(end)
+  return partial ? sent : fileOf(sent)
 }
 
 /**
@@ -101,16 +143,24 @@ function statOf(writing: Writing): Promise<FileInfo> {
 
 function put(
   writing: Writing,
-  { bytes, query }: { bytes: Parameters<typeof bytesOf>[0]; query: { upload_id?: string; offset?: number } },
+  {
+    bytes,
+    query,
+  }: { bytes: Parameters<typeof bytesOf>[0]; query: { upload_id?: string; offset?: number; partial?: boolean } },
 ): Promise<FileInfo | Upload> {
   const { path, options } = writing
-  const { signal, mode, user, overwrite = true, sha256 } = options
+  const { signal, mode, user, overwrite = true, ifMatch, sha256 } = options
   return writing.transport.call('writeFile', {
     signal,
     params: paramsOf(writing),
     query: { path, mode, user, ...query },
     bytes: bytesOf(bytes),
-    headers: { ...(overwrite ? {} : { 'if-none-match': '*' }), ...(sha256 === undefined ? {} : digestHeader(sha256)) },
+    resumes: query.upload_id !== undefined,
+    headers: {
+      ...(overwrite ? {} : { 'if-none-match': '*' }),
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+      ...(sha256 === undefined ? {} : digestHeader(sha256)),
+    },
     timeoutMs: null,
   })
 }

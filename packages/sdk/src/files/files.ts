@@ -15,7 +15,7 @@ import type {
   WatchItem,
 } from '@holt/protocol'
 import type { FileContent } from '../content/file-source.ts'
-import { openContent, type ReadOptions } from '../content/read-content.ts'
+import { type FileVersion, openContent, type ReadOptions, readVersion } from '../content/read-content.ts'
 import { type WriteOptions, writeContent } from '../content/write-content.ts'
 import { HoltConnectionError, HoltError } from '../errors/errors.ts'
 import { withLocalErrors } from '../errors/local-error.ts'
@@ -87,6 +87,14 @@ export class Files {
   /** Reads a file as UTF-8. */
   async readText(path: string, options: ReadOptions = {}): Promise<string> {
     return new Response(await this.readStream(path, options)).text()
+  }
+
+  /**
+   * Reads a file's bytes with the etag of their version. A `write` with this etag as `ifMatch`
+   * overwrites nobody else's change.
+   */
+  async readVersion(path: string, options: ReadOptions = {}): Promise<FileVersion> {
+    return readVersion({ transport: this.#transport, runtimeId: this.#runtimeId, path, options })
   }
 
   /**

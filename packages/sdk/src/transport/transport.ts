@@ -39,6 +39,8 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly bytes?: RequestBytes
   readonly headers?: Readonly<Record<string, string>>
   readonly idempotencyKey?: string | undefined
+  /** True if the caller itself finds out what arrived, and sends the rest. */
+  readonly resumes?: boolean
   /** True for a PUT that refuses an existing destination. */
   readonly creates?: boolean
   /**
@@ -131,7 +133,8 @@ export class Transport {
           throw new HoltConnectionError('lost', madeOrNot, { cause: lost })
         if (error instanceof HoltConnectionError && error.reason === 'lost') lost = error
         const delayMs = retryDelayMs({
-          method: route.method,
+          // What may have arrived is not sent again here if the caller finds out.
+          method: request.resumes === true ? 'POST' : route.method,
           error,
           tries,
           maxRetries: this.options.maxRetries,

@@ -35,7 +35,7 @@ export const fileHandlers = {
     if ((await infoAt(call, path)).type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
     const bytes = await readFile(at(call, path))
     const { range: wanted = '', 'if-range': condition } = call.request.headers
-    const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
+    const etag = etagOf(bytes)
     const range = condition === undefined || condition === etag ? /^bytes=(\d+)-(\d*)$/.exec(wanted) : null
     const end = range?.[2] ? Number(range[2]) + 1 : bytes.length
     const part = bytes.subarray(Number(range?.[1] ?? 0), end)
@@ -49,9 +49,13 @@ export const fileHandlers = {
     const existed = await lstat(at(call, path)).catch(() => null)
     if (existed !== null && call.request.headers['if-none-match'] === '*')
       throw new HoltError('already_exists', `${path} exists`)
+    const condition = call.request.headers['if-match']
+    const found = existed === null ? null : etagOf(await readFile(at(call, path)))
+    if (condition !== undefined && (found === null || (condition !== '*' && condition !== found)))
+      throw new HoltError('precondition_failed', `${path} has changed`)
     await mkdir(dirname(at(call, path)), { recursive: true })
     const content = partOf(call)
-    if (call.query.partial === '1') return { status: 202, json: uploadOf(call) }
+    if (call.query.partial === '1' || call.query.partial === 'true') return { status: 202, json: uploadOf(call) }
     const announced = call.request.headers['repr-digest']
     if (announced !== undefined && announced !== `sha-256=:${createHash('sha256').update(content).digest('base64')}:`)
       throw new HoltError('digest_mismatch', 'other bytes have arrived')
@@ -161,6 +165,10 @@ function uploadOf(call: TestCall) {
   return { upload_id, path, offset_bytes: uploads.get(keyOf(call))?.length ?? 0, completed: completed.has(keyOf(call)) }
 }
 
+function etagOf(bytes: Uint8Array): string {
+  return `"${createHash('sha256').update(bytes).digest('hex')}"`
+}
+
 function pathOf(call: TestCall): string {
   return String(call.query.path)
 }
@@ -196,5 +204,6 @@ export async function infoAt(call: TestCall, path: string): Promise<FileInfo> {
     group: 'user',
     modified_at: new Date(Math.floor(found.mtimeMs)).toISOString(),
     symlink_target: type === 'symlink' ? await readlink(place) : null,
+    ...(type === 'file' ? { etag: etagOf(await readFile(place)) } : {}),
   }
 }

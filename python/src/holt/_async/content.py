@@ -49,6 +49,7 @@ class AsyncWriting:
     mode: str | None = None
     user: str | None = None
     overwrite: bool = True
+    if_match: str | None = None
     sha256: str | None = None
     on_progress: Progress | None = None
 
@@ -58,15 +59,22 @@ class AsyncWriting:
 
 
 async def read_content(
-    transport: AsyncTransport, runtime_id: str, path: str, *, start: int, end: int | None
+    transport: AsyncTransport,
+    runtime_id: str,
+    path: str,
+    *,
+    start: int,
+    end: int | None,
+    response: httpx.Response | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """Yields the bytes of a file. After a broken connection it continues after the last byte.
 
     A file that was changed meanwhile is a `Conflict`, never a mixture of two versions. A file of
-    unknown size (in `/proc`, for example) cannot continue.
+    unknown size (in `/proc`, for example) cannot continue. `response` is the answer, if it is open
+    already.
     """
-    is_whole = start == 0 and end is None
-    response = await _open(transport, runtime_id, path, {} if is_whole else _range_of(start, end))
+    if response is None:
+        response = await _open_range(transport, runtime_id, path, start, end)
     first = start if response.status_code == 206 else 0
     length_text, etag = response.headers.get("content-length"), response.headers.get("etag")
     length = None if length_text is None else int(length_text)
@@ -94,6 +102,19 @@ async def read_content(
         response = await _reopen(transport, runtime_id, path, _range_of(first + done, first + length), etag, broken, failure)
 
 
+async def read_version(
+    transport: AsyncTransport, runtime_id: str, path: str, *, start: int, end: int | None
+) -> tuple[bytes, str]:
+    """Reads the bytes of a file with the etag of their version."""
+    response = await _open_range(transport, runtime_id, path, start, end)
+    chunks = read_content(transport, runtime_id, path, start=start, end=end, response=response)
+    content = b"".join([chunk async for chunk in chunks])
+    etag: str | None = response.headers.get("etag")
+    if etag is None:
+        raise Unavailable(f"The answer for {path} has no etag.", hint="Check whether a proxy removes headers.")
+    return content, etag
+
+
 async def write_content(writing: AsyncWriting, content: AsyncFileContent) -> FileInfo:
     """Writes a whole file or nothing. Large content of a known size continues after a break."""
     if isinstance(content, str):
@@ -109,7 +130,7 @@ async def write_content(writing: AsyncWriting, content: AsyncFileContent) -> Fil
     source = _Source(content, size)
     # After a lost answer, an upload knows whether it is complete. A plain write would find its own
     # file.
-    if size >= _resumable_bytes or not writing.overwrite:
+    if size >= _resumable_bytes or not writing.overwrite or writing.if_match is not None:
         return await _write_in_parts(writing, source)
     if isinstance(content, bytes) and writing.on_progress is None:
         return await _write_once(writing, content)
@@ -185,6 +206,8 @@ async def _upload_status(writing: AsyncWriting, about: dict[str, str], broken: A
 
 async def _write_once(writing: AsyncWriting, content: Any, **part: Any) -> FileInfo:
     headers = {} if writing.overwrite else {"if-none-match": "*"}
+    if writing.if_match is not None:
+        headers["if-match"] = writing.if_match
     if writing.sha256 is not None:
         headers["repr-digest"] = _digest(writing.sha256)
     answer = await writing.transport.call(
@@ -224,6 +247,13 @@ async def _reopen(
                 return response
             await response.aclose()
             raise Conflict(f"{path} was changed while it was read")
+
+
+async def _open_range(
+    transport: AsyncTransport, runtime_id: str, path: str, start: int, end: int | None
+) -> httpx.Response:
+    is_whole = start == 0 and end is None
+    return await _open(transport, runtime_id, path, {} if is_whole else _range_of(start, end))
 
 
 async def _open(transport: AsyncTransport, runtime_id: str, path: str, headers: dict[str, str]) -> httpx.Response:

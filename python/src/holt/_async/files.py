@@ -22,7 +22,7 @@ from .._models.file import (
 )
 from .._options import FileMode, RuntimePath, Seconds, given, mode_text, path_text, seconds
 from ..errors import HoltConnectionError, NotADirectory, PathNotFound
-from .content import AsyncFileContent, AsyncWriting, Progress, read_content, read_whole, write_content
+from .content import AsyncFileContent, AsyncWriting, Progress, read_content, read_version, read_whole, write_content
 from .items import AsyncItems, read_events, resume_items
 from .pages import AsyncPaginated
 from .transport import AsyncContent, AsyncTransport, connection_error
@@ -56,6 +56,15 @@ class AsyncFiles:
         """Reads a file as text."""
         return (await self.read(path)).decode(encoding, errors)
 
+    async def read_version(
+        self, path: RuntimePath, *, start: int = 0, end: int | None = None
+    ) -> tuple[bytes, str]:
+        """Reads the bytes of a file with the etag of their version.
+
+        A `write` with this etag as `if_match` overwrites nobody else's change.
+        """
+        return await read_version(self._transport, self._runtime_id, path_text(path), start=start, end=end)
+
     def read_stream(self, path: RuntimePath, *, start: int = 0, end: int | None = None) -> AsyncItems[bytes]:
         """Yields the bytes of a file as they arrive. After a broken connection it continues.
 
@@ -71,6 +80,7 @@ class AsyncFiles:
         mode: FileMode | None = None,
         user: str | None = None,
         overwrite: bool = True,
+        if_match: str | None = None,
         sha256: str | None = None,
         on_progress: Progress | None = None,
     ) -> FileInfo:
@@ -86,6 +96,8 @@ class AsyncFiles:
                 mode of an existing file stays.
             user: The owner of a new file. Default: the template's user.
             overwrite: False if an existing file is an `AlreadyExists` error.
+            if_match: The etag of the version to replace, as `read_version` and `stat` have it, or
+                `*` for any existing file. Another file is a `PreconditionFailed` error.
             sha256: The SHA-256 digest of the content in hexadecimal. Other bytes are refused.
             on_progress: Called with the number of bytes that were sent.
         """
@@ -96,6 +108,7 @@ class AsyncFiles:
             mode=mode_text(mode),
             user=user,
             overwrite=overwrite,
+            if_match=if_match,
             sha256=sha256,
             on_progress=on_progress,
         )
