@@ -78,6 +78,22 @@ describeClasses('files', (isolation) => {
       success(await put('/srv/once', 'third'), 200, FileInfo)
     })
 
+    it('replaces only the version that If-Match names', async () => {
+      const written = success(await put('/srv/known', 'one'), 201, FileInfo)
+      const known = { 'if-match': written.etag ?? '' }
+      expect((await get('/srv/known')).headers.etag).toBe(written.etag)
+      expect((await stat('/srv/known')).etag).toBe(written.etag)
+      // A change of the mode is no change of the content.
+      await runtime.sh('chmod 600 /srv/known')
+      const second = success(await put('/srv/known', 'two', {}, known), 200, FileInfo)
+      failure(await put('/srv/known', 'three', {}, known), 'precondition_failed')
+      await runtime.sh('echo 2 > /srv/known')
+      failure(await put('/srv/known', 'three', {}, { 'if-match': second.etag ?? '' }), 'precondition_failed')
+      expect((await get('/srv/known')).text).toBe('2\n')
+      failure(await put('/srv/unknown', 'x', {}, { 'if-match': '*' }), 'precondition_failed')
+      success(await put('/srv/known', 'three', {}, { 'if-match': '*' }), 200, FileInfo)
+    })
+
     it('follows a symlink to its target', async () => {
       await runtime.sh('echo old > /srv/target; ln -sf target /srv/link')
       success(await put('/srv/link', 'new'), 200, FileInfo)

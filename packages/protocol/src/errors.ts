@@ -59,6 +59,10 @@ export const errorCatalogue = {
   },
   runtime_terminated: { status: 410, hint: 'Create a new runtime.' },
   cursor_expired: { status: 410, hint: 'Leave the cursor out to begin with the oldest entry that is kept.' },
+  precondition_failed: {
+    status: 412,
+    hint: 'Read the file again, and make the change to its present content.',
+  },
   too_large: { status: 413, hint: 'Send less. The message states the limit.' },
   unsupported_media_type: { status: 415, hint: 'Send application/json, or bytes where the route takes a file.' },
   range_not_satisfiable: { status: 416, hint: 'Request a range inside the file. stat returns its size.' },

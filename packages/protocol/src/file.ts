@@ -38,6 +38,10 @@ export const FileInfo = z
       .nullable()
       .describe('The target of a symlink, as stored in the link; null for other files.'),
     path_base64: z.string().optional().describe('The raw bytes of the path in base64; absent if the path is UTF-8.'),
+    etag: z
+      .string()
+      .optional()
+      .describe('The etag of the content, for `If-Match` of a write; absent for anything but a regular file.'),
   })
   .meta({ id: 'FileInfo' })
 export type FileInfo = z.infer<typeof FileInfo>

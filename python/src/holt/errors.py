@@ -549,6 +549,14 @@ class CursorExpired(ApiError):
     default_hint = "Leave the cursor out to begin with the oldest entry that is kept."
 
 
+class PreconditionFailed(ApiError):
+    """The error `precondition_failed`."""
+
+    default_code = "precondition_failed"
+    default_status = 412
+    default_hint = "Read the file again, and make the change to its present content."
+
+
 class TooLarge(ApiError):
     """The error `too_large`."""
 
@@ -762,6 +770,7 @@ _code_by_status = {
     405: "method_not_allowed",
     409: "conflict",
     410: "runtime_terminated",
+    412: "precondition_failed",
     413: "too_large",
     415: "unsupported_media_type",
     429: "rate_limited",

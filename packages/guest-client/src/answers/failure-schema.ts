@@ -34,6 +34,7 @@ export const guestCodes = [
   'already_exists',
   'directory_not_empty',
   'conflict',
+  'precondition_failed',
   'too_large',
   'range_not_satisfiable',
   'port_not_listening',

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { AnswerBudget } from './answer-budget.ts'
 import { answeredWrongly, refusedBy } from './answered-wrongly.ts'
 import { GuestFailure, type GuestReason, type guestCodes } from './failure-schema.ts'
+import { MissingRoute } from './missing-route.ts'
 
 /** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
 const maxAnswerBytes = 32 * 1024 * 1024
@@ -19,7 +20,7 @@ const shapeBounds = { maxDepth: 32, maxValues: 1_000_000 }
 const maxFailureBytes = 64 * 1024
 
 /** Codes for a failure of the guest itself, not of the caller's request. */
-const ownFailures: readonly (typeof guestCodes)[number][] = ['internal', 'route_not_found']
+const ownFailures: readonly (typeof guestCodes)[number][] = ['internal']
 
 /** Statuses of success: done, created, and accepted for later. */
 const goodStatuses: readonly number[] = [200, 201, 202]
@@ -56,6 +57,7 @@ export async function readFailure(response: GuestResponse, budget: AnswerBudget)
   const parsed = GuestFailure.safeParse(parseJson(await readBytes(response, { maxBytes: maxFailureBytes, budget })))
   if (!parsed.success) return answeredWrongly(`the status ${response.status} without saying why`)
   const { code, message, details } = parsed.data.error
+  if (code === 'route_not_found') return new MissingRoute(message)
   if (ownFailures.includes(code)) return new EngineError('failed', `the guest failed: ${code}: ${message}`)
   if (details === undefined) return new HoltError(code, message)
   const hint = details.reason === undefined ? undefined : hints[details.reason]

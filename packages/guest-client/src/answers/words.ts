@@ -70,6 +70,9 @@ export const signal = z.string().regex(/^SIG(?:[A-Z0-9]{1,8}|RTMIN\+\d{1,2})$/)
  */
 export const owner = z.string().regex(/^[\p{L}\p{N}_.@+-]{1,256}\$?(?::[\p{L}\p{N}_.@+-]{1,256}\$?)?$/u)
 
+/** A strong entity tag (RFC 9110, 8.8.3). */
+export const etag = z.string().regex(/^"[\x21\x23-\x7e]{1,128}"$/)
+
 /** A file mode of four octal digits. */
 export const mode = z.string().regex(/^[0-7]{4}$/)
 

@@ -1,5 +1,7 @@
 import type { GuestRequest } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
 import { refusedBy } from '../answers/answered-wrongly.ts'
+import { MissingRoute } from '../answers/missing-route.ts'
 import { flag, get, query, remove } from '../requests/make-request.ts'
 import type { RequestSender } from '../requests/request-sender.ts'
 import { fileAsked, uploadAsked } from './as-asked.ts'
@@ -29,12 +31,20 @@ export class ContentClient {
     throw refusedBy(parsed.error)
   }
 
+  /**
+   * Writes a file. With `ifMatch`, throws `precondition_failed` for another version of the file, and
+   * `not_supported_here` for a guest of an older version.
+   */
   write(request: WriteContent, signal: AbortSignal): Promise<MadeFile> {
-    return this.#make(request.path, putRequest(request, {}, signal))
+    return knowingConditions(() => this.#make(request.path, putRequest(request, {}, signal)))
   }
 
-  /** Writes a part of a file. The file appears with its last part. */
-  async writePart({ uploadId, offset, partial, ...content }: WritePart, signal: AbortSignal): Promise<Written> {
+  /** Writes a part of a file, as `write` does. The file appears with its last part. */
+  writePart(part: WritePart, signal: AbortSignal): Promise<Written> {
+    return knowingConditions(() => this.#writePart(part, signal))
+  }
+
+  async #writePart({ uploadId, offset, partial, ...content }: WritePart, signal: AbortSignal): Promise<Written> {
     const { path } = content
     const request = putRequest(content, { upload_id: uploadId, offset, partial: flag(partial) }, signal)
     if (!partial) return { type: 'file', ...(await this.#make(path, request)) }
@@ -59,10 +69,23 @@ export class ContentClient {
 }
 
 function putRequest(
-  { body, createOnly, partSha256, ...rest }: WriteContent,
+  { body, createOnly, ifMatch, partSha256, ...rest }: WriteContent,
   more: Readonly<Record<string, string | number>>,
   signal: AbortSignal,
 ): GuestRequest {
-  const values = { ...rest, create_only: flag(createOnly), part_sha256: partSha256, ...more }
-  return { method: 'PUT', path: `/v1/files/content?${query(values)}`, body, signal }
+  const values = { ...rest, create_only: flag(createOnly), etag: ifMatch, part_sha256: partSha256, ...more }
+  const place = ifMatch === undefined ? '/v1/files/content' : '/v1/files/content/if-match'
+  return { method: 'PUT', path: `${place}?${query(values)}`, body, signal }
+}
+
+/** Only a guest that knows conditions has their path, so no other overwrites the wrong version. */
+async function knowingConditions<Answer>(write: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await write()
+  } catch (error) {
+    if (!(error instanceof MissingRoute)) throw error
+    throw new HoltError('not_supported_here', 'The guest of the runtime is too old for a write with a condition.', {
+      hint: 'Create a new runtime, or write without If-Match.',
+    })
+  }
 }

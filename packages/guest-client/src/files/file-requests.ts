@@ -7,6 +7,8 @@ export interface WriteContent {
   readonly mode?: string
   readonly user?: string
   readonly createOnly: boolean
+  /** The etag that the existing file must have, or `*` for any. It excludes `createOnly`. */
+  readonly ifMatch?: string
   /** Expected digests in hexadecimal: of the file, and of the body. */
   readonly sha256?: string
   readonly partSha256?: string

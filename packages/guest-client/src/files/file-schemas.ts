@@ -21,6 +21,7 @@ export const GuestFile = z
     modified_at_ms: word.fileTimeMs,
     symlink_target: word.linkTarget.nullable(),
     path_base64: word.rawPath.optional(),
+    etag: word.etag.optional(), // Also absent from a guest of an earlier version.
   })
   .refine(({ name, path }) => name === word.lastPartOf(path), { path: ['name'] })
   .refine(({ path, path_base64 }) => word.isTextOf(path, path_base64), { path: ['path_base64'] })
@@ -40,10 +41,7 @@ export const GuestContentHeaders = z.object({
     .string()
     .regex(/^bytes (?:\d{1,16}-\d{1,16}|\*)\/\d{1,16}$/)
     .optional(),
-  etag: z
-    .string()
-    .regex(/^"[\x21\x23-\x7e]{1,128}"$/)
-    .optional(),
+  etag: word.etag.optional(),
   // Programs inside may set a time in any year.
   'last-modified': z
     .string()

@@ -153,6 +153,10 @@ const others: readonly Row[] = [
     (guest) => guest.content.write({ path, mode: '0600', createOnly: true, partSha256: 'ab', body }, signal),
   ],
   [
+    'PUT /v1/files/content/if-match?path=%2Fa%20b&create_only=0&etag=%22a%22',
+    (guest) => guest.content.write({ path, createOnly: false, ifMatch: '"a"', body }, signal),
+  ],
+  [
     'PUT /v1/files/content?path=%2Fa%20b&create_only=0&upload_id=upload-1&offset=4&partial=1',
     (guest) =>
       guest.content.writePart(

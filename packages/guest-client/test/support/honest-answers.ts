@@ -46,6 +46,7 @@ const file = {
   group: 'user',
   modified_at_ms: 1_000,
   symlink_target: '../somewhere',
+  etag: '"1-2-3"',
 }
 
 const oddFile = {

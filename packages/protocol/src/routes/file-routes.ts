@@ -60,7 +60,7 @@ export const fileRoutes = {
     path: `${runtimePath}/files/content`,
     summary: "Read a file's bytes",
     description:
-      "One `Range: bytes=` is honoured, with `If-Range: ETAG` only of the same file. The header `X-Holt-Mode` has the file's mode, for example `0644`.",
+      "One `Range: bytes=` is honoured, with `If-Range: ETAG` only of the same file. The header `ETag` names the version, for `If-Match` of a write. The header `X-Holt-Mode` has the file's mode, for example `0644`.",
     scope: 'runtime:read',
     params: runtimeParams,
     query: PathQuery,
@@ -76,7 +76,7 @@ export const fileRoutes = {
     path: `${runtimePath}/files/content`,
     summary: 'Write a file',
     description:
-      'Replaces the file atomically and creates its parents. `If-None-Match: *` refuses an existing file, which otherwise keeps its mode and owner. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are verified. With `upload_id`, an interrupted upload is kept for an hour and continues at `offset`.',
+      'Replaces the file atomically and creates its parents. `If-None-Match: *` refuses an existing file, which otherwise keeps its mode and owner. `If-Match: ETAG` replaces only that version of the file, and `If-Match: *` only an existing file. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are verified. With `upload_id`, an interrupted upload is kept for an hour and continues at `offset`.',
     scope: 'runtime:write',
     params: runtimeParams,
     query: WriteQuery,
@@ -86,7 +86,16 @@ export const fileRoutes = {
       201: answer(FileInfo, 'New.'),
       202: answer(Upload, 'A part was stored. More parts follow.'),
     },
-    errors: [...fileErrors, 'is_directory', 'not_a_file', 'already_exists', 'conflict', 'digest_mismatch'],
+    errors: [
+      ...fileErrors,
+      'is_directory',
+      'not_a_file',
+      'already_exists',
+      'conflict',
+      'precondition_failed',
+      'digest_mismatch',
+      'not_supported_here',
+    ],
   },
   getUpload: {
     method: 'GET',

@@ -126,6 +126,7 @@ const codeByStatus: Readonly<Record<number, ErrorCode>> = {
   405: 'method_not_allowed',
   409: 'conflict',
   410: 'runtime_terminated',
+  412: 'precondition_failed',
   413: 'too_large',
   415: 'unsupported_media_type',
   429: 'rate_limited',

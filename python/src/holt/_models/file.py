@@ -27,6 +27,7 @@ class FileInfo(Model):
     modified_at: datetime
     symlink_target: str | None
     path_base64: str | None = None
+    etag: str | None = None
 
 
 @dataclass(kw_only=True, repr=False)

@@ -23,7 +23,7 @@ export async function answerRequest(parts: FakeParts, request: GuestRequest): Pr
     const match = method === request.method ? pattern.exec(pathname) : null
     if (match !== null) return handle(parts, { name: match[1] ?? '', query, body, request })
   }
-  throw new HoltError('invalid_request', `no route ${request.method} ${pathname}`)
+  throw new HoltError('route_not_found', `no route ${request.method} ${pathname}`)
 }
 
 async function bodyOf({ body }: GuestRequest): Promise<Buffer> {

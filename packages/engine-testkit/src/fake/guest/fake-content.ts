@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { Readable } from 'node:stream'
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
-import type { FakeNodes } from './fake-nodes.ts'
+import { etagOf, type FakeNode, type FakeNodes } from './fake-nodes.ts'
 
 /** The content of the files of a fake guest, and its uploads in parts. */
 export class FakeContent {
@@ -25,11 +25,12 @@ export class FakeContent {
 
   read(query: URLSearchParams, { range, 'if-range': ifRange }: Readonly<Record<string, string>> = {}): FakeAnswer {
     const path = query.get('path') ?? ''
-    const node = this.#nodes.find(path)
-    if (node.type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
-    if (node.type === 'symlink') throw new HoltError('path_not_found', `${path} leads nowhere`)
-    const match = ifRange === undefined || ifRange === '"fake"' ? /^bytes=(\d+)-(\d*)$/.exec(range ?? '') : null
-    const headers = { 'content-length': String(node.data.length), etag: '"fake"' }
+    const node = this.#nodes.find(this.#nodes.reach(path))
+    if (node.type !== 'file') throw new HoltError('is_directory', `${path} is a directory`)
+    const etag = etagOf(node.data)
+    const isKnown = ifRange === undefined || ifRange === etag
+    const match = isKnown && node.data.length > 0 ? /^bytes=(\d+)-(\d*)$/.exec(range ?? '') : null
+    const headers = { 'content-length': String(node.data.length), etag }
     if (match === null) return { headers, stream: Readable.from([node.data]) }
     const start = Number(match[1])
     const end = match[2] === '' ? node.data.length - 1 : Math.min(Number(match[2]), node.data.length - 1)
@@ -48,11 +49,13 @@ export class FakeContent {
 
   write(query: URLSearchParams, body: Buffer): FakeAnswer {
     if (query.get('in_place') === '1') return this.#writeInPlace(query, body)
-    const path = query.get('path') ?? ''
+    const asked = query.get('path') ?? ''
+    if (this.#nodes.has(asked) && query.get('create_only') === '1')
+      throw new HoltError('already_exists', `${asked} exists`)
+    const path = this.#nodes.place(asked)
     const existing = this.#nodes.get(path)
     if (existing?.type === 'directory') throw new HoltError('is_directory', `${path} is a directory`)
-    if (existing !== undefined && query.get('create_only') === '1')
-      throw new HoltError('already_exists', `${path} exists`)
+    checkEtag(query.get('etag'), asked, existing)
     checkDigest(query.get('part_sha256'), body)
     const data = this.#addPart(query, body)
     if (query.get('partial') === '1') return { status: 202, json: this.#uploadOf(query) }
@@ -61,7 +64,8 @@ export class FakeContent {
     this.#nodes.set(path, { type: 'file', mode: query.get('mode') ?? existing?.mode ?? '0644', data })
     if (query.has('upload_id')) this.#completed.set(keyOf(query), data.length)
     this.#uploads.delete(keyOf(query))
-    return { status: existing === undefined ? 201 : 200, json: this.#nodes.facts(path) }
+    const facts = { ...this.#nodes.facts(path), path: asked, name: posix.basename(asked) }
+    return { status: existing === undefined ? 201 : 200, json: facts }
   }
 
   /** Writes to the file at the end of symlinks. */
@@ -119,6 +123,13 @@ export class FakeContent {
 
 function keyOf(query: URLSearchParams): string {
   return `${query.get('path')} ${query.get('upload_id')}`
+}
+
+function checkEtag(wanted: string | null, path: string, existing: FakeNode | undefined): void {
+  if (wanted === null) return
+  const found = existing?.type === 'file' ? etagOf(existing.data) : null
+  if (found === null || (wanted !== '*' && wanted !== found))
+    throw new HoltError('precondition_failed', `${path}: has changed: it has the etag ${found}, not ${wanted}`)
 }
 
 function checkDigest(announced: string | null, data: Buffer): void {

@@ -20,7 +20,11 @@ const routes: readonly FakeRoute[] = [
     pattern: /^\/v1\/files\/upload$/,
     handle: ({ files }, { query }) => files.content.abortUpload(query),
   },
-  { method: 'PUT', pattern: /^\/v1\/files\/content$/, handle: (parts, { query, body }) => write(parts, query, body) },
+  {
+    method: 'PUT',
+    pattern: /^\/v1\/files\/content(?:\/if-match)?$/,
+    handle: (parts, { query, body }) => write(parts, query, body),
+  },
   {
     method: 'POST',
     pattern: /^\/v1\/files\/(mkdir|remove|move|copy|symlink|chmod|chown|search|replace)$/,

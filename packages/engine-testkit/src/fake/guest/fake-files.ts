@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import type { ReplaceRequest, SearchRequest } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
@@ -20,7 +21,7 @@ interface AttributeChange {
   readonly recursive: boolean
 }
 
-/** The files of a fake guest. Symlinks are never followed. */
+/** The files of a fake guest. Only reads, lists and writes of content follow symlinks. */
 export class FakeFiles {
   /** The nodes by path, for code that works on whole trees. */
   readonly nodes: FakeNodes
@@ -43,7 +44,8 @@ export class FakeFiles {
   }
 
   list(query: URLSearchParams): FakeAnswer {
-    const path = query.get('path') ?? ''
+    const asked = query.get('path') ?? ''
+    const path = this.nodes.reach(asked)
     this.nodes.findDirectory(path)
     const depth = Number(query.get('depth') ?? 1)
     const after = query.get('after')
@@ -52,7 +54,10 @@ export class FakeFiles {
       .below(path)
       .filter((other) => relative(path, other).split('/').length <= depth)
       .filter((other) => after === null || relative(path, other) > after)
-    const entries = found.slice(0, limit).map((other) => this.nodes.facts(other))
+    const entries = found.slice(0, limit).map((other) => ({
+      ...this.nodes.facts(other),
+      path: posix.join(asked, relative(path, other)),
+    }))
     return { json: { entries, more: found.length > limit } }
   }
 

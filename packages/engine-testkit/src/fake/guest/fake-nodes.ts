@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import type { GuestFile } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
@@ -28,15 +29,30 @@ export class FakeNodes extends Map<string, FakeNode> {
     return node
   }
 
-  /** Returns the path at the end of the symlinks at `path`, or null if they lead nowhere. */
+  /** Returns the path at the end of the symlinks in `path`, or null if they lead nowhere. */
   follow(path: string): string | null {
-    let at = path
-    for (let links = 0; links < 40; links += 1) {
-      const node = this.get(at)
-      if (node?.type !== 'symlink') return node === undefined ? null : at
-      at = posix.resolve(parentOf(at), node.target)
+    try {
+      return this.reach(path)
+    } catch {
+      return null // A loop, or nothing is there.
     }
-    return null
+  }
+
+  /**
+   * Returns the path at the end of the symlinks in `path`. Throws `path_not_found` if nothing is
+   * there, and `symlink_loop`.
+   */
+  reach(path: string, links = 0): string {
+    if (links > maxLinks) throw new HoltError('symlink_loop', `${path}: too many levels of symbolic links`)
+    if (path === '/') return path
+    const at = posix.join(this.reach(parentOf(path), links), posix.basename(path))
+    const node = this.find(at)
+    return node.type === 'symlink' ? this.reach(posix.resolve(parentOf(at), node.target), links + 1) : at
+  }
+
+  /** Returns the path that a write to `path` reaches: the end of its symlinks, or a new file. */
+  place(path: string): string {
+    return this.follow(path) ?? posix.join(this.follow(parentOf(path)) ?? parentOf(path), posix.basename(path))
   }
 
   /** Throws `not_a_directory` if a path names anything else. */
@@ -83,8 +99,23 @@ export class FakeNodes extends Map<string, FakeNode> {
       group: 'user',
       modified_at_ms: 0,
       symlink_target: node.type === 'symlink' ? node.target : null,
+      ...(node.type === 'file' ? { etag: etagOf(node.data) } : {}),
     }
   }
+}
+
+/** The most symlinks in one path, as in Linux. */
+const maxLinks = 40
+
+const etags = new WeakMap<Buffer, string>()
+
+/** Returns the etag of a file's content. */
+export function etagOf(data: Buffer): string {
+  const known = etags.get(data)
+  if (known !== undefined) return known
+  const etag = `"${createHash('sha256').update(data).digest('hex').slice(0, 16)}"`
+  etags.set(data, etag)
+  return etag
 }
 
 /** Returns the parent directory of a path. */

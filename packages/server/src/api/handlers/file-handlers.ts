@@ -7,6 +7,7 @@ import { answerTimeoutMs, treeTimeoutMs } from '../../inside/files/guest-timeout
 import { cursorAfter, pathInCursor } from '../../inside/files/list-cursor.ts'
 import { presentFile } from '../../inside/files/present-file.ts'
 import { searchFiles } from '../../inside/files/search-files.ts'
+import { etagForm } from '../../inside/files/write-conditions.ts'
 import { abortUpload, getUpload, writeFile } from '../../inside/files/write-file.ts'
 import type { Api, Handlers } from '../api.ts'
 
@@ -91,8 +92,6 @@ async function replaceInFiles(call: Call<'replaceInFiles', Api>): Promise<Answer
   const { files, total_count } = await (await call.guest()).search.replace(request, within(call, treeTimeoutMs))
   return { status: 200, json: { files, total_count, dry_run: rest.dry_run } }
 }
-
-const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
 /** A date that HTTP can express: the year has four digits. */
 const dateForm = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} /

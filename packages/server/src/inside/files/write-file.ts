@@ -2,17 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import type { GuestClient, GuestUpload, WritePart } from '@holt/guest-client'
 import { isSet } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
-import { invalidField } from '../../foundation/wire/field-issues.ts'
 import type { Inside } from '../inside.ts'
 import { announcedDigests } from './content-digest.ts'
 import { answerTimeoutMs } from './guest-timeouts.ts'
 import { presentFile } from './present-file.ts'
 import { uploadBody } from './upload-body.ts'
+import { writeConditions } from './write-conditions.ts'
 
 /** Writes a file, or a part of one. */
 export async function writeFile(call: Call<'writeFile', Inside>): Promise<Answer> {
-  const condition = call.headers['if-none-match']
-  if (condition !== undefined && condition !== '*') throw invalidField('/header/If-None-Match', 'must be *')
+  const conditions = writeConditions(call.headers)
   const { path, mode, user, upload_id, offset = 0 } = call.query
   const digests = announcedDigests(call.headers)
   const guest = await call.guest()
@@ -20,7 +19,7 @@ export async function writeFile(call: Call<'writeFile', Inside>): Promise<Answer
     path,
     ...(mode === undefined ? {} : { mode: mode.padStart(4, '0') }),
     ...(user === undefined ? {} : { user }),
-    createOnly: condition === '*',
+    ...conditions,
     ...digests,
     body: uploadBody(call.body as IncomingMessage, call.service.limits.quietBodyMs),
   }

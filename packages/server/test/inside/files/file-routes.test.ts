@@ -62,6 +62,53 @@ describe('content', () => {
     expect((await write('"etag"')).json.error.details.issues[0].pointer).toBe('/header/If-None-Match')
   })
 
+  test('replaces only the version that If-Match names', async () => {
+    const { ask, files } = await start()
+    const path = `${files}/content?path=/tmp/a`
+    const write = (match: string, body: string) => ask('PUT', path, { body, headers: { 'if-match': match } })
+    for (const match of ['*', '"etag"']) expect((await write(match, 'x')).json.error.code).toBe('precondition_failed')
+    const { etag } = (await ask('PUT', path, { body: 'one' })).json
+    expect((await ask('GET', path)).headers.get('etag')).toBe(etag)
+    const second = await write(etag, 'two')
+    expect([second.status, second.json.etag === etag]).toEqual([200, false])
+    expect((await ask('GET', `${files}/stat?path=/tmp/a`)).json.etag).toBe(second.json.etag)
+    const refused = await write(etag, 'three')
+    expect([refused.status, refused.json.error.code]).toEqual([412, 'precondition_failed'])
+    expect((await ask('GET', path)).text).toBe('two')
+    expect((await write('*', 'three')).status).toBe(200)
+    const part = await ask('PUT', `${path}&upload_id=upload-1`, { body: 'four', headers: { 'if-match': etag } })
+    expect(part.json.error.code).toBe('precondition_failed')
+  })
+
+  test.each(['etag', 'W/"etag"', '"a", "b"', '"a b"', ''])('is not written with If-Match: %s', async (match) => {
+    const { ask, files } = await start()
+    const { json } = await ask('PUT', `${files}/content?path=/tmp/a`, { body: 'x', headers: { 'if-match': match } })
+    expect(json.error.details.issues[0].pointer).toBe('/header/If-Match')
+  })
+
+  test('is not written with both conditions', async () => {
+    const { ask, files } = await start()
+    const headers = { 'if-match': '*', 'if-none-match': '*' }
+    const { json } = await ask('PUT', `${files}/content?path=/tmp/a`, { body: 'x', headers })
+    expect(json.error.details.issues[0].pointer).toBe('/header/If-Match')
+  })
+
+  test('is not written with a condition by a guest of an earlier version', async () => {
+    const { ask, files, engine } = await start()
+    const id = files.split('/').at(-2) ?? ''
+    const guest = engine.guest(id)
+    if (guest === null) throw new Error('there is no guest')
+    const request = guest.request.bind(guest)
+    guest.request = (asked) => request({ ...asked, path: asked.path.replace('/if-match', '/of-later') })
+    await ask('PUT', `${files}/content?path=/tmp/a`, { body: 'one' })
+    const headers = { 'if-match': '*' }
+    for (const more of ['', '&upload_id=upload-1']) {
+      const { status, json } = await ask('PUT', `${files}/content?path=/tmp/a${more}`, { body: 'x', headers })
+      expect([status, json.error.code]).toEqual([501, 'not_supported_here'])
+    }
+    expect((await ask('GET', `${files}/content?path=/tmp/a`)).text).toBe('one')
+  })
+
   test('of an aborted upload is not written', async () => {
     const { server, ask, files } = await start()
     const { hostname, port } = new URL(server.url)
