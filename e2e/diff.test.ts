@@ -265,6 +265,7 @@ describeClasses('a diff', (isolation) => {
         const early = await parent.snapshot({ kind: 'memory', record_files: true })
         const written = await tree(parent, 'change', `${seed}-early`)
         const memory = await parent.snapshot({ kind: 'memory', name: 'with-memory', record_files: true })
+        expect(memory.record_files).toBe(true)
         const changed = await tree(parent, 'change', `${seed}-late`)
         expect(kinds(await diff(parent, { since: 'with-memory' }))).toEqual(expected(written, changed))
         expect(kinds(await diff(parent, { since: early.snapshot_id }))).toEqual(expected(made, changed))

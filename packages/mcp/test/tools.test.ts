@@ -82,6 +82,7 @@ test('creates, lists, snapshots, forks, resumes and deletes runtimes', async () 
   const record_files = true
   expect(JSON.parse(await text('snapshot_runtime', { runtime: 'mine', name: 'before', record_files }))).toMatchObject({
     name: 'before',
+    record_files,
   })
   expect(service.calls.at(-1)?.body).toMatchObject({ record_files })
   const forks = (await text('fork_runtime', { runtime: 'mine', count: 2, record_files }))

@@ -45,6 +45,12 @@ export const Snapshot = z
     kind: SnapshotKind.describe(
       'The content of the snapshot. `memory`: processes, memory and files. `filesystem`: files only.',
     ),
+    record_files: z
+      .boolean()
+      .nullable()
+      .describe(
+        'True if a diff can compare with this memory snapshot, because it has a record of the files. Null for a filesystem snapshot, which needs none, and for snapshots of old versions, for which it is not known.',
+      ),
     state: z.enum(snapshotStates).describe('The state of the snapshot. `ready` and `failed` are final.'),
     state_reason: z
       .object({

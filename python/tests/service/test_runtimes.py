@@ -97,7 +97,8 @@ async def test_a_runtime_is_paused_resumed_forked_and_kept(holt: AsyncHolt) -> N
         await runtime.files.write("/workspace/later", "1")
         found = await runtime.diff(since="python-kept")
         assert [change.path for change in found.data] == ["/workspace/later"]
-        assert (await holt.snapshots.get("python-kept")).snapshot_id == snapshot.snapshot_id
+        kept = await holt.snapshots.get("python-kept")
+        assert (kept.snapshot_id, kept.record_files) == (snapshot.snapshot_id, True)
         assert [one.name async for one in holt.snapshots.list(runtime_id=runtime.runtime_id)] == ["python-kept"]
     async with await holt.runtimes.create(snapshot="python-kept") as restored:
         assert await restored.files.read_text("/workspace/kept") == "1"

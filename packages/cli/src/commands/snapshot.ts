@@ -101,6 +101,7 @@ async function listSnapshots({ of, kind, ...form }: SnapshotListOptions): Promis
       ['SNAPSHOT', ({ snapshot_id }) => snapshot_id],
       ['NAME', ({ name }) => name ?? ''],
       ['KIND', ({ kind: held }) => held],
+      ['RECORD', recordOf],
       ['STATE', ({ state }) => state],
       ['OF', ({ runtime_id }) => runtime_id],
       ['TEMPLATE', ({ template }) => template.name],
@@ -111,6 +112,11 @@ async function listSnapshots({ of, kind, ...form }: SnapshotListOptions): Promis
       ['WHY', ({ state_reason }) => state_reason?.message ?? ''],
     ],
   })
+}
+
+/** Returns whether `holt diff` can compare with a memory snapshot. It always can with files. */
+function recordOf({ record_files }: Snapshot): string {
+  return record_files === null ? '' : record_files ? 'yes' : 'no'
 }
 
 function sizeOf({ size_bytes }: Snapshot): string {

@@ -162,9 +162,19 @@ describe('snapshot', () => {
   test('is listed and shown', async () => {
     const { snapshot_id: id } = await mine.snapshot({ name: 'before' })
     const listed = (await run('snapshot', 'ls')).stdout
-    expect(listed).toMatch(new RegExp(`\n${id} +before +memory +ready +${mine.runtime_id} +base-small .* 64 MiB `))
+    expect(listed).toMatch(new RegExp(`\n${id} +before +memory +no +ready +${mine.runtime_id} +base-small .* 64 MiB `))
     expect((await run('snapshot', 'ls', '--of', 'mine', '--kind', 'memory', '-q')).stdout).toBe(`${id}\n`)
-    expect((await run('snapshot', 'get', 'before')).stdout).toMatch(/^snapshot_id +sn\w+\nname +before\nkind +memory\n/)
+    expect((await run('snapshot', 'get', 'before')).stdout).toMatch(
+      /^snapshot_id +sn\w+\nname +before\nkind +memory\nrecord_files +false\n/,
+    )
+  })
+
+  test('shows whether a diff can compare with it', async () => {
+    await mine.snapshot({ name: 'recorded', record_files: true })
+    await mine.snapshot({ name: 'files', kind: 'filesystem' })
+    const listed = (await run('snapshot', 'ls')).stdout
+    expect(listed).toMatch(/ recorded +memory +yes +ready /)
+    expect(listed).toMatch(/ files +filesystem +- +ready /)
   })
 
   test('of a deleted runtime is listed by its id', async () => {

@@ -123,8 +123,8 @@ const snapshot = runtimeTool({
     record_files: recordFiles('diff_files can compare with this memory snapshot'),
   },
   run: async (args, { runtime, signal }) => {
-    const { snapshot_id, name, kind, state, size_bytes } = await runtime.snapshot(args, { signal })
-    return jsonResult({ snapshot_id, name, kind, state, size_bytes })
+    const { snapshot_id, name, kind, record_files, state, size_bytes } = await runtime.snapshot(args, { signal })
+    return jsonResult({ snapshot_id, name, kind, record_files, state, size_bytes })
   },
 })
 

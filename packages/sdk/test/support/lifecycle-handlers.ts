@@ -36,7 +36,7 @@ function once({ service, request }: TestCall, make: () => Row): TestAnswer {
 
 function takeSnapshot(call: TestCall): Row {
   const { service, body } = call
-  const { name = null, kind } = body as CreateSnapshot
+  const { name = null, kind, record_files = false } = body as CreateSnapshot
   const runtime = awakeOf(call)
   const wanted = kind ?? (runtime.isolation === 'gvisor' ? 'memory' : 'filesystem')
   if (wanted === 'memory') requireMemory(runtime)
@@ -47,6 +47,7 @@ function takeSnapshot(call: TestCall): Row {
     snapshot_id: makeId('snapshot'),
     name,
     kind: wanted,
+    record_files: wanted === 'memory' ? record_files : null,
     state: 'ready',
     state_reason: null,
     runtime_id,

@@ -17,6 +17,7 @@ class Snapshot(Model):
     snapshot_id: str
     name: str | None
     kind: Literal["memory", "filesystem"]
+    record_files: bool | None
     state: Literal["writing", "ready", "failed"]
     state_reason: StateReason | None
     runtime_id: str

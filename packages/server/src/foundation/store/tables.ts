@@ -198,6 +198,8 @@ interface SnapshotsTable {
   readonly isolation: 'gvisor' | 'container'
   readonly image_digest: string
   readonly checkpoint_id: string | null
+  /** 1 if the memory has a record of the files; null for snapshots of files, and for old ones. */
+  readonly record_files: number | null
   readonly cpu: number
   readonly memory_mib: number
   readonly disk_mib: number

@@ -8,6 +8,7 @@ export function presentSnapshot(row: SnapshotRow): Snapshot {
     snapshot_id: row.snapshot_id as Snapshot['snapshot_id'],
     name: row.name,
     kind: row.kind,
+    record_files: row.record_files === null ? null : row.record_files === 1,
     state: row.state,
     state_reason: row.state_reason_json === null ? null : JSON.parse(row.state_reason_json),
     runtime_id: row.runtime_id as Snapshot['runtime_id'],

@@ -33,9 +33,8 @@ export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation
   const runtime = await findRunning(service, creation)
   const hasMemory = hasCheckpoints(await service.engine.describe(), runtime.isolation)
   const kind = creation.request.kind ?? (hasMemory ? 'memory' : 'filesystem')
-  const { record_files: recordFiles = false } = creation.request
   if (kind === 'memory') await requireCheckpoints(service, runtime)
-  else if (recordFiles) throw recordless()
+  else if (creation.request.record_files === true) throw recordless()
   const before = await formerNetwork(service, creation)
   const row = await insertOrFail(service, newRow(service, { creation, runtime, kind }))
   const begunAt = performance.now()
@@ -43,7 +42,7 @@ export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation
   try {
     await failpoint('snapshot.noted')
     const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
-    const written = await writeSnapshot(service, { row, runtime, recordFiles }, signal)
+    const written = await writeSnapshot(service, { row, runtime }, signal)
     await failpoint('snapshot.written')
     const ready = await publish(service, { row, runtime, written, before })
     result = 'ready'
@@ -124,6 +123,7 @@ function newRow(
     isolation: runtime.isolation,
     image_digest: runtime.image_digest,
     checkpoint_id: kind === 'memory' ? checkpointOf(snapshotId) : null,
+    record_files: kind === 'memory' ? Number(request.record_files ?? false) : null,
     cpu: runtime.cpu,
     memory_mib: runtime.memory_mib,
     disk_mib: runtime.disk_mib,

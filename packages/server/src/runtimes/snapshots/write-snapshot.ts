@@ -10,16 +10,15 @@ import { type ImportedFiles, importFiles, requireRoomForFiles } from './import-f
 const maxReadings = 3
 
 /**
- * Writes the memory or the files of a runtime, by the snapshot's kind. The runtime continues. With
- * `recordFiles`, the memory has a record of the files.
+ * Writes the memory or the files of a runtime, by the snapshot's kind. The runtime continues.
  */
 export async function writeSnapshot(
   service: Runtimes,
-  { row, runtime, recordFiles }: { row: SnapshotRow; runtime: RuntimeRow; recordFiles: boolean },
+  { row, runtime }: { row: SnapshotRow; runtime: RuntimeRow },
   signal: AbortSignal,
 ): Promise<ImportedFiles> {
   if (row.checkpoint_id === null) return writeFiles(service, { row, runtime }, signal)
-  const what = { checkpointId: row.checkpoint_id, leaveRunning: true, recordFiles }
+  const what = { checkpointId: row.checkpoint_id, leaveRunning: true, recordFiles: row.record_files === 1 }
   const { sizeBytes } = await writeDown(service, runtime.runtime_id, what, signal)
   return { imageDigest: runtime.image_digest, sizeBytes }
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { inside } from '../../support/inside.ts'
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts'
 import { steeredEngine } from '../../support/steered-engine.ts'
+import { tamper } from '../../support/test-store.ts'
 
 const runtimes = '/v1/agents/runtime'
 const snapshots = '/v1/agents/snapshot'
@@ -107,6 +108,21 @@ test('a class without checkpoints and a secret inside are refused for memory, an
   expect((await snapshot(server, holder)).json.error.code).toBe('conflict')
   expect((await snapshot(server, holder, { kind: 'filesystem' })).json.state).toBe('ready')
   expect((await ask('GET', `${snapshots}?kind=memory`)).json.data).toEqual([])
+})
+
+test('a snapshot shows whether it has a record of the files', async () => {
+  const server = await startTestServer()
+  const { ask, makeRuntime, stateDir } = server
+  const id = await makeRuntime()
+  const taken = [{ record_files: true }, {}, { kind: 'filesystem' }]
+  const made = []
+  for (const json of taken) made.push((await snapshot(server, id, json)).json)
+  expect(made.map(({ record_files }) => record_files)).toEqual([true, false, null])
+  const listed = (await ask('GET', snapshots)).json.data
+  expect(listed.map((one: { record_files: unknown }) => one.record_files)).toEqual([null, false, true])
+  // Of a snapshot from before, nobody knows.
+  await tamper(stateDir, 'UPDATE snapshots SET record_files = NULL')
+  expect((await ask('GET', `${snapshots}/${made[0].snapshot_id}`)).json.record_files).toBe(null)
 })
 
 test('a record of files is refused for a snapshot that has the files', async () => {

@@ -15,6 +15,7 @@ import { consoleSessions } from './0014-console-sessions.ts'
 import { pauseKinds } from './0015-pause-kinds.ts'
 import { endedSecrets } from './0016-ended-secrets.ts'
 import { buildRequests } from './0017-build-requests.ts'
+import { snapshotRecords } from './0018-snapshot-records.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -39,4 +40,5 @@ export const migrations: readonly string[] = [
   pauseKinds,
   endedSecrets,
   buildRequests,
+  snapshotRecords,
 ]

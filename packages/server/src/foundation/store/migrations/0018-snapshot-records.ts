@@ -1,0 +1,3 @@
+export const snapshotRecords = `
+ALTER TABLE snapshots ADD COLUMN record_files INTEGER;
+`
