@@ -4,6 +4,7 @@ import type { Api } from '../../api/api.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
 import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
+import { namedById } from '../sandbox/client-template-id.ts'
 import { tagsOf } from './template-rows-of.ts'
 
 /** The source of a create. */
@@ -21,6 +22,8 @@ const otherNames: ReadonlyMap<string, string> = new Map([['code-interpreter-v1',
  */
 export async function findByName(service: Api, projectId: string, reference: string): Promise<NamedSource> {
   const name = await withoutProject(service, projectId, reference)
+  const byId = await namedById(service, projectId, name)
+  if (byId !== null) return { template: await findTagged(service, projectId, { ...byId, reference }) }
   const ofBuild = await findByBuild(service, projectId, name)
   if (ofBuild !== null) return { template: ofBuild }
   const template = await ifFound('template_not_found', () => findByTag(service, projectId, name))
@@ -81,6 +84,20 @@ async function findByBuild(service: Api, projectId: string, reference: string): 
 
 function findByTag(service: Api, projectId: string, name: string): Promise<TemplateRow> {
   return findTemplate(service, { projectId, reference: asHolts(withoutTag(name)) })
+}
+
+/** Returns the template with a tag. Without a tag, it is the default one, or else the newest. */
+async function findTagged(
+  service: Api,
+  projectId: string,
+  { name, tag, reference }: { readonly name: string; readonly tag: string | null; readonly reference: string },
+): Promise<TemplateRow> {
+  const tagged = tag === null ? name : `${name}:${tag}`
+  const row = await ifFound('template_not_found', () => findByTag(service, projectId, tagged))
+  const newest = tag === null ? (await tagsOf(service, { projectId, name })).at(-1) : undefined
+  const found = row ?? newest
+  if (found !== undefined) return found
+  throw new HoltError('template_not_found', `template '${reference}' not found`)
 }
 
 /** Returns a name as Holt keeps it. Everything else is unchanged, such as an id. */

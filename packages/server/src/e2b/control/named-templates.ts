@@ -3,6 +3,7 @@ import { deleteTemplate } from '../../resources/templates/delete-template.ts'
 import { deleteSnapshot } from '../../runtimes/snapshots/delete-snapshot.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
+import { clientTemplateId } from '../sandbox/client-template-id.ts'
 import type { ControlCall } from './control-call.ts'
 import { findTemplateByName, findWhole } from './find-by-name.ts'
 import { tagsOf } from './template-rows-of.ts'
@@ -13,8 +14,9 @@ export async function findAlias({
   caller: { projectId },
   params: { alias = '' },
 }: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
-  const { template_id: templateID, project_id } = await findTemplateByName(service, projectId, alias)
-  return { status: 200, json: { templateID, public: project_id === systemProjectId } }
+  const { name, project_id } = await findTemplateByName(service, projectId, alias)
+  const json = { templateID: clientTemplateId(projectId, name), public: project_id === systemProjectId }
+  return { status: 200, json }
 }
 
 /** Deletes a template or a snapshot, which clients delete through one path. */

@@ -2,6 +2,7 @@ import { buildUuid, type NewTemplate, parseTag, parseTemplateName } from '@holt/
 import { buildRow } from '../../builds/find-build.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
+import { clientTemplateId } from '../sandbox/client-template-id.ts'
 import type { ControlCall } from './control-call.ts'
 import { withoutProject } from './find-by-name.ts'
 import { RequestedBuilds } from './requested-builds.ts'
@@ -41,7 +42,7 @@ export async function requestBuild({ service, caller: { projectId }, body, newId
   const build = await new RequestedBuilds(service).add(wanted, find)
   const plain = requested.replace(/:.*$/, '')
   const json = {
-    templateID: build.templateId,
+    templateID: clientTemplateId(projectId, name),
     buildID: buildUuid(build.buildId as Parameters<typeof buildUuid>[0]),
     public: false,
     names: [plain],

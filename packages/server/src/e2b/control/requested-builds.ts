@@ -9,6 +9,7 @@ import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import { dayMs } from '../../foundation/time/day.ts'
+import { clientTemplateId } from '../sandbox/client-template-id.ts'
 import { isLeftover, orNone } from './left-files.ts'
 
 /** The time for which a build waits for its start, in milliseconds. */
@@ -114,20 +115,23 @@ export class RequestedBuilds {
     await writeDurably(this.#pathOf(build), JSON.stringify(build))
   }
 
-  /** Returns a project's request. Throws `build_not_found` if there is none for the template. */
+  /**
+   * Returns a project's request, for the ids that its client knows. Throws `build_not_found` if
+   * there is none for the template.
+   */
   async get(
     projectId: string,
-    { templateId, buildId }: { readonly templateId: string; readonly buildId: string },
+    { clientId, buildId }: { readonly clientId: string; readonly buildId: string },
   ): Promise<RequestedBuild> {
-    const isKnown = idSchema('template').safeParse(templateId).success && isIdParam('build_id', buildId)
-    const build = isKnown ? await this.#read(this.#pathOf({ projectId, templateId, buildId })) : null
+    const isKnown = idSchema('template').safeParse(clientId).success && isIdParam('build_id', buildId)
+    const build = isKnown ? await this.#read(this.#fileOf(projectId, clientId, buildId)) : null
     if (build === null || this.#isOver(build)) throw idNotFound('build_not_found', buildId)
     return build
   }
 
-  /** Returns true if a project has requested a build of this template. */
-  async hasTemplate(projectId: string, templateId: string): Promise<boolean> {
-    return (await this.#names(projectId)).some((name) => name.startsWith(`${templateId}.`))
+  /** Returns true if a project has requested a build of the template that its client knows so. */
+  async hasTemplate(projectId: string, clientId: string): Promise<boolean> {
+    return (await this.#names(projectId)).some((name) => name.startsWith(`${clientId}.`))
   }
 
   /**
@@ -182,8 +186,12 @@ export class RequestedBuilds {
     return this.#builds.paths.requestsOf(projectId)
   }
 
-  #pathOf({ projectId, templateId, buildId }: Pick<RequestedBuild, 'projectId' | 'templateId' | 'buildId'>): string {
-    return join(this.#dirOf(projectId), `${templateId}.${buildId}.json`)
+  #pathOf({ projectId, name, buildId }: RequestedBuild): string {
+    return this.#fileOf(projectId, clientTemplateId(projectId, name), buildId)
+  }
+
+  #fileOf(projectId: string, clientId: string, buildId: string): string {
+    return join(this.#dirOf(projectId), `${clientId}.${buildId}.json`)
   }
 }
 

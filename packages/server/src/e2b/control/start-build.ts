@@ -48,7 +48,7 @@ async function startOnce(call: Call, buildId: string): Promise<E2bAnswer> {
   const { service, caller, params, body } = call
   const { projectId } = caller
   const requests = new RequestedBuilds(service)
-  const requested = await requests.get(projectId, { templateId: params.templateID ?? '', buildId })
+  const requested = await requests.get(projectId, { clientId: params.templateID ?? '', buildId })
   // A service that was killed may have written the start and made no build.
   if (requested.started !== null && (await startedRow(service, requested)) !== undefined)
     throw new E2bError(409, 'This build was started already')

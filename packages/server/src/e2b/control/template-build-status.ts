@@ -14,6 +14,7 @@ import type { FailureReason } from '../../builds/failure-reason.ts'
 import type { BuildRef } from '../../builds/find-build.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
+import { clientTemplateId } from '../sandbox/client-template-id.ts'
 import { linesAfter, linesFrom } from './build-log-lines.ts'
 import type { ControlCall } from './control-call.ts'
 import { builtBy, type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
@@ -28,7 +29,8 @@ const startMs = 60_000
 export async function answerBuildStatus(call: Call): Promise<E2bAnswer> {
   const { service, query } = call
   const { requested, row } = await findRequested(call)
-  const ids = { templateID: requested.templateId, buildID: buildUuid(requested.buildId as Id<'build'>) }
+  const templateID = clientTemplateId(requested.projectId, requested.name)
+  const ids = { templateID, buildID: buildUuid(requested.buildId as Id<'build'>) }
   if (row === undefined)
     return { status: 200, json: { ...ids, logs: [], logEntries: [], ...withoutRow(call, requested) } }
   const status = templateStatus(row.status)
@@ -71,7 +73,7 @@ async function findRequested({
   params,
 }: ControlCall<unknown, unknown>): Promise<Found> {
   const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
-  const ref = { templateId: params.templateID ?? '', buildId }
+  const ref = { clientId: params.templateID ?? '', buildId }
   const requested = await new RequestedBuilds(service).get(projectId, ref)
   await service.builds.get(builtBy(requested))?.reporter.flush()
   return { requested, row: await startedRow(service, requested) }

@@ -13,6 +13,7 @@ import { refOf } from '../../foundation/rows/find-runtime.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { currentPolicy, networkRow } from '../../resources/network/find-network.ts'
+import { clientTemplateId } from './client-template-id.ts'
 import { presentSize } from './present-size.ts'
 import { sandboxSettingsOf } from './sandbox-settings.ts'
 import { sandboxToken } from './sandbox-token.ts'
@@ -25,7 +26,7 @@ export function presentSandbox({ portSecret, config }: Api, row: RuntimeRow): Sa
   const settings = sandboxSettingsOf(row)
   return {
     sandboxID: row.runtime_id,
-    templateID: row.template_id,
+    templateID: templateIdOf(row),
     clientID: clientId,
     envdVersion,
     alias: row.template_name,
@@ -40,7 +41,7 @@ export function presentSandbox({ portSecret, config }: Api, row: RuntimeRow): Sa
 export function listedSandbox(row: RuntimeRow): ListedSandbox {
   return {
     sandboxID: row.runtime_id,
-    templateID: row.template_id,
+    templateID: templateIdOf(row),
     clientID: clientId,
     alias: row.template_name,
     startedAt: moment(row.started_at ?? row.created_at),
@@ -78,6 +79,11 @@ export async function sandboxDetail(
 /** Returns true for a policy that allows every public host, and null for one that allows some. */
 function reachesInternet({ allow }: PolicyBody): boolean | null {
   return allow.some(({ host }) => host === '*') ? true : null
+}
+
+/** Returns the id of the template. The name of a runtime's template may have a tag. */
+function templateIdOf({ project_id, template_name }: RuntimeRow): string {
+  return clientTemplateId(project_id, template_name.replace(/:.*$/, ''))
 }
 
 function stateOf({ state }: RuntimeRow): SandboxState {

@@ -7,6 +7,7 @@ import type { Api } from '../../../src/api/api.ts'
 import { BuildPaths } from '../../../src/builds/paths.ts'
 import { removeOldRequests } from '../../../src/e2b/control/remove-old-requests.ts'
 import { RequestedBuilds } from '../../../src/e2b/control/requested-builds.ts'
+import { clientTemplateId } from '../../../src/e2b/sandbox/client-template-id.ts'
 import { dayMs } from '../../../src/foundation/time/day.ts'
 import { newStateDir, openTestStore } from '../../support/test-store.ts'
 
@@ -42,8 +43,8 @@ function requestOf({ requestedAt = now, startedAt = null as number | null }) {
   }
 }
 
-const fileOf = ({ templateId, buildId }: { readonly templateId: string; readonly buildId: string }) =>
-  `${templateId}.${buildId}.json`
+const fileOf = ({ name, buildId }: { readonly name: string; readonly buildId: string }) =>
+  `${clientTemplateId('p', name)}.${buildId}.json`
 
 test('requests are kept for a day before their start, and for a week after it', async () => {
   const { paths, service, requests } = await setUp()
