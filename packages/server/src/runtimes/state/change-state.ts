@@ -3,6 +3,7 @@ import type { Updateable } from 'kysely'
 import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
+import type { OpenConnections } from '../../tenancy/auth/open-visits.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import type { Runtimes } from '../runtimes.ts'
 
@@ -40,8 +41,11 @@ export async function changeState(
   // That a runtime was started is nothing that a power cut could take by itself: the runtime goes
   // with it.
   const durable = row.state === 'starting' && to === 'running' ? 'later' : 'now'
+  let open: OpenConnections = []
   const change = async (changes: Changes): Promise<RuntimeRow | null> => {
     await require(changes)
+    // The new row can be read before it is durable, which is when this function continues.
+    open = service.visits.of(row.runtime_id)
     const changed = await changes
       .updateTable('runtimes')
       .set({
@@ -69,7 +73,7 @@ export async function changeState(
     return changed
   }
   const changed = await service.store.change(change, { durable })
-  if (changed !== null) service.visits.follow(row.runtime_id, to)
+  if (changed !== null) service.visits.follow(row.runtime_id, to, open)
   return changed
 }
 

@@ -1,6 +1,9 @@
 import type { RuntimeState } from '@holt/protocol'
 import { hasEnded } from '../../foundation/rows/states.ts'
 
+/** Connections, as the functions that reset them. */
+export type OpenConnections = readonly (() => void)[]
+
 /**
  * The open connections of E2B's clients to each runtime: streams, terminals, transfers of files,
  * and visits to ports. They are cut when the runtime pauses or ends, before that is answered. Their
@@ -10,7 +13,7 @@ import { hasEnded } from '../../foundation/rows/states.ts'
 export class OpenVisits {
   readonly #visits = new Map<string, Set<() => void>>()
   /** The connections that a pause under way cuts at its end, for each runtime that is pausing. */
-  readonly #beforePause = new Map<string, readonly (() => void)[]>()
+  readonly #beforePause = new Map<string, OpenConnections>()
 
   /** The number of open connections. */
   get size(): number {
@@ -27,18 +30,26 @@ export class OpenVisits {
     }
   }
 
-  /** Cuts the connections that the new state of a runtime ends. */
-  follow(runtimeId: string, to: RuntimeState): void {
-    const before = this.#beforePause.get(runtimeId)
+  /** Returns the open connections of a runtime. */
+  of(runtimeId: string): OpenConnections {
+    return [...(this.#visits.get(runtimeId) ?? [])]
+  }
+
+  /**
+   * Cuts the connections that the new state of a runtime ends. `open` are those from before the
+   * state could be seen: a client that sees it may connect at once, and that connection stays.
+   */
+  follow(runtimeId: string, to: RuntimeState, open: OpenConnections): void {
+    const before = this.#beforePause.get(runtimeId) ?? open
     this.#beforePause.delete(runtimeId)
-    if (to === 'pausing') this.#beforePause.set(runtimeId, [...(this.#visits.get(runtimeId) ?? [])])
-    else if (to === 'paused' && before !== undefined) for (const cut of before) this.#cutOpen(runtimeId, cut)
-    else if (to === 'paused' || to === 'terminating' || hasEnded(to)) this.cut(runtimeId)
+    if (to === 'pausing') this.#beforePause.set(runtimeId, open)
+    else if (to === 'paused') for (const cut of before) this.#cutOpen(runtimeId, cut)
+    else if (to === 'terminating' || hasEnded(to)) this.cut(runtimeId)
   }
 
   /** Cuts the connections of a runtime. */
   cut(runtimeId: string): void {
-    for (const cut of [...(this.#visits.get(runtimeId) ?? [])]) cut()
+    for (const cut of this.of(runtimeId)) cut()
   }
 
   #cutOpen(runtimeId: string, cut: () => void): void {

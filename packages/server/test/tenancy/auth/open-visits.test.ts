@@ -1,5 +1,9 @@
+import type { RuntimeState } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { OpenVisits } from '../../../src/tenancy/auth/open-visits.ts'
+
+/** Changes the state of the runtime. Nothing arrives before others see it. */
+const follow = (visits: OpenVisits, to: RuntimeState) => visits.follow('rt', to, visits.of('rt'))
 
 test('the visits of one runtime are cut, and those of others stay', () => {
   const visits = new OpenVisits()
@@ -30,24 +34,24 @@ test('a pause cuts the connections from before it, and keeps those that wait for
   const cut: string[] = []
   visits.enter('rt', () => cut.push('before'))
   const leave = visits.enter('rt', () => cut.push('left'))
-  visits.follow('rt', 'pausing')
+  follow(visits, 'pausing')
   leave()
   visits.enter('rt', () => cut.push('during'))
-  visits.follow('rt', 'paused')
+  follow(visits, 'paused')
   expect(cut).toEqual(['before'])
-  visits.follow('rt', 'resuming')
-  visits.follow('rt', 'running')
-  visits.follow('rt', 'pausing')
-  visits.follow('rt', 'paused')
+  follow(visits, 'resuming')
+  follow(visits, 'running')
+  follow(visits, 'pausing')
+  follow(visits, 'paused')
   expect(cut).toEqual(['before', 'before', 'during'])
 })
 
 test('the end of a runtime that is pausing cuts every connection', () => {
   const visits = new OpenVisits()
   const cut: string[] = []
-  visits.follow('rt', 'pausing')
+  follow(visits, 'pausing')
   visits.enter('rt', () => cut.push('during'))
-  visits.follow('rt', 'terminating')
+  follow(visits, 'terminating')
   expect(cut).toEqual(['during'])
 })
 
@@ -55,6 +59,18 @@ test('a pause that began before a restart cuts what is open', () => {
   const visits = new OpenVisits()
   const cut: string[] = []
   visits.enter('rt', () => cut.push('open'))
-  visits.follow('rt', 'paused')
+  follow(visits, 'paused')
   expect(cut).toEqual(['open'])
+})
+
+test.each(['pausing', 'paused'] as const)('a connection of a client that has seen %s is not cut', (state) => {
+  const visits = new OpenVisits()
+  const cut: string[] = []
+  visits.enter('rt', () => cut.push('before'))
+  if (state === 'paused') follow(visits, 'pausing')
+  const open = visits.of('rt')
+  visits.enter('rt', () => cut.push('after'))
+  visits.follow('rt', state, open)
+  if (state === 'pausing') follow(visits, 'paused')
+  expect(cut).toEqual(['before'])
 })
