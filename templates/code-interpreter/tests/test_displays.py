@@ -80,3 +80,54 @@ widget.close()
     assert [one["value"] for one in ran.of("error")] == (["the widget failed"] if fails else [])
     assert {line["type"] for line in ran.lines} <= {"start", "display", "error", "end"}
     assert bridge.run("'alive'").result == "'alive'"
+
+
+def test_a_handler_of_signals_that_raises_breaks_no_display(bridge: Bridge) -> None:
+    code = """
+import signal
+class Tick(Exception): pass
+def tick(*_): raise Tick
+signal.signal(signal.SIGALRM, tick)
+missed = 0
+for n in range(400):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0001 + n % 40 / 20_000)
+        display({"text/plain": f"<{n}>"}, raw=True)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Tick:
+        missed += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+missed
+"""
+    ran = bridge.run(code)
+    assert ran.status == "ok"
+    shown = [line["data"]["text/plain"] for line in ran.of("display")]
+    assert len(shown) >= 400 - int(ran.result)
+    numbers = [int(text.strip("<>")) for text in shown]
+    assert numbers == sorted(set(numbers))
+    assert bridge.run("'alive'").result == "'alive'"
+
+
+def test_what_comes_between_the_parts_of_a_message_follows_it(bridge: Bridge) -> None:
+    code = """
+import gc, threading
+class Last:
+    def __del__(self): display("from a finalizer")
+def show(name):
+    for n in range(200):
+        circle = [Last() if n % 50 == 0 else None]
+        circle.append(circle)
+        display(f"{name} {n}")
+gc.set_threshold(10)
+threads = [threading.Thread(target=show, args=(name,)) for name in "abc"]
+for one in threads: one.start()
+for one in threads: one.join()
+gc.set_threshold(700)
+gc.collect()
+"""
+    ran = bridge.run(code)
+    assert ran.status == "ok"
+    shown = [line["data"]["text/plain"] for line in ran.of("display")]
+    for name in "abc":
+        assert [one for one in shown if one.startswith(f"'{name} ")] == [f"'{name} {n}'" for n in range(200)]
+    assert shown.count("'from a finalizer'") == 12

@@ -82,8 +82,8 @@ async def _read_while_adding(steps: list[tuple[int, bool]], after: int) -> None:
     read: list[dict[str, Any]] = []
 
     async def follow() -> None:
-        async with aclosing(run.read(after)) as texts:
-            async for text in texts:
+        async with aclosing(run.read(after)) as parts:
+            async for text, _ in parts:
                 read.extend(json.loads(line) for line in text.splitlines())
 
     reader = asyncio.create_task(follow())
@@ -141,7 +141,7 @@ def test_random_numbers_are_fresh_in_another_runtime(
 
         async def run(code: str) -> str:
             made = contexts.start_run(contexts.default(language), Request(code))
-            lines = [json.loads(line) async for text in made.read() for line in text.splitlines()]
+            lines = [json.loads(line) async for text, _ in made.read() for line in text.splitlines()]
             assert lines[-1]["status"] == "ok", lines
             return "".join(line.get("text", "") or str(line.get("data", "")) for line in lines[1:-1])
 

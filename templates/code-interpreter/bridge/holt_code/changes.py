@@ -14,8 +14,7 @@ class Changes:
         """Reports a change."""
         waiting, self._waiting = self._waiting, set()
         for future in waiting:
-            if not future.done():
-                future.set_result(None)
+            _end(future)
 
     async def until(self, done: Callable[[], bool], timeout: float | None = None) -> bool:
         """Waits until `done` is true after a change. Returns false after `timeout` seconds."""
@@ -26,9 +25,17 @@ class Changes:
             if left is not None and left <= 0:
                 return False
             future: asyncio.Future[None] = loop.create_future()
+            timer = None if left is None else loop.call_later(left, _end, future)
             self._waiting.add(future)
             try:
-                await asyncio.wait((future,), timeout=left)
+                await future
             finally:
                 self._waiting.discard(future)
+                if timer is not None:
+                    timer.cancel()
         return True
+
+
+def _end(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

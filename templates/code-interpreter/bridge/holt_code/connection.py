@@ -1,5 +1,7 @@
 """The connection of the bridge to a kernel: its file, its addresses and its messages."""
 
+import hmac
+import json
 import secrets
 import socket
 from contextlib import ExitStack
@@ -7,18 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import zmq
-import zmq.asyncio
+from jupyter_client.adapter import adapt
 from jupyter_client.connect import write_connection_file
-from jupyter_client.session import Session
+from jupyter_client.session import DELIM, Session
 
-_CHANNELS = {"shell": zmq.DEALER, "control": zmq.DEALER, "iopub": zmq.SUB}
+from .channel import Channel
+
+_KINDS = {"shell": zmq.DEALER, "control": zmq.DEALER, "iopub": zmq.SUB}
 _WAITING_MESSAGES = 16
 
 
 class Connection:
     """The channels of one kernel, which need no polling. Messages are signed with a key of it."""
 
-    def __init__(self, context: zmq.asyncio.Context, directory: Path, *, is_ipc: bool, waits: bool):
+    def __init__(self, context: zmq.Context[Any], directory: Path, *, is_ipc: bool, waits: bool):
         """`waits` is for a kernel that waits for its reader instead of losing messages."""
         key = secrets.token_hex(16).encode()
         name = f"kernel-{secrets.token_hex(8)}"
@@ -35,36 +39,51 @@ class Connection:
             **{f"{name}_port": port for name, port in ports.items()},
         )
         self.session = Session(key=key, username="holt", check_pid=False)
-        self._channels: dict[str, zmq.asyncio.Socket] = {}
-        for channel, kind in _CHANNELS.items():
+        self._channels: dict[str, Channel] = {}
+        for channel, kind in _KINDS.items():
             at = ports[channel]
-            self._channels[channel] = made = context.socket(kind)
+            made = context.socket(kind)
             made.linger = 0
             if channel == "iopub":
                 made.subscribe(b"")
                 # A kernel that waits must not be far ahead. Others lose messages at a limit.
                 made.rcvhwm = _WAITING_MESSAGES if waits else 0
             made.connect(f"ipc://{self._sockets_at}-{at}" if is_ipc else f"tcp://127.0.0.1:{at}")
+            self._channels[channel] = Channel(made)
 
-    async def send(self, channel: str, message: dict[str, Any]) -> None:
+    def send(self, channel: str, message: dict[str, Any]) -> None:
         """Sends a message of `session.msg`."""
-        await self._channels[channel].send_multipart(self.session.serialize(message))
+        self._channels[channel].send(self.session.serialize(message))
 
     async def receive(self, channel: str) -> dict[str, Any] | None:
         """Returns the next message of a channel, or null if it is malformed."""
-        frames = await self._channels[channel].recv_multipart()
+        frames = await self._channels[channel].receive()
         try:
-            _, parts = self.session.feed_identities(frames)
-            message = self.session.deserialize(parts)
+            return decode(self.session, frames)
         except Exception:  # The code in a kernel can send anything.
             return None
-        return message if isinstance(message.get("parent_header"), dict) else None
 
     def close(self) -> None:
         for channel in self._channels.values():
             channel.close()
         for path in (self.file, self.log, *self.file.parent.glob(f"{self.file.stem}-*")):
             path.unlink(missing_ok=True)
+
+
+def decode(session: Session, frames: list[bytes]) -> dict[str, Any] | None:
+    """
+    Returns the parts of a message that the bridge reads, or null if its signature is wrong. It may
+    raise anything. `Session.deserialize` also parses the dates, which takes longer than the rest.
+    """
+    at = frames.index(DELIM) + 1
+    signature, parts = frames[at], frames[at + 1 : at + 5]
+    if not hmac.compare_digest(signature, session.sign(parts)):
+        return None
+    header, parent, metadata, content = (json.loads(part) for part in parts)
+    if not isinstance(header, dict) or not isinstance(parent, dict):
+        return None
+    message = {"header": header, "parent_header": parent, "metadata": metadata, "content": content}
+    return adapt(message | {"msg_id": header["msg_id"], "msg_type": header["msg_type"]})
 
 
 def _free_ports(count: int) -> list[int]:

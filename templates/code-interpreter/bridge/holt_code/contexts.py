@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import zmq.asyncio
+import zmq
 
 from .bound import BoundEnvironment
 from .context import Context
@@ -33,7 +33,7 @@ class Contexts:
         self._directory = directory
         self._bound = bound
         self._memory = memory
-        self._zmq = zmq.asyncio.Context()
+        self._zmq = zmq.Context()
         self._contexts: dict[str, Context] = {}
         self._performances: set[asyncio.Task[None]] = set()
 

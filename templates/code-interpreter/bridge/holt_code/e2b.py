@@ -83,16 +83,17 @@ class _Routes:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await response.prepare(request)
         try:
-            async with aclosing(run.read_first()) as texts:
-                async for text in texts:
+            async with aclosing(run.read_first()) as parts:
+                async for text, is_last in parts:
                     lines = (json.loads(line) for line in text.splitlines())
                     answer = b"".join(encode(out) for line in lines for out in e2b_lines(line))
-                    if answer:
+                    if is_last:
+                        await response.write_eof(answer)
+                    elif answer:
                         await response.write(answer)
         except (asyncio.CancelledError, ConnectionError):
             run.interrupt()  # Clients of E2B end an execution by leaving.
             raise
-        await response.write_eof()
         return response
 
     async def list_contexts(self, _: web.Request) -> web.Response:

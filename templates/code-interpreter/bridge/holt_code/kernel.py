@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import zmq.asyncio
+import zmq
 
 from .connection import Connection
 from .errors import KernelNotStarted
@@ -64,7 +64,7 @@ class Kernel:
     """
 
     def __init__(
-        self, language: Language, cwd: str, *, env: Mapping[str, str], context: zmq.asyncio.Context, directory: Path
+        self, language: Language, cwd: str, *, env: Mapping[str, str], context: zmq.Context[Any], directory: Path
     ):
         """`env` has the variables of the runtime, above those of the bridge."""
         self.language = language
@@ -119,7 +119,7 @@ class Kernel:
             content["holt"] = settings
         message = self._connection.session.msg("execute_request", content)
         execution.msg_id = message["header"]["msg_id"]
-        await self._connection.send("shell", message)
+        self._connection.send("shell", message)
         try:
             reply = await execution.done
             if not self.language.is_own:
@@ -136,7 +136,7 @@ class Kernel:
         """
         message = self._connection.session.msg("kernel_info_request", {})
         execution.barrier_id = message["header"]["msg_id"]
-        await self._connection.send("shell", message)
+        self._connection.send("shell", message)
         with suppress(TimeoutError):
             async with asyncio.timeout(_REPLY_SECS):
                 await execution.barrier.wait()
@@ -148,7 +148,7 @@ class Kernel:
                 async with asyncio.timeout(_BEGIN_SECS):
                     await self._execution.begun.wait()
         if self.language.spec.interrupt_mode == "message":
-            await self._connection.send("control", self._connection.session.msg("interrupt_request", {}))
+            self._connection.send("control", self._connection.session.msg("interrupt_request", {}))
         else:
             self._process.interrupt()
 
@@ -158,7 +158,7 @@ class Kernel:
     async def _greet(self) -> None:
         """Asks until the kernel answers on both channels. A subscription takes effect late."""
         while not self._welcomed.is_set():
-            await self._connection.send("shell", self._connection.session.msg("kernel_info_request", {}))
+            self._connection.send("shell", self._connection.session.msg("kernel_info_request", {}))
             try:
                 async with asyncio.timeout(_RETRY_SECS):
                     await self._welcomed.wait()

@@ -56,7 +56,7 @@ BRAKE_BYTES = 4 * MIB
 BRAKE_SECS = 30.0
 """A reader that takes nothing for this time no longer makes the kernel wait."""
 
-GATHER_SECS = 0.003
+GATHER_SECS = 0.02
 """A short run is answered with one write. Longer ones begin to stream after this time."""
 
 BATCH_BYTES = 256 * 1024

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .changes import Changes
 from .limits import BATCH_BYTES, BRAKE_BYTES, BRAKE_SECS, GATHER_SECS, MAX_RUN_BYTES
@@ -18,6 +18,13 @@ class Request:
     code: str
     timeout_secs: float | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Part(NamedTuple):
+    """Lines of a run, and whether they are its last ones."""
+
+    text: bytes
+    is_last: bool
 
 
 class Run:
@@ -89,7 +96,7 @@ class Run:
         if self._brake is not None and not await self._brake.room(self._added):
             self._release()
 
-    async def read(self, after: int = -1) -> AsyncGenerator[bytes]:
+    async def read(self, after: int = -1) -> AsyncGenerator[Part]:
         """
         Yields the lines after a cursor, in batches, until the end line. A line `dropped` stands for
         lines that are no longer kept.
@@ -106,13 +113,13 @@ class Run:
             at += len(lines)
             passed = None if passed is None else passed + sum(map(len, lines))
             if self.ended and at >= self._next:
-                yield b"".join(batch) + self._end_line(missed)
+                yield Part(b"".join(batch) + self._end_line(missed), is_last=True)
                 return
             if batch:
-                yield b"".join(batch)
+                yield Part(b"".join(batch), is_last=False)
             await self._changes.until(lambda: self.ended or at < self._next)
 
-    async def read_first(self) -> AsyncGenerator[bytes]:
+    async def read_first(self) -> AsyncGenerator[Part]:
         """
         Yields all lines to the client that started the run. The kernel does not get far ahead of
         this reader. The lines of a short run come together.
@@ -120,11 +127,11 @@ class Run:
         self._brake = brake = _Brake()
         await self._changes.until(lambda: self.ended or self._added > BATCH_BYTES, GATHER_SECS)
         try:
-            async with aclosing(self.read()) as texts:
-                async for text in texts:
-                    yield text
+            async with aclosing(self.read()) as parts:
+                async for part in parts:
+                    yield part
                     # The consumer has sent the text when it asks for the next one.
-                    brake.take(len(text))
+                    brake.take(len(part.text))
         finally:
             self._release()
 

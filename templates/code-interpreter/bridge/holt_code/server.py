@@ -13,6 +13,7 @@ from .contexts import Contexts
 from .errors import KernelNotStarted, Refused
 from .limits import MAX_REQUEST_BYTES
 from .lines import encode
+from .run import Part
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -113,15 +114,14 @@ class _Routes:
         return _json({"run_id": run.run_id})
 
 
-async def _stream(request: web.Request, lines: AsyncGenerator[bytes]) -> web.StreamResponse:
+async def _stream(request: web.Request, lines: AsyncGenerator[Part]) -> web.StreamResponse:
     """Answers lines as they come. A reader that leaves ends the answer, and nothing else."""
     response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
     await response.prepare(request)
     with suppress(ConnectionError):  # The reader has left.
         async with aclosing(lines):
-            async for text in lines:
-                await response.write(text)
-        await response.write_eof()
+            async for text, is_last in lines:
+                await (response.write_eof(text) if is_last else response.write(text))
     return response
 
 
