@@ -27,6 +27,11 @@ export interface GuestRequest {
    * checkpoint of the runtime is taken, and the caller asks again.
    */
   readonly follows?: boolean
+  /**
+   * True if the answer, once it has begun, is no use of the runtime by itself. It may wait for
+   * long, and its user notes each use.
+   */
+  readonly idles?: boolean
   readonly signal: AbortSignal
 }
 

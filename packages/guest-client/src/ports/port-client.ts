@@ -28,16 +28,19 @@ export class PortClient {
 
   /**
    * Opens a connection to a port. Rejects with `port_not_listening` if no program listens. Aborting
-   * the signal resets the connection.
+   * the signal resets the connection. With `idles`, it may wait without being a use of the runtime.
    */
-  async connect(port: number, signal: AbortSignal): Promise<PortStream> {
+  async connect(
+    port: number,
+    { signal, idles = false }: { readonly signal: AbortSignal; readonly idles?: boolean },
+  ): Promise<PortStream> {
     const outgoing = new PassThrough({ highWaterMark: 1024 * 1024 })
     outgoing.on('error', () => {
       // The answer's body, or its absence, gives the reason.
     })
     try {
       const request = { method: 'POST', path: `/v1/ports/${port}/connect`, body: outgoing, signal } as const
-      const { body } = await this.#sender.open({ ...request, follows: true })
+      const { body } = await this.#sender.open({ ...request, follows: true, idles })
       return new PortStream({ incoming: body, outgoing })
     } catch (error) {
       outgoing.destroy()

@@ -207,7 +207,7 @@ const others: readonly Row[] = [
   ['DELETE /v1/mounts', (guest) => guest.mounts.clear(signal)],
   ['GET /v1/ports', (guest) => guest.ports.list(signal)],
   ['GET /v1/ports/80?wait_ms=5', (guest) => guest.ports.wait(80, 5, signal)],
-  ['POST /v1/ports/80/connect', (guest) => guest.ports.connect(80, signal)],
+  ['POST /v1/ports/80/connect', (guest) => guest.ports.connect(80, { signal })],
 ]
 
 test.each(changes)('sends %s with the id of its operation', async (sent, call) => {
@@ -227,7 +227,7 @@ const followed: readonly Row[] = [
   ['output that is followed', (guest) => guest.processes.readOutput('cm1', { cursor: 0, follow: true }, signal)],
   ['a watch', (guest) => guest.files.watch({ path, recursive: false, cursor: null }, signal)],
   ['a wait for a port', (guest) => guest.ports.wait(80, 1, signal)],
-  ['a connection', (guest) => guest.ports.connect(80, signal)],
+  ['a connection', (guest) => guest.ports.connect(80, { signal })],
 ]
 
 test.each(followed)('marks %s as an answer that continues', async (_, call) => {

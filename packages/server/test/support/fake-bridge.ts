@@ -7,7 +7,7 @@ import {
   TestInterpreter,
 } from '../../../sdk/test/support/interpreter/test-interpreter.ts'
 import type { TestRun } from '../../../sdk/test/support/interpreter/test-run.ts'
-import { bridgePort } from '../../src/inside/code/bridge-answer.ts'
+import { bridgePort } from '../../src/inside/code/bridge-connections.ts'
 import { startTestServer, type TestServer } from './start-test-server.ts'
 import type { Things } from './things-of-a-project.ts'
 
@@ -28,8 +28,11 @@ export async function startCodeServer(options: Parameters<typeof startTestServer
   const server = await startTestServer(options)
   const id = await server.makeRuntime()
   const interpreter = giveBridge(server.engine, id)
-  const replaceBridge = (listener: RequestListener) => listen(server.engine, id, listener)
-  const endBridge = () => server.engine.guest(id)?.ports.close(bridgePort)
+  const endBridge = () => server.engine.guest(id)?.ports.end(bridgePort)
+  const replaceBridge = (listener: RequestListener) => {
+    endBridge()
+    listen(server.engine, id, listener)
+  }
   return { ...server, id, contexts: `/v1/agents/runtime/${id}/contexts`, interpreter, replaceBridge, endBridge }
 }
 

@@ -13,7 +13,7 @@ const lookMs = 5
 /** The ports of a fake guest. Each has a function that takes its connections. */
 export class FakePorts {
   readonly #programs = new Map<number, FakeProgram>()
-  readonly #open = new Set<PortStream>()
+  readonly #open = new Map<PortStream, number>()
 
   /** Lets a program take the connections to a port. */
   listen(port: number, program: FakeProgram): void {
@@ -23,6 +23,12 @@ export class FakePorts {
   /** Lets nothing listen on a port any more. */
   close(port: number): void {
     this.#programs.delete(port)
+  }
+
+  /** Ends the program that listens on a port, with its connections. */
+  end(port: number): void {
+    this.close(port)
+    for (const [connection, target] of this.#open) if (target === port) connection.resume().end()
   }
 
   /** Returns a copy with the same programs and without their connections. */
@@ -62,7 +68,7 @@ export class FakePorts {
     const connection = new PortStream({ incoming: body, outgoing: answer })
     const abort = () => connection.destroy()
     signal.addEventListener('abort', abort, { once: true })
-    this.#open.add(connection)
+    this.#open.set(connection, port)
     connection.on('error', () => {
       // The program may be gone, so nobody receives the error.
     })
@@ -75,6 +81,6 @@ export class FakePorts {
   }
 
   stop(): void {
-    for (const connection of this.#open) connection.destroy(new Error('the guest stops'))
+    for (const connection of this.#open.keys()) connection.destroy(new Error('the guest stops'))
   }
 }

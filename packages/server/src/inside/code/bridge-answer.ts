@@ -1,21 +1,18 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { EngineError } from '@holt/engine'
-import type { GuestClient, PortStream } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
-import { connectPort } from '../ports/connect-port.ts'
-import { letClose } from '../ports/let-close.ts'
-import { bridgeFailed, interpreterMissing } from './bridge-errors.ts'
-
-/**
- * The port of the bridge, the program in a runtime that passes requests on to the kernels of
- * languages.
- */
-export const bridgePort = 49_999
+import type { RuntimeLink } from '../../runtimes/links/runtime-link.ts'
+import { bridgePort, connectionsOf } from './bridge-connections.ts'
+import { bridgeFailed } from './bridge-errors.ts'
 
 /**
  * The time for the head of an answer, in milliseconds. The bridge sends it before any code runs.
  */
 const headTimeoutMs = 30_000
+
+/** The time for the rest of an answer of which everything needed was read, in milliseconds. */
+const farewellMs = 1_000
 
 /** The header with the name of the bridge's process, which a restart changes. */
 const instanceHeader = 'x-holt-interpreter'
@@ -37,14 +34,14 @@ export class BridgeAnswer {
   /** The name of the bridge's process; null if it has none. */
   readonly instance: string | null
   readonly #incoming: IncomingMessage
-  readonly #connection: PortStream
+  readonly #connection: Duplex
 
-  constructor(incoming: IncomingMessage, connection: PortStream) {
+  constructor(incoming: IncomingMessage) {
     this.status = incoming.statusCode ?? 0
     const instance = incoming.headers[instanceHeader]
     this.instance = typeof instance === 'string' ? instance : null
     this.#incoming = incoming
-    this.#connection = connection
+    this.#connection = incoming.socket
     incoming.on('error', () => {
       // The reader of the chunks gets the error.
     })
@@ -59,48 +56,73 @@ export class BridgeAnswer {
     }
   }
 
-  /** Lets the connection end by itself, after everything that is needed has been read. */
+  /** Lets the answer end by itself, after everything that is needed has been read. */
   letEnd(): void {
-    this.#incoming.resume()
-    void letClose(this.#connection).then(() => this.destroy())
+    const incoming = this.#incoming
+    if (incoming.readableEnded || incoming.destroyed) return
+    const timer = setTimeout(() => this.destroy(), farewellMs)
+    const stop = () => clearTimeout(timer)
+    incoming.once('end', stop)
+    incoming.once('close', stop)
+    incoming.resume()
   }
 
-  /** Ends the connection at once. */
+  /** Ends the answer and its connection at once. */
   destroy(): void {
+    this.#incoming.destroy()
     this.#connection.destroy()
   }
 }
 
 /**
- * Sends one request to the bridge of a runtime, over a connection of its own. The signal ends the
- * connection. Throws `code_interpreter_missing` if nothing listens.
+ * Sends one request to the bridge of a runtime. The signal ends it, with its connection. Throws
+ * `code_interpreter_missing` if nothing listens.
  */
-export async function askBridge(
-  guest: GuestClient,
-  request: BridgeRequest,
-  signal: AbortSignal,
-): Promise<BridgeAnswer> {
-  const connection = await connect(guest, signal)
+export async function askBridge(link: RuntimeLink, request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
   try {
-    return new BridgeAnswer(await headOf(send(connection, request), connection), connection)
+    return await ask(link, request, signal)
   } catch (error) {
-    connection.destroy()
+    if (!(error instanceof StaleConnection)) throw error
+    // The bridge has closed the connection while it waited, or was killed.
+    return ask(link, request, signal)
+  }
+}
+
+/** The break of a connection that had carried an earlier answer, before the head of this one. */
+class StaleConnection extends HoltError {}
+
+async function ask(link: RuntimeLink, request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
+  const use = link.use()
+  let connection: Duplex | null = null
+  try {
+    // A kept connection bypasses the link, which thaws the runtime and waits during a checkpoint.
+    await link.connect(signal)
+  } catch (error) {
+    use[Symbol.dispose]()
     throw error
   }
-}
-
-async function connect(guest: GuestClient, signal: AbortSignal): Promise<PortStream> {
+  const outgoing = prepare(link, request)
+  outgoing.once('socket', (socket) => {
+    connection = socket
+  })
+  const abort = () => outgoing.destroy(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  outgoing.once('close', () => {
+    signal.removeEventListener('abort', abort)
+    use[Symbol.dispose]()
+  })
   try {
-    return await connectPort(guest, bridgePort, signal)
+    return new BridgeAnswer(await headOf(outgoing))
   } catch (error) {
-    throw error instanceof HoltError && error.code === 'port_not_listening' ? interpreterMissing() : error
+    outgoing.destroy()
+    throw failureOf(outgoing, connection, error)
   }
 }
 
-function send(connection: PortStream, { method, path, json }: BridgeRequest): ClientRequest {
+function prepare(link: RuntimeLink, { method, path, json }: BridgeRequest): ClientRequest {
   const body = json === undefined ? null : Buffer.from(JSON.stringify(json))
   const outgoing = httpRequest({
-    createConnection: () => connection,
+    agent: connectionsOf(link),
     method,
     path,
     headers: {
@@ -113,31 +135,40 @@ function send(connection: PortStream, { method, path, json }: BridgeRequest): Cl
   return outgoing
 }
 
-function headOf(outgoing: ClientRequest, connection: PortStream): Promise<IncomingMessage> {
+function headOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(bridgeFailed('it sends no answer')), headTimeoutMs)
     outgoing.once('response', resolve)
-    outgoing.on('error', (error) => reject(failureOf(connection, error)))
+    outgoing.on('error', reject)
     outgoing.once('close', () => {
       clearTimeout(timer)
-      reject(failureOf(connection, new Error('the connection was closed')))
+      reject(new Error('the connection was closed'))
     })
     outgoing.once('response', () => clearTimeout(timer))
   })
 }
 
 /** Returns the reason for an answer without a head: that of the way to the runtime, if any. */
-function failureOf(connection: PortStream, error: unknown): unknown {
-  return reasonOf(connection, error) ?? bridgeFailed('it broke off its answer', { cause: error })
+function failureOf(outgoing: ClientRequest, connection: Duplex | null, error: unknown): unknown {
+  const reason = reasonOf(connection, error)
+  if (reason !== null) return reason
+  if (error instanceof HoltError) return error
+  const failure = bridgeFailed('it broke off its answer', { cause: error })
+  const isStale = outgoing.reusedSocket && isReset(error)
+  return isStale ? new StaleConnection(failure.code, failure.message, { cause: failure.cause }) : failure
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
 }
 
 /** Returns the reason for an answer that breaks off. A bridge that was killed is started again. */
-function breakOf(connection: PortStream, cause: unknown): unknown {
+function breakOf(connection: Duplex, cause: unknown): unknown {
   const broken = () => new EngineError('unavailable', 'the bridge of a runtime broke off its answer', { cause })
   return reasonOf(connection, cause) ?? broken()
 }
 
-function reasonOf(connection: PortStream, error: unknown): EngineError | null {
-  if (connection.errored instanceof EngineError) return connection.errored
+function reasonOf(connection: Duplex | null, error: unknown): EngineError | null {
+  if (connection?.errored instanceof EngineError) return connection.errored
   return error instanceof EngineError ? error : null
 }

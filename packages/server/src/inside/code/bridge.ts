@@ -132,13 +132,13 @@ export class Bridge {
 
   /** Returns the answer to a request. An interpreter that was killed is started again for it. */
   async #ask(request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
-    const { guest } = this.#open
+    const { link } = this.#open
     try {
-      return await askBridge(guest, request, signal)
+      return await askBridge(link, request, signal)
     } catch (error) {
       const isMissing = error instanceof HoltError && error.code === 'code_interpreter_missing'
       if (!isMissing || !(await reviveInterpreter(this.#open, signal))) throw error
-      return askBridge(guest, request, signal)
+      return askBridge(link, request, signal)
     }
   }
 

@@ -16,13 +16,13 @@ export async function readBridgeAnswer<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   try {
     const parsed = schema.safeParse(parseJson(await readBytes(answer)))
+    if (!parsed.success) throw bridgeFailed('its answer has another shape')
     answer.letEnd()
-    if (parsed.success) return parsed.data
+    return parsed.data
   } catch (error) {
     answer.destroy()
     throw error
   }
-  throw bridgeFailed('its answer has another shape')
 }
 
 async function readBytes(answer: BridgeAnswer): Promise<Buffer> {

@@ -2,7 +2,7 @@ import { startCommandId, templateCommand } from '@holt/builder'
 import { HoltError } from '@holt/protocol'
 import type { OpenRuntime } from '../../runtimes/links/open-guest.ts'
 import { sourceSettingsOf } from '../../runtimes/state/source-settings.ts'
-import { bridgePort } from './bridge-answer.ts'
+import { bridgePort } from './bridge-connections.ts'
 
 /** The time for a bridge to listen after its start, in milliseconds. A busy host needs seconds. */
 const listenTimeoutMs = 30_000

@@ -8,13 +8,18 @@ const connectTimeoutMs = 15_000
 
 /**
  * Connects to a program that listens inside. The caller closes the connection, and the signal ends
- * it. Throws `port_not_listening` if nothing listens.
+ * it. With `idles`, the connection by itself is no use of the runtime. Throws `port_not_listening`
+ * if nothing listens.
  */
-export async function connectPort(guest: GuestClient, port: number, signal: AbortSignal): Promise<PortStream> {
+export async function connectPort(
+  guest: GuestClient,
+  port: number,
+  { signal, idles = false }: { readonly signal: AbortSignal; readonly idles?: boolean },
+): Promise<PortStream> {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(timeoutError()), connectTimeoutMs)
   try {
-    const stream = await guest.ports.connect(port, AbortSignal.any([signal, late.signal]))
+    const stream = await guest.ports.connect(port, { signal: AbortSignal.any([signal, late.signal]), idles })
     stream.on('error', () => {
       // Its reader gets the error. It may have no reader yet.
     })

@@ -82,7 +82,7 @@ export async function enterPort(
   async function connect(): Promise<PortStream> {
     const { runtime_id: runtimeId, project_id: projectId } = admission.row
     const { guest } = await openGuest(service, { projectId, runtimeId }, { gone: over.signal })
-    const stream = await connectPort(guest, target.port, over.signal)
+    const stream = await connectPort(guest, target.port, { signal: over.signal })
     place.watch(stream)
     connected = true
     return stream

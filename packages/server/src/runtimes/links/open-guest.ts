@@ -5,6 +5,7 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { within } from '../../foundation/wire/call.ts'
 import { findAwake } from '../lifecycle/wake.ts'
 import type { Runtimes } from '../runtimes.ts'
+import type { RuntimeLink } from './runtime-link.ts'
 
 /**
  * The time to open a runtime, in milliseconds. A running guest answers at once. A checkpoint or a
@@ -12,10 +13,11 @@ import type { Runtimes } from '../runtimes.ts'
  */
 const openTimeoutMs = 300_000
 
-/** A running runtime and the client for its guest. */
+/** A running runtime, the client for its guest, and the link to it. */
 export interface OpenRuntime {
   readonly row: RuntimeRow
   readonly guest: GuestClient
+  readonly link: RuntimeLink
 }
 
 /** The caller for whom a runtime is opened. */
@@ -35,7 +37,7 @@ export async function openGuest(
   const row = await findAwake(service, ref, gone)
   try {
     const link = await service.links.dial(row.runtime_id, within({ gone }, openTimeoutMs))
-    return { row, guest: new GuestClient(link, { operation }) }
+    return { row, guest: new GuestClient(link, { operation }), link }
   } catch (error) {
     const now = isEngineError(error) ? await findRuntime(service, ref) : row
     throw now.state === 'running' ? error : notRunning(now)

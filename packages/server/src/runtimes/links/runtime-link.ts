@@ -113,7 +113,7 @@ export class RuntimeLink implements GuestLink {
         entry.answered = true
         if (request.follows === true) this.#notice()
         response.body.once('close', () => this.#leave(entry))
-        if (response.body.closed) this.#leave(entry)
+        if (request.idles === true || response.body.closed) this.#leave(entry)
         return response
       } catch (error) {
         this.#leave(entry)

@@ -1,4 +1,3 @@
-import type { GuestLink } from '@holt/engine'
 import { type GuestClient as Client, GuestClient } from '@holt/guest-client'
 import { wakeById } from '../lifecycle/wake.ts'
 import type { Runtimes } from '../runtimes.ts'
@@ -37,7 +36,7 @@ export class RuntimeLinks {
    * Returns a link whose requests thaw the runtime, wait during a hold and resume a paused runtime.
    * Each counts as a use until its answer has been read to the end.
    */
-  async dial(runtimeId: string, signal: AbortSignal): Promise<GuestLink> {
+  async dial(runtimeId: string, signal: AbortSignal): Promise<RuntimeLink> {
     const link = this.link(runtimeId)
     await link.connect(signal)
     return link

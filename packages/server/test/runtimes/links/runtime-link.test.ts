@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { EngineError, type GuestLink, type GuestRequest } from '@holt/engine'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test } from 'vitest'
@@ -9,12 +9,12 @@ const signal = () => AbortSignal.timeout(5_000)
 const ask = (method: GuestRequest['method']): GuestRequest => ({ method, path: '/v1/info', signal: signal() })
 
 /** A link to a guest that answers as a test says, and how often the runtime was brought back. */
-function linkTo(answer: () => Promise<void>) {
+function linkTo(answer: () => Promise<void>, body: () => Readable = () => Readable.from([])) {
   const guest: GuestLink = {
     connected: true,
     request: async () => {
       await answer()
-      return { status: 200, headers: {}, body: Readable.from([]) }
+      return { status: 200, headers: {}, body: body() }
     },
   }
   const engine = new FakeEngine()
@@ -118,4 +118,22 @@ test('cancelled waiters are released while a runtime is held and while it is res
   const waiting = paused.whenOpen(signal())
   back.resolve()
   await waiting
+})
+
+test('an answer that idles is a use until it begins, and others until they end', async () => {
+  const body = new PassThrough()
+  const began = Promise.withResolvers<void>()
+  const { link } = linkTo(
+    async () => began.promise,
+    () => body,
+  )
+  const idling = link.request({ ...ask('POST'), follows: true, idles: true })
+  await expect.poll(() => link.open).toBe(1)
+  began.resolve()
+  await idling
+  expect(link.open).toBe(0)
+  await link.request({ ...ask('POST'), follows: true })
+  expect(link.open).toBe(1)
+  body.destroy()
+  await expect.poll(() => link.open).toBe(0)
 })
