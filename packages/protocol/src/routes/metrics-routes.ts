@@ -23,7 +23,7 @@ export const metricsRoutes = {
     path: '/v1/agents/metrics',
     summary: 'What many runtimes take',
     description:
-      'The same as the metrics of one runtime, for all that run or for those with the given ids, newest first. A runtime that has ended has no values. A page is shorter than `limit` if its samples are many.',
+      'Answers the metrics of all running runtimes, or of those with the given ids, newest first. A runtime that has ended has no values. A page is shorter than `limit` if its samples are many.',
     scope: 'runtime:read',
     query: ListMetricsQuery,
     body: none,

@@ -45,6 +45,7 @@ export async function listUsage(
   const rows = await store.db
     .selectFrom('runtimes')
     .select(columns)
+    .where('project_id', '=', projectId)
     .where('seq', 'in', seqs)
     .orderBy('seq', 'desc')
     .execute()
