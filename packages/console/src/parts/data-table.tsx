@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import {
   Cell,
   Checkbox,
@@ -46,6 +46,13 @@ export function DataTable<Item extends object>({
   selection,
   dependencies = [],
 }: DataTableProps<Item>) {
+  // The table renders the rows again whose entries are new objects.
+  const entries = useRef(new WeakMap<Item, { readonly id: string; readonly item: Item }>())
+  const entryOf = (item: Item) => {
+    const entry = entries.current.get(item) ?? { id: idOf(item), item }
+    entries.current.set(item, entry)
+    return entry
+  }
   return (
     <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: 40, headingHeight: 36 }}>
       <Table
@@ -71,7 +78,7 @@ export function DataTable<Item extends object>({
             </ColumnHeader>
           ))}
         </TableHeader>
-        <TableBody items={rows.map((item) => ({ id: idOf(item), item }))} dependencies={[columns, ...dependencies]}>
+        <TableBody items={rows.map(entryOf)} dependencies={[columns, ...dependencies]}>
           {({ item }) => (
             <Row textValue={nameOf(item)}>
               {selection === undefined ? null : (

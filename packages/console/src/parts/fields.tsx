@@ -6,12 +6,13 @@ interface FieldProps {
   readonly set: (value: string) => void
   readonly hint: string
   readonly pattern?: string
+  readonly isRequired?: boolean
   /** Values that the browser offers. */
   readonly options?: readonly string[] | undefined
 }
 
 /** A field of one line. */
-export function Field({ label, value, set, hint, pattern, options }: FieldProps) {
+export function Field({ label, value, set, hint, pattern, isRequired, options }: FieldProps) {
   const id = useId()
   return (
     <div className="field">
@@ -22,6 +23,7 @@ export function Field({ label, value, set, hint, pattern, options }: FieldProps)
         onChange={({ target }) => set(target.value)}
         placeholder={hint}
         pattern={pattern}
+        required={isRequired}
         list={options === undefined ? undefined : `${id}-options`}
         autoComplete="off"
       />
@@ -36,13 +38,17 @@ export function Field({ label, value, set, hint, pattern, options }: FieldProps)
   )
 }
 
-/** A field with a `KEY=VALUE` in each line. */
-export function Lines({ label, value, set }: Pick<FieldProps, 'label' | 'value' | 'set'>) {
+interface LinesProps extends Pick<FieldProps, 'label' | 'value' | 'set'> {
+  readonly hint?: string
+}
+
+/** A field with several lines, by default with a `KEY=VALUE` in each. */
+export function Lines({ label, value, set, hint = 'KEY=VALUE' }: LinesProps) {
   const id = useId()
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <textarea id={id} value={value} onChange={({ target }) => set(target.value)} placeholder="KEY=VALUE" rows={2} />
+      <textarea id={id} value={value} onChange={({ target }) => set(target.value)} placeholder={hint} rows={2} />
     </div>
   )
 }

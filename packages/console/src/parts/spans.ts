@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useSyncExternalStore } from 'react'
 
 const units: readonly (readonly [unit: string, secs: number])[] = [
   ['d', 86_400],
@@ -13,12 +13,29 @@ export function spanText(ms: number): string {
   return `${Math.floor(secs / size)} ${unit}`
 }
 
-/** Returns the present time, which moves every second. */
+/** Returns the present time in whole seconds, as milliseconds. It moves every second. */
 export function useNow(): number {
-  const [now, setNow] = useState(Date.now)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000)
-    return () => clearInterval(timer)
-  }, [])
-  return now
+  return useSyncExternalStore(onTick, () => Math.floor(Date.now() / 1000) * 1000)
+}
+
+/** Returns a text of the present time. Its component renders again only when the text changes. */
+export function useTimedText(textAt: (now: number) => string): string {
+  return useSyncExternalStore(onTick, () => textAt(Date.now()))
+}
+
+const listeners = new Set<() => void>()
+let clock: ReturnType<typeof setInterval> | undefined
+
+/** Calls a function every second. All components share one timer. */
+function onTick(listener: () => void): () => void {
+  listeners.add(listener)
+  clock ??= setInterval(() => {
+    for (const each of listeners) each()
+  }, 1000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(clock)
+    clock = undefined
+  }
 }
