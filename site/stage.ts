@@ -3,6 +3,7 @@ import { existsSync, globSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { withGallery } from './console-gallery.ts'
 import { drawDiagrams } from './draw-diagrams.ts'
 import { titleOf } from './markdown.ts'
 import { type Page, type PlacedSection, placeOf, placePages } from './pages.ts'
@@ -34,7 +35,7 @@ export async function stage(): Promise<void> {
   const sections = placePages(root, Object.keys(generated))
   const pages = [placeOf(frontPage), ...sections.flatMap((section) => section.pages)]
   const targets = linkTargets(pages)
-  const files = new Map<string, string>()
+  const files = new Map<string, string | Buffer>()
   const titles = new Map<string, string>()
   for (const page of pages) {
     const text = generated[page.source] ?? (await readFile(join(root, page.source), 'utf8'))
@@ -46,7 +47,7 @@ export async function stage(): Promise<void> {
       addPicture: (source) => pictureOf(source, pictures),
     })
     for (const source of pictures) files.set(pictureOf(source), await readFile(join(root, source), 'utf8'))
-    files.set(page.place, await withDiagrams(linked, page, files))
+    files.set(page.place, await withDiagrams(await withGallery(linked, root, files), page, files))
   }
   files.set('sidebar.json', JSON.stringify(sidebarOf(sections, titles)))
   await writeFiles(files)
@@ -86,7 +87,7 @@ function pictureOf(source: string, noted: string[] = []): string {
   return `pictures/${basename(source)}`
 }
 
-async function withDiagrams(text: string, { place }: Page, files: Map<string, string>): Promise<string> {
+async function withDiagrams(text: string, { place }: Page, files: Map<string, string | Buffer>): Promise<string> {
   let count = 0
   return drawDiagrams(text, (svg) => {
     count += 1
@@ -107,12 +108,13 @@ function sidebarOf(sections: readonly PlacedSection[], titles: ReadonlyMap<strin
 }
 
 /** Writes the changed files, and removes those of earlier builds. */
-async function writeFiles(files: ReadonlyMap<string, string>): Promise<void> {
+async function writeFiles(files: ReadonlyMap<string, string | Buffer>): Promise<void> {
   for (const name of globSync('**/*.*', { cwd: stageDir })) if (!files.has(name)) await rm(join(stageDir, name))
-  for (const [name, text] of files) {
+  for (const [name, content] of files) {
     const path = join(stageDir, name)
-    if (existsSync(path) && (await readFile(path, 'utf8')) === text) continue
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content
+    if (existsSync(path) && (await readFile(path)).equals(bytes)) continue
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, text)
+    await writeFile(path, bytes)
   }
 }
