@@ -11,6 +11,7 @@ import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
 import './styles/shell.css'
+import './styles/runtimes.css'
 
 showTheme()
 // Before anything else can read the address, or put it into the history.

@@ -1,6 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { RuntimesPage } from '../runtimes/runtimes-page.tsx'
+import { runtimesSearch } from '../runtimes/runtimes-search.ts'
+import { loadPart } from '../service/load-part.ts'
 import { Layout } from '../shell/layout.tsx'
 import { NotFoundPage } from '../shell/not-found-page.tsx'
 
@@ -18,35 +20,38 @@ const index = createRoute({
   },
 })
 
-/** What is searched and filtered is in the address, so that a reload or a link shows the same. */
 const runtimes = createRoute({
   getParentRoute: () => root,
   path: '/runtimes',
   component: RuntimesPage,
-  validateSearch: (search): { readonly find?: string; readonly state?: string; readonly template?: string } => ({
-    ...(typeof search.find === 'string' ? { find: search.find } : {}),
-    ...(typeof search.state === 'string' ? { state: search.state } : {}),
-    // The form of a create is open, with this template.
-    ...(typeof search.template === 'string' ? { template: search.template } : {}),
-  }),
+  validateSearch: runtimesSearch,
 })
 
 const runtime = createRoute({
   getParentRoute: () => root,
   path: '/runtimes/$runtimeId',
-  component: lazyRouteComponent(() => import('../runtime/runtime-page.tsx'), 'RuntimePage'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../runtime/runtime-page.tsx')),
+    'RuntimePage',
+  ),
 })
 
 const overview = createRoute({
   getParentRoute: () => runtime,
   path: '/',
-  component: lazyRouteComponent(() => import('../runtime/overview-tab.tsx'), 'OverviewTab'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../runtime/overview-tab.tsx')),
+    'OverviewTab',
+  ),
 })
 
 const templates = createRoute({
   getParentRoute: () => root,
   path: '/templates',
-  component: lazyRouteComponent(() => import('../templates/templates-page.tsx'), 'TemplatesPage'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../templates/templates-page.tsx')),
+    'TemplatesPage',
+  ),
   validateSearch: (search): { readonly find?: string; readonly kind?: string } => ({
     ...(typeof search.find === 'string' ? { find: search.find } : {}),
     ...(typeof search.kind === 'string' ? { kind: search.kind } : {}),
@@ -56,14 +61,20 @@ const templates = createRoute({
 const template = createRoute({
   getParentRoute: () => root,
   path: '/templates/$template',
-  component: lazyRouteComponent(() => import('../templates/template-page.tsx'), 'TemplatePage'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../templates/template-page.tsx')),
+    'TemplatePage',
+  ),
 })
 
 /** The form of a build. No template can have this name, because the API has such a path as well. */
 const newBuild = createRoute({
   getParentRoute: () => root,
   path: '/templates/build',
-  component: lazyRouteComponent(() => import('../builds/new-build-page.tsx'), 'NewBuildPage'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../builds/new-build-page.tsx')),
+    'NewBuildPage',
+  ),
   validateSearch: (search): { readonly from?: string; readonly name?: string; readonly tag?: string } => ({
     ...(typeof search.from === 'string' ? { from: search.from } : {}),
     ...(typeof search.name === 'string' ? { name: search.name } : {}),
@@ -74,13 +85,19 @@ const newBuild = createRoute({
 const builds = createRoute({
   getParentRoute: () => root,
   path: '/builds',
-  component: lazyRouteComponent(() => import('../builds/builds-page.tsx'), 'BuildsPage'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../builds/builds-page.tsx')),
+    'BuildsPage',
+  ),
 })
 
 const build = createRoute({
   getParentRoute: () => root,
   path: '/builds/$buildId',
-  component: lazyRouteComponent(() => import('../builds/build-page.tsx'), 'BuildPage'),
+  component: lazyRouteComponent(
+    loadPart(() => import('../builds/build-page.tsx')),
+    'BuildPage',
+  ),
 })
 
 /** The routes of the console. Pages that few people open are loaded when they are opened. */

@@ -1,90 +1,71 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
 import { ErrorNotice } from '../parts/error-notice.tsx'
-import { Choice, Field, Lines } from '../parts/fields.tsx'
-import { mayUse } from '../session/may-use.ts'
+import { addNotice } from '../parts/notices.ts'
 import { useSession } from '../session/session-context.ts'
-import { bodyOf, type CreateFields, emptyFields } from './create-form.ts'
+import { CreateCheck } from './create-check.tsx'
+import { draftOf, keepDraft } from './create-draft.ts'
+import { CreateFieldset } from './create-fieldset.tsx'
+import { bodyOf, type CreateFields } from './create-form.ts'
 import { createLines } from './create-lines.ts'
-import { runtimesKey } from './use-runtimes.ts'
+import { deletedText, deleteText, remove } from './runtime-changes.ts'
+import { labelOf } from './runtime-row.ts'
+import { runtimesKey } from './runtimes-query.ts'
+import { useChanges } from './use-changes.ts'
 
 interface CreateProps {
-  readonly isOpen: boolean
-  readonly onOpenChange: (isOpen: boolean) => void
-  /** The template that is chosen at first. */
-  readonly template?: string | undefined
+  /** The template that the form begins with; empty for none. */
+  readonly template: string
+  readonly onClose: () => void
 }
 
 /** The form of a create, beside the lines that do the same with each client. */
-export function CreateDialog({ isOpen, onOpenChange, template = '' }: CreateProps) {
+export function CreateDialog({ template, onClose }: CreateProps) {
   const { holt, session } = useSession()
   const queries = useQueryClient()
-  const [fields, setFields] = useState({ ...emptyFields, template })
-  const templates = useQuery({
-    queryKey: [session.key_id, 'templates', 'names'],
-    queryFn: async ({ signal }) => (await holt.templates.list({ signal }).all()).map(({ name }) => name),
-    enabled: isOpen && mayUse(session, 'template:read'),
+  const noteCreated = useCreatedNotice()
+  const [fields, setFields] = useState<CreateFields>(() => {
+    const draft = draftOf(session.key_id)
+    return template === '' ? draft : { ...draft, template, snapshot: '' }
   })
+  const change = (name: keyof CreateFields, value: string) => {
+    const next = { ...fields, [name]: value }
+    setFields(next)
+    keepDraft(session.key_id, next)
+  }
   const body = bodyOf(fields)
   const creating = useMutation({
     mutationFn: () => holt.runtimes.create(body),
-    onSuccess: () => {
-      onOpenChange(false)
-      setFields(emptyFields)
+    onSuccess: ({ runtime_id, name }) => {
+      keepDraft(session.key_id, null)
+      onClose()
+      noteCreated({ id: runtime_id, name })
       void queries.invalidateQueries({ queryKey: runtimesKey(session.key_id) })
     },
   })
+  const checking = useMutation({ mutationFn: () => holt.runtimes.dryRun(body) })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     creating.mutate()
   }
-  const bound = (name: keyof CreateFields) => ({
-    value: fields[name],
-    set: (value: string) => setFields({ ...fields, [name]: value }),
-  })
   return (
-    <Modal className="modal wide" isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
+    <Modal className="modal wide" isOpen onOpenChange={onClose} isDismissable>
       <Dialog className="dialog">
         <Heading slot="title">Create a runtime</Heading>
         <div className="columns">
           <Form className="form" onSubmit={submit}>
-            <Field label="Template" {...bound('template')} hint="base-small" options={templates.data} />
-            <Field label="Snapshot, instead" {...bound('snapshot')} hint="none" />
-            <Field label="Name" {...bound('name')} hint="none" />
-            <Choice label="Isolation" {...bound('isolation')}>
-              <option value="">the default of the service</option>
-              <option value="gvisor">gvisor</option>
-              <option value="container">container</option>
-            </Choice>
-            <Field label="vCPUs" {...bound('cpu')} hint="as the template" pattern="\d+(\.\d+)?" />
-            <Field label="Memory" {...bound('memory')} hint="512MiB, 8GB" />
-            <Field label="Disk" {...bound('disk')} hint="20GiB" />
-            <Lines label="Environment" {...bound('env')} />
-            <Lines label="Metadata" {...bound('metadata')} />
-            <Field label="Runs for (minutes)" {...bound('timeout')} hint="60, or none" pattern="\d+|none" />
-            <Choice label="Then" {...bound('on_timeout')}>
-              <option value="">the default: pause, if it can be paused</option>
-              <option value="pause">pause</option>
-              <option value="terminate">terminate</option>
-            </Choice>
-            <Field
-              label="Pauses without use after (minutes)"
-              {...bound('idle_timeout')}
-              hint="none"
-              pattern="\d+|none"
-            />
-            <Choice label="A use resumes it" {...bound('auto_resume')}>
-              <option value="">the default: yes</option>
-              <option value="yes">yes</option>
-              <option value="no">no</option>
-            </Choice>
-            <Field label="Network policy" {...bound('network_policy')} hint="none: it reaches nothing" />
-            <Field label="Secrets" {...bound('secrets')} hint="names" />
+            <CreateFieldset fields={fields} change={change} />
+            {checking.isError ? <ErrorNotice error={checking.error} /> : null}
+            {checking.data === undefined ? null : <CreateCheck answer={checking.data} />}
             {creating.isError ? <ErrorNotice error={creating.error} /> : null}
             <div className="actions end">
-              <Button className="button" onPress={() => onOpenChange(false)}>
+              <Button className="button" onPress={onClose}>
                 Cancel
+              </Button>
+              <Button className="button" isPending={checking.isPending} onPress={() => checking.mutate()}>
+                Check
               </Button>
               <Button className="button primary" type="submit" isPending={creating.isPending}>
                 Create
@@ -103,4 +84,21 @@ export function CreateDialog({ isOpen, onOpenChange, template = '' }: CreateProp
       </Dialog>
     </Modal>
   )
+}
+
+/** Returns the function that tells of a created runtime, and offers to open or to delete it. */
+function useCreatedNotice() {
+  const navigate = useNavigate()
+  const change = useChanges()
+  return (created: { readonly id: string; readonly name: string | null }) => {
+    const open = () => void navigate({ to: '/runtimes/$runtimeId', params: { runtimeId: created.id } })
+    const undo = () => change(remove, [created], () => ({ more: deletedText }))
+    addNotice({
+      text: `Created ${labelOf(created)}.`,
+      actions: [
+        { title: 'Open', run: open },
+        { title: `Delete ${labelOf(created)}`, question: deleteText, run: undo },
+      ],
+    })
+  }
 }

@@ -1,13 +1,16 @@
-import type { NewRuntime } from '@holt/sdk'
+import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
 
 /**
  * The texts of the form of a create. An empty one means the default of the service. `env` and
- * `metadata` have a `KEY=VALUE` in each line. Spaces or commas separate the names of `secrets`.
+ * `metadata` have a `KEY=VALUE` in each line, and `hosts` and `deny` a host in each. Spaces or
+ * commas separate the names of `secrets` and `presets`.
  */
 export const emptyFields = {
   template: '',
   snapshot: '',
   name: '',
+  cloud: '',
+  region: '',
   isolation: '',
   cpu: '',
   memory: '',
@@ -18,7 +21,13 @@ export const emptyFields = {
   on_timeout: '',
   idle_timeout: '',
   auto_resume: '',
+  /** `none`, `stored` for `network_policy`, or `own` for the fields after it. */
+  network: '',
   network_policy: '',
+  hosts: '',
+  presets: '',
+  all_hosts: '',
+  deny: '',
   secrets: '',
 }
 
@@ -27,20 +36,55 @@ export type CreateFields = Readonly<typeof emptyFields>
 
 /** Returns the body of a create. The service itself checks the values, and names each wrong one. */
 export function bodyOf(fields: CreateFields): NewRuntime {
-  const { cpu, memory, disk, env, metadata, timeout, idle_timeout, auto_resume, secrets, ...texts } = fields
+  const { template, snapshot, name, cloud, region, isolation, on_timeout } = fields
+  const texts = { template, snapshot, name, cloud, region, isolation, on_timeout }
   const given = {
-    ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text.trim() || undefined])),
-    cpu: cpu.trim() === '' ? undefined : Number(cpu),
-    memory: sizeOf(memory),
-    disk: sizeOf(disk),
-    env: pairsOf(env),
-    metadata: pairsOf(metadata),
-    timeout_secs: secondsOf(timeout),
-    idle_timeout_secs: secondsOf(idle_timeout),
-    auto_resume: auto_resume === '' ? undefined : auto_resume === 'yes',
-    secrets: secrets.trim() === '' ? undefined : secrets.split(/[\s,]+/).filter((name) => name !== ''),
+    ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() || undefined])),
+    cpu: fields.cpu.trim() === '' ? undefined : Number(fields.cpu),
+    memory: sizeOf(fields.memory),
+    disk: sizeOf(fields.disk),
+    env: pairsOf(fields.env),
+    metadata: pairsOf(fields.metadata),
+    timeout_secs: secondsOf(fields.timeout),
+    idle_timeout_secs: secondsOf(fields.idle_timeout),
+    auto_resume: fields.auto_resume === '' ? undefined : fields.auto_resume === 'yes',
+    network_policy: networkOf(fields),
+    secrets: fields.secrets.trim() === '' ? undefined : namesOf(fields.secrets),
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+function networkOf(fields: CreateFields): string | null | PolicyBodyInput | undefined {
+  switch (fields.network) {
+    case 'none':
+      return null
+    case 'stored':
+      return fields.network_policy.trim() || undefined
+    case 'own':
+      return {
+        allow: linesOf(fields.hosts).map(ruleOf),
+        include: namesOf(fields.presets) as NonNullable<PolicyBodyInput['include']>,
+        ...(fields.all_hosts === 'yes' ? { allow_all_hosts: true } : {}),
+        ...(fields.deny.trim() === '' ? {} : { deny: linesOf(fields.deny).map(networkText) }),
+      }
+    default:
+      return undefined
+  }
+}
+
+/** Reads `HOST`, `HOST:PORT`, `HOST:PORT,PORT` or `HOST:*`, as `holt create --allow` does. */
+function ruleOf(text: string): NonNullable<PolicyBodyInput['allow']>[number] {
+  const [, host, ports] = /^([^:]+|\[[0-9a-f:/.]+\])(?::(\*|\d{1,5}(?:,\d{1,5})*))?$/i.exec(text) ?? []
+  // The service says what is wrong with it.
+  if (host === undefined) return { host: text }
+  const bare = host.replace(/^\[|\]$/g, '')
+  if (ports === '*') return { host: bare, all_ports: true }
+  return ports === undefined ? { host: bare } : { host: bare, ports: ports.split(',').map(Number) }
+}
+
+/** Returns a single address as a network. */
+function networkText(text: string): string {
+  return text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`
 }
 
 /** Returns a size: a number means GiB. */
@@ -50,15 +94,19 @@ function sizeOf(text: string): number | string | undefined {
   return /^\d+(\.\d+)?$/.test(size) ? Number(size) : size
 }
 
-/** Returns minutes as seconds. Null: no end. */
-function secondsOf(minutes: string): number | null | undefined {
-  const text = minutes.trim()
+const unitSecs: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Returns a duration such as `90`, `30m`, `2h` or `1d` in seconds. Null: no end. */
+function secondsOf(duration: string): number | null | undefined {
+  const text = duration.trim()
   if (text === '') return undefined
-  return text === 'none' ? null : Number(text) * 60
+  if (text === 'none') return null
+  const [, amount, unit = 's'] = /^(\d+)([smhd])?$/.exec(text) ?? []
+  return amount === undefined ? Number.NaN : Number(amount) * (unitSecs[unit] ?? 1)
 }
 
 function pairsOf(text: string): Readonly<Record<string, string>> | undefined {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const lines = linesOf(text)
   if (lines.length === 0) return undefined
   return Object.fromEntries(
     lines.map((line) => {
@@ -66,4 +114,12 @@ function pairsOf(text: string): Readonly<Record<string, string>> | undefined {
       return [key.trim(), rest.join('=')]
     }),
   )
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line.trim() !== '')
+}
+
+function namesOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((name) => name !== '')
 }

@@ -1,4 +1,4 @@
-import type { NewRuntime } from '@holt/sdk'
+import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
 
 /** A create in the words of one client. */
 export interface CreateLine {
@@ -11,11 +11,12 @@ const options: Readonly<Record<string, string>> = {
   template: '--template',
   snapshot: '--snapshot',
   name: '--name',
+  cloud: '--cloud',
+  region: '--region',
   cpu: '--cpu',
   memory: '--memory',
   disk: '--disk',
   isolation: '--isolation',
-  network_policy: '--network',
   on_timeout: '--on-timeout',
   timeout_secs: '--timeout',
   idle_timeout_secs: '--idle-timeout',
@@ -42,9 +43,29 @@ export function createLines(body: NewRuntime, url: string): readonly CreateLine[
 
 function optionOf([name, value]: readonly [string, unknown]): readonly string[] {
   if (name === 'auto_resume') return [value === true ? '--auto-resume' : '--no-auto-resume']
+  if (name === 'network_policy') return networkOptions(value as NewRuntime['network_policy'])
   const option = options[name]
   if (option === undefined) throw new Error(`createLines has no option for ${name}`)
   return valuesOf(value).flatMap((each) => [option, quoted(each)])
+}
+
+function networkOptions(policy: NewRuntime['network_policy']): readonly string[] {
+  if (policy == null) return ['--no-network']
+  if (typeof policy === 'string') return ['--network', quoted(policy)]
+  const { allow = [], include = [], allow_all_hosts = false, deny = [] } = policy
+  return [
+    ...allow.flatMap((rule) => ['--allow', quoted(hostText(rule))]),
+    ...include.flatMap((preset) => ['--include', quoted(preset)]),
+    ...(allow_all_hosts ? ['--allow-all-hosts'] : []),
+    ...deny.flatMap((network) => ['--deny', quoted(network)]),
+  ]
+}
+
+/** Returns a rule as `--allow` takes it. */
+function hostText({ host, ports, all_ports }: NonNullable<PolicyBodyInput['allow']>[number]): string {
+  const bracketed = host.includes(':') ? `[${host}]` : host
+  if (all_ports === true) return `${bracketed}:*`
+  return ports === undefined ? bracketed : `${bracketed}:${ports.join(',')}`
 }
 
 /** Returns the values of an option, which stands before each of them. */
@@ -55,10 +76,14 @@ function valuesOf(value: unknown): readonly string[] {
   return [String(value)]
 }
 
-/** Returns a value in the words of Python. Texts, lists and maps of texts are as in JSON. */
+/** Returns a value in the words of Python. */
 export function pythonOf(value: unknown): string {
   if (value === null) return 'None'
-  return typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value)
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`
+  if (typeof value !== 'object') return JSON.stringify(value)
+  const pairs = Object.entries(value as object).map(([key, each]) => `${JSON.stringify(key)}: ${pythonOf(each)}`)
+  return `{${pairs.join(', ')}}`
 }
 
 /** Returns a text as one word of a shell. */

@@ -7,23 +7,40 @@ export interface RuntimeRow {
   readonly state: RuntimeState
   readonly reason: string | null
   readonly template: string
+  /** The runtime that it was forked from; null if it is not a fork. */
+  readonly parentId: string | null
   readonly createdAt: number
-  /** The time of its deadline; null if it has none. */
+  /** The time of its deadline; null if it has none, and while it is paused. */
   readonly expiresAt: number | null
+  readonly onTimeout: 'pause' | 'terminate'
+  /** The time without use after which it is paused, in seconds; null: never. */
+  readonly idleSecs: number | null
+  /** The texts by which it is found, in lower case. */
+  readonly findText: string
 }
 
 /** Returns the row of a runtime. */
 export function rowOf(runtime: Readonly<Omit<RuntimeData, 'ports'>>): RuntimeRow {
-  const { runtime_id, name, state, state_reason, template, created_at, expires_at } = runtime
+  const { runtime_id, name, state, state_reason, template, parent_id, metadata } = runtime
+  const labels = Object.entries(metadata).map(([key, value]) => `${key}=${value}`)
   return {
     id: runtime_id,
     name,
     state,
     reason: state_reason?.message ?? null,
     template: template.name,
-    createdAt: Date.parse(created_at),
-    expiresAt: expires_at === null ? null : Date.parse(expires_at),
+    parentId: parent_id,
+    createdAt: Date.parse(runtime.created_at),
+    expiresAt: runtime.expires_at === null ? null : Date.parse(runtime.expires_at),
+    onTimeout: runtime.on_timeout,
+    idleSecs: runtime.idle_timeout_secs,
+    findText: [runtime_id, name ?? '', template.name, ...labels].join('\n').toLowerCase(),
   }
+}
+
+/** Returns the name of a row for people. */
+export function labelOf({ id, name }: Pick<RuntimeRow, 'id' | 'name'>): string {
+  return name ?? id
 }
 
 /** The states that a person can choose to see, with their names. */
@@ -42,11 +59,14 @@ export function viewOf(text: string | undefined): View {
   return text !== undefined && Object.hasOwn(views, text) ? (text as View) : 'live'
 }
 
-/** Returns the rows of a view whose name, id or template has a text. */
+/**
+ * Returns the rows of a view whose name, id, template or metadata have each word of a text. A word
+ * such as `team=search` finds a label.
+ */
 export function findRows(rows: readonly RuntimeRow[], view: View, text: string): readonly RuntimeRow[] {
-  const sought = text.trim().toLowerCase()
-  return rows.filter(({ id, name, state, template }) => {
-    if (view !== 'live' && state !== view) return false
-    return [id, name ?? '', template].some((each) => each.toLowerCase().includes(sought))
-  })
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  if (view === 'live' && words.length === 0) return rows
+  return rows.filter(
+    ({ state, findText }) => (view === 'live' || state === view) && words.every((word) => findText.includes(word)),
+  )
 }

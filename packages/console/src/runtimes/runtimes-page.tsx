@@ -1,88 +1,132 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
-import { Button, Input, SearchField, type Selection } from 'react-aria-components'
+import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { useCommands } from '../parts/commands.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { loadPart } from '../service/load-part.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
-import { CreateDialog } from './create-dialog.tsx'
+import { orderText } from './row-order.ts'
+import { noSelection } from './row-selection.ts'
 import { RuntimeActions } from './runtime-actions.tsx'
-import { findRows, viewOf, views } from './runtime-row.ts'
+import { RuntimeFilter } from './runtime-filter.tsx'
 import { RuntimeTable } from './runtime-table.tsx'
+import { type RuntimesSearch, shortSearch } from './runtimes-search.ts'
+import { UsageContext } from './usage-cell.tsx'
+import { UsageStore } from './usage-store.ts'
+import { useFindText } from './use-find-text.ts'
 import { useRuntimes } from './use-runtimes.ts'
+import { useShownRows } from './use-shown-rows.ts'
 
 const route = getRouteApi('/runtimes')
-const nothing: Selection = new Set()
+const CreateDialog = lazy(loadPart(async () => ({ default: (await import('./create-dialog.tsx')).CreateDialog })))
 
 /** The page of runtimes: a table that follows their changes, and what can be done with them. */
 export function RuntimesPage() {
-  const { session } = useSession()
-  const { find = '', state, template } = route.useSearch()
+  const { session, holt } = useSession()
+  const search = route.useSearch()
   const navigate = route.useNavigate()
   const runtimes = useRuntimes()
-  const [selected, setSelected] = useState(nothing)
-  const [isCreating, setCreating] = useState(template !== undefined)
-  const view = viewOf(state)
-  const rows = useMemo(() => findRows(runtimes.data ?? [], view, find), [runtimes.data, view, find])
-  const ids = rows.map(({ id }) => id).filter((id) => selected === 'all' || selected.has(id))
-  const setOpen = (isOpen: boolean) => {
-    setCreating(isOpen)
-    if (!isOpen) void navigate({ search: ({ template: _, ...before }) => before, replace: true })
-  }
-  const show = (search: { readonly find?: string; readonly state?: string }) =>
-    void navigate({ search: (before) => withoutEmpty({ ...before, ...search }), replace: true })
+  const [selection, setSelection] = useState(noSelection)
+  const usage = useMemo(() => new UsageStore(holt, () => document.hidden), [holt])
+  useEffect(() => usage.start(), [usage])
+  const show = useCallback(
+    (change: RuntimesSearch) =>
+      void navigate({ search: (before) => shortSearch({ ...before, ...change }), replace: true }),
+    [navigate],
+  )
+  const [find, setFind] = useFindText(search.find, show)
+  const { rows, order, isTree, expand } = useShownRows(runtimes.data, search, useDeferredValue(find))
+  const selected = useMemo(
+    () => rows.flatMap(({ row }) => (selection.ids.has(row.id) ? row : [])),
+    [rows, selection.ids],
+  )
+  const finder = useRef<HTMLInputElement>(null)
   const mayWrite = mayUse(session, 'runtime:write')
+  useCommands(
+    useMemo(
+      () => [
+        ...(mayWrite
+          ? [{ id: 'create', title: 'Create a runtime', shortcut: 'c', run: () => show({ template: '' }) }]
+          : []),
+        { id: 'find', title: 'Find a runtime', shortcut: '/', run: () => finder.current?.focus() },
+        isTree
+          ? { id: 'list', title: 'Show the runtimes as a list', run: () => show({ view: '' }) }
+          : { id: 'tree', title: 'Show the runtimes as a tree of forks', run: () => show({ view: 'tree' }) },
+      ],
+      [mayWrite, isTree, show],
+    ),
+  )
   return (
-    <>
+    <UsageContext value={usage}>
       <div className="title">
         <h1>Runtimes</h1>
         {mayWrite ? (
-          <Button className="button primary" onPress={() => setCreating(true)}>
+          <Button className="button primary" onPress={() => show({ template: '' })}>
             Create a runtime
           </Button>
         ) : null}
       </div>
       <div className="toolbar">
-        <SearchField aria-label="Find a runtime" value={find} onChange={(text) => show({ find: text })}>
-          <Input placeholder="Name, id or template" />
-        </SearchField>
-        <label>
-          <span className="hidden">State</span>
-          <select value={view} onChange={({ target }) => show({ state: target.value })}>
-            {Object.entries(views).map(([name, title]) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-        <RuntimeActions ids={ids} onDone={() => setSelected(nothing)} />
+        <RuntimeFilter {...{ search, show, find, setFind, finder }} />
+        <RuntimeActions rows={selected} />
       </div>
       {runtimes.isError ? <ErrorNotice error={runtimes.error} /> : null}
       {rows.length > 0 ? (
-        <RuntimeTable rows={rows} selected={selected} onSelect={setSelected} />
-      ) : runtimes.isPending ? (
-        <p role="status">Loading the runtimes…</p>
-      ) : runtimes.data?.length === 0 ? (
-        <EmptyState title="No runtimes yet">
-          <p>A runtime is a machine of its own for code that you do not trust. It starts within a second.</p>
-          {mayWrite ? <p>Create one here, or in a shell:</p> : <p>Create one in a shell:</p>}
-          <pre>holt create -n mine</pre>
-        </EmptyState>
-      ) : runtimes.data === undefined ? null : (
-        <EmptyState title="No runtime matches">
-          <p>
-            <Button className="button" onPress={() => show({ find: '', state: '' })}>
-              Show all
-            </Button>
-          </p>
-        </EmptyState>
+        <RuntimeTable
+          {...{ rows, isTree, order, selection }}
+          onOrder={(next) => show({ sort: orderText(next) ?? '' })}
+          onSelect={setSelection}
+          onExpand={expand}
+          onOpen={(runtimeId) => void navigate({ to: '/runtimes/$runtimeId', params: { runtimeId } })}
+        />
+      ) : (
+        <NoRows
+          isPending={runtimes.isPending}
+          count={runtimes.data?.length}
+          mayWrite={mayWrite}
+          onShowAll={() => {
+            setFind('')
+            show({ find: '', state: '' })
+          }}
+        />
       )}
-      <CreateDialog isOpen={isCreating} onOpenChange={setOpen} template={template} />
-    </>
+      <Suspense>
+        {search.template !== undefined && mayWrite ? (
+          <CreateDialog template={search.template} onClose={() => show({ template: undefined })} />
+        ) : null}
+      </Suspense>
+    </UsageContext>
   )
 }
 
-function withoutEmpty(search: Readonly<Record<string, string | undefined>>) {
-  return Object.fromEntries(Object.entries(search).filter(([, text]) => text !== '' && text !== 'live'))
+interface NoRowsProps {
+  readonly isPending: boolean
+  /** The number of runtimes that the filter hides; undefined if they could not be read. */
+  readonly count: number | undefined
+  readonly mayWrite: boolean
+  readonly onShowAll: () => void
+}
+
+function NoRows({ isPending, count, mayWrite, onShowAll }: NoRowsProps) {
+  if (isPending) return <p role="status">Loading the runtimes…</p>
+  if (count === undefined) return null
+  if (count > 0)
+    return (
+      <EmptyState title="No runtime matches">
+        <p>
+          <Button className="button" onPress={onShowAll}>
+            Show all
+          </Button>
+        </p>
+      </EmptyState>
+    )
+  return (
+    <EmptyState title="No runtimes yet">
+      <p>A runtime is a machine of its own for code that you do not trust. It starts within a second.</p>
+      {mayWrite ? <p>Create one here, or in a shell:</p> : <p>Create one in a shell:</p>}
+      <pre>holt create -n mine</pre>
+    </EmptyState>
+  )
 }

@@ -1,0 +1,66 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { Field } from '../parts/fields.tsx'
+import { deletedText, deleteText, forkInto, remove } from './runtime-changes.ts'
+import type { RuntimeRow } from './runtime-row.ts'
+import { countText, useChanges } from './use-changes.ts'
+
+interface ForkProps {
+  readonly rows: readonly RuntimeRow[]
+  readonly onOpenChange: (isOpen: boolean) => void
+}
+
+/** Asks how many forks to make of each runtime, and makes them. */
+export function ForkDialog({ rows, onOpenChange }: ForkProps) {
+  const navigate = useNavigate()
+  const change = useChanges()
+  const [count, setCount] = useState('1')
+  const [records, setRecords] = useState(false)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onOpenChange(false)
+    const body = { count: Number(count), ...(records ? { record_files: true } : {}) }
+    change(forkInto(body), rows, ({ done }) => {
+      const forks = done.flatMap(({ result }) => result.forks)
+      const failures = done.flatMap(({ item, result }) =>
+        result.errors.map((error) => ({ label: `a fork of ${countText([item])}`, error })),
+      )
+      if (forks.length === 0) return { failures }
+      const show = { title: 'Show the tree', run: () => void navigate({ to: '/runtimes', search: { view: 'tree' } }) }
+      const undo = {
+        title: `Delete ${forks.length === 1 ? 'the fork' : `the ${forks.length} forks`}`,
+        question: deleteText,
+        run: () => change(remove, forks, () => ({ more: deletedText })),
+      }
+      return {
+        more: `Made ${forks.length === 1 ? 'a fork' : `${forks.length} forks`}.`,
+        failures,
+        actions: [show, undo],
+      }
+    })
+  }
+  return (
+    <Modal className="modal" isOpen onOpenChange={onOpenChange} isDismissable>
+      <Dialog className="dialog">
+        <Heading slot="title">Fork {countText(rows)}</Heading>
+        <p>A fork begins with the processes, memory and files of its source, which continues.</p>
+        <Form className="form" onSubmit={submit}>
+          <Field label="Forks of each" value={count} set={setCount} hint="1 to 100" pattern="[1-9]\d?|100" isRequired />
+          <label className="check">
+            <input type="checkbox" checked={records} onChange={({ target }) => setRecords(target.checked)} />
+            Keep a record of the files, so that a diff compares with this fork
+          </label>
+          <div className="actions end">
+            <Button className="button" onPress={() => onOpenChange(false)}>
+              Cancel
+            </Button>
+            <Button className="button primary" type="submit">
+              Fork
+            </Button>
+          </div>
+        </Form>
+      </Dialog>
+    </Modal>
+  )
+}

@@ -1,0 +1,41 @@
+import type { RefObject } from 'react'
+import { Input, SearchField } from 'react-aria-components'
+import { viewOf, views } from './runtime-row.ts'
+import type { RuntimesSearch } from './runtimes-search.ts'
+
+interface FilterProps {
+  readonly search: RuntimesSearch
+  readonly show: (change: RuntimesSearch) => void
+  readonly find: string
+  readonly setFind: (find: string) => void
+  readonly finder: RefObject<HTMLInputElement | null>
+}
+
+/** The controls that choose the rows of the table: words, a state, and the list or the tree. */
+export function RuntimeFilter({ search, show, find, setFind, finder }: FilterProps) {
+  return (
+    <>
+      <SearchField aria-label="Find a runtime" value={find} onChange={setFind}>
+        <Input ref={finder} placeholder="Name, id, template or label=value" />
+      </SearchField>
+      <label>
+        <span className="hidden">State</span>
+        <select value={viewOf(search.state)} onChange={({ target }) => show({ state: target.value })}>
+          {Object.entries(views).map(([name, title]) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={search.view === 'tree'}
+          onChange={({ target }) => show({ view: target.checked ? 'tree' : '' })}
+        />
+        Tree of forks
+      </label>
+    </>
+  )
+}

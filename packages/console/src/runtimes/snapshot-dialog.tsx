@@ -1,0 +1,72 @@
+import { type FormEvent, useState } from 'react'
+import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { Choice, Field } from '../parts/fields.tsx'
+import { addNotice } from '../parts/notices.ts'
+import { useSession } from '../session/session-context.ts'
+import { takeSnapshot } from './runtime-changes.ts'
+import type { RuntimeRow } from './runtime-row.ts'
+import { countText, useChanges } from './use-changes.ts'
+
+interface SnapshotProps {
+  readonly rows: readonly RuntimeRow[]
+  readonly onOpenChange: (isOpen: boolean) => void
+}
+
+/** Asks what a snapshot of each runtime has, and takes them. */
+export function SnapshotDialog({ rows, onOpenChange }: SnapshotProps) {
+  const { holt } = useSession()
+  const change = useChanges()
+  const [name, setName] = useState('')
+  const [kind, setKind] = useState('')
+  const [records, setRecords] = useState(false)
+  const removeAll = async (ids: readonly string[]) => {
+    const ended = await Promise.allSettled(ids.map((id) => holt.snapshots.delete(id)))
+    const failures = ended.flatMap((one, at) =>
+      one.status === 'rejected' ? [{ label: ids[at] ?? '', error: one.reason as unknown }] : [],
+    )
+    addNotice({ text: `Deleted ${ids.length - failures.length} snapshots. This cannot be undone.`, failures })
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onOpenChange(false)
+    const body = {
+      ...(name.trim() === '' ? {} : { name: name.trim() }),
+      ...(kind === '' ? {} : { kind: kind as 'memory' | 'filesystem' }),
+      ...(records ? { record_files: true } : {}),
+    }
+    change(takeSnapshot(body), rows, ({ done }) => {
+      const ids = done.map(({ result }) => result)
+      const title = ids.length === 1 ? 'Delete the snapshot' : `Delete the ${ids.length} snapshots`
+      const question = 'No runtime can start from it then. Runtimes that did go on. This cannot be undone.'
+      return ids.length === 0 ? {} : { actions: [{ title, question, run: () => void removeAll(ids) }] }
+    })
+  }
+  return (
+    <Modal className="modal" isOpen onOpenChange={onOpenChange} isDismissable>
+      <Dialog className="dialog">
+        <Heading slot="title">Take a snapshot of {countText(rows)}</Heading>
+        <p>Other runtimes can start from a snapshot. The runtime continues. Secrets are never in a snapshot.</p>
+        <Form className="form" onSubmit={submit}>
+          {rows.length === 1 ? <Field label="Name" value={name} set={setName} hint="none" /> : null}
+          <Choice label="Kind" value={kind} set={setKind}>
+            <option value="">the default: memory, if the class of isolation can</option>
+            <option value="memory">memory: processes, memory and files</option>
+            <option value="filesystem">filesystem: files only</option>
+          </Choice>
+          <label className="check">
+            <input type="checkbox" checked={records} onChange={({ target }) => setRecords(target.checked)} />
+            Keep a record of the files, so that a diff can compare with it
+          </label>
+          <div className="actions end">
+            <Button className="button" onPress={() => onOpenChange(false)}>
+              Cancel
+            </Button>
+            <Button className="button primary" type="submit">
+              Take the snapshot
+            </Button>
+          </div>
+        </Form>
+      </Dialog>
+    </Modal>
+  )
+}
