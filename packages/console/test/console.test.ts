@@ -48,58 +48,30 @@ describe('sign in', () => {
   })
 })
 
-describe('runtimes', () => {
-  test('are created by a form that shows the same for each client, paused and deleted', async () => {
-    const server = await startTestServer()
-    const visit = await openWindow()
-    const { page } = visit
-    await openByLink(server, visit)
-    await page.getByText('No runtimes yet').waitFor()
-    await page.getByRole('button', { name: 'Create a runtime' }).click()
-    await page.getByLabel('Name').fill('mine')
-    await page.getByLabel('Runs for (minutes)').fill('30')
-    await page.getByText('holt create --name mine --timeout 1800').waitFor()
-    await page.getByRole('button', { name: 'Create', exact: true }).click()
-    const row = page.getByRole('row', { name: 'mine' })
-    await row.getByText('running').waitFor()
-    expect((await server.ask('GET', '/v1/agents/runtime?name=mine')).json.data[0].timeout_secs).toBe(1800)
-    await row.locator('label').click()
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await row.getByText('paused').waitFor()
-    // The table shows the runtimes of others as well.
-    await server.makeRuntime({ name: 'another' })
-    await page.getByRole('row', { name: 'another' }).waitFor()
-    await row.locator('label').click()
-    await page.getByRole('button', { name: 'Delete…' }).click()
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
-    await row.waitFor({ state: 'detached' })
-    await page.getByRole('row', { name: 'another' }).waitFor()
-    expect(visit.complaints).toEqual([])
-  })
-
-  test('are shown without actions to a key that may only read', async () => {
-    const server = await startTestServer()
-    await server.makeRuntime({ name: 'theirs' })
-    const { key } = await server.makeKey('runtime:read')
-    const visit = await openWindow()
-    await openByLink(server, visit, key)
-    await visit.page.getByRole('row', { name: 'theirs' }).waitFor()
-    expect(await visit.page.getByRole('button', { name: /Create|Delete|Pause/ }).count()).toBe(0)
-  })
-})
-
-test('a restart of the service shows a banner, and the page continues', async () => {
+test('a restart of the service shows a banner, the page continues, and nothing typed is lost', async () => {
   const server = await startTestServer()
   const visit = await openWindow()
   const { page } = visit
   await openByLink(server, visit)
   await page.getByText('No runtimes yet').waitFor()
+  await page.getByRole('button', { name: 'Create a runtime' }).click()
+  await page.getByLabel('Name').fill('typed-before')
   const settings = { HOLT_STATE_DIR: server.stateDir, HOLT_PORT: new URL(server.server.url).port, HOLT_POOL_MAX: '0' }
   const config = { ...parseConfig(settings), ...(await testDatabase(server.stateDir)) }
   await server.close()
   await page.getByText('Reconnecting…').waitFor()
+  await page.getByLabel('Metadata').fill('team=typed-meanwhile')
+  // A part that was not loaded before waits for the service.
+  await page.keyboard.press('Control+k')
   const again = await server.restart({ config })
   await page.getByText('Reconnecting…').waitFor({ state: 'detached' })
+  await page.getByLabel('Find a command or a runtime').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('row', { name: 'typed-before' }).getByText('running').waitFor()
+  const [made] = (await again.ask('GET', '/v1/agents/runtime')).json.data
+  expect([made.name, made.metadata]).toEqual(['typed-before', { team: 'typed-meanwhile' }])
+  // The page follows the changes of others again.
   await again.makeRuntime({ name: 'after' })
   await page.getByRole('row', { name: 'after' }).waitFor()
 })
@@ -128,7 +100,7 @@ test('a switch of the project shows the runtimes of the other one only', async (
   expect(visit.complaints).toEqual([])
 })
 
-test.each(['light', 'dark'] as const)('every page is accessible in the %s theme', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('the shell is accessible in the %s theme', async (colorScheme) => {
   const server = await startTestServer()
   const visit = await openWindow({ colorScheme })
   const { page } = visit
@@ -138,20 +110,83 @@ test.each(['light', 'dark'] as const)('every page is accessible in the %s theme'
   await openByLink(server, visit)
   await page.reload()
   await page.getByText('No runtimes yet').waitFor()
-  expect(await faultsOf(page, colorScheme)).toEqual([])
-  await server.makeRuntime({ name: 'mine' })
-  await page.getByRole('row', { name: 'mine' }).waitFor()
-  expect(await faultsOf(page, colorScheme)).toEqual([])
-  await page.getByRole('button', { name: 'Create a runtime' }).click()
-  await page.getByRole('dialog').waitFor()
-  expect(await faultsOf(page, colorScheme)).toEqual([])
-  await page.keyboard.press('Escape')
   await page.keyboard.press('Control+k')
   await page.getByRole('menuitem', { name: 'Show runtimes' }).waitFor()
+  expect(await faultsOf(page, colorScheme)).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
   expect(await faultsOf(page, colorScheme)).toEqual([])
   await page.goto(`${server.server.url}/console/nowhere`)
   await page.getByRole('heading', { name: 'Not found' }).waitFor()
   expect(await faultsOf(page, colorScheme)).toEqual([])
+  expect(visit.complaints).toEqual([])
+})
+
+test('everything can be reached by the keyboard alone', async () => {
+  const server = await startTestServer()
+  for (const name of ['alpha', 'beta', 'gamma']) await server.makeRuntime({ name, metadata: { team: `of-${name}` } })
+  const visit = await openWindow()
+  const { page } = visit
+  await openByLink(server, visit)
+  const { keyboard } = page
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  const selected = async () => {
+    const rows = await page.getByRole('row', { selected: true }).allTextContents()
+    return rows.map((row) => /alpha|beta|gamma/.exec(row)?.[0])
+  }
+  await page.getByRole('row', { name: 'gamma' }).waitFor()
+  await expect.poll(() => page.title()).toBe('Runtimes · Holt')
+  // The link over everything leads past the navigation.
+  await keyboard.press('Tab')
+  expect(await focused()).toBe('Skip to the content')
+  await keyboard.press('Enter')
+  expect(await page.evaluate('document.activeElement.id')).toBe('content')
+  expect(page.url()).not.toContain('#')
+  // The table: the newest is first.
+  await page.getByRole('grid', { name: 'Runtimes' }).focus()
+  await keyboard.press('ArrowDown')
+  await keyboard.press('Space')
+  await keyboard.press('Shift+ArrowDown')
+  await expect.poll(selected).toEqual(['gamma', 'beta'])
+  await keyboard.press('Shift+ArrowUp')
+  await expect.poll(selected).toEqual(['gamma'])
+  await keyboard.press('Control+a')
+  await expect.poll(selected).toEqual(['gamma', 'beta', 'alpha'])
+  // The palette has the actions on the selection, and finds a runtime by its labels.
+  await keyboard.press('Control+k')
+  await page.getByRole('menuitem', { name: 'Pause the 3 runtimes selected' }).waitFor()
+  await keyboard.type('of-beta')
+  await page.getByRole('menuitem', { name: 'Open beta' }).waitFor()
+  await keyboard.press('ArrowDown')
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'beta' }).waitFor()
+  await expect.poll(focused).toBe('beta')
+  await expect.poll(() => page.title()).toBe('Overview · beta · Holt')
+  // Single keys, which can be turned off.
+  await keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard' })
+  await help.getByLabel('Single keys run commands').uncheck()
+  await keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  await keyboard.press('c')
+  await keyboard.press('Control+k')
+  await keyboard.type('show the keys')
+  await page.getByRole('menuitem', { name: 'Show the keys' }).waitFor()
+  expect(await page.getByRole('dialog', { name: 'Create a runtime' }).count()).toBe(0)
+  await keyboard.press('ArrowDown')
+  await keyboard.press('Enter')
+  await help.getByLabel('Single keys run commands').check()
+  await keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  await keyboard.press('c')
+  await page.getByRole('dialog', { name: 'Create a runtime' }).waitFor()
+  await keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await keyboard.press('/')
+  await keyboard.type('team=of-alpha')
+  await page.getByRole('row', { name: 'beta' }).waitFor({ state: 'detached' })
+  await expect.poll(() => page.url()).toContain('find=team')
   expect(visit.complaints).toEqual([])
 })
 
