@@ -1,6 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
+import { keepTrace, startTrace } from './keep-trace.ts'
 
 /** The browser of the distribution. The set-up of the tests installs it. */
 const executablePath = '/usr/bin/chromium'
@@ -22,9 +23,15 @@ export interface Visit {
   readonly complaints: string[]
 }
 
-/** Opens a browser window of its own. */
-export async function openWindow(options: Parameters<Browser['newContext']>[0] = {}): Promise<Visit> {
+type WindowOptions = NonNullable<Parameters<Browser['newContext']>[0]> & {
+  /** False for a test that measures: a trace takes time and memory. */
+  readonly traced?: boolean
+}
+
+/** Opens a browser window of its own. If the test fails, its trace is kept. */
+export async function openWindow({ traced = true, ...options }: WindowOptions = {}): Promise<Visit> {
   const context = await browser.newContext(options)
+  if (traced) await startTrace(context)
   const page = await context.newPage()
   page.setDefaultTimeout(40_000)
   const complaints: string[] = []
@@ -33,7 +40,11 @@ export async function openWindow(options: Parameters<Browser['newContext']>[0] =
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-  onTestFinished(() => context.close())
+  onTestFinished(async ({ task }) => {
+    if (traced && task.result?.state === 'fail')
+      for (const path of await keepTrace(context, task.name)) process.stderr.write(`kept ${path}\n`)
+    await context.close()
+  })
   return { page, context, complaints }
 }
 
