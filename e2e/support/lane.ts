@@ -18,9 +18,9 @@ export interface Lane {
   readonly rigDir: string
 }
 
-/** Returns a lane by its number. */
-export function laneOf(number: number): Lane {
-  const base = join(repository, '.holt', number === 1 ? 'e2e' : `e2e-${number}`)
+/** Returns a lane by its number, in this repository or in a copy of it. */
+export function laneOf(number: number, root = repository): Lane {
+  const base = join(root, '.holt', number === 1 ? 'e2e' : `e2e-${number}`)
   return { number, stateDir: base, temporaryDir: `${base}-tmp`, rigDir: `${base}-rig` }
 }
 

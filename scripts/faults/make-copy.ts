@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process'
-import { existsSync, lstatSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { endService } from '../../e2e/support/end-service.ts'
+import { laneOf } from '../../e2e/support/lane.ts'
+import { isRunning } from '../../e2e/support/service-process.ts'
 
 const run = promisify(execFile)
 
@@ -20,8 +23,11 @@ const built = [
 /** The state of the first service under test, which has the base template. */
 const serviceState = '.holt/e2e'
 
+/** The file of a copy that names the process of its owner. */
+const ownerFile = '.faults-owner'
+
 /** The files of a state that name one installation. A copy of the state is another one. */
-const ofOneInstallation = ['installation.json', 'running.json', 'holtd.log']
+const ofOneInstallation = ['installation.json', 'running.json', 'holtd.log', 'holtd.pid']
 
 /** A copy of the repository, which a test may change. */
 export interface Copy extends AsyncDisposable {
@@ -30,12 +36,16 @@ export interface Copy extends AsyncDisposable {
 
 /**
  * Copies the repository as it is now to a new directory beside it, with all that is installed and
- * built. The tests of the copy use nothing of the checkout. Disposing of it removes the directory.
+ * built. The tests of the copy use nothing of the checkout. Disposing of it ends its service, if
+ * its tests were interrupted, and removes the directory. Copies of killed processes are removed
+ * first.
  */
 export async function makeCopy(root: string, { withService }: { readonly withService: boolean }): Promise<Copy> {
+  for await (const abandoned of glob(`${root}.faults-*`)) if (!hasOwner(abandoned)) await removeCopy(abandoned)
   const dir = await mkdtemp(`${root}.faults-`)
-  const remove = () => rm(dir, { recursive: true, force: true })
+  const remove = () => removeCopy(dir)
   try {
+    await writeFile(join(dir, ownerFile), String(process.pid))
     await copySources(root, dir)
     for await (const path of glob(built, { cwd: root })) await copyPath(root, dir, path)
     if (withService && existsSync(join(root, serviceState))) {
@@ -47,6 +57,18 @@ export async function makeCopy(root: string, { withService }: { readonly withSer
     throw error
   }
   return { dir, [Symbol.asyncDispose]: remove }
+}
+
+/** Removes a copy, after its service with the runtimes. */
+async function removeCopy(dir: string): Promise<void> {
+  await endService(laneOf(1, dir))
+  await rm(dir, { recursive: true, force: true })
+}
+
+/** Returns true if the process that made the copy still runs. */
+function hasOwner(dir: string): boolean {
+  const file = join(dir, ownerFile)
+  return existsSync(file) && isRunning(Number(readFileSync(file, 'utf8')))
 }
 
 /** Copies the files that git has or would take, also those that are not committed. */

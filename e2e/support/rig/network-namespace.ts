@@ -44,10 +44,24 @@ export async function makeTestNetwork(): Promise<TestNetwork> {
   }
 }
 
-/** Removes it; the devices go with the namespace. None is success. */
+/**
+ * Removes a network with its devices, and kills the programs inside: an interrupted run leaves the
+ * rig there. Succeeds if there is none.
+ */
 export async function removeTestNetwork(namespace: string): Promise<void> {
-  const { stdout } = await ip('netns', 'list')
-  if (stdout.split(/[\s]+/).includes(namespace)) await ip('netns', 'delete', namespace)
+  const { stdout: all } = await ip('netns', 'list')
+  if (!all.split(/[\s]+/).includes(namespace)) return
+  const { stdout: inside } = await ip('netns', 'pids', namespace)
+  for (const pid of inside.split('\n').filter(Boolean)) kill(Number(pid))
+  await ip('netns', 'delete', namespace)
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 function ip(...args: readonly string[]) {

@@ -17,17 +17,24 @@ export interface Rig extends AsyncDisposable {
   readonly facts: RigFacts
 }
 
-/**
- * Starts the Internet of a lane in a network namespace of its own. Removes one that an interrupted
- * run has left.
- */
-export async function startRig({ rigDir: directory }: Lane): Promise<Rig> {
-  const namespaceFile = join(directory, 'namespace')
-  if (existsSync(namespaceFile)) await removeTestNetwork(readFileSync(namespaceFile, 'utf8'))
-  await rm(directory, { recursive: true, force: true })
+/** Removes the Internet that an interrupted run has left in a lane. Succeeds if there is none. */
+export async function removeRig({ rigDir }: Lane): Promise<void> {
+  const file = namespaceFile(rigDir)
+  if (existsSync(file)) await removeTestNetwork(readFileSync(file, 'utf8'))
+  await rm(rigDir, { recursive: true, force: true })
+}
+
+function namespaceFile(directory: string): string {
+  return join(directory, 'namespace')
+}
+
+/** Starts the Internet of a lane in a network namespace of its own, in place of an earlier one. */
+export async function startRig(lane: Lane): Promise<Rig> {
+  const { rigDir: directory } = lane
+  await removeRig(lane)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const network = await makeTestNetwork()
-  await writeFile(namespaceFile, network.namespace)
+  await writeFile(namespaceFile(directory), network.namespace)
   const { listedAddress, unlistedAddress, hostAddress } = network
   const command = [nodeBinary(), mainFile, directory, listedAddress, unlistedAddress, hostAddress]
   const child = spawn('ip', ['netns', 'exec', network.namespace, ...command], {
