@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Holt, readsContext, Template } from '../../sdk/src/index.ts'
-import { startTestService } from '../../sdk/test/support/test-service.ts'
+import { startTestService, type TestService } from '../../sdk/test/support/test-service.ts'
 import { type BuildForm, bodyOf, emptyFields, emptyForm, formOf } from '../src/builds/build-form.ts'
 import { buildLines } from '../src/builds/build-lines.ts'
 
@@ -22,7 +22,7 @@ const filled: BuildForm = {
     dockerfile: "FROM scratch AS one\nARG A\nCOPY app.py .\nRUN echo 'it''s' \"$A\"\n",
     name: 'web',
     tag: 'v2',
-    start_cmd: "serve 'it' \"$HOME\"",
+    start_cmd: 'serve \'it\' "$HOME"',
     ready_cmd: 'test -f /ready',
     on_restore: 'true',
     cpu: '1.5',
@@ -47,7 +47,7 @@ test('the form has every option of a build, empty ones are absent, and a request
     name: 'web',
     tag: 'v2',
     dockerfile: filled.fields.dockerfile,
-    start_cmd: "serve 'it' \"$HOME\"",
+    start_cmd: 'serve \'it\' "$HOME"',
     ready_cmd: 'test -f /ready',
     on_restore: 'true',
     cpu: 1.5,
@@ -68,6 +68,13 @@ test('the form has every option of a build, empty ones are absent, and a request
   const again = bodyOf(formOf(request, ['npm-token']))
   expect(again).toEqual({ ...request, build_secrets: { 'npm-token': '' } })
 })
+
+/** Returns the body of the build that a service was asked for. */
+function builtBy({ calls }: TestService): { readonly context_id?: string } {
+  const call = calls.find(({ route }) => route === 'createBuild')
+  if (call === undefined) throw new Error('no build was requested')
+  return call.body as { readonly context_id?: string }
+}
 
 /** Evaluates the lines of Python with the client's own description of a template. */
 const pythonProgram = `
@@ -111,14 +118,13 @@ test.each([
   const sent = async (act: () => Promise<unknown>) => {
     service.calls.length = 0
     await act()
-    const call = service.calls.find(({ route }) => route === 'createBuild')
-    const { context_id, ...rest } = call?.body as { readonly context_id?: string }
+    const { context_id, ...rest } = builtBy(service)
     expect(context_id !== undefined && service.contexts.has(context_id)).toBe(sendsFiles)
     return rest
   }
   const holt = new Holt({ url: service.url, apiKey: service.key, maxRetries: 0 })
   await holt.builds.create(body)
-  const { context_id: __, ...expected } = service.calls.at(-2)?.body as { readonly context_id?: string }
+  const expected = builtBy(service)
   expect(expected).toMatchObject({ name: 'web' })
   const inFolder = { env, cwd: folder }
   expect(await sent(() => run('bash', ['-c', lineOf('holt')], inFolder))).toEqual(expected)

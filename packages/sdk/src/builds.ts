@@ -83,6 +83,15 @@ export class Builds {
     return uploadFiles(this.#transport, files, options)
   }
 
+  /** Returns the files that `uploadFiles` would send: those that no .dockerignore among them excludes. */
+  async includedFiles(
+    files: readonly ContextFile[],
+    { dockerfile }: Pick<UploadFilesOptions, 'dockerfile'> = {},
+  ): Promise<readonly ContextFile[]> {
+    const { includedFiles } = await import('./template/context-files.ts')
+    return includedFiles(files, dockerfile)
+  }
+
   async #handleOf({ build_id }: BuildStarted, options: CallOptions): Promise<BuildHandle> {
     return this.get(build_id, options)
   }

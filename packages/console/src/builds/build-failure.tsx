@@ -20,9 +20,7 @@ export function BuildFailure({ build: { reason, steps } }: { readonly build: Pic
         </p>
       )}
       {output.trim() === '' ? null : (
-        <pre className="wrapped" aria-label="The end of its output">
-          {output.trimEnd().split('\n').map(plainLine).join('\n')}
-        </pre>
+        <pre className="wrapped">{output.trimEnd().split('\n').map(plainLine).join('\n')}</pre>
       )}
       {hint === null ? null : <p>{plainLine(hint)}</p>}
       <p className="muted">

@@ -53,7 +53,8 @@ export function bodyOf({ fields, secrets, more }: BuildForm): CreateBuildInput {
     disk: sizeOf(disk),
     env: pairsOf(env),
     build_args: pairsOf(build_args),
-    build_secrets: named.length === 0 ? undefined : Object.fromEntries(named.map(({ id, value }) => [id.trim(), value])),
+    build_secrets:
+      named.length === 0 ? undefined : Object.fromEntries(named.map(({ id, value }) => [id.trim(), value])),
     no_cache: no_cache === 'yes' ? true : undefined,
   }
   const present = Object.entries(given).filter(([, value]) => value !== undefined)
@@ -61,10 +62,7 @@ export function bodyOf({ fields, secrets, more }: BuildForm): CreateBuildInput {
 }
 
 /** Returns the form of an earlier request, with the names of its secrets and without their values. */
-export function formOf(
-  request: Readonly<Record<string, unknown>>,
-  secretIds: readonly string[],
-): BuildForm {
+export function formOf(request: Readonly<Record<string, unknown>>, secretIds: readonly string[]): BuildForm {
   const { tag, cpu, env, build_args, no_cache, ...rest } = request
   const texts = Object.entries(rest).filter(([name, value]) => name in emptyFields && typeof value === 'string')
   const more = Object.entries(rest).filter(([name]) => !(name in emptyFields))

@@ -36,7 +36,10 @@ export function buildLines({ body, sendsFiles, url }: WrittenBuild): readonly Bu
 
 /** Returns the variable of the environment that has the value of a secret: `npm-token` in `NPM_TOKEN`. */
 function variableOf(id: string): string {
-  return id.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_').replace(/^(?=\d)/, '_')
+  return id
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9_]/g, '_')
+    .replace(/^(?=\d)/, '_')
 }
 
 function labelIn({ name, tag }: Fields): string {

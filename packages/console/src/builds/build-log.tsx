@@ -58,13 +58,13 @@ export function BuildLogView({ log, steps, fileName }: BuildLogProps) {
         </p>
       ) : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: without a stop, keys could not scroll it */}
-      <div className="log" ref={box} role="region" aria-label="Lines of the log" tabIndex={0}>
+      <section className="log" ref={box} aria-label="Lines of the log" tabIndex={0}>
         {shown.length === 0 ? (
           <p className="muted">{log.isWhole ? 'It has no lines.' : 'No line was written yet.'}</p>
         ) : (
           shown.map((line) => <Line key={line.cursor} line={line} />)
         )}
-      </div>
+      </section>
     </section>
   )
 }
@@ -85,7 +85,7 @@ function Line({ line: { step, level, text } }: { readonly line: LogLine }) {
 
 /** Scrolls a box to its end whenever it grows, unless a person has scrolled away from the end. */
 function useStickToEnd(lastCursor: number | undefined) {
-  const box = useRef<HTMLDivElement>(null)
+  const box = useRef<HTMLElement>(null)
   const isAtEnd = useRef(true)
   useLayoutEffect(() => {
     const element = box.current

@@ -61,7 +61,6 @@ function BuildSecrets({ secrets, set }: BuildSecretsProps) {
         For <code>RUN --mount=type=secret,id=ID</code>. A value is in no image and no log, and is not kept.
       </p>
       {secrets.map(({ id, value }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity while they are typed
         <div key={at} className="secret">
           <Field label={`Id of secret ${at + 1}`} value={id} set={(text) => change(at, { id: text })} hint="npm" />
           <SecretValue at={at} value={value} set={(text) => change(at, { value: text })} />

@@ -21,7 +21,9 @@ export function BuildSteps({ label, build: { steps }, lines }: BuildStepsProps) 
   const hasStages = steps.some(({ stage }) => stage !== null && !/^\d+$/.test(stage))
   const columns: readonly Column<BuildStepState>[] = [
     { title: 'Step', cell: ({ step, text }) => <StepText step={step} text={text} /> },
-    ...(hasStages ? [{ title: 'Stage', cell: ({ stage }: BuildStepState) => <bdi>{writtenOut(stage ?? '')}</bdi> }] : []),
+    ...(hasStages
+      ? [{ title: 'Stage', cell: ({ stage }: BuildStepState) => <bdi>{writtenOut(stage ?? '')}</bdi> }]
+      : []),
     { title: 'State', cell: ({ state }) => <span className={`state ${state}`}>{state}</span> },
     { title: 'Time', cell: (step) => timeOf(step, { begunAt: begun.get(step.step), now }) },
   ]

@@ -63,5 +63,12 @@ function Lines({ label, lines, goTo }: LinesProps) {
       cell: ({ reason, fix }) => writtenOut([reason, fix].filter((part) => part !== null).join(' ')),
     },
   ]
-  return <PlainTable label={label} rows={lines} columns={columns} idOf={({ line, instruction }) => `${line} ${instruction}`} />
+  return (
+    <PlainTable
+      label={label}
+      rows={lines}
+      columns={columns}
+      idOf={({ line, instruction }) => `${line} ${instruction}`}
+    />
+  )
 }

@@ -1,6 +1,6 @@
-import type { CheckedLine } from '@holt/sdk'
 import { type Extension, type Range, RangeSet, StateEffect, StateField, type Text } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView, GutterMarker, gutter } from '@codemirror/view'
+import type { CheckedLine } from '@holt/sdk'
 
 /** Replaces the marks of the editor with those of a check. */
 export const setChecked = StateEffect.define<readonly CheckedLine[]>()
@@ -62,7 +62,10 @@ function marksOf(lines: readonly CheckedLine[], doc: Text): Marks {
   )
   return {
     signs: RangeSet.of([...signsOf], true),
-    lines: Decoration.set([...refusedLines].map((line) => refused.range(doc.line(line).from)), true),
+    lines: Decoration.set(
+      [...refusedLines].map((line) => refused.range(doc.line(line).from)),
+      true,
+    ),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ContextFile, includedFiles } from '@holt/sdk'
+import type { ContextFile, Holt } from '@holt/sdk'
 import { type DirectoryDropItem, type DropItem, isDirectoryDropItem, isFileDropItem } from 'react-aria-components'
 
 /** A file of a context that was written in the page. */
@@ -21,7 +21,7 @@ export interface FoundFiles {
  * Returns the files that were dropped: files by their names, and directories with all below them.
  * The content of a single directory is the context itself, as `holt template build DIR` has it.
  */
-export async function droppedFiles(items: readonly DropItem[]): Promise<FoundFiles> {
+export async function droppedFiles(holt: Holt, items: readonly DropItem[]): Promise<FoundFiles> {
   const found: ContextFile[] = []
   const only = items.length === 1 ? items[0] : undefined
   if (only !== undefined && isDirectoryDropItem(only)) await addDirectory(found, only, '')
@@ -30,17 +30,17 @@ export async function droppedFiles(items: readonly DropItem[]): Promise<FoundFil
       if (isFileDropItem(item)) await addFile(found, await item.getFile(), item.name)
       else if (isDirectoryDropItem(item)) await addDirectory(found, item, `${item.name}/`)
     }
-  return included(found)
+  return included(holt, found)
 }
 
 /** Returns the files that were chosen. Those of a chosen directory have paths below it. */
-export async function chosenFiles(list: FileList): Promise<FoundFiles> {
+export async function chosenFiles(holt: Holt, list: FileList): Promise<FoundFiles> {
   const found: ContextFile[] = []
   for (const file of list) {
     const below = file.webkitRelativePath.split('/').slice(1).join('/')
     await addFile(found, file, below === '' ? file.name : below)
   }
-  return included(found)
+  return included(holt, found)
 }
 
 /** Returns files with others in place of those of the same path, by path. */
@@ -69,10 +69,10 @@ async function addDirectory(found: ContextFile[], directory: DirectoryDropItem, 
 }
 
 /** Leaves out the files that a .dockerignore among them excludes. */
-async function included(found: readonly ContextFile[]): Promise<FoundFiles> {
+async function included(holt: Holt, found: readonly ContextFile[]): Promise<FoundFiles> {
   const dockerfile = found.find(({ path }) => path === 'Dockerfile')?.content
   return {
-    files: await includedFiles(found),
+    files: await holt.builds.includedFiles(found),
     dockerfile: dockerfile instanceof Blob ? await dockerfile.text() : null,
   }
 }

@@ -4,6 +4,7 @@ import { Button, DropZone, FileTrigger } from 'react-aria-components'
 import type { Column } from '../parts/data-table.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
+import { useSession } from '../session/session-context.ts'
 import { countText, sizeText } from './build-text.ts'
 import { chosenFiles, droppedFiles, type FoundFiles, mergeFiles, sizeOf } from './context-file-list.ts'
 import { TextFileForm } from './text-file-form.tsx'
@@ -22,6 +23,7 @@ interface ContextFilesProps {
 
 /** The files that COPY and ADD read: dropped, chosen or written here. */
 export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFilesProps) {
+  const { holt } = useSession()
   const [error, setError] = useState<unknown>(null)
   const [edited, setEdited] = useState<string | null>(null)
   const add = (finding: Promise<FoundFiles>) => {
@@ -32,7 +34,7 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
     }, setError)
   }
   const choose = (list: FileList | null) => {
-    if (list !== null) add(chosenFiles(list))
+    if (list !== null) add(chosenFiles(holt, list))
   }
   const editable = files.find(({ path, content }) => path === edited && typeof content === 'string')
   return (
@@ -40,9 +42,11 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
       <h2>Files</h2>
       <p>
         <code>COPY</code> and <code>ADD</code> read these files. A <code>.dockerignore</code> among them is respected.
-        {hasEarlier && files.length === 0 ? ' The files of the earlier build are used again, unless you choose others.' : ''}
+        {hasEarlier && files.length === 0
+          ? ' The files of the earlier build are used again, unless you choose others.'
+          : ''}
       </p>
-      <DropZone className="drop" aria-label="Drop files here" onDrop={({ items }) => add(droppedFiles(items))}>
+      <DropZone className="drop" aria-label="Drop files here" onDrop={({ items }) => add(droppedFiles(holt, items))}>
         <p>Drop files or a directory here, or:</p>
         <div className="actions">
           <FileTrigger acceptDirectory onSelect={choose}>
@@ -69,13 +73,20 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
           content={typeof editable?.content === 'string' ? editable.content : ''}
           onClose={() => setEdited(null)}
           onSave={(file) => {
-            set(mergeFiles(files.filter(({ path }) => path !== edited), [file]))
+            set(
+              mergeFiles(
+                files.filter(({ path }) => path !== edited),
+                [file],
+              ),
+            )
             setEdited(null)
           }}
         />
       )}
       <p role="status" className="muted">
-        {files.length === 0 ? '' : `${countText(files.length, 'file')}, ${sizeText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`}
+        {files.length === 0
+          ? ''
+          : `${countText(files.length, 'file')}, ${sizeText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`}
       </p>
       {files.length === 0 ? null : (
         <FileTable

@@ -46,8 +46,7 @@ export function DockerfileEditor({ value, set, check, handle }: DockerfileEditor
     const editor = view.current
     if (editor === null || check === undefined) return
     // A check of an earlier text waits for the next one: its lines are at other places.
-    if (editor.state.doc.toString() === check.dockerfile)
-      editor.dispatch({ effects: setChecked.of(check.check.lines) })
+    if (editor.state.doc.toString() === check.dockerfile) editor.dispatch({ effects: setChecked.of(check.check.lines) })
   }, [check])
   return <div className="editor" ref={place} />
 }
@@ -79,6 +78,7 @@ function openEditor(place: HTMLElement, latest: RefObject<Latest>): EditorView {
         placeholder('FROM python:3.12-slim'),
         language.of([]),
         editorLook,
+        EditorView.domEventHandlers({ beforeinput: replaceSelection }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) latest.current.set(state.doc.toString())
         }),
@@ -88,6 +88,16 @@ function openEditor(place: HTMLElement, latest: RefObject<Latest>): EditorView {
   const words = languages.find(({ name }) => name === 'Dockerfile')?.load()
   words?.then((support) => editor.dispatch({ effects: language.reconfigure(support) }), noColours)
   return editor
+}
+
+/**
+ * Types over a selection. Left to the browser, an edit across lines keeps their look by style
+ * attributes, which the policy of the page refuses and reports.
+ */
+function replaceSelection({ inputType, data, isComposing }: InputEvent, editor: EditorView): boolean {
+  if (inputType !== 'insertText' || data === null || isComposing || editor.state.selection.main.empty) return false
+  editor.dispatch(editor.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true })
+  return true
 }
 
 /** The editor works without the colours of its words, when they cannot be loaded. */

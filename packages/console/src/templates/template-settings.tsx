@@ -5,7 +5,8 @@ import { PlainTable } from '../parts/plain-table.tsx'
 type Pair = readonly [name: string, value: string]
 
 const starts = {
-  restored: 'It is running in each new runtime. Runtimes of another size, and of the class container, start it at boot.',
+  restored:
+    'It is running in each new runtime. Runtimes of another size, and of the class container, start it at boot.',
   boot: 'Each runtime starts it at boot.',
 } as const
 
@@ -34,7 +35,11 @@ export function TemplateSettings({ template }: { readonly template: TemplateData
   )
 }
 
-function Commands({ template: { start_cmd, ready_cmd, on_restore, starts: when } }: { readonly template: TemplateData }) {
+function Commands({
+  template: { start_cmd, ready_cmd, on_restore, starts: when },
+}: {
+  readonly template: TemplateData
+}) {
   const commands: readonly Pair[] = [
     ...(start_cmd === null ? [] : [['start_cmd', start_cmd] as const]),
     ...(ready_cmd === null ? [] : [['ready_cmd', ready_cmd] as const]),

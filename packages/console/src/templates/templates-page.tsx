@@ -112,7 +112,13 @@ function TemplateTable({ rows, uses }: Pick<FoundProps, 'uses'> & { readonly row
   const now = useNow()
   const columns = useMemo(() => columnsOf(now, uses), [now, uses])
   return (
-    <DataTable label="Templates" rows={rows} columns={columns} idOf={({ template_id }) => template_id} nameOf={labelOf} />
+    <DataTable
+      label="Templates"
+      rows={rows}
+      columns={columns}
+      idOf={({ template_id }) => template_id}
+      nameOf={labelOf}
+    />
   )
 }
 

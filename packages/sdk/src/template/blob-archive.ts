@@ -8,6 +8,9 @@ const blockBytes = 512
 const maxNameBytes = 100
 const maxHeaderSize = 8 ** 11 - 1
 
+/** A part of a Blob. */
+type Part = Blob | Uint8Array<ArrayBuffer>
+
 /** A file or a directory of an archive. The path of a directory ends with a slash. */
 export interface BlobEntry {
   readonly path: string
@@ -21,7 +24,7 @@ export interface BlobEntry {
  * sizes, are in pax headers. Source: POSIX.1-2024, pax, "ustar Interchange Format".
  */
 export function blobArchive(entries: readonly BlobEntry[]): Blob {
-  const parts: BlobPart[] = entries.flatMap((entry) => {
+  const parts: Part[] = entries.flatMap((entry) => {
     const { content } = entry
     const padding = content === null ? 0 : (blockBytes - (content.size % blockBytes)) % blockBytes
     return [...headersOf(entry), ...(content === null ? [] : [content, new Uint8Array(padding)])]
@@ -31,7 +34,7 @@ export function blobArchive(entries: readonly BlobEntry[]): Blob {
 
 const encoder = new TextEncoder()
 
-function headersOf({ path, content, mode, mtimeSecs }: BlobEntry): readonly BlobPart[] {
+function headersOf({ path, content, mode, mtimeSecs }: BlobEntry): readonly Part[] {
   const name = encoder.encode(path)
   const size = content?.size ?? 0
   const isPlain = name.length <= maxNameBytes && /^[\x20-\x7e]*$/.test(path)

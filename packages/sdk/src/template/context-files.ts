@@ -57,10 +57,7 @@ export async function includedFiles(
   return [...byPath.values()].filter(({ path }) => ignore?.ignores(path) !== true)
 }
 
-async function ignoreFileOf(
-  files: ReadonlyMap<string, ContextFile>,
-  dockerfile: string,
-): Promise<IgnoreFile | null> {
+async function ignoreFileOf(files: ReadonlyMap<string, ContextFile>, dockerfile: string): Promise<IgnoreFile | null> {
   for (const place of [`${dockerfile}.dockerignore`, '.dockerignore']) {
     const file = files.get(place)
     if (file !== undefined) return parseIgnoreFile(await blobOf(file).text(), place)

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { posix } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Holt } from '../../src/index.ts'
-import { includedFiles } from '../../src/template/context-files.ts'
 import { parseIgnoreFile } from '../../src/template/ignore-file.ts'
 import { startTestService, type TestService } from '../support/test-service.ts'
 
@@ -59,7 +58,7 @@ test('files that the .dockerignore excludes stay out, and the last file of a pat
   expect(tar(context_id, '-t').split('\n')).toEqual(['./', '.dockerignore', 'kept.key', ''])
   expect(tar(context_id, '-xO', 'kept.key')).toBe('new')
   const own = [...files, { path: 'prod.dockerignore', content: '*.dockerignore\n.dockerignore\nnode_modules/x\n' }]
-  const kept = await includedFiles(own, 'prod')
+  const kept = await holt.builds.includedFiles(own, { dockerfile: 'prod' })
   expect(kept.map(({ path }) => path)).toEqual(['a.key', 'kept.key'])
 })
 
