@@ -1,27 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineFacts } from '@holt/engine'
 import { Readiness, randomText } from '@holt/protocol'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import { readCredentials } from '../../foundation/config/credentials.ts'
 import { findDaemon, type LockHolder, startCommand } from '../../foundation/config/daemon-lock.ts'
-import { readIfThere } from '../../foundation/config/installation.ts'
 import { changedSettings, lastUnit } from '../../foundation/config/running-settings.ts'
-import { version } from '../../foundation/config/version.ts'
 import { makeLog } from '../machine/make-log.ts'
 import { openEngine } from '../machine/open-engine.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
-import { checkGuest } from './check-guest.ts'
-import { checkE2b } from './e2b-checks.ts'
-import { readMachineFacts } from './facts.ts'
-import { checkKernel } from './kernel-checks.ts'
-import { checkLeftovers, readLeftovers } from './leftover-checks.ts'
-import { checkBaseTools, checkNode, checkPort, checkRoot } from './machine-checks.ts'
-import { checkDiskQuotas, checkQuotas } from './quota-checks.ts'
-import { checkDisk, checkMasterKeys, checkStateDir, readDiskFacts } from './state-checks.ts'
+import { checkPort } from './machine-checks.ts'
+import { checkMachine } from './machine-report.ts'
 import { checkStore } from './store-checks.ts'
-import { checkTimeSource } from './time-source.ts'
 
 /** The time for a daemon to answer, in milliseconds. */
 const answerTimeoutMs = 5_000
@@ -30,37 +21,18 @@ const answerTimeoutMs = 5_000
 export async function runDoctor(config: ServerConfig): Promise<readonly Check[]> {
   const { stateDir } = config
   const daemon = await findDaemon(stateDir)
-  const facts = await readMachineFacts()
-  const disk = await readDiskFacts(stateDir)
-  const guest = await checkGuest(config, facts.arch)
+  const { machine, state, tools, guest } = await checkMachine(config)
   const own = async () => (guest.status === 'ok' ? ownChecks(await askEngine(config, 'needed')) : [])
   const isolation = daemon !== null ? await askDaemon(config, daemon) : await own()
-  const hierarchies = [...new Set(facts.cgroups.controllers.values())]
   return [
-    ok('holt', version),
-    checkNode(process.versions.node),
-    checkRoot(process.geteuid?.()),
-    ...checkKernel(facts),
-    ...(await checkTimeSource()),
-    await checkStateDir(stateDir),
-    ...checkDisk(stateDir, disk),
-    checkQuotas(config, { memoryMiB: facts.memoryMiB, cpus: availableParallelism(), diskMiB: disk.sizeMiB }),
-    checkDiskQuotas(facts),
+    ...machine,
     await checkStore(config),
-    await checkMasterKeys(config),
-    ...(await checkE2b(config)),
-    ...checkLeftovers(await readLeftovers({ stateDir, installationId: await installationOf(stateDir), hierarchies })),
+    ...state,
     ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
-    await checkBaseTools(config),
+    ...tools,
     guest,
     ...isolation,
   ]
-}
-
-/** Returns the installation's id, or null before the first start. */
-async function installationOf(stateDir: string): Promise<string | null> {
-  const text = await readIfThere(join(stateDir, 'installation.json'))
-  return /"id"\s*:\s*"([a-z0-9]{8})"/.exec(text ?? '')?.[1] ?? null
 }
 
 /**
