@@ -52,6 +52,7 @@ MODULES = {
     "The service": [
         "_async/keys.py",
         "_async/projects.py",
+        "_async/hosts.py",
         "_async/events.py",
         "_async/audit.py",
         "_async/webhooks.py",

@@ -47,7 +47,8 @@ const starters: readonly string[] = [
  * query for a client must contain the client's project.
  */
 const serviceWide: Readonly<Record<string, readonly [count: number, why: string]>> = {
-  'api/handlers/service-handlers.ts': [1, 'the templates that Holt provides'],
+  'api/handlers/host-handlers.ts': [1, 'counts for operators'],
+  'api/handlers/readiness.ts': [1, 'the templates that Holt provides'],
   'api/metrics/row-gauges.ts': [3, 'counts for operators'],
   'builds/build-log.ts': [2, 'the service writes the log of a build that it runs'],
   'builds/collect.ts': [5, 'images and checkpoints belong to nobody'],

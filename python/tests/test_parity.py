@@ -19,6 +19,7 @@ from holt import models
 from holt._async.audit import AsyncAudit
 from holt._async.client import AsyncHolt
 from holt._async.events import AsyncEvents
+from holt._async.hosts import AsyncHosts
 from holt._async.keys import AsyncKeys
 from holt._async.policies import AsyncPolicies
 from holt._async.projects import AsyncProjects
@@ -114,6 +115,7 @@ CALLS: dict[str, list[Any]] = {
     "listAudit": [AsyncAudit.list],
     "createProject": [AsyncProjects.create],
     "listProjects": [AsyncProjects.list],
+    "listHosts": [AsyncHosts.list],
     "updateProject": [AsyncProjects.update],
     "listTemplates": [AsyncTemplates.list],
     "checkDockerfile": [AsyncTemplates.check],

@@ -23,6 +23,7 @@ export const idPrefixes = {
   audit: 'au',
   code_run: 'cr',
   code_context: 'cc',
+  host: 'ho',
 } as const
 
 /** A kind of id. */

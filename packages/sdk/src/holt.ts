@@ -4,6 +4,7 @@ import { Builds } from './builds.ts'
 import { findCredentials } from './credentials.ts'
 import { HoltError } from './errors/errors.ts'
 import { Events } from './events.ts'
+import { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
 import { Policies } from './policies.ts'
 import { Projects } from './projects.ts'
@@ -65,6 +66,7 @@ export class Holt {
   readonly events: Events
   readonly webhooks: Webhooks
   readonly audit: Audit
+  readonly hosts: Hosts
   readonly #transport: Transport
 
   constructor(options: HoltOptions = {}) {
@@ -93,6 +95,7 @@ export class Holt {
     this.events = new Events(this.#transport)
     this.webhooks = new Webhooks(this.#transport)
     this.audit = new Audit(this.#transport)
+    this.hosts = new Hosts(this.#transport)
   }
 
   /** Returns the key of this client, its project, its quotas and their use. */

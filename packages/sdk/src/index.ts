@@ -49,6 +49,10 @@ export type {
   FileTransferred,
   ForkDryRun,
   ForkRuntimeInput,
+  Host,
+  HostCapacity,
+  HostCheck,
+  HostPool,
   Identity,
   Isolation,
   Key,
@@ -147,6 +151,7 @@ export type {
 } from './git/git-options.ts'
 export type { GitChange, GitStatus, GitStatusEntry } from './git/parse-status.ts'
 export { Holt, type HoltOptions } from './holt.ts'
+export type { Hosts } from './hosts.ts'
 export type { Keys } from './keys.ts'
 export type { Network, NetworkLogOptions } from './network.ts'
 export type { Policies } from './policies.ts'

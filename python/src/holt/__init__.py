@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._async.files import AsyncFiles
     from ._async.fork import AsyncFork
     from ._async.git import AsyncGit
+    from ._async.hosts import AsyncHosts
     from ._async.items import AsyncItems
     from ._async.keys import AsyncKeys
     from ._async.network import AsyncNetwork
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from ._git.results import GitAuthor, GitChange, GitDiff, GitHead, GitStatus, GitStatusEntry
     from ._sync.fork import Fork
     from ._sync.git import Git
+    from ._sync.hosts import Hosts
     from ._sync.items import Items
     from ._sync.keys import Keys
     from ._sync.network import Network
@@ -130,6 +132,7 @@ __all__ = [
     "AsyncFork",
     "AsyncGit",
     "AsyncHolt",
+    "AsyncHosts",
     "AsyncItems",
     "AsyncKeys",
     "AsyncNetwork",
@@ -185,6 +188,7 @@ __all__ = [
     "Holt",
     "HoltConnectionError",
     "HoltError",
+    "Hosts",
     "InvalidSignature",
     "Isolation",
     "Items",
@@ -268,6 +272,7 @@ _homes = {
     "AsyncFork": "_async.fork",
     "AsyncGit": "_async.git",
     "AsyncHolt": "_async.client",
+    "AsyncHosts": "_async.hosts",
     "AsyncItems": "_async.items",
     "AsyncKeys": "_async.keys",
     "AsyncNetwork": "_async.network",
@@ -323,6 +328,7 @@ _homes = {
     "Holt": "_sync.client",
     "HoltConnectionError": "errors",
     "HoltError": "errors",
+    "Hosts": "_sync.hosts",
     "InvalidSignature": "_webhook_verifier",
     "Isolation": "_bodies",
     "Items": "_sync.items",

@@ -81,6 +81,13 @@ from ._models.file import (
     WatchOverflow,
     WatchStart,
 )
+from ._models.host import (
+    Host,
+    HostCapacity,
+    HostCheck,
+    HostIsolation,
+    HostPool,
+)
 from ._models.metrics import (
     CpuSample,
     NetworkBytes,
@@ -242,6 +249,11 @@ __all__ = [
     "FileTransferred",
     "ForkDryRun",
     "Health",
+    "Host",
+    "HostCapacity",
+    "HostCheck",
+    "HostIsolation",
+    "HostPool",
     "HostRoom",
     "Identity",
     "IgnoredInstruction",

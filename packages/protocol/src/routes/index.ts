@@ -5,6 +5,7 @@ import { codeRoutes } from './code-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './file-routes.ts'
+import { hostRoutes } from './host-routes.ts'
 import { identityRoutes } from './identity-routes.ts'
 import { keyRoutes } from './key-routes.ts'
 import { metricsRoutes } from './metrics-routes.ts'
@@ -40,6 +41,7 @@ export const routes = {
   ...webhookRoutes,
   ...auditRoutes,
   ...projectRoutes,
+  ...hostRoutes,
   ...serviceRoutes,
   ...metricsRoutes,
 } as const satisfies Record<string, Route>
@@ -58,7 +60,7 @@ export const routeGroups = {
   Events: { ...eventRoutes, ...webhookRoutes, ...auditRoutes },
   Keys: keyRoutes,
   Projects: projectRoutes,
-  Service: { ...serviceRoutes, ...metricsRoutes },
+  Service: { ...hostRoutes, ...serviceRoutes, ...metricsRoutes },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Route>>>>
 
 /** The name of a route. */

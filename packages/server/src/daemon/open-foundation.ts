@@ -3,6 +3,7 @@ import type { Engine } from '@holt/engine'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import type { Foundation } from '../foundation/foundation.ts'
+import { type OwnHost, uncheckedHost } from '../foundation/host/own-host.ts'
 import { Collector } from '../foundation/images/collector.ts'
 import { Holds } from '../foundation/images/holds.ts'
 import type { Log } from '../foundation/log.ts'
@@ -31,6 +32,8 @@ export interface FoundationOptions {
   /** The clock of the host. Default: one from `monotonic` or `now` if given, else the machine's. */
   readonly hostClock?: HostClock
   readonly freeMemoryMiB?: () => Promise<number | null>
+  /** The host of this service. Default: a new one without checks. */
+  readonly host?: OwnHost
   readonly limits?: ConnectionLimits
 }
 
@@ -70,6 +73,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
     reads: new KeyedLock(),
     log,
     ...clocksOf(options),
+    host: options.host ?? uncheckedHost(),
     freeMemoryMiB,
     limits,
     metrics,

@@ -2,7 +2,7 @@ import { sweepScratch } from '@holt/builder'
 import { failpointsAreArmed } from '@holt/failpoints'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { fullDisk, releaseLock, takeLock } from '../foundation/config/daemon-lock.ts'
-import { openInstallation } from '../foundation/config/installation.ts'
+import { openHostId, openInstallation } from '../foundation/config/installation.ts'
 import { noteSettings } from '../foundation/config/running-settings.ts'
 import { ownUnit } from '../foundation/config/service-unit.ts'
 import { settingWarnings } from '../foundation/config/unknown-settings.ts'
@@ -14,6 +14,8 @@ import { readAgentTemplate, readAgentTemplates } from '../resources/agents/agent
 import { imageSource, recipeSource } from '../resources/templates/recipe-source.ts'
 import { createServer } from './create-server.ts'
 import { requireGuest } from './doctor/check-guest.ts'
+import { checkOwnMachine } from './doctor/machine-report.ts'
+import { recentChecks } from './doctor/recent-checks.ts'
 import { endAtSurprise } from './machine/end-at-surprise.ts'
 import { freeMemoryMiB } from './machine/free-memory.ts'
 import { agentTemplatesDir, baseRecipeDir, otherTemplateDirs, releasedNpm } from './machine/installed-files.ts'
@@ -50,11 +52,11 @@ export async function serve(config: ServerConfig): Promise<void> {
     ...(await Promise.all(otherTemplateDirs.map(readAgentTemplate))),
   ]
   const tracer = await openTracer(config, { log, installationId })
-  const server = await createServer({ config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB }).catch(
-    async (cause) => {
-      throw await explainedStart(config, cause)
-    },
-  )
+  const host = { hostId: await openHostId(config.stateDir), checks: recentChecks(() => checkOwnMachine(config)) }
+  const parts = { config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB, host }
+  const server = await createServer(parts).catch(async (cause) => {
+    throw await explainedStart(config, cause)
+  })
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
   await tellManager('READY=1')
 

@@ -2,6 +2,7 @@ import type { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
 import type { ServerConfig } from './config/config.ts'
 import type { ConnectionLimits } from './config/connection-limits.ts'
+import type { OwnHost } from './host/own-host.ts'
 import type { Collector } from './images/collector.ts'
 import type { Holds } from './images/holds.ts'
 import type { Log } from './log.ts'
@@ -24,6 +25,7 @@ export interface Foundation {
   /** Returns milliseconds of a clock that is never set. Its start is arbitrary. */
   readonly monotonic: () => number
   readonly hostClock: HostClock
+  readonly host: OwnHost
   /** Returns the memory that the host can give now, or null if unknown. */
   readonly freeMemoryMiB: () => Promise<number | null>
   /** The limits of client connections and of their data. */

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .audit import AsyncAudit
     from .builds import AsyncBuilds
     from .events import AsyncEvents
+    from .hosts import AsyncHosts
     from .keys import AsyncKeys
     from .policies import AsyncPolicies
     from .projects import AsyncProjects
@@ -156,6 +157,13 @@ class AsyncHolt:
         from .audit import AsyncAudit
 
         return AsyncAudit(self._transport)
+
+    @cached_property
+    def hosts(self) -> AsyncHosts:
+        """The machines that run runtimes."""
+        from .hosts import AsyncHosts
+
+        return AsyncHosts(self._transport)
 
     async def whoami(self) -> Identity:
         """Returns the key of this client, its project, its quotas and their use."""

@@ -5,6 +5,7 @@ import { codeHandlers } from './code-handlers.ts'
 import { commandHandlers } from './command-handlers.ts'
 import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
+import { hostHandlers } from './host-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { metricsHandlers } from './metrics-handlers.ts'
 import { networkHandlers } from './network-handlers.ts'
@@ -43,6 +44,7 @@ export const handlers: Handlers = {
   ...webhookHandlers,
   ...auditHandlers,
   ...projectHandlers,
+  ...hostHandlers,
   ...serviceHandlers,
   ...metricsHandlers,
   ...usageHandlers,

@@ -1,10 +1,14 @@
 import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { randomText } from '@holt/protocol'
+import { idSchema, makeId, randomText } from '@holt/protocol'
 import { z } from 'zod'
 import { writeDurably } from './write-durably.ts'
 
-const Installation = z.object({ id: z.string().regex(/^[a-z0-9]{8}$/) })
+const Installation = z.object({
+  id: z.string().regex(/^[a-z0-9]{8}$/),
+  /** The id of the host for clients. Absent until a service of a version that has it starts. */
+  host_id: idSchema('host').optional(),
+})
 
 /**
  * Makes the state directory if it is missing. Returns the installation's id, which all its kernel
@@ -25,16 +29,28 @@ export async function openInstallation(stateDir: string): Promise<string> {
  */
 export async function findInstallation(stateDir: string): Promise<string | null> {
   const text = await readIfThere(pathOf(stateDir))
-  return text === null ? null : idIn(text)
+  return text === null ? null : parsed(text).id
+}
+
+/**
+ * Returns the id of the host of an opened installation. Makes and stores it at the first call. Only
+ * the service may call this, because it alone writes the state directory.
+ */
+export async function openHostId(stateDir: string): Promise<string> {
+  const { id, host_id } = parsed((await readIfThere(pathOf(stateDir))) ?? '')
+  if (host_id !== undefined) return host_id
+  const made = makeId('host')
+  await writeDurably(pathOf(stateDir), `${JSON.stringify({ id, host_id: made })}\n`)
+  return made
 }
 
 function pathOf(stateDir: string): string {
   return join(stateDir, 'installation.json')
 }
 
-function idIn(text: string): string {
+function parsed(text: string): z.output<typeof Installation> {
   try {
-    return Installation.parse(JSON.parse(text)).id
+    return Installation.parse(JSON.parse(text))
   } catch {
     // With another id the service would not recognise its own runtimes.
     throw new Error(

@@ -17,6 +17,7 @@ const longestRetryMs = 60_000
 
 /** The state of a pool, for people. */
 export interface PoolState {
+  readonly templateId: string
   readonly template: string
   readonly isolation: PoolShape['isolation']
   readonly ready: number
@@ -59,9 +60,10 @@ export class Pool {
   }
 
   get state(): PoolState {
-    const { isolation } = this.#shape
+    const { templateId, isolation } = this.#shape
     const oldestAt = this.#ready[0]?.madeAt ?? null
     return {
+      templateId,
       template: this.templateName,
       isolation,
       ready: this.#ready.length,

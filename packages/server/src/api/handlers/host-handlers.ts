@@ -1,0 +1,119 @@
+import { hostname, release } from 'node:os'
+import type { EngineFacts, IsolationFacts } from '@holt/engine'
+import type { Host, HostCapacity, HostPool } from '@holt/protocol'
+import { pause } from '../../foundation/async/pause.ts'
+import { reservedMemoryMiB } from '../../foundation/config/system-reserve.ts'
+import { version } from '../../foundation/config/version.ts'
+import type { CheckedMachine } from '../../foundation/host/own-host.ts'
+import { notEnded } from '../../foundation/rows/not-ended.ts'
+import { moment } from '../../foundation/store/moment.ts'
+import { promisedMiB } from '../../runtimes/admission/promised.ts'
+import type { Api, Handlers } from '../api.ts'
+import { readinessOf } from './readiness.ts'
+
+/** The route of the machines that run runtimes. */
+export const hostHandlers = {
+  listHosts: async ({ service }) => ({ status: 200, json: { data: [await ownHost(service)], next_cursor: null } }),
+} satisfies Partial<Handlers>
+
+/** The time for the checks of the machine, in milliseconds. A disk that hangs would hold them. */
+const checksTimeoutMs = 3_000
+
+const mibBytes = 2 ** 20
+
+async function ownHost(service: Api): Promise<Host> {
+  const [{ facts, reasons }, checked, pools] = await Promise.all([
+    readinessOf(service),
+    checksInTime(service),
+    poolsOf(service),
+  ])
+  const { floor, ceiling } = service.config.pools
+  return {
+    host_id: service.host.hostId as Host['host_id'],
+    name: hostname(),
+    status: reasons.length === 0 ? 'ready' : 'not_ready',
+    reasons: [...reasons],
+    version,
+    engine: facts?.engine ?? null,
+    node: process.versions.node,
+    kernel: release(),
+    arch: process.arch,
+    started_at: moment(Math.round(service.now() - process.uptime() * 1000)),
+    isolation: facts === null ? {} : isolationOf(facts),
+    capacity: facts === null ? null : await capacityOf(service, facts),
+    pool_min: Math.min(floor, ceiling),
+    pool_max: ceiling,
+    pools,
+    checks: [...(checked?.checks ?? [])],
+    checked_at: checked === null ? null : moment(checked.checkedAt),
+  }
+}
+
+function isolationOf({ isolation }: EngineFacts): Host['isolation'] {
+  return { gvisor: classOf(isolation.gvisor), container: classOf(isolation.container) }
+}
+
+function classOf(facts: IsolationFacts): Host['isolation'][string] {
+  return facts.available
+    ? { available: true, runner: facts.runner, can_checkpoint: facts.canCheckpoint, reason: null, fix: null }
+    : { available: false, runner: null, can_checkpoint: false, reason: facts.reason, fix: facts.fix }
+}
+
+async function capacityOf(service: Api, facts: EngineFacts): Promise<HostCapacity> {
+  const { config, store, usage } = service
+  const [availableMiB, promised, runtimes] = await Promise.all([
+    service.freeMemoryMiB(),
+    promisedMiB(store.db),
+    runtimesByState(service),
+  ])
+  return {
+    cpus: facts.cpus,
+    memory_mib: facts.memoryMiB,
+    memory_available_mib: availableMiB,
+    memory_reserved_mib: reservedMemoryMiB(config.reserve, facts.memoryMiB),
+    memory_promised_mib: promised,
+    memory_used_mib: Math.round(usage.together.memoryBytes / mibBytes),
+    memory_overcommit: config.memoryOvercommit,
+    disk_mib: facts.diskMiB,
+    disk_free_mib: facts.diskFreeMiB,
+    disk_reserved_mib: config.reserve.diskMiB,
+    runtimes,
+  }
+}
+
+async function runtimesByState({ store }: Api): Promise<Readonly<Record<string, number>>> {
+  const rows = await store.db
+    .selectFrom('runtimes')
+    .select(['state', ({ fn }) => fn.countAll<number>().as('count')])
+    .where(notEnded)
+    .groupBy('state')
+    .execute()
+  return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]))
+}
+
+async function poolsOf({ pools, metrics }: Api): Promise<HostPool[]> {
+  const claimsOf = await metrics.pools.claims()
+  return pools.states.map(({ templateId, template, isolation, ready, making, size, oldestAt }) => ({
+    template: { template_id: templateId as HostPool['template']['template_id'], name: template },
+    isolation,
+    ready,
+    making,
+    wanted: size,
+    ...claimsOf({ template, isolation }),
+    oldest_at: oldestAt === null ? null : moment(oldestAt),
+  }))
+}
+
+/** Returns the checks of the machine, or null if they do not arrive in time or fail. */
+async function checksInTime({ host, log }: Api): Promise<CheckedMachine | null> {
+  const over = new AbortController()
+  const checks = host.checks().catch((error) => {
+    log.error({ err: error }, 'the machine could not be checked')
+    return null
+  })
+  try {
+    return await Promise.race([checks, pause(checksTimeoutMs, over.signal).then(() => null)])
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,85 @@
+"""The answers about the machines that run runtimes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from .._model import Model
+from .common import TemplateRef
+
+
+@dataclass(kw_only=True, repr=False)
+class HostCheck(Model):
+    """A check of the machine, as `holt doctor` has it."""
+
+    name: str
+    status: Literal["ok", "warn", "fix"]
+    message: str
+    fix: str | None
+
+
+@dataclass(kw_only=True, repr=False)
+class HostPool(Model):
+    """The runtimes of one template and class that wait for a create."""
+
+    template: TemplateRef
+    isolation: Literal["gvisor", "container"]
+    ready: int
+    making: int
+    wanted: int
+    hits: int
+    misses: int
+    oldest_at: datetime | None
+
+
+@dataclass(kw_only=True, repr=False)
+class HostCapacity(Model):
+    """The resources of a host: what it has, what is promised, and what is left."""
+
+    cpus: int
+    memory_mib: int
+    memory_available_mib: int | None
+    memory_reserved_mib: int
+    memory_promised_mib: int
+    memory_used_mib: int
+    memory_overcommit: float
+    disk_mib: int
+    disk_free_mib: int
+    disk_reserved_mib: int
+    runtimes: dict[str, int]
+
+
+@dataclass(kw_only=True, repr=False)
+class HostIsolation(Model):
+    """A class of isolation on a host: its program, or why it is missing."""
+
+    available: bool
+    runner: str | None
+    can_checkpoint: bool
+    reason: str | None
+    fix: str | None
+
+
+@dataclass(kw_only=True, repr=False)
+class Host(Model):
+    """A machine that runs runtimes, with the service on it."""
+
+    host_id: str
+    name: str
+    status: Literal["ready", "not_ready"]
+    reasons: list[str]
+    version: str
+    engine: str | None
+    node: str
+    kernel: str
+    arch: str
+    started_at: datetime
+    isolation: dict[str, HostIsolation]
+    capacity: HostCapacity | None
+    pool_min: int
+    pool_max: int
+    pools: list[HostPool]
+    checks: list[HostCheck]
+    checked_at: datetime | None
