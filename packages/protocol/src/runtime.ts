@@ -254,6 +254,8 @@ const listFields = {
   template: Text.max(200).optional().describe('Only runtimes of this template, by name or id.'),
   name: Text.max(63).optional().describe('Only the runtime with this name.'),
   isolation: Isolation.optional().describe('Only runtimes of this isolation class.'),
+  parent: Text.max(22).optional().describe('Only forks of the runtime with this id.'),
+  network_policy: Text.max(63).optional().describe('Only runtimes with this stored network policy, by name or id.'),
 }
 const metadataFilter = 'metadata.'
 

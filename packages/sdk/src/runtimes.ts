@@ -25,6 +25,10 @@ export interface RuntimeFilter {
   readonly template?: string | undefined
   readonly name?: string | undefined
   readonly isolation?: Isolation | undefined
+  /** The id of the runtime that they were forked from. */
+  readonly parent?: string | undefined
+  /** A stored network policy, by name or id. */
+  readonly network_policy?: string | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
   /** Items per page, 1 to 100. */
   readonly limit?: number

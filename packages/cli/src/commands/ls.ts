@@ -16,6 +16,8 @@ interface LsOptions {
   readonly template?: string
   readonly name?: string
   readonly isolation?: Isolation
+  readonly parent?: string
+  readonly network?: string
   readonly metadata?: Record<string, string>
   readonly quiet?: boolean
   readonly json?: boolean
@@ -29,6 +31,7 @@ Examples:
   holt ls
   holt ls --state paused
   holt ls --metadata team=search --json
+  holt ls --network packages           who has this policy
   holt rm $(holt ls -q)`
 
 /** Adds `holt ls`, which lists the runtimes. */
@@ -42,14 +45,19 @@ export function addLs(program: Command): void {
       .option('-t, --template <template>', 'only of this template')
       .option('-n, --name <name>', 'only with this name')
       .addOption(isolationOption())
+      .option('--parent <runtime>', 'only forks of this runtime: its id')
+      .option('--network <policy>', 'only with this stored network policy')
       .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeatable', keyValue),
   ).addHelpText('after', examples)
   act(command, listRuntimes)
 }
 
-async function listRuntimes({ all, quiet, json, ...filter }: LsOptions): Promise<number> {
+async function listRuntimes({ all, quiet, json, network, ...filter }: LsOptions): Promise<number> {
   const { runtimes } = connect()
-  const wanted = { ...(all === true ? {} : { state: activeStates }), ...dropUndefined(filter) } satisfies RuntimeFilter
+  const wanted = {
+    ...(all === true ? {} : { state: activeStates }),
+    ...dropUndefined({ ...filter, network_policy: network }),
+  } satisfies RuntimeFilter
   const shown = await runtimes.list({ ...wanted, limit: 100 }).all()
   const isTable = json !== true && quiet !== true
   const found = isTable && shown.length === 0 ? (await runtimes.list({ limit: 1 }).page()).data : shown

@@ -165,13 +165,17 @@ class AsyncRuntimes:
         template: str | None = None,
         name: str | None = None,
         isolation: Isolation | None = None,
+        parent: str | None = None,
+        network_policy: str | None = None,
         metadata: Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> AsyncPaginated[AsyncRuntime]:
         """Lists runtimes, newest first. Several filters mean AND.
 
         Ended runtimes are included for 7 days. `runtime_id` has at most 100 ids. `state` is one
-        state, or several. `limit` is the number of items per page.
+        state, or several. `parent` is the id of the runtime that they were forked from, and
+        `network_policy` the name or id of a stored policy. `limit` is the number of items per
+        page.
         """
         labels = {f"metadata.{key}": value for key, value in (metadata or {}).items()}
         query = {
@@ -180,6 +184,8 @@ class AsyncRuntimes:
             "template": template,
             "name": name,
             "isolation": isolation,
+            "parent": parent,
+            "network_policy": network_policy,
             "limit": limit,
         }
 

@@ -52,6 +52,9 @@ function finding(store: Store, projectId: string, list: ListRuntimesQuery): Find
   if (list.state !== undefined) wanted = wanted.where('state', 'in', list.state)
   if (list.name !== undefined) wanted = wanted.where('name', '=', list.name)
   if (list.isolation !== undefined) wanted = wanted.where('isolation', '=', list.isolation)
+  if (list.parent !== undefined) wanted = wanted.where('parent_id', '=', list.parent)
+  if (list.network_policy !== undefined)
+    wanted = wanted.where('runtime_id', 'in', withPolicy(store.db, projectId, list.network_policy))
   if (list.template !== undefined) {
     const name = withoutDefaultTag(list.template)
     wanted = wanted.where(({ eb, or }) => or([eb('template_name', '=', name), eb('template_id', '=', name)]))
@@ -78,6 +81,17 @@ function finding(store: Store, projectId: string, list: ListRuntimesQuery): Find
       return rows.map(({ seq, bytes }) => ({ seq: Number(seq), bytes: Number(bytes) }))
     },
   }
+}
+
+/** Selects the runtimes of a project with a stored network policy, by its name or id. */
+function withPolicy(db: Queries, projectId: string, policy: string) {
+  return db
+    .selectFrom('runtime_networks')
+    .innerJoin('policies', 'policies.policy_id', 'runtime_networks.policy_id')
+    .select('runtime_networks.runtime_id')
+    .where('runtime_networks.project_id', '=', projectId)
+    .where('policies.project_id', '=', projectId)
+    .where(({ eb, or }) => or([eb('policies.name', '=', policy), eb('policies.policy_id', '=', policy)]))
 }
 
 /**

@@ -27,3 +27,34 @@ test('a page of large runtimes is short, and the next pages have the rest', asyn
     expect(found).toEqual(wanted)
   }
 })
+
+test('forks are listed by their parent, and runtimes by their stored policy', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const idsOf = async (query: string) => {
+    const { data } = (await ask('GET', `${path}?${query}`)).json
+    return data.map(({ runtime_id }: { runtime_id: string }) => runtime_id)
+  }
+  const { policy_id } = (await ask('POST', '/v1/agents/network-policy', { json: { name: 'shared' } })).json
+  await ask('POST', '/v1/agents/network-policy', { json: { name: 'other' } })
+  const parent = await makeRuntime({ network_policy: 'shared' })
+  await makeRuntime({ network_policy: 'other' })
+  await makeRuntime({ network_policy: { allow: [] } })
+  const forked = (await ask('POST', `${path}/${parent}/fork`, { json: { count: 2 } })).json.data
+  const children = forked.map(({ runtime }: { runtime: { runtime_id: string } }) => runtime.runtime_id).toReversed()
+  expect(await idsOf(`parent=${parent}`)).toEqual(children)
+  expect(await idsOf(`parent=${children[0]}`)).toEqual([])
+  for (const name of ['shared', policy_id])
+    expect(await idsOf(`network_policy=${name}&limit=100`)).toEqual([...children, parent])
+  expect(await idsOf('network_policy=missing')).toEqual([])
+})
+
+test('a filter by policy finds nothing of another project', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const { policy_id } = (await ask('POST', '/v1/agents/network-policy', { json: { name: 'mine' } })).json
+  const id = await makeRuntime({ network_policy: 'mine' })
+  const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'second' } })).json
+  const json = { name: 'of-second', scopes: ['admin'], project: project_id }
+  const { key } = (await ask('POST', '/v1/agents/key', { json })).json
+  for (const query of [`network_policy=${policy_id}`, 'network_policy=mine', `parent=${id}`])
+    expect((await ask('GET', `${path}?${query}`, { key })).json.data).toEqual([])
+})
