@@ -48,7 +48,8 @@ check_machine
 [ "$HOLT_CHECK_ONLY" = 1 ] || mkdir -p "$tools/bin"
 apt_log=$(mktemp)
 npm_log=$(mktemp)
-trap 'rm -f "$apt_log" "$npm_log"' EXIT
+go_job=
+trap 'rm -f "$apt_log" "$npm_log"; [ -z "$go_job" ] || kill "$go_job" 2>/dev/null || true' EXIT
 if [ "$with_tests" = 1 ]; then
 	ensure_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
 	ensure_test_registry
@@ -56,13 +57,29 @@ if [ "$with_tests" = 1 ]; then
 else
 	ensure_packages "${RUN_PACKAGES[@]}"
 fi
+
+# Go, and the programs that it builds.
+prepare_go() {
+	ensure_go
+	[ "$problems" -eq 0 ] || return 0
+	ensure_runsc
+	[ "$HOLT_CHECK_ONLY" = 1 ] || guest_is_fresh || build_guest
+}
+
+# npm waits for the network while Go builds.
+(
+	known=$problems
+	prepare_go
+	exit $((problems - known))
+) &
+go_job=$!
 ensure_npm_packages
 [ "$with_tests" = 0 ] || ensure_site_packages
-ensure_go
-stop_on_problems
-ensure_runsc
-[ "$HOLT_CHECK_ONLY" = 1 ] || guest_is_fresh || build_guest
-[ "$HOLT_CHECK_ONLY" = 1 ] || build_bundle
-[ "$HOLT_CHECK_ONLY" = 1 ] || build_console
+if [ "$HOLT_CHECK_ONLY" = 0 ] && [ "$problems" -eq 0 ]; then
+	build_bundle
+	build_console
+fi
+wait "$go_job" || problems=$((problems + $?))
+go_job=
 stop_on_problems
 say 'This machine is ready for Holt.'
