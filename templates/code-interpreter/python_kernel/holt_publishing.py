@@ -1,5 +1,5 @@
 """
-How the Python kernel publishes its messages and its output.
+How the Python kernel reads requests, and publishes its messages and its output.
 
 ipykernel hands each message to a thread of its own. A run publishes four messages or more, and each
 wakes that thread. Here, the thread that has a message sends it. A write waits when much of its text
@@ -16,12 +16,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import repeat
 from typing import Any
 
 import zmq
 from ipykernel.iostream import CHILD, IOPubThread, OutStream
 from zmq.backend import Socket
+from zmq.eventloop.zmqstream import ZMQStream
 
 _FLUSH_CHARS = 256 * 1024
 _PIPE_BYTES = 64 * 1024
@@ -34,14 +36,22 @@ class Publisher(IOPubThread):
 
     def __init__(self, *args: Any, **kwargs: Any):
         self._later: deque[Sequence[Any]] = deque()
+        self._is_child = False
         self._renew_lock()
-        os.register_at_fork(after_in_child=self._renew_lock)
+        os.register_at_fork(after_in_child=self._become_child)
         super().__init__(*args, **kwargs)
 
     def _renew_lock(self) -> None:
         """Forgets the lock: a thread that had it does not exist in a forked process."""
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._sender: int | None = None
+
+    def _become_child(self) -> None:
+        self._renew_lock()
+        self._is_child = True
+
+    def _is_master_process(self) -> bool:
+        return not self._is_child
 
     def send_multipart(self, msg: Sequence[Any], *_args: Any, **_kwargs: Any) -> None:
         """Sends a message, and waits while the reader is far behind."""
@@ -50,7 +60,7 @@ class Publisher(IOPubThread):
             # A finalizer or a signal handler came between: its message follows the one that is sent.
             self._later.append(msg)
             return
-        with self.lock:
+        with self._lock:
             self._sender = thread
             try:
                 self._really_send(msg)
@@ -74,6 +84,36 @@ class Publisher(IOPubThread):
         Reads no subscriptions, because a socket serves one thread at a time. They take effect with
         the next message, and their welcome is optional in the protocol.
         """
+
+
+class Requests(ZMQStream):
+    """
+    The requests of a kernel, and its replies. Its base asks the socket for its events a dozen times
+    for each request.
+    """
+
+    def on_recv(self, callback: Any, copy: bool = True) -> None:
+        self._recv_callback, self._recv_copy = callback, copy
+        self._look_again()
+
+    def send_multipart(self, msg: Sequence[Any], *_args: Any, **_kwargs: Any) -> None:
+        """Sends a reply. It waits for nobody, and what has come may no longer be told."""
+        send_frames(self.socket, msg)
+        self._look_again()
+
+    def flush(self, *_args: Any, **_kwargs: Any) -> int:
+        return 0
+
+    def _look_again(self) -> None:
+        self.io_loop.add_callback(self._handle_events, self.socket, 0)
+
+    def _handle_events(self, fd: Any, events: Any) -> None:
+        if self.socket is None or self._recv_callback is None:
+            return
+        with suppress(zmq.Again):
+            while True:
+                request = self.socket.recv_multipart(zmq.NOBLOCK, copy=self._recv_copy)
+                self._run_callback(self._recv_callback, request)
 
 
 class Output(OutStream):

@@ -17,7 +17,7 @@ sys.modules["debugpy"] = None  # type: ignore[assignment]
 
 import zmq
 from holt_charts import register
-from holt_publishing import Output, Publisher
+from holt_publishing import Output, Publisher, Requests
 from ipykernel import kernelapp
 from ipykernel.ipkernel import IPythonKernel
 from traitlets.config import Config
@@ -88,6 +88,12 @@ class App(kernelapp.IPKernelApp):
             made.io_loop.close()
             self.shell_channel_thread = NoShellThread()
 
+    def init_kernel(self):  # type: ignore[no-untyped-def]
+        super().init_kernel()
+        made = self.kernel.shell_stream
+        made.io_loop.remove_handler(made.socket)
+        self.kernel.shell_stream = Requests(made.socket, made.io_loop)
+
     def init_iopub(self, context):  # type: ignore[no-untyped-def]
         # A limit holds for connections if it was there before the bind. This is the one way to
         # have it there.
@@ -120,6 +126,7 @@ def settings() -> Config:
     config.Kernel._execute_sleep = 0  # It waits for nothing that is needed here.
     config.HistoryManager.enabled = False  # The bridge keeps the history. A file of it is not needed.
     config.InteractiveShell.colors = "nocolor"
+    config.Session.check_pid = False  # A forked process sends by this one: see Publisher.
     return config
 
 

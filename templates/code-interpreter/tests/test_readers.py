@@ -57,6 +57,11 @@ def test_a_slow_reader_holds_the_kernel_and_not_memory(bridge: Bridge) -> None:
     assert status == 200
     assert bridge.ask("GET", "/v1/contexts/default-python")[1]["state"] == "busy"
     connection.close()
+    # Without a reader, only the last lines are kept.
+    until = time.monotonic() + 60
+    while bridge.ask("GET", "/v1/contexts/default-python")[1]["state"] == "busy":
+        assert time.monotonic() < until
+        time.sleep(0.1)
     ran = Outcome(bridge.lines("/v1/runs/slow"))
     assert ran.status == "ok" and ran.text().endswith("done\n")
     assert ran.end["truncated"] is True

@@ -1,81 +1,215 @@
-"""One channel to a kernel: a socket of ZeroMQ on the loop of asyncio."""
+"""
+One channel to a kernel: a connection that speaks ZMTP 3.0, the protocol of ZeroMQ's sockets
+(https://rfc.zeromq.org/spec/23/), as a DEALER or a SUB.
+
+libzmq reads and writes in a thread of its own, and asks the kernel some twenty times for each
+message: for the process id, for signals between the threads, and for what can be sent. In gVisor,
+those calls took more time than the run.
+"""
 
 import asyncio
+import socket
 from collections import deque
 from contextlib import suppress
-from typing import Any
 
-import zmq
+_GREETING = b"\xff" + bytes(8) + b"\x7f" + b"\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+_MORE, _LONG, _COMMAND = 1, 2, 4
+_CHUNK_BYTES = 256 * 1024
+_MAX_WAITING_BYTES = 64 * 1024 * 1024
+_RETRY_SECS = 0.03
 
-_AHEAD = 16  # messages
+Address = str | tuple[str, int]
+"""The path of a Unix socket, or a host and a port."""
 
 
 class Channel:
-    """
-    Sends and receives messages of frames. `zmq.asyncio` asks for the events of a socket before and
-    after each message. Here, one wake-up takes all messages that are there.
-    """
+    """Sends and receives messages of frames. It connects as soon as the kernel listens."""
 
-    def __init__(self, socket: zmq.Socket[Any]):
-        self._socket = socket
-        self._descriptor: int = socket.getsockopt(zmq.FD)
+    def __init__(self, address: Address, kind: str, ahead: int | None):
+        """`kind` is DEALER or SUB. `ahead` are the messages that are read before somebody asks."""
+        self._address = address
+        self._kind = kind
+        self._ahead = ahead
         self._loop = asyncio.get_running_loop()
-        self._taken: deque[list[bytes]] = deque()
+        self._socket: socket.socket | None = None
+        self._incoming = _Incoming()
+        self._outgoing = bytearray()
+        self._messages: deque[list[bytes]] = deque()
         self._waiting: asyncio.Future[None] | None = None
-        self._is_watched = False
+        self._is_ready = self._is_reading = self._is_writing = False
+        self._connecting = self._loop.create_task(self._connect())
 
     def send(self, frames: list[bytes]) -> None:
-        """Sends a message. A kernel that has ended, or has read none of the last thousand, does not get it."""
-        if self._socket.closed:
-            return
-        with suppress(zmq.Again):
-            self._socket.send_multipart(frames, zmq.NOBLOCK)
-        # A send may have taken in what had come, and its descriptor no longer tells.
-        self._wake()
+        """Sends a message. A kernel that reads nothing for long does not get it."""
+        if len(self._outgoing) <= _MAX_WAITING_BYTES:
+            self._outgoing += encode(frames)
+            if self._is_ready:
+                self._write()
 
     async def receive(self) -> list[bytes]:
         """Returns the next message. One task at a time may wait for it."""
-        while True:
-            if not self._taken:
-                self._take()
-            if self._taken:
-                return self._taken.popleft()
-            self._watch(True)
+        while not self._messages:
+            self._read_on()
             self._waiting = self._loop.create_future()
             try:
                 await self._waiting
             finally:
                 self._waiting = None
+        return self._messages.popleft()
 
     def close(self) -> None:
-        self._watch(False)
-        self._socket.close()
+        self._connecting.cancel()
+        made, self._socket = self._socket, None
+        if made is not None:
+            self._loop.remove_reader(made)
+            self._loop.remove_writer(made)
+            made.close()
+
+    async def _connect(self) -> None:
+        while self._socket is None:
+            made = socket.socket(socket.AF_UNIX if isinstance(self._address, str) else socket.AF_INET)
+            made.setblocking(False)
+            try:
+                await self._loop.sock_connect(made, self._address)
+            except OSError:
+                made.close()
+                await asyncio.sleep(_RETRY_SECS)
+            except BaseException:
+                made.close()
+                raise
+            else:
+                self._socket = made
+        if made.family == socket.AF_INET:
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        asked, self._outgoing = self._outgoing, bytearray(_GREETING + _ready(self._kind))
+        self._write()
+        # Messages follow when the kernel is ready, too.
+        self._outgoing += (encode([b"\x01"]) if self._kind == "SUB" else b"") + asked
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if self._socket is not None and not self._is_reading:
+            self._is_reading = True
+            self._loop.add_reader(self._socket, self._readable)
 
     def _readable(self) -> None:
-        if self._waiting is None:
-            # The descriptor stays readable until somebody reads.
-            self._watch(False)
-        else:
-            self._wake()
-
-    def _wake(self) -> None:
-        waiting = self._waiting
-        if waiting is None or waiting.done():
+        made = self._socket
+        if made is None:
             return
-        self._take()
-        if self._taken:
-            waiting.set_result(None)
-
-    def _take(self) -> None:
-        with suppress(zmq.Again):
-            while len(self._taken) < _AHEAD:
-                self._taken.append(self._socket.recv_multipart(zmq.NOBLOCK))
-
-    def _watch(self, watched: bool) -> None:
-        if watched == self._is_watched:
+        is_full = self._ahead is not None and len(self._messages) >= self._ahead
+        data = b""
+        if not is_full:
+            with suppress(BlockingIOError, OSError):
+                data = made.recv(_CHUNK_BYTES)
+        if not data:
+            # Somebody has to ask first, or the kernel has closed its side and sends nothing more.
+            self._is_reading = False
+            self._loop.remove_reader(made)
             return
-        self._is_watched = watched
-        if watched:
-            self._loop.add_reader(self._descriptor, self._readable)
+        try:
+            self._messages.extend(self._incoming.take(data))
+        except ValueError:  # The code in a kernel can send anything. Its connection is of no use then.
+            self.close()
+            return
+        if self._incoming.is_ready and not self._is_ready:
+            self._is_ready = True
+            self._write()
+        if self._messages and self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def _write(self) -> None:
+        made = self._socket
+        if made is None:
+            return
+        with suppress(BlockingIOError, OSError):  # The end of a kernel is told elsewhere.
+            while self._outgoing:
+                del self._outgoing[: made.send(self._outgoing)]
+        if bool(self._outgoing) == self._is_writing:
+            return
+        self._is_writing = bool(self._outgoing)
+        if self._is_writing:
+            self._loop.add_writer(made, self._write)
         else:
-            self._loop.remove_reader(self._descriptor)
+            self._loop.remove_writer(made)
+
+
+class _Incoming:
+    """Messages from the bytes that a peer sends. It raises `ValueError` for what is not the protocol."""
+
+    def __init__(self) -> None:
+        self.is_ready = False
+        self._buffer = bytearray()
+        self._is_greeted = False
+        self._parts: list[bytes] = []
+
+    def take(self, data: bytes) -> list[list[bytes]]:
+        """Returns the messages that are complete with further bytes."""
+        self._buffer += data
+        if not self._is_greeted and not self._greet():
+            return []
+        messages: list[list[bytes]] = []
+        at = 0
+        while (frame := self._frame(at)) is not None:
+            flags, start, end = frame
+            at = end
+            body = bytes(memoryview(self._buffer)[start:end])
+            if flags & _COMMAND:
+                self._command(body)
+                continue
+            self._parts.append(body)
+            if not flags & _MORE:
+                messages.append(self._parts)
+                self._parts = []
+        del self._buffer[:at]
+        return messages
+
+    def _greet(self) -> bool:
+        if len(self._buffer) < len(_GREETING):
+            return False
+        greeting = self._buffer[: len(_GREETING)]
+        if greeting[0] != 0xFF or greeting[9] != 0x7F or greeting[10] < 3 or greeting[12:32] != _GREETING[12:32]:
+            raise ValueError("a greeting of another protocol")
+        del self._buffer[: len(_GREETING)]
+        self._is_greeted = True
+        return True
+
+    def _frame(self, at: int) -> tuple[int, int, int] | None:
+        """Returns the flags of the frame at a place, and its beginning and end. Null if it is incomplete."""
+        buffer, left = self._buffer, len(self._buffer) - at
+        if left < 2:
+            return None
+        flags = buffer[at]
+        if flags & ~(_MORE | _LONG | _COMMAND):
+            raise ValueError("unknown flags")
+        if not flags & _LONG:
+            start, size = at + 2, buffer[at + 1]
+        elif left < 9:
+            return None
+        else:
+            start, size = at + 9, int.from_bytes(buffer[at + 1 : at + 9], "big")
+        return (flags, start, start + size) if len(buffer) >= start + size else None
+
+    def _command(self, body: bytes) -> None:
+        if body.startswith(b"\x05READY"):
+            self.is_ready = True
+        elif body.startswith(b"\x05ERROR"):
+            raise ValueError("the peer refuses the connection")
+
+
+def encode(frames: list[bytes]) -> bytes:
+    """Returns a message of frames as it is sent."""
+    last = len(frames) - 1
+    return b"".join(_head(_MORE if at < last else 0, len(frame)) + frame for at, frame in enumerate(frames))
+
+
+def _head(flags: int, size: int) -> bytes:
+    return bytes((flags, size)) if size < 256 else bytes((flags | _LONG,)) + size.to_bytes(8, "big")
+
+
+def _ready(kind: str) -> bytes:
+    body = b"\x05READY" + _property("Socket-Type", kind) + _property("Identity", "")
+    return _head(_COMMAND, len(body)) + body
+
+
+def _property(name: str, value: str) -> bytes:
+    return bytes((len(name),)) + name.encode() + len(value).to_bytes(4, "big") + value.encode()

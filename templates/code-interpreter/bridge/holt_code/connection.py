@@ -8,23 +8,25 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import zmq
 from jupyter_client.adapter import adapt
 from jupyter_client.connect import write_connection_file
 from jupyter_client.session import DELIM, Session
 
 from .channel import Channel
 
-_KINDS = {"shell": zmq.DEALER, "control": zmq.DEALER, "iopub": zmq.SUB}
+_KINDS = {"shell": "DEALER", "control": "DEALER", "iopub": "SUB"}
 _WAITING_MESSAGES = 16
 
 
 class Connection:
-    """The channels of one kernel, which need no polling. Messages are signed with a key of it."""
+    """
+    The channels of one kernel. Messages over TCP are signed with a key of it. Unix sockets are in a
+    directory of the bridge's user, who could read the key.
+    """
 
-    def __init__(self, context: zmq.Context[Any], directory: Path, *, is_ipc: bool, waits: bool):
+    def __init__(self, directory: Path, *, is_ipc: bool, waits: bool):
         """`waits` is for a kernel that waits for its reader instead of losing messages."""
-        key = secrets.token_hex(16).encode()
+        key = b"" if is_ipc else secrets.token_hex(16).encode()
         name = f"kernel-{secrets.token_hex(8)}"
         self.file = directory / f"{name}.json"
         self.log = directory / f"{name}.log"
@@ -39,17 +41,14 @@ class Connection:
             **{f"{name}_port": port for name, port in ports.items()},
         )
         self.session = Session(key=key, username="holt", check_pid=False)
-        self._channels: dict[str, Channel] = {}
-        for channel, kind in _KINDS.items():
-            at = ports[channel]
-            made = context.socket(kind)
-            made.linger = 0
-            if channel == "iopub":
-                made.subscribe(b"")
-                # A kernel that waits must not be far ahead. Others lose messages at a limit.
-                made.rcvhwm = _WAITING_MESSAGES if waits else 0
-            made.connect(f"ipc://{self._sockets_at}-{at}" if is_ipc else f"tcp://127.0.0.1:{at}")
-            self._channels[channel] = Channel(made)
+        # A kernel that waits must not be far ahead. Others lose messages at a limit.
+        ahead = _WAITING_MESSAGES if waits else None
+        self._channels = {
+            channel: Channel(
+                f"{self._sockets_at}-{ports[channel]}" if is_ipc else ("127.0.0.1", ports[channel]), kind, ahead
+            )
+            for channel, kind in _KINDS.items()
+        }
 
     def send(self, channel: str, message: dict[str, Any]) -> None:
         """Sends a message of `session.msg`."""

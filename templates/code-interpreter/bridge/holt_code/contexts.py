@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import zmq
-
 from .bound import BoundEnvironment
 from .context import Context
 from .errors import Refused
@@ -33,7 +31,6 @@ class Contexts:
         self._directory = directory
         self._bound = bound
         self._memory = memory
-        self._zmq = zmq.Context()
         self._contexts: dict[str, Context] = {}
         self._performances: set[asyncio.Task[None]] = set()
 
@@ -123,7 +120,6 @@ class Contexts:
     async def close(self) -> None:
         """Kills all kernels."""
         await asyncio.gather(*(context.close() for context in self._contexts.values()))
-        self._zmq.destroy(linger=0)
 
     def _add(self, context_id: str, language: Language, cwd: str) -> Context:
         if len(self._contexts) >= MAX_CONTEXTS:
@@ -135,4 +131,4 @@ class Contexts:
         return context
 
     def _start_kernel(self, language: Language, cwd: str, env: Mapping[str, str]) -> Kernel:
-        return Kernel(language, cwd, env=env, context=self._zmq, directory=self._directory)
+        return Kernel(language, cwd, env=env, directory=self._directory)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import zmq
-
 from .connection import Connection
 from .errors import KernelNotStarted
 from .languages import Language
@@ -64,12 +62,12 @@ class Kernel:
     """
 
     def __init__(
-        self, language: Language, cwd: str, *, env: Mapping[str, str], context: zmq.Context[Any], directory: Path
+        self, language: Language, cwd: str, *, env: Mapping[str, str], directory: Path
     ):
         """`env` has the variables of the runtime, above those of the bridge."""
         self.language = language
         is_ipc = language.spec.metadata.get("transport") == "ipc"
-        self._connection = Connection(context, directory, is_ipc=is_ipc, waits=language.is_own)
+        self._connection = Connection(directory, is_ipc=is_ipc, waits=language.is_own)
         argv = [
             part.replace("{connection_file}", str(self._connection.file)).replace(
                 "{resource_dir}", str(language.spec.resource_dir)
