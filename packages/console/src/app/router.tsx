@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { filesSearch } from '../files/files-route.ts'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { RuntimesPage } from '../runtimes/runtimes-page.tsx'
 import { runtimesSearch } from '../runtimes/runtimes-search.ts'
@@ -100,13 +101,24 @@ const build = createRoute({
   ),
 })
 
+/** The directory and the open file are in the address, so that a reload shows the same. */
+const files = createRoute({
+  getParentRoute: () => runtime,
+  path: '/files',
+  component: lazyRouteComponent(
+    loadPart(() => import('../files/files-tab.tsx')),
+    'FilesTab',
+  ),
+  validateSearch: filesSearch,
+})
+
 /** The routes of the console. Pages that few people open are loaded when they are opened. */
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
     index,
     runtimes,
-    runtime.addChildren([overview]),
+    runtime.addChildren([overview, files]),
     ...[templates, template, newBuild],
     ...[builds, build],
   ]),

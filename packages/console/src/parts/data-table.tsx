@@ -18,6 +18,8 @@ export interface Column<Item> {
   /** The width in pixels; without one, the column takes the rest. */
   readonly width?: number
   readonly cell: (item: Item) => ReactNode
+  /** True if a click on the title sorts by the column. Default false. */
+  readonly isSortable?: boolean
 }
 
 /** What both kinds of table take. */
@@ -32,6 +34,12 @@ export interface TableProps<Item> {
 
 interface DataTableProps<Item> extends TableProps<Item> {
   readonly selection?: { readonly selected: Selection; readonly select: (selected: Selection) => void }
+  /** The column by whose values the rows are sorted, and what changes it. */
+  readonly sort?: {
+    readonly by: string
+    readonly isDescending: boolean
+    readonly change: (by: string, isDescending: boolean) => void
+  }
   /** The values besides the rows from which cells are made, such as the present time. */
   readonly dependencies?: readonly unknown[]
 }
@@ -44,6 +52,7 @@ export function DataTable<Item extends object>({
   idOf,
   nameOf,
   selection,
+  sort,
   dependencies = [],
 }: DataTableProps<Item>) {
   // The table renders the rows again whose entries are new objects.
@@ -61,6 +70,12 @@ export function DataTable<Item extends object>({
         {...(selection === undefined
           ? {}
           : { selectionMode: 'multiple', selectedKeys: selection.selected, onSelectionChange: selection.select })}
+        {...(sort === undefined
+          ? {}
+          : {
+              sortDescriptor: { column: sort.by, direction: sort.isDescending ? 'descending' : 'ascending' },
+              onSortChange: ({ column, direction }) => sort.change(String(column), direction === 'descending'),
+            })}
       >
         <TableHeader>
           {selection === undefined ? null : (
@@ -68,10 +83,12 @@ export function DataTable<Item extends object>({
               <Checkbox className="checkbox" slot="selection" aria-label={`Select all ${label.toLowerCase()}`} />
             </ColumnHeader>
           )}
-          {columns.map(({ title, width }, at) => (
+          {columns.map(({ title, width, isSortable = false }, at) => (
             <ColumnHeader
               key={title}
+              id={title}
               isRowHeader={at === 0}
+              allowsSorting={isSortable}
               {...(width === undefined ? { minWidth: 200 } : { width, minWidth: width })}
             >
               {title}

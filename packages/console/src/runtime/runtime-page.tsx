@@ -25,7 +25,7 @@ export function RuntimePage() {
                   key={to}
                   to={to}
                   params={{ runtimeId: runtime_id }}
-                  activeOptions={{ exact: true }}
+                  activeOptions={{ exact: true, includeSearch: false }}
                   activeProps={{ 'aria-current': 'page' }}
                 >
                   {title}

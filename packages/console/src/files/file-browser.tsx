@@ -1,0 +1,146 @@
+import { HoltApiError } from '@holt/sdk'
+import { getRouteApi, Navigate } from '@tanstack/react-router'
+import { type DragEvent, type ReactNode, useMemo, useState } from 'react'
+import { Button, Input, SearchField, type Selection } from 'react-aria-components'
+import { EmptyState } from '../parts/empty-state.tsx'
+import { ErrorNotice } from '../parts/error-notice.tsx'
+import { FileActions } from './file-actions.tsx'
+import { findRows, type Order, rowOf, sortRows } from './file-row.ts'
+import { FileTable } from './file-table.tsx'
+import { useFiles } from './files-context.ts'
+import { filesRoute } from './files-route.ts'
+import { NewEntries } from './new-entries.tsx'
+import { droppedFiles } from './picked-files.ts'
+import { mostEntries, useDirectory } from './use-directory.ts'
+import { useUploads } from './use-uploads.ts'
+
+const route = getRouteApi(filesRoute)
+const nothing: Selection = new Set()
+
+interface BrowserProps {
+  readonly dir: string
+  /** True if the address names the directory. */
+  readonly isGiven: boolean
+}
+
+/** A directory: its entries, which follow their changes, and what can be done with them. */
+export function FileBrowser({ dir, isGiven }: BrowserProps) {
+  const { mayWrite, isReadable } = useFiles()
+  const { hidden: withHidden = false } = route.useSearch()
+  const navigate = route.useNavigate()
+  const directory = useDirectory(dir)
+  const [find, setFind] = useState('')
+  const [order, setOrder] = useState<Order>({ by: 'Name', isDescending: false })
+  const [selected, setSelected] = useState(nothing)
+  const all = useMemo(() => directory.data?.entries.map(rowOf), [directory.data])
+  const rows = useMemo(
+    () => (all === undefined ? [] : sortRows(findRows(all, find, withHidden), order)),
+    [all, find, withHidden, order],
+  )
+  const selection = useMemo(() => ({ selected, select: setSelected }), [selected])
+  if (!isGiven && directory.error instanceof HoltApiError && directory.error.code === 'path_not_found')
+    return <Navigate from={filesRoute} to="." search={{ path: '/' }} replace />
+  const chosen = rows.filter(({ id, hasPath }) => hasPath && (selected === 'all' || selected.has(id)))
+  return (
+    <DropPlace dir={dir}>
+      <div className="toolbar">
+        <SearchField aria-label="Find a file" value={find} onChange={setFind}>
+          <Input placeholder="Name" />
+        </SearchField>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={withHidden}
+            onChange={({ target }) =>
+              void navigate({
+                search: ({ hidden: _, ...rest }) => ({ ...rest, ...(target.checked ? { hidden: true } : {}) }),
+                replace: true,
+              })
+            }
+          />
+          Hidden files
+        </label>
+        {mayWrite ? <NewEntries dir={dir} /> : null}
+      </div>
+      <FileActions dir={dir} rows={chosen} onDone={() => setSelected(nothing)} />
+      {directory.isError ? <ErrorNotice error={directory.error} /> : null}
+      {rows.length > 0 ? (
+        <FileTable dir={dir} rows={rows} order={order} onOrder={setOrder} selection={selection} />
+      ) : all === undefined ? (
+        directory.isPending && isReadable ? (
+          <p role="status">Loading the files…</p>
+        ) : null
+      ) : (
+        <NoRows count={all.length} mayWrite={mayWrite} />
+      )}
+      {all === undefined ? null : (
+        <p className="muted below-table">
+          <span role="status">
+            {directory.data?.isCut === true ? `The first ${mostEntries} files. ` : ''}
+            {rows.length === all.length ? `${all.length} here.` : `${rows.length} of ${all.length} shown.`}
+          </span>{' '}
+          {directory.isLive ? (
+            'Changes appear by themselves.'
+          ) : (
+            <Button className="button quiet" isPending={directory.isFetching} onPress={directory.refresh}>
+              Read again
+            </Button>
+          )}
+        </p>
+      )}
+    </DropPlace>
+  )
+}
+
+function NoRows({ count, mayWrite }: { readonly count: number; readonly mayWrite: boolean }) {
+  if (count > 0)
+    return (
+      <EmptyState title="No file matches">
+        <p>Hidden files have names with a dot at the beginning.</p>
+      </EmptyState>
+    )
+  return (
+    <EmptyState title="The directory is empty">
+      {mayWrite ? <p>Drop files or directories here, or upload them with the buttons above.</p> : null}
+      <p>In a shell:</p>
+      <pre className="wrapped">holt cp -r ./project RUNTIME:/workspace/</pre>
+    </EmptyState>
+  )
+}
+
+/** The place on which files of the own machine are dropped. */
+function DropPlace({ dir, children }: { readonly dir: string; readonly children: ReactNode }) {
+  const { mayWrite, isReadable } = useFiles()
+  const uploads = useUploads()
+  const [isOver, setOver] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const takes = (event: DragEvent) => mayWrite && isReadable && event.dataTransfer.types.includes('Files')
+  const over = (event: DragEvent) => {
+    if (!takes(event)) return
+    event.preventDefault()
+    setOver(true)
+  }
+  const drop = (event: DragEvent) => {
+    if (!takes(event)) return
+    event.preventDefault()
+    setOver(false)
+    setError(null)
+    droppedFiles(event.dataTransfer).then((picked) => uploads.add(dir, picked), setError)
+  }
+  return (
+    // Everything that a drop does, the buttons do for those who use no mouse.
+    // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop files is no control
+    <div
+      className={isOver ? 'drop-place over' : 'drop-place'}
+      onDragEnter={over}
+      onDragOver={over}
+      onDragLeave={({ currentTarget, relatedTarget }) => {
+        if (!(relatedTarget instanceof Node) || !currentTarget.contains(relatedTarget)) setOver(false)
+      }}
+      onDrop={drop}
+    >
+      {error === null ? null : <ErrorNotice error={error} />}
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,90 @@
+import type { Runtime } from '@holt/sdk'
+import { getRouteApi } from '@tanstack/react-router'
+import { memo, useMemo, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { EmptyState } from '../parts/empty-state.tsx'
+import { ErrorNotice } from '../parts/error-notice.tsx'
+import { useRuntime } from '../runtime/runtime-route.ts'
+import { mayUse } from '../session/may-use.ts'
+import { useSession } from '../session/session-context.ts'
+import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import { FileBrowser } from './file-browser.tsx'
+import './files.css'
+import { FilesContext } from './files-context.ts'
+import { filesRoute } from './files-route.ts'
+import { OpenFile } from './open-file.tsx'
+import { PathBar } from './path-bar.tsx'
+import { UploadProgress } from './upload-progress.tsx'
+import { useSeenSince } from './use-seen-since.ts'
+
+const route = getRouteApi(filesRoute)
+
+/** The tab of files: a browser of directories, or one open file. */
+export function FilesTab() {
+  const { data, dataUpdatedAt } = useRuntime()
+  if (data === undefined) return null
+  return <FilesOfOne key={data.runtime_id} runtime={data} readAt={dataUpdatedAt} />
+}
+
+function FilesOfOne({ runtime, readAt }: { readonly runtime: Runtime; readonly readAt: number }) {
+  const { session } = useSession()
+  const seenSince = useSeenSince()
+  // The handle is another one after each read of the runtime. Its files are the same.
+  const [files] = useState(runtime.files)
+  const isRunning = runtime.state === 'running'
+  // While nobody looked, the runtime may have been paused.
+  const isReadable = isRunning && seenSince !== null && readAt >= seenSince
+  const [hasRun, setHasRun] = useState(isRunning)
+  if (isRunning && !hasRun) setHasRun(true)
+  const runtimeId = runtime.runtime_id
+  const mayWrite = mayUse(session, 'runtime:write')
+  const context = useMemo(() => ({ files, runtimeId, isReadable, mayWrite }), [files, runtimeId, isReadable, mayWrite])
+  return (
+    <FilesContext value={context}>
+      <div className="files">
+        {isRunning ? null : <NotRunning runtime={runtime} mayWrite={mayWrite} />}
+        {/* What is shown stays, with text that somebody has not saved, when the runtime is paused. */}
+        {isRunning || hasRun ? <Shown /> : null}
+      </div>
+    </FilesContext>
+  )
+}
+
+/** It is drawn again only if the address or the files change, not with each read of the runtime. */
+const Shown = memo(function Shown() {
+  const { path, open } = route.useSearch()
+  const dir = path ?? '/workspace'
+  return (
+    <>
+      <PathBar dir={dir} path={open ?? dir} />
+      <UploadProgress />
+      {open === undefined ? (
+        <FileBrowser key={dir} dir={dir} isGiven={path !== undefined} />
+      ) : (
+        <OpenFile key={open} path={open} />
+      )}
+    </>
+  )
+})
+
+/** Says why there are no files. A paused runtime is not resumed only because somebody looks. */
+function NotRunning({ runtime, mayWrite }: { readonly runtime: Runtime; readonly mayWrite: boolean }) {
+  const { runtime_id, state } = runtime
+  const resuming = useHoltMutation({
+    run: async (holt) => (await holt.runtimes.get(runtime_id)).resume(),
+    changes: [['runtime', runtime_id]],
+  })
+  return (
+    <EmptyState title={state === 'paused' ? 'The runtime is paused' : `The runtime is ${state}`}>
+      <p>Its files can be read while it runs.</p>
+      {state === 'paused' && mayWrite ? (
+        <p>
+          <Button className="button" isPending={resuming.isPending} onPress={() => resuming.mutate()}>
+            Resume
+          </Button>
+        </p>
+      ) : null}
+      {resuming.isError ? <ErrorNotice error={resuming.error} /> : null}
+    </EmptyState>
+  )
+}
