@@ -34,6 +34,14 @@ def has(path):
         os.close(fd)
 
 
+def is_file(path):
+    """False also for what is gone: the socket of a runtime that has just been paused."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
 files = []
 for folder, folders, names in os.walk(top):
     folders[:] = [name for name in folders if name not in ("images", "checkpoints")]
@@ -45,6 +53,6 @@ for folder, folders, names in os.walk(top):
         except FileNotFoundError:
             pass  # It was removed in the meantime.
         except OSError:
-            if stat.S_ISREG(os.lstat(path).st_mode):
+            if is_file(path):
                 raise  # Sockets and links cannot be opened, files can.
 print(json.dumps(files))
