@@ -32,8 +32,8 @@ export class ContentClient {
   }
 
   /**
-   * Writes a file. With `ifMatch`, throws `precondition_failed` for another version of the file, and
-   * `not_supported_here` for a guest of an older version.
+   * Writes a file. With `ifMatch`, throws `precondition_failed` for another version of the file,
+   * and `not_supported_here` for a guest of an older version.
    */
   write(request: WriteContent, signal: AbortSignal): Promise<MadeFile> {
     return knowingConditions(() => this.#make(request.path, putRequest(request, {}, signal)))

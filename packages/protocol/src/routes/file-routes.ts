@@ -76,7 +76,7 @@ export const fileRoutes = {
     path: `${runtimePath}/files/content`,
     summary: 'Write a file',
     description:
-      'Replaces the file atomically and creates its parents. `If-None-Match: *` refuses an existing file, which otherwise keeps its mode and owner. `If-Match: ETAG` replaces only that version of the file, and `If-Match: *` only an existing file. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are verified. With `upload_id`, an interrupted upload is kept for an hour and continues at `offset`.',
+      'Replaces the file atomically and creates its parents. `If-None-Match: *` refuses an existing file, which otherwise keeps its mode and owner. `If-Match` replaces only a version, by its etag or `*`. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are verified. With `upload_id`, an interrupted upload is kept for an hour and continues at `offset`.',
     scope: 'runtime:write',
     params: runtimeParams,
     query: WriteQuery,
