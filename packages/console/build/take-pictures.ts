@@ -45,7 +45,7 @@ export async function takePictures(out: string, service: PicturedService): Promi
 function pagesOf({ runtimeId }: PicturedService): readonly Pictured[] {
   return [
     ...pages.map(({ to, title }) => ({ name: nameOf(to), title, path: to })),
-    { name: 'create', title: 'Create a runtime', path: '/runtimes?create=base-small' },
+    { name: 'create', title: 'Create a runtime', path: '/runtimes?template=base-small' },
     { name: 'tree', title: 'The tree of forks', path: '/runtimes?view=tree' },
     ...runtimeTabs.map(({ to, title }) => ({
       name: nameOf(to.replace('/$runtimeId', '-one')),

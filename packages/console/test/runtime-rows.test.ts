@@ -145,11 +145,11 @@ test.each([
 })
 
 test('an address has only what differs from the usual, and an open form', () => {
-  expect(runtimesSearch({ find: 42, state: 'paused', create: '', other: 'x', view: {} })).toEqual({
+  expect(runtimesSearch({ find: 42, state: 'paused', template: '', other: 'x', view: {} })).toEqual({
     find: '42',
     state: 'paused',
-    create: '',
+    template: '',
   })
-  expect(shortSearch({ find: '', state: 'live', view: 'tree', create: '' })).toEqual({ view: 'tree', create: '' })
-  expect(shortSearch({ create: undefined })).toEqual({})
+  expect(shortSearch({ find: '', state: 'live', view: 'tree', template: '' })).toEqual({ view: 'tree', template: '' })
+  expect(shortSearch({ template: undefined })).toEqual({})
 })

@@ -9,6 +9,8 @@ export const ownProcess: readonly string[] = [
   'packages/server/test/daemon/**',
   // Most of their time is that of the programs that they start, or of connections.
   'packages/builder/**',
+  // Each file has a browser, which ends with it.
+  'packages/console/**',
   'packages/egress/**',
   'packages/server/test/foundation/store/postgres/**',
   // Each sets HOLT_FAILPOINTS before the modules load that read it.

@@ -21,7 +21,7 @@ export function useShellCommands(showHelp: () => void): readonly Command[] {
               id: 'create',
               title: 'Create a runtime',
               shortcut: 'c',
-              run: () => void navigate({ to: '/runtimes', search: { create: '' } }),
+              run: () => void navigate({ to: '/runtimes', search: { template: '' } }),
             },
           ]
         : []),

@@ -7,9 +7,12 @@ const root = join(import.meta.dirname, '../../../..')
 /** The directory of traces and pictures of failed tests. Git ignores it. */
 const tracesDir = join(root, '.holt/test/console')
 
-/** Records what a window does: its requests, its pages, and pictures of them. */
+/**
+ * Records the requests of a window, the calls of the test, and pictures. It takes no snapshots of
+ * pages: their styles are inline, so the policy of the console would refuse them.
+ */
 export async function startTrace(context: BrowserContext): Promise<void> {
-  await context.tracing.start({ screenshots: true, snapshots: true })
+  await context.tracing.start({ screenshots: true, snapshots: false })
 }
 
 /**
