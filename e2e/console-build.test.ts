@@ -9,7 +9,7 @@ import { visit } from './support/visit.ts'
 /** A build boots runtimes and takes a checkpoint, on a machine that may be busy. */
 const slowMs = 300_000
 
-/** An application as the Flask example has it, with what the base template has: no package index is needed. */
+/** An application like the Flask example, which needs no package index. */
 const app = `
 import http.server, itertools, json, os
 visits = itertools.count(1)

@@ -83,7 +83,7 @@ export class Builds {
     return uploadFiles(this.#transport, files, options)
   }
 
-  /** Returns the files that `uploadFiles` would send: those that no .dockerignore among them excludes. */
+  /** Returns the files that `uploadFiles` would send, after the rules of their .dockerignore. */
   async includedFiles(
     files: readonly ContextFile[],
     { dockerfile }: Pick<UploadFilesOptions, 'dockerfile'> = {},

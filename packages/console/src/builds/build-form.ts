@@ -61,7 +61,7 @@ export function bodyOf({ fields, secrets, more }: BuildForm): CreateBuildInput {
   return Object.fromEntries(present) as unknown as CreateBuildInput
 }
 
-/** Returns the form of an earlier request, with the names of its secrets and without their values. */
+/** Returns the form of an earlier request. Its secrets have names, but no values. */
 export function formOf(request: Readonly<Record<string, unknown>>, secretIds: readonly string[]): BuildForm {
   const { tag, cpu, env, build_args, no_cache, ...rest } = request
   const texts = Object.entries(rest).filter(([name, value]) => name in emptyFields && typeof value === 'string')

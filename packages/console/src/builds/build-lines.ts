@@ -34,7 +34,7 @@ export function buildLines({ body, sendsFiles, url }: WrittenBuild): readonly Bu
   ]
 }
 
-/** Returns the variable of the environment that has the value of a secret: `npm-token` in `NPM_TOKEN`. */
+/** Returns the environment variable with the value of a secret: `NPM_TOKEN` for `npm-token`. */
 function variableOf(id: string): string {
   return id
     .toUpperCase()

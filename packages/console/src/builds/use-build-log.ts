@@ -4,8 +4,8 @@ import { useSession } from '../session/session-context.ts'
 import { type BuildLog, followLog, unreadLog } from './follow-log.ts'
 
 /**
- * Returns the log of a build from its beginning, and follows it until the build has ended. A service
- * that was away is asked again.
+ * Returns the log of a build from its beginning, and follows it until the build has ended. It is
+ * read again after the service was away.
  */
 export function useBuildLog(buildId: string): BuildLog {
   const { holt } = useSession()

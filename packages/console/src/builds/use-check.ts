@@ -13,7 +13,7 @@ export interface CheckOfText {
   readonly check: DockerfileCheck
 }
 
-/** Checks a Dockerfile whenever a person pauses. The last check stays until the next one is there. */
+/** Checks a Dockerfile at each pause in typing. A check stays until the next one is there. */
 export function useCheck({ dockerfile, build_args, target }: BuildFields) {
   const { holt, session } = useSession()
   const asked = usePaused(JSON.stringify([dockerfile, build_args, target]))

@@ -31,7 +31,7 @@ export interface Use {
   readonly name: string | null
 }
 
-/** Returns the runtimes that use each template, by its id. A key without `runtime:read` sees none. */
+/** Returns the runtimes that use each template, by its id. A key needs `runtime:read` for it. */
 export function useUses() {
   const { session } = useSession()
   return useHoltQuery({

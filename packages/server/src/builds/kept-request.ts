@@ -6,7 +6,7 @@ import { redactAll } from '../resources/secrets/redact.ts'
 /** The size in bytes of the longest request that is kept. */
 const maxRequestBytes = 256 * 1024
 
-/** What a row of `build_requests` holds: the answer of the API. */
+/** The JSON of a row of `build_requests`: the answer of the API. */
 type Kept = BuildRequest
 
 /**

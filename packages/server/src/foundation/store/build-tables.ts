@@ -4,8 +4,8 @@ import type { Generated, Selectable } from 'kysely'
 // As in tables.ts: times are milliseconds since 1970 UTC, and columns named `_json` hold JSON text.
 
 /**
- * Builds. Nothing secret of a request is stored. The whole request is only in memory, so a build has
- * failed if its process ends first.
+ * Builds. Nothing secret of a request is stored. The whole request is only in memory, so a build
+ * has failed if its process ends first.
  */
 export interface BuildsTable {
   readonly seq: Generated<number>
