@@ -89,6 +89,12 @@ export const AttachServerFrame = z
         pty: TerminalSize.nullable().describe('The size of the terminal; null if the command has no terminal.'),
         cursor,
         replay_end: count.describe('Output before this cursor was written before this attachment began.'),
+        counts_input: z
+          .boolean()
+          .optional()
+          .describe(
+            'True: the service accepts `input` frames, which keep a reconnect from typing anything twice. Absent in an older service.',
+          ),
       })
       .describe('The first frame. The bytes of the binary frames that follow count from its cursor.'),
     z
@@ -189,6 +195,14 @@ export const AttachClientFrame = z
       })
       .describe('Sends a signal to the command. Writer only.'),
     z
+      .strictObject({
+        type: z.literal('input').describe('Sets the position of the next binary frame. Needs `client`.'),
+        position: count.describe('The number of input bytes that this `client` has sent before the next binary frame.'),
+      })
+      .describe(
+        'Sets the position of the next binary frame, which counts over all attachments of this `client`. The service types the bytes of a position once. After a broken connection, the client sends the binary frames without an acknowledgement again, unchanged, from their position. Only if `start.counts_input` is true.',
+      ),
+    z
       .strictObject({ type: z.literal('eof').describe('Closes stdin. Writer only.') })
       .describe(
         'Closes stdin after the input before this frame. In a terminal, it types the end-of-file character. Writer only.',
@@ -219,7 +233,7 @@ export type AttachClientInput = z.input<typeof AttachClientFrame>
 /** The description of the route in the API documents. */
 export const attachDescription = [
   'For terminals, and for commands whose stdin is open. Binary frames are bytes: output from the service, input from the client (at most 64 KiB each). Text frames are JSON: `AttachServerFrame` and `AttachClientFrame`. The service closes a connection with 1008 that sends a message of more than 256 fragments, or more than 200 pings and pongs in ten seconds. A project attaches 64 times at once and then 20 times a second; more attachments wait up to ten seconds.',
-  'The service begins with `start` at the requested cursor, replays the kept output after it, and continues with new output. It ends with `exit` and `end`. The client counts bytes from `start.cursor`, and sets its count at `dropped`. With that cursor it attaches again after a break, without loss or repetition.',
+  'The service begins with `start` at the requested cursor, replays the kept output after it, and continues with new output. It ends with `exit` and `end`. The client counts bytes from `start.cursor`, and sets its count at `dropped`. With that cursor it attaches again after a break, without loss or repetition. Input is as safe for a client that counts it: see the client frame `input`.',
   'Any number may watch (64 to a command), one writes at a time: input, `resize`, `signal` and `eof` of others are answered with an `error` frame. The command waits for a writer that is slow to read, as for a pipe, and for nobody else; a slow watcher misses output that is no longer kept, and is told. The command continues when everybody has left.',
   'The key comes in `Authorization`, or, where a browser is the client, as a subprotocol `holt.key.KEY` beside `holt.attach.v1`; never in the query. The service uses no cookies, so another page has no credentials to use, and `Origin` is not checked. An invalid request is answered as JSON before the upgrade.',
 ].join('\n\n')

@@ -236,6 +236,29 @@ describe('input', () => {
     expect(terminal.writing).toBe(false)
   })
 
+  test('without an acknowledgement is sent again from its position, if the service counts input', async () => {
+    const { command, sockets } = await setUp((socket, index, start) =>
+      socket.open({ ...start(), ...(index < 2 ? { counts_input: true } : {}) } as AttachServerFrame, granted),
+    )
+    const terminal = await command.attach({ write: true })
+    const [socket] = sockets as [FakeWebSocket]
+    const writes = ['ab', 'cd', 'ef'].map((text) => terminal.write(text))
+    socket.tell({ type: 'input', taken_bytes: 2 })
+    await writes[0]
+    expect(socket.frames).toContainEqual({ type: 'input', position: 0 })
+    socket.break()
+    await expect.poll(() => sockets[1]?.input.toString()).toBe('cdef')
+    expect(sockets[1]?.frames).toContainEqual({ type: 'input', position: 2 })
+    sockets[1]?.tell({ type: 'input', taken_bytes: 4 })
+    await Promise.all(writes)
+    const unknown = terminal.write('g')
+    sockets[1]?.break()
+    // The next service is an older one, which would type it twice.
+    await expect(unknown).rejects.toMatchObject({ reason: 'lost' })
+    expect(sockets[2]?.input.toString()).toBe('')
+    await terminal.close()
+  })
+
   test('can resize, signal and take over', async () => {
     const { command, sockets } = await setUp((socket, _, start) => socket.open(start()))
     const terminal = await command.attach()

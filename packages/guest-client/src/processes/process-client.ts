@@ -6,6 +6,16 @@ import type { RequestSender } from '../requests/request-sender.ts'
 import { GuestItem, GuestProcess, GuestProcesses, GuestStdinWritten, type GuestTerminal } from './process-schemas.ts'
 import type { StartProcess } from './start-process.ts'
 
+/** A write to the stdin of a process. */
+interface StdinWrite {
+  readonly data: Uint8Array
+  readonly eof: boolean
+  /** The position of `data` in stdin; null: after the earlier bytes. */
+  readonly offset: number | null
+  /** The id of the operation: 1 to 64 of `[A-Za-z0-9_-]`. Default: that of the client. */
+  readonly operation?: string | undefined
+}
+
 /** The processes of a runtime, and their streams. */
 export class ProcessClient {
   readonly #sender: RequestSender
@@ -65,15 +75,13 @@ export class ProcessClient {
 
   /**
    * Returns the number of bytes added and the offset of the next write. Bytes before `offset` that
-   * arrived already are skipped.
+   * arrived already are skipped. A write repeated under the same `operation` is answered again.
    */
-  writeStdin(
-    id: string,
-    { data, eof, offset }: { data: Uint8Array; eof: boolean; offset: number | null },
-    signal: AbortSignal,
-  ): Promise<GuestStdinWritten> {
+  writeStdin(id: string, write: StdinWrite, signal: AbortSignal): Promise<GuestStdinWritten> {
+    const { data, eof, offset, operation } = write
     const path = `/v1/processes/${id}/stdin?${query({ eof: flag(eof), offset: offset ?? undefined })}`
-    return this.#sender.ask(this.#sender.once({ method: 'POST', path, body: data, signal }), GuestStdinWritten)
+    const request = this.#sender.once({ method: 'POST', path, body: data, signal }, operation)
+    return this.#sender.ask(request, GuestStdinWritten)
   }
 
   signal(id: string, name: string, signal: AbortSignal): Promise<GuestProcess> {

@@ -55,11 +55,10 @@ export class RequestSender {
   }
 
   /**
-   * Returns a request with the id of the present operation, if there is one. A request repeated
-   * under the same id is answered again and not done again.
+   * Returns a request with the id of its operation, if there is one. The default is the present
+   * operation. A request repeated under the same id is answered again and not done again.
    */
-  once(request: GuestRequest): GuestRequest {
-    const operation = this.#operation()
+  once(request: GuestRequest, operation = this.#operation()): GuestRequest {
     if (operation === null) return request
     return { ...request, headers: { ...request.headers, 'x-holt-operation': operation } }
   }

@@ -9,31 +9,60 @@ interface Write {
   readonly typed: Typed
   /** The bytes of it that were sent. */
   sent: number
-  /** The offset of its end in the data of this connection; null until all of it was sent. */
+  /** The positions of its first byte and of its end in all input; null until these were sent. */
+  from: number | null
   end: number | null
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** A queue of input, which holds each write until the command has received it. */
-export class InputQueue {
-  readonly #send: (typed: Typed) => void
-  readonly #writes: Write[] = []
-  #sentBytes = 0
-  #takenBytes = 0
-  #open = false
-  #refusal: { readonly error: unknown } | null = null
+/** The connection that a queue sends to. */
+export interface InputSink {
+  type(typed: Typed): void
+  /** Sets the position of the next bytes. */
+  continueAt(position: number): void
+}
 
-  constructor(send: (typed: Typed) => void) {
-    this.#send = send
+/**
+ * A queue of input, which holds each write until the command has received it. Bytes are counted
+ * over all connections. A service that counts them too types each of them once. It then gets those
+ * without an acknowledgement again after a broken connection, in the same pieces.
+ */
+export class InputQueue {
+  readonly #sink: InputSink
+  readonly #writes: Write[] = []
+  /** The position of the next byte to send, and that of this connection's first one. */
+  #next = 0
+  #base = 0
+  /** The position before which everything was received or refused. */
+  #taken = 0
+  #open = false
+  /** True if the service counts the input, and if it knows the position of this connection. */
+  #counts = false
+  #placed = false
+  #refusal: { readonly error: unknown } | null = null
+  /** The error of the last broken connection. */
+  #lost: unknown
+
+  constructor(sink: InputSink) {
+    this.#sink = sink
   }
 
   /** Sends input after the earlier writes, and resolves when the command has received it. */
   write(typed: Typed): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#writes.push({ typed, sent: 0, end: null, resolve, reject })
+      this.#writes.push({ typed, sent: 0, from: null, end: null, resolve, reject })
       this.#sendMore()
     })
+  }
+
+  /** Notes a new connection. `counts` is true if the service counts the input. */
+  attached(counts: boolean): void {
+    this.#counts = counts
+    this.#placed = false
+    this.#base = this.#taken = this.#next
+    // An older service would type again what it has typed.
+    while (!counts && isBegunOnce(this.#writes[0])) this.#writes.shift()?.reject(this.#lost)
   }
 
   /** Starts sending on a connection that may write. */
@@ -49,10 +78,10 @@ export class InputQueue {
 
   /** Records the total of bytes of this connection that the service has processed. */
   noteTaken(bytes: number): void {
-    this.#takenBytes = bytes
+    this.#taken = this.#base + bytes
     for (
       let write = this.#writes[0];
-      write !== undefined && (write.end ?? Infinity) <= bytes;
+      write !== undefined && (write.end ?? Infinity) <= this.#taken;
       write = this.#writes[0]
     ) {
       this.#writes.shift()
@@ -64,15 +93,16 @@ export class InputQueue {
   }
 
   /**
-   * Handles a broken connection. Input that was sent without an acknowledgement is rejected,
-   * because it may or may not have arrived. Input that was not sent waits for the next connection.
+   * Handles a broken connection. Input that was not acknowledged waits for the next connection, if
+   * the service counts input. Otherwise input that was sent is rejected with `error`, because it
+   * may or may not have arrived. So is an end of the input, which has no position.
    */
   break(error: unknown): void {
     this.#open = false
-    this.#sentBytes = 0
-    this.#takenBytes = 0
     this.#refusal = null
-    while (isBegun(this.#writes[0])) this.#writes.shift()?.reject(error)
+    this.#lost = error
+    if (this.#counts) this.#takeBack(error)
+    else while (isBegun(this.#writes[0])) this.#writes.shift()?.reject(error)
   }
 
   /** Rejects all waiting input. Later input waits for `start`. */
@@ -81,10 +111,24 @@ export class InputQueue {
     for (const write of this.#writes.splice(0)) write.reject(error)
   }
 
+  /** Makes the next connection send again from the first byte that was not acknowledged. */
+  #takeBack(error: unknown): void {
+    for (const write of this.#writes.filter(({ typed, end }) => typed === 'eof' && end !== null)) {
+      this.#writes.splice(this.#writes.indexOf(write), 1)
+      write.reject(error)
+    }
+    const [first] = this.#writes
+    if (first === undefined || first.from === null) return
+    this.#next = Math.max(this.#taken, first.from)
+    for (const write of this.#writes.filter(isBegun)) {
+      write.sent = write.from === null ? 0 : Math.max(0, this.#next - write.from)
+      write.end = null
+    }
+  }
+
   #sendMore(): void {
     for (const write of [...this.#writes]) {
-      while (write.end === null && this.#open && this.#sentBytes - this.#takenBytes < maxUntakenBytes)
-        this.#sendPart(write)
+      while (write.end === null && this.#open && this.#next - this.#taken < maxUntakenBytes) this.#sendPart(write)
     }
     while (this.#writes[0]?.typed === 'eof' && this.#writes[0].end !== null) this.#writes.shift()?.resolve()
   }
@@ -93,13 +137,21 @@ export class InputQueue {
     const { typed } = write
     const part = typed === 'eof' ? typed : typed.subarray(write.sent, write.sent + maxFrameBytes)
     const bytes = part === 'eof' ? 0 : part.length
+    if (this.#counts && !this.#placed) this.#sink.continueAt(this.#next)
+    this.#placed = true
+    write.from ??= this.#next
     write.sent += bytes
-    this.#sentBytes += bytes
-    if (typed === 'eof' || write.sent === typed.length) write.end = this.#sentBytes
-    this.#send(part)
+    this.#next += bytes
+    if (typed === 'eof' || write.sent === typed.length) write.end = this.#next
+    this.#sink.type(part)
   }
 }
 
 function isBegun(write: Write | undefined): boolean {
   return write !== undefined && (write.sent > 0 || write.end !== null)
+}
+
+/** Returns true if a part of a write was sent, on this or an earlier connection. */
+function isBegunOnce(write: Write | undefined): boolean {
+  return write !== undefined && write.from !== null
 }

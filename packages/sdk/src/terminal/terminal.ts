@@ -63,13 +63,18 @@ export class Terminal implements AsyncDisposable {
   size: TerminalSize | null = null
   /** True if this attachment writes. */
   writing = false
+  /** The cursor before which the output is older than this attachment, since it last attached. */
+  replayEnd = 0
   readonly #transport: Transport
   readonly #runtimeId: string
   readonly #options: AttachOptions
   readonly #client = crypto.randomUUID()
   readonly #ended = new AbortController()
   readonly #output = new OutputQueue()
-  readonly #input = new InputQueue((typed) => this.#socket?.send(typed === 'eof' ? { type: 'eof' } : typed))
+  readonly #input = new InputQueue({
+    type: (typed) => this.#socket?.send(typed === 'eof' ? { type: 'eof' } : typed),
+    continueAt: (position) => this.#socket?.send({ type: 'input', position }),
+  })
   /** Resolves when the service has described the command. */
   readonly #begun: Promise<void>
   #settleBegin: Settle<void> = { resolve: () => {}, reject: () => {} }
@@ -135,8 +140,8 @@ export class Terminal implements AsyncDisposable {
   }
 
   /**
-   * Types. Resolves when the command has received the data. Rejects if another client writes, or if
-   * it is unknown whether the data arrived.
+   * Types. Resolves when the command has received the data, also after a broken connection. Rejects
+   * if another client writes, or if it is unknown whether the data arrived.
    */
   async write(data: string | Uint8Array): Promise<void> {
     if (!this.#wantsToWrite) throw onlyWatches()
@@ -239,6 +244,8 @@ export class Terminal implements AsyncDisposable {
   #heed(frame: AttachServerFrame): void {
     if (frame.type === 'start') {
       this.size = frame.pty
+      this.replayEnd = frame.replay_end
+      this.#input.attached(frame.counts_input === true)
       this.#settleBegin.resolve()
       this.#cursor = frame.cursor
     } else if (frame.type === 'stream') this.#stream = frame.stream

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { GuestClient, GuestProcess } from '@holt/guest-client'
 import {
   AttachClientFrame,
@@ -18,6 +17,7 @@ import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { Inside } from '../inside.ts'
 import { BoundedQueue, sharedFlow } from './bounded-queue.ts'
+import { CommandInput, type InputPiece } from './command-input.ts'
 import { wantsToWrite } from './find-attachable.ts'
 import { limitControlFrames } from './limit-control-frames.ts'
 import { OutputPump } from './output-pump.ts'
@@ -36,11 +36,6 @@ const farewellMs = 1_000
 
 /** The most bytes of a close frame's reason. */
 const maxReasonBytes = 123
-
-/**
- * The pause after a command has taken no input, in milliseconds. The guest has already waited too.
- */
-const refusedInputPauseMs = 50
 
 /**
  * Abort reasons, shared by all attachments: a new error costs more than the rest of a small frame.
@@ -73,7 +68,8 @@ export class Attachment implements Member {
   readonly #parts: AttachmentParts
   readonly #gone = new AbortController()
   readonly #pump: OutputPump
-  readonly #input: BoundedQueue<Buffer | null>
+  readonly #commandInput: CommandInput
+  readonly #input: BoundedQueue<InputPiece>
   readonly #orders: BoundedQueue<Order>
   /**
    * Aborted when this attachment is no longer the writer. Its unfinished requests are then dropped.
@@ -96,7 +92,8 @@ export class Attachment implements Member {
       },
       failed: (error) => this.#fail(error),
     })
-    this.#input = new BoundedQueue((data) => this.#giveInput(data), flow)
+    this.#commandInput = new CommandInput({ guest, commandId, client: this.client })
+    this.#input = new BoundedQueue((piece) => this.#giveInput(piece), flow)
     this.#orders = new BoundedQueue((order) => this.#obey(order), flow)
     this.#pump = new OutputPump({
       guest,
@@ -117,7 +114,7 @@ export class Attachment implements Member {
       ws.pause() // Later frames of the client are not read.
     })
     const start = { command_id: commandId as Id<'command'>, pid: process.pid, pty: process.pty, cursor: query.cursor }
-    this.tell({ type: 'start', ...start, replay_end: process.cursor })
+    this.tell({ type: 'start', ...start, replay_end: process.cursor, counts_input: true })
     const wrote = room.join(this)
     if (wantsToWrite(query)) this.#askToWrite(wrote || isSet(query.takeover))
     void this.#play()
@@ -157,7 +154,7 @@ export class Attachment implements Member {
   #receive(data: RawData, isBinary: boolean): void {
     if (this.#gone.signal.aborted) return
     if (isBinary) {
-      this.#input.add(data as Buffer, (data as Buffer).length)
+      this.#input.add(this.#commandInput.place(data as Buffer), (data as Buffer).length)
       return
     }
     const parsed = AttachClientFrame.safeParse(parseJson(String(data)))
@@ -169,7 +166,8 @@ export class Attachment implements Member {
     if (frame.type === 'taken') this.#pump.noteTaken(frame.cursor)
     else if (frame.type === 'write') this.#askToWrite(frame.takeover)
     else if (frame.type === 'watch') this.#stopWriting()
-    else if (frame.type === 'eof') this.#input.add(null, 1)
+    else if (frame.type === 'eof') this.#input.add(this.#commandInput.place(null), 1)
+    else if (frame.type === 'input') this.#countInput(frame.position)
     else this.#orders.add(frame, 1)
   }
 
@@ -205,29 +203,16 @@ export class Attachment implements Member {
     this.#pump.hold(false)
   }
 
-  /**
-   * Writes bytes to the command, or closes its stdin for null. Then reports the total of bytes
-   * taken.
-   */
-  async #giveInput(data: Buffer | null): Promise<void> {
-    const whole = data ?? Buffer.alloc(0)
-    await this.#asWriter('input', (signal) => this.#writeAll(whole, { eof: data === null, signal }))
-    this.#takenBytes += whole.length
-    await this.#send({ type: 'input', taken_bytes: this.#takenBytes })
+  #countInput(position: number): void {
+    if (this.client === null) this.#close('refused', 'an input frame needs a client in the query')
+    else this.#commandInput.continueAt(position)
   }
 
-  /**
-   * Writes all bytes while this is the writer. A command that does not read takes a part, and the
-   * rest is sent again.
-   */
-  async #writeAll(data: Buffer, { eof, signal }: { eof: boolean; signal: AbortSignal }): Promise<void> {
-    const { guest, commandId } = this.#parts
-    for (let rest = data; ; ) {
-      const { written_bytes } = await guest.processes.writeStdin(commandId, { data: rest, eof, offset: null }, signal)
-      if (written_bytes >= rest.length) return
-      if (written_bytes === 0) await pause(refusedInputPauseMs, undefined, { signal })
-      rest = rest.subarray(written_bytes)
-    }
+  /** Writes a piece of input to the command. Then reports the total of bytes taken. */
+  async #giveInput(piece: InputPiece): Promise<void> {
+    await this.#asWriter('input', (signal) => this.#commandInput.write(piece, signal))
+    this.#takenBytes += piece.data?.length ?? 0
+    await this.#send({ type: 'input', taken_bytes: this.#takenBytes })
   }
 
   async #obey(order: Order): Promise<void> {

@@ -122,6 +122,50 @@ describe('an attachment', () => {
     await expect.poll(() => other.last('writer')?.reason).toBe('granted')
   })
 
+  test('types input once for a client that counts it, also if it is sent again to the next daemon', async () => {
+    const first = await setUp()
+    const id = await first.start({ command: 'cat', pty: size })
+    const one = await first.attached(id, '?write=true&client=somebody-1')
+    one.say({ type: 'input', position: 0 })
+    for (const text of ['abc', 'd']) one.type(text)
+    await expect.poll(() => one.last('input')?.taken_bytes).toBe(4)
+    const next = await first.restart()
+    const url = `${next.server.url}${first.commands}/${id}/attach`
+    const again = await attach(`${url}?write=true&client=somebody-1`, { key: next.server.adminKey })
+    if (!(again instanceof TestAttachment)) throw new Error('it was refused')
+    await expect.poll(() => again.frames[0]).toMatchObject({ type: 'start', counts_input: true })
+    again.say({ type: 'input', position: 3 })
+    for (const text of ['d', 'ef']) again.type(text)
+    await expect.poll(() => again.text).toBe('abcdef')
+    expect(again.last('input')?.taken_bytes).toBe(3)
+    again.ws.close()
+    await again.closed
+    // Another client has other positions, and a client without a count types as before.
+    for (const [query, texts] of [
+      ['&client=somebody-2', ['abc', 'abc']],
+      ['&client=somebody-1', ['d']],
+    ] as const) {
+      const other = await attach(`${url}?write=true${query}`, { key: next.server.adminKey })
+      if (!(other instanceof TestAttachment)) throw new Error('it was refused')
+      if (texts.length > 1) other.say({ type: 'input', position: 0 })
+      for (const text of texts) other.type(text)
+      const typed = texts.join('').length
+      await expect.poll(() => other.last('input')?.taken_bytes).toBe(typed)
+      other.ws.close()
+      await other.closed
+    }
+    const whole = await attach(url, { key: next.server.adminKey })
+    if (!(whole instanceof TestAttachment)) throw new Error('it was refused')
+    await expect.poll(() => whole.text).toBe('abcdefabcabcd')
+  })
+
+  test('is closed if it counts input without a name', async () => {
+    const { start, attached } = await setUp()
+    const one = await attached(await start({ command: 'cat', pty: size }), '?write=true')
+    one.say({ type: 'input', position: 0 })
+    expect((await one.closed).code).toBe(1008)
+  })
+
   test('takes the writer role from nobody after it has disconnected', async () => {
     const { start, attached } = await setUp()
     const id = await start({ command: 'cat', pty: size })
