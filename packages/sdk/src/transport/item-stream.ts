@@ -105,10 +105,13 @@ const lostBeforeStart =
 
 /**
  * Returns true if the failure is of the connection: a TypeError, or a SyntaxError for a line cut in
- * two.
+ * two. An answer without a request id is a proxy's, before a service that restarts.
  */
 export function mayResume(failure: unknown): boolean {
-  if (failure instanceof HoltApiError) return failure.httpStatus === 503
+  if (failure instanceof HoltApiError) {
+    const isOfProxy = failure.requestId === null && (failure.httpStatus === 502 || failure.httpStatus === 504)
+    return failure.httpStatus === 503 || isOfProxy
+  }
   if (failure instanceof HoltConnectionError) return failure.reason !== 'timeout'
   return failure instanceof TypeError || failure instanceof SyntaxError
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readEvents } from '../../src/transport/item-stream.ts'
+import { errorOfAnswer, HoltConnectionError } from '../../src/index.ts'
+import { mayResume, readEvents } from '../../src/transport/item-stream.ts'
 
 async function read(chunks: readonly Uint8Array[]): Promise<unknown[]> {
   const body = new ReadableStream({
@@ -37,4 +38,22 @@ test('events are parsed completely, wherever the bytes are split', async () => {
 test('a truncated event is not yielded', async () => {
   const bytes = new TextEncoder().encode('data: {"a":1}\n\ndata: {"a":2}\n')
   expect(await read([bytes])).toEqual([{ a: 1 }])
+})
+
+test.each([
+  ['the service stops', 503, { 'x-request-id': 'rq1' }, true],
+  ['a proxy finds no service', 502, {}, true],
+  ['a proxy waits too long', 504, {}, true],
+  ['the service says that a port is closed', 502, { 'x-request-id': 'rq1' }, false],
+  ['the service took too long', 504, { 'x-request-id': 'rq1' }, false],
+  ['the command is gone', 404, { 'x-request-id': 'rq1' }, false],
+])('a stream resumes or not after an answer: %s', (_, status, headers, resumes) => {
+  expect(mayResume(errorOfAnswer(new Response('', { status, headers }), ''))).toBe(resumes)
+})
+
+test('a stream resumes after a broken connection, and not after a time limit', () => {
+  expect([new HoltConnectionError('lost', ''), new HoltConnectionError('timeout', '')].map(mayResume)).toEqual([
+    true,
+    false,
+  ])
 })
