@@ -1,5 +1,6 @@
 import type { CreateBuildInput } from '@holt/sdk'
-import { pythonOf, quoted } from '../runtimes/create-lines.ts'
+import { shellWord } from '../parts/shell-word.ts'
+import { pythonOf } from '../runtimes/create-lines.ts'
 
 /** A build in the words of one client. */
 interface BuildLine {
@@ -65,12 +66,12 @@ const options: Readonly<Record<string, string>> = {
 
 function holtLine(fields: Fields, secrets: readonly string[]): string {
   return [
-    `holt template build -t ${quoted(labelIn(fields))} .`,
+    `holt template build -t ${shellWord(labelIn(fields))} .`,
     ...Object.entries(fields).flatMap(([name, value]) => {
       const option = options[name]
-      return option === undefined ? [] : valuesOf(value).map((each) => `${option} ${quoted(each)}`)
+      return option === undefined ? [] : valuesOf(value).map((each) => `${option} ${shellWord(each)}`)
     }),
-    ...secrets.map((id) => `--secret ${quoted(`id=${id},env=${variableOf(id)}`)}`),
+    ...secrets.map((id) => `--secret ${shellWord(`id=${id},env=${variableOf(id)}`)}`),
     ...(fields.no_cache === true ? ['--no-cache'] : []),
   ].join(' ')
 }

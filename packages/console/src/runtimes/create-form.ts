@@ -1,4 +1,5 @@
 import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
+import { pairsOf } from '../parts/pairs.ts'
 
 /**
  * The texts of the form of a create. An empty one means the default of the service. `env` and
@@ -103,17 +104,6 @@ function secondsOf(duration: string): number | null | undefined {
   if (text === 'none') return null
   const [, amount, unit = 's'] = /^(\d+)([smhd])?$/.exec(text) ?? []
   return amount === undefined ? Number.NaN : Number(amount) * (unitSecs[unit] ?? 1)
-}
-
-function pairsOf(text: string): Readonly<Record<string, string>> | undefined {
-  const lines = linesOf(text)
-  if (lines.length === 0) return undefined
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [key = '', ...rest] = line.split('=')
-      return [key.trim(), rest.join('=')]
-    }),
-  )
 }
 
 function linesOf(text: string): readonly string[] {

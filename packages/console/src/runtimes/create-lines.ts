@@ -1,4 +1,5 @@
 import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
+import { shellWord } from '../parts/shell-word.ts'
 
 /** A create in the words of one client. */
 export interface CreateLine {
@@ -36,7 +37,7 @@ export function createLines(body: NewRuntime, url: string): readonly CreateLine[
     { client: 'Python', text: `holt.runtimes.create(${python.join(', ')})` },
     {
       client: 'curl',
-      text: `curl ${url}/v1/agents/runtime -H "Authorization: Bearer $HOLT_API_KEY" --json ${quoted(json)}`,
+      text: `curl ${url}/v1/agents/runtime -H "Authorization: Bearer $HOLT_API_KEY" --json ${shellWord(json)}`,
     },
   ]
 }
@@ -46,18 +47,18 @@ function optionOf([name, value]: readonly [string, unknown]): readonly string[] 
   if (name === 'network_policy') return networkOptions(value as NewRuntime['network_policy'])
   const option = options[name]
   if (option === undefined) throw new Error(`createLines has no option for ${name}`)
-  return valuesOf(value).flatMap((each) => [option, quoted(each)])
+  return valuesOf(value).flatMap((each) => [option, shellWord(each)])
 }
 
 function networkOptions(policy: NewRuntime['network_policy']): readonly string[] {
   if (policy == null) return ['--no-network']
-  if (typeof policy === 'string') return ['--network', quoted(policy)]
+  if (typeof policy === 'string') return ['--network', shellWord(policy)]
   const { allow = [], include = [], allow_all_hosts = false, deny = [] } = policy
   return [
-    ...allow.flatMap((rule) => ['--allow', quoted(hostText(rule))]),
-    ...include.flatMap((preset) => ['--include', quoted(preset)]),
+    ...allow.flatMap((rule) => ['--allow', shellWord(hostText(rule))]),
+    ...include.flatMap((preset) => ['--include', shellWord(preset)]),
     ...(allow_all_hosts ? ['--allow-all-hosts'] : []),
-    ...deny.flatMap((network) => ['--deny', quoted(network)]),
+    ...deny.flatMap((network) => ['--deny', shellWord(network)]),
   ]
 }
 
@@ -84,9 +85,4 @@ export function pythonOf(value: unknown): string {
   if (typeof value !== 'object') return JSON.stringify(value)
   const pairs = Object.entries(value as object).map(([key, each]) => `${JSON.stringify(key)}: ${pythonOf(each)}`)
   return `{${pairs.join(', ')}}`
-}
-
-/** Returns a text as one word of a shell. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
