@@ -112,13 +112,25 @@ const files = createRoute({
   validateSearch: filesSearch,
 })
 
+/** The command whose output is shown is in the address. */
+const commands = createRoute({
+  getParentRoute: () => runtime,
+  path: '/commands',
+  component: lazyRouteComponent(
+    loadPart(() => import('../commands/commands-tab.tsx')),
+    'CommandsTab',
+  ),
+  validateSearch: (search): { readonly show?: string } =>
+    typeof search.show === 'string' ? { show: search.show } : {},
+})
+
 /** The routes of the console. Pages that few people open are loaded when they are opened. */
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
     index,
     runtimes,
-    runtime.addChildren([overview, files]),
+    runtime.addChildren([overview, commands, files]),
     ...[templates, template, newBuild],
     ...[builds, build],
   ]),
