@@ -112,6 +112,15 @@ const files = createRoute({
   validateSearch: filesSearch,
 })
 
+const terminal = createRoute({
+  getParentRoute: () => runtime,
+  path: '/terminal',
+  component: lazyRouteComponent(
+    loadPart(() => import('../terminal/terminal-tab.tsx')),
+    'TerminalTab',
+  ),
+})
+
 /** The command whose output is shown is in the address. */
 const commands = createRoute({
   getParentRoute: () => runtime,
@@ -130,7 +139,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     index,
     runtimes,
-    runtime.addChildren([overview, commands, files]),
+    runtime.addChildren([overview, terminal, commands, files]),
     ...[templates, template, newBuild],
     ...[builds, build],
   ]),

@@ -1,6 +1,9 @@
 /** The header without which the service ignores the cookie of a session. */
 export const consoleHeader = 'x-holt-console'
 
+/** The prefix of the subprotocol that names a WebSocket's session. It cannot have headers. */
+export const consoleProtocolPrefix = 'holt.console.'
+
 /** The place of the page's token in the storage of this origin. */
 const place = 'holt.page'
 

@@ -1,7 +1,7 @@
 import { Holt } from '@holt/sdk'
 import { createContext, useContext } from 'react'
 import { watchedFetch } from '../service/connection.ts'
-import { consoleHeader, pageToken } from './page-token.ts'
+import { consoleHeader, consoleProtocolPrefix, pageToken } from './page-token.ts'
 import type { Session } from './sessions.ts'
 
 /** The session that this tab uses, and the others of the browser. */
@@ -29,6 +29,11 @@ export function clientOf({ key_id }: Session): Holt {
   return new Holt({
     url: location.origin,
     maxRetries: 2,
+    webSocket: class extends WebSocket {
+      constructor(url: string, protocols: readonly string[]) {
+        super(url, [...protocols, `${consoleProtocolPrefix}${key_id}.${pageToken()}`])
+      }
+    },
     fetch: (input, init = {}) =>
       watchedFetch(input, {
         ...init,
