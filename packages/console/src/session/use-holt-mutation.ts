@@ -4,12 +4,12 @@ import { useSession } from './session-context.ts'
 
 interface HoltMutation<Input, Data> {
   readonly run: (holt: Holt, input: Input) => Promise<Data>
-  /** The keys of the queries whose answers the change makes old, below the id of the session's key. */
+  /** The queries that the change makes old: their keys below the id of the session's key. */
   readonly changes?: readonly (readonly (string | number | null)[])[]
   readonly onSuccess?: (data: Data, input: Input) => void
 }
 
-/** Changes something of the service with the client of the session, and reads again what changed. */
+/** Changes something with the client of the session, and reads again what changed. */
 export function useHoltMutation<Input = void, Data = unknown>({
   run,
   changes = [],

@@ -14,7 +14,7 @@ interface HoltQuery<Data> {
   readonly enabled?: boolean
 }
 
-/** Reads from the service with the client of the session, and reads again while the page is shown. */
+/** Reads with the client of the session, and again while the page is shown. */
 export function useHoltQuery<Data>(query: HoltQuery<Data>): UseQueryResult<Data> {
   const { key, read, refetchInterval = refreshMs, enabled = true } = query
   const { holt, session } = useSession()
