@@ -1,43 +1,46 @@
-import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import type { Runtime } from '@holt/sdk'
 import { Answer } from '../parts/answer.tsx'
-import { spanText, useNow } from '../parts/spans.ts'
+import { mayUse } from '../session/may-use.ts'
+import { useSession } from '../session/session-context.ts'
+import { AttachedSecrets } from './attached-secrets.tsx'
+import { OneRuntimeActions } from './one-runtime-actions.tsx'
+import { PairsTable } from './pairs-table.tsx'
+import { RuntimeChildren } from './runtime-children.tsx'
+import { RuntimeFacts } from './runtime-facts.tsx'
 import { useRuntime } from './runtime-route.ts'
+import '../styles/runtime-tabs.css'
 
-/** The first tab of a runtime: its facts, and what happens to it when. */
+/** The first tab of a runtime: its facts, what happens to it when, and the actions on it. */
 export function OverviewTab() {
   const runtime = useRuntime()
-  const now = useNow()
   return (
     <Answer query={runtime} what="the runtime">
-      {({ runtime_id, template, isolation, created_at, expires_at, parent_id, state_reason }) => (
-        <dl className="facts">
-          <Fact title="Id">
-            <code>{runtime_id}</code>
-          </Fact>
-          {state_reason === null ? null : <Fact title="Reason of the state">{state_reason.message}</Fact>}
-          <Fact title="Template">{template.name}</Fact>
-          <Fact title="Isolation">{isolation}</Fact>
-          <Fact title="Age">{spanText(now - Date.parse(created_at))}</Fact>
-          <Fact title="Expires">{expires_at === null ? 'never' : `in ${spanText(Date.parse(expires_at) - now)}`}</Fact>
-          {parent_id === null ? null : (
-            <Fact title="Forked from">
-              <Link to="/runtimes/$runtimeId" params={{ runtimeId: parent_id }}>
-                {parent_id}
-              </Link>
-            </Fact>
-          )}
-        </dl>
-      )}
+      {(data) => <Overview runtime={data} />}
     </Answer>
   )
 }
 
-function Fact({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+function Overview({ runtime }: { readonly runtime: Runtime }) {
+  const { session } = useSession()
   return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      {mayUse(session, 'runtime:write') ? <OneRuntimeActions runtime={runtime} /> : null}
+      <RuntimeFacts runtime={runtime} />
+      <RuntimeChildren runtime={runtime} />
+      <AttachedSecrets runtime={runtime} />
+      <section className="section" aria-label="Metadata">
+        <h2>Metadata</h2>
+        <PairsTable label="Metadata" pairs={runtime.metadata} name="Key" none="It has no labels." />
+      </section>
+      <section className="section" aria-label="Environment">
+        <h2>Environment</h2>
+        <PairsTable
+          label="Environment"
+          pairs={runtime.env}
+          name="Variable"
+          none="Its commands have only the variables of the template."
+        />
+      </section>
+    </>
   )
 }

@@ -1,0 +1,46 @@
+import type { FormEvent, ReactNode } from 'react'
+import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { ErrorNotice } from './error-notice.tsx'
+
+interface FormDialogProps {
+  readonly isOpen: boolean
+  readonly onOpenChange: (isOpen: boolean) => void
+  readonly title: string
+  /** The name of the button that does it: `Fork`. Null: there is nothing to do. */
+  readonly action: string | null
+  readonly isPending: boolean
+  readonly error: unknown
+  readonly onSubmit: () => void
+  readonly isWide?: boolean
+  readonly children: ReactNode
+}
+
+/** A dialog with a form. It stays open until the caller closes it, so that an error can be read. */
+export function FormDialog(props: FormDialogProps) {
+  const { isOpen, onOpenChange, title, action, isPending, error, onSubmit, isWide = false, children } = props
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return (
+    <Modal className={isWide ? 'modal wide' : 'modal'} isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
+      <Dialog className="dialog">
+        <Heading slot="title">{title}</Heading>
+        <Form className="form" onSubmit={submit}>
+          {children}
+          {error === null ? null : <ErrorNotice error={error} />}
+          <div className="actions end">
+            <Button className="button" onPress={() => onOpenChange(false)}>
+              {action === null ? 'Close' : 'Cancel'}
+            </Button>
+            {action === null ? null : (
+              <Button className="button primary" type="submit" isPending={isPending}>
+                {action}
+              </Button>
+            )}
+          </div>
+        </Form>
+      </Dialog>
+    </Modal>
+  )
+}

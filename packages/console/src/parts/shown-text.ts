@@ -1,0 +1,33 @@
+/** Characters that nobody sees, or that change the order of others, such as U+202E. */
+const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/**
+ * Returns text of a runtime for a name, an address or a detail. Characters that nobody sees are
+ * written out, so that it cannot look like another text. Line breaks and tabs stay.
+ */
+export function shownText(text: string): string {
+  return text.replace(unseen, (char) =>
+    char === '\n' || char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+}
+
+/**
+ * The sequences of terminals: CSI, OSC and other strings, and those of two or three characters
+ * (ECMA-48, 5.4 and 5.6). A string that does not end takes the rest.
+ */
+const sequences =
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g
+
+const otherControls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
+/**
+ * Returns output of a program as text for a page: without the sequences of terminals. A line that
+ * was written over, as a progress bar does, has its last text.
+ */
+export function outputText(text: string): string {
+  return text
+    .replace(sequences, '')
+    .replace(/\r+\n/g, '\n')
+    .replace(/^.*\r(?!$)/gm, '')
+    .replace(otherControls, '')
+}

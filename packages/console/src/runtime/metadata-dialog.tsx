@@ -1,0 +1,78 @@
+import { useEffect, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import type { RuntimeDialogProps } from './fork-dialog.tsx'
+
+interface Pair {
+  /** The number of the row, for React. */
+  readonly row: number
+  readonly key: string
+  readonly value: string
+}
+
+/** The form of the labels of a runtime. It replaces all of them. */
+export function MetadataDialog({ runtime, isOpen, onOpenChange }: RuntimeDialogProps) {
+  const { runtime_id: id, metadata } = runtime
+  const [pairs, setPairs] = useState<readonly Pair[]>([])
+  useEffect(() => {
+    if (isOpen) setPairs(Object.entries(metadata).map(([key, value], row) => ({ row, key, value })))
+    // The form keeps its rows while another client changes the labels.
+  }, [isOpen])
+  const changing = useHoltMutation({
+    run: async (holt) =>
+      (await holt.runtimes.get(id)).update({
+        metadata: Object.fromEntries(pairs.filter(({ key }) => key !== '').map(({ key, value }) => [key, value])),
+      }),
+    changes: [['runtime', id], ['runtimes']],
+    onSuccess: () => onOpenChange(false),
+  })
+  const set = (row: number, change: Partial<Pair>) =>
+    setPairs(pairs.map((pair) => (pair.row === row ? { ...pair, ...change } : pair)))
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onOpenChange={onOpenChange}
+      title="Change the metadata"
+      action="Change"
+      isPending={changing.isPending}
+      error={changing.error}
+      onSubmit={() => changing.mutate()}
+      isWide
+    >
+      <p>Labels of your own, such as team=search. The list of runtimes can filter by them. These replace all labels.</p>
+      {pairs.map(({ row, key, value }) => (
+        <div className="pair" key={row}>
+          <input
+            aria-label={`Key ${row + 1}`}
+            placeholder="key"
+            value={key}
+            autoComplete="off"
+            onChange={({ target }) => set(row, { key: target.value })}
+          />
+          <textarea
+            aria-label={`Value ${row + 1}`}
+            rows={1}
+            value={value}
+            onChange={({ target }) => set(row, { value: target.value })}
+          />
+          <Button
+            className="button"
+            aria-label={`Remove ${key === '' ? `label ${row + 1}` : key}`}
+            onPress={() => setPairs(pairs.filter((pair) => pair.row !== row))}
+          >
+            Remove
+          </Button>
+        </div>
+      ))}
+      <div className="actions">
+        <Button
+          className="button"
+          onPress={() => setPairs([...pairs, { row: (pairs.at(-1)?.row ?? -1) + 1, key: '', value: '' }])}
+        >
+          Add a label
+        </Button>
+      </div>
+    </FormDialog>
+  )
+}
