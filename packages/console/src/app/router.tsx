@@ -133,13 +133,49 @@ const commands = createRoute({
     typeof search.show === 'string' ? { show: search.show } : {},
 })
 
+const ports = createRoute({
+  getParentRoute: () => runtime,
+  path: '/ports',
+  component: lazyRouteComponent(
+    loadPart(() => import('../ports/ports-tab.tsx')),
+    'PortsTab',
+  ),
+})
+
+const network = createRoute({
+  getParentRoute: () => runtime,
+  path: '/network',
+  component: lazyRouteComponent(
+    loadPart(() => import('../network/network-tab.tsx')),
+    'NetworkTab',
+  ),
+})
+
+const metrics = createRoute({
+  getParentRoute: () => runtime,
+  path: '/metrics',
+  component: lazyRouteComponent(
+    loadPart(() => import('../metrics/metrics-tab.tsx')),
+    'MetricsTab',
+  ),
+})
+
+const runtimeEvents = createRoute({
+  getParentRoute: () => runtime,
+  path: '/events',
+  component: lazyRouteComponent(
+    loadPart(() => import('../runtime/runtime-events-tab.tsx')),
+    'RuntimeEventsTab',
+  ),
+})
+
 /** The routes of the console. Pages that few people open are loaded when they are opened. */
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
     index,
     runtimes,
-    runtime.addChildren([overview, terminal, commands, files]),
+    runtime.addChildren([overview, terminal, commands, files, ports, network, metrics, runtimeEvents]),
     ...[templates, template, newBuild],
     ...[builds, build],
   ]),

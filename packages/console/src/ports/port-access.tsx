@@ -1,0 +1,152 @@
+import type { Port } from '@holt/sdk'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from 'react-aria-components'
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { ErrorNotice } from '../parts/error-notice.tsx'
+import { useSession } from '../session/session-context.ts'
+import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import { useHoltQuery } from '../session/use-holt-query.ts'
+import { openAddress } from './open-address.ts'
+
+interface PortAccessProps {
+  readonly runtimeId: string
+  readonly port: number
+}
+
+/** How to reach a port: its two addresses, its token, and who may use it. */
+export function PortAccess({ runtimeId: id, port }: PortAccessProps) {
+  const { session } = useSession()
+  const queries = useQueryClient()
+  const [asked, ask] = useState<'rotate' | 'publish' | null>(null)
+  const key = ['runtime', id, 'port', port]
+  // Each read makes a token, so it is read once.
+  const access = useHoltQuery({
+    key,
+    read: async (holt, signal) => (await holt.runtimes.get(id, { signal })).ports.get(port, { signal }),
+    refetchInterval: false,
+  })
+  const changing = useHoltMutation<'rotate' | 'publish' | 'close', Port>({
+    run: async (holt, change) => {
+      const { ports } = await holt.runtimes.get(id)
+      return change === 'rotate' ? ports.rotate(port) : ports.setPublic(port, change === 'publish')
+    },
+    changes: [['runtime', id, 'inside', 'ports']],
+    onSuccess: (changed) => {
+      queries.setQueryData([session.key_id, ...key], changed)
+      ask(null)
+    },
+  })
+  const found = access.data
+  const failure = changing.isError ? <ErrorNotice error={changing.error} /> : null
+  return (
+    <section className="card section port" aria-label={`Port ${port}`}>
+      <h2>Port {port}</h2>
+      {access.isError ? <ErrorNotice error={access.error} /> : null}
+      {asked === null ? failure : null}
+      {found === undefined ? (
+        access.isPending ? (
+          <p role="status">Making a token…</p>
+        ) : null
+      ) : (
+        <>
+          {found.listening ? null : <p>Nothing listens on it now: until then, its addresses answer 502.</p>}
+          <Addresses port={found} />
+          <Token key={found.token} port={found} />
+          <div className="actions">
+            <Button
+              className="button"
+              isDisabled={changing.isPending}
+              onPress={() => (found.public ? changing.mutate('close') : ask('publish'))}
+            >
+              {found.public ? 'Make it private' : 'Make it public…'}
+            </Button>
+            <Button className="button danger" isDisabled={changing.isPending} onPress={() => ask('rotate')}>
+              Rotate the tokens…
+            </Button>
+          </div>
+        </>
+      )}
+      <ConfirmDialog
+        isOpen={asked === 'rotate'}
+        onOpenChange={(open) => ask(open ? 'rotate' : null)}
+        title={`Rotate the tokens of port ${port}?`}
+        action="Rotate"
+        isPending={changing.isPending}
+        onConfirm={() => changing.mutate('rotate')}
+      >
+        <p>Every earlier token of this port stops working, also those of others, and open connections are cut.</p>
+        {failure}
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={asked === 'publish'}
+        onOpenChange={(open) => ask(open ? 'publish' : null)}
+        title={`Make port ${port} public?`}
+        action="Make it public"
+        isPending={changing.isPending}
+        onConfirm={() => changing.mutate('publish')}
+      >
+        <p>Anyone who knows the address reaches the server inside, without a token. You can make it private again.</p>
+        {failure}
+      </ConfirmDialog>
+    </section>
+  )
+}
+
+/** The two forms of the address. The one for browsers is another origin than the console. */
+function Addresses({ port }: { readonly port: Port }) {
+  const open = openAddress(port)
+  return (
+    <dl className="lines">
+      <div>
+        <dt>For browsers and curl: the port is in the host name</dt>
+        <dd className="address">
+          <code>{port.url}</code>
+        </dd>
+        <dd>
+          {open === null ? null : (
+            // A link would show the token to anyone who looks at the status bar, or at the document.
+            <Button className="button primary" onPress={() => void window.open(open, '_blank', 'noopener,noreferrer')}>
+              Open in a new tab
+            </Button>
+          )}
+        </dd>
+        <dd className="muted">
+          Each port is an origin of its own there. Its page can read nothing of the console, and of no other port.
+        </dd>
+      </div>
+      <div>
+        <dt>For programs: the port is in the path</dt>
+        <dd className="address">
+          <code>{port.path_url}</code> <CopyButton text={port.path_url} what="the address" />
+        </dd>
+        <dd className="muted">
+          It works where names below the domain are not resolved, as in Node and Python. A browser shows its pages
+          without cookies and storage, because this is the address of the API.
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+/** The token of a private port. It is shown only when somebody asks. */
+function Token({ port: { public: isPublic, token, expires_at } }: { readonly port: Port }) {
+  const [shown, show] = useState(false)
+  if (isPublic) return <p>The port is public, and needs no token.</p>
+  return (
+    <div className="lines">
+      <p>
+        A private port needs a token: as the header <code>X-Holt-Port-Token</code>, which no log keeps, or as{' '}
+        <code>?holt_token=</code>. This one works until {new Date(expires_at).toLocaleString()}, for anyone who has it.
+      </p>
+      <div className="actions">
+        <Button className="button" onPress={() => show(!shown)}>
+          {shown ? 'Hide the token' : 'Show the token'}
+        </Button>
+        <CopyButton text={token} what="the token" />
+      </div>
+      {shown ? <code className="address">{token}</code> : null}
+    </div>
+  )
+}
