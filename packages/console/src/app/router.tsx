@@ -169,13 +169,22 @@ const runtimeEvents = createRoute({
   ),
 })
 
+const code = createRoute({
+  getParentRoute: () => runtime,
+  path: '/code',
+  component: lazyRouteComponent(
+    loadPart(() => import('../code/code-tab.tsx')),
+    'CodeTab',
+  ),
+})
+
 /** The routes of the console. Pages that few people open are loaded when they are opened. */
 export const router = createRouter({
   basepath: '/console',
   routeTree: root.addChildren([
     index,
     runtimes,
-    runtime.addChildren([overview, terminal, commands, files, ports, network, metrics, runtimeEvents]),
+    runtime.addChildren([overview, terminal, commands, files, ports, network, metrics, runtimeEvents, code]),
     ...[templates, template, newBuild],
     ...[builds, build],
   ]),

@@ -4,11 +4,13 @@ import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useRuntime } from './runtime-route.ts'
 import { runtimeTabs } from './runtime-tabs.ts'
+import { useHasInterpreter } from './use-has-interpreter.ts'
 
 /** The page of one runtime: its name and state, and its tabs. */
 export function RuntimePage() {
   const { session } = useSession()
   const runtime = useRuntime()
+  const hasInterpreter = useHasInterpreter(runtime.data)
   return (
     <Answer query={runtime} what="the runtime">
       {({ runtime_id, name, state }) => (
@@ -19,7 +21,7 @@ export function RuntimePage() {
           </div>
           <nav className="tabs" aria-label="Parts of the runtime">
             {runtimeTabs
-              .filter(({ scope }) => mayUse(session, scope))
+              .filter(({ scope, needsInterpreter }) => mayUse(session, scope) && (!needsInterpreter || hasInterpreter))
               .map(({ to, title }) => (
                 <Link
                   key={to}

@@ -26,6 +26,8 @@ const statements: Readonly<Record<string, Statement>> = {
     void run.add({ type: 'display', data: { [first]: rest, 'text/plain': '<shown>' }, metadata: {}, main: false }),
   json: (run, { all }) =>
     void run.add({ type: 'display', data: { 'application/json': JSON.parse(all) }, metadata: {}, main: false }),
+  data: (run, { first, rest }) =>
+    void run.add({ type: 'display', data: { [first]: JSON.parse(rest) }, metadata: {}, main: false }),
   name: (run, { first, rest }) => void run.add({ type: 'display', ...shown(rest), display_id: first }),
   update: (run, { first, rest }) => void run.add({ type: 'update_display', ...shown(rest), display_id: first }),
   clear: (run, { first }) => void run.add({ type: 'clear_output', wait: first === 'wait' }),

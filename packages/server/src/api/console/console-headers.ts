@@ -5,6 +5,7 @@ const plainHost = /^[a-z0-9.-]{1,253}(?::\d{1,5})?$/i
  * Returns the headers of the console's pages. Scripts and styles come from the console's own files
  * only: other paths of this origin have what runtimes say. `host` is the Host header of the
  * request. A host that cannot stand in a policy, such as an IPv6 address, means the whole origin.
+ * Frames are for HTML that code has made. A blob inherits the policy, and its frame is sandboxed.
  */
 export function consoleHeaders(host: string): Readonly<Record<string, string>> {
   const files = plainHost.test(host) ? `${host}/console/assets/` : "'self'"
@@ -15,6 +16,7 @@ export function consoleHeaders(host: string): Readonly<Record<string, string>> {
     `font-src ${files}`,
     `img-src ${files} blob: data:`,
     "connect-src 'self'",
+    'frame-src blob:',
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

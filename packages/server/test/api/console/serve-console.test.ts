@@ -86,6 +86,7 @@ test('the policy allows the files of the console and nothing inline', async () =
   for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"])
     expect(policy).toContain(part)
   expect(policy).toContain("require-trusted-types-for 'script'")
+  expect(policy).toContain('; frame-src blob:;')
   expect(policy).not.toMatch(/unsafe|\*|https?:/)
   expect(Object.fromEntries(headers)).toMatchObject({
     'x-content-type-options': 'nosniff',

@@ -1,0 +1,35 @@
+/** A cell as this tab of the browser keeps it: its code, and the run that has its output. */
+export interface KeptCell {
+  readonly number: number
+  readonly code: string
+  readonly runId: string
+}
+
+/** The most cells that are kept for a runtime, and the most characters of one. */
+const most = { cells: 30, code: 20_000 } as const
+
+/** Returns the cells that this tab has run in a runtime. A reload shows their output again. */
+export function keptCells(runtimeId: string): readonly KeptCell[] {
+  try {
+    const kept: unknown = JSON.parse(sessionStorage.getItem(placeOf(runtimeId)) ?? '[]')
+    return Array.isArray(kept) ? kept.filter(isKept) : []
+  } catch {
+    return [] // Something else has written it. The runs themselves are in the runtime.
+  }
+}
+
+/** Keeps cells for a reload of this tab. Code of great length is left out. */
+export function keepCells(runtimeId: string, cells: readonly KeptCell[]): void {
+  const kept = cells.filter(({ code }) => code.length <= most.code).slice(-most.cells)
+  sessionStorage.setItem(placeOf(runtimeId), JSON.stringify(kept))
+}
+
+function placeOf(runtimeId: string): string {
+  return `holt.cells.${runtimeId}`
+}
+
+function isKept(value: unknown): value is KeptCell {
+  if (typeof value !== 'object' || value === null) return false
+  const { number, code, runId } = value as Partial<Record<keyof KeptCell, unknown>>
+  return typeof number === 'number' && typeof code === 'string' && typeof runId === 'string'
+}
