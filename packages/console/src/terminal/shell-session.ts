@@ -3,7 +3,7 @@ import type { KeptTerminal } from './kept-tabs.ts'
 import type { Screen, ScreenListener, ScreenSize } from './screen.ts'
 
 /** The states of a terminal. `broken` reconnects by itself; `failed` does not. */
-export type ShellState =
+type ShellState =
   | { readonly type: 'attaching' | 'open' | 'broken' }
   | { readonly type: 'ended'; readonly exit: TerminalExit }
   | { readonly type: 'failed'; readonly error: unknown }

@@ -19,6 +19,7 @@ class AttachStart(Model):
     pty: TerminalSize | None
     cursor: int
     replay_end: int
+    counts_input: bool | None = None
 
 
 @dataclass(kw_only=True, repr=False)
