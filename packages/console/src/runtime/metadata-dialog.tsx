@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
-import type { RuntimeDialogProps } from './fork-dialog.tsx'
+import type { RuntimeDialogProps } from './runtime-dialog-props.ts'
 
 interface Pair {
   /** The number of the row, for React. */

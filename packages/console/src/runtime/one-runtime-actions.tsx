@@ -3,11 +3,12 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { ForkDialog } from '../runtimes/fork-dialog.tsx'
+import { rowOf } from '../runtimes/runtime-row.ts'
+import { SnapshotDialog } from '../runtimes/snapshot-dialog.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
-import { ForkDialog } from './fork-dialog.tsx'
 import { MetadataDialog } from './metadata-dialog.tsx'
 import { SettingsDialog } from './settings-dialog.tsx'
-import { SnapshotDialog } from './snapshot-dialog.tsx'
 
 /** The actions that need a dialog. */
 type Asked = 'fork' | 'snapshot' | 'settings' | 'metadata' | 'delete'
@@ -52,8 +53,8 @@ export function OneRuntimeActions({ runtime }: { readonly runtime: Runtime }) {
         </span>
       </fieldset>
       {asked === null ? failure : null}
-      <ForkDialog runtime={runtime} {...dialog('fork')} />
-      <SnapshotDialog runtime={runtime} {...dialog('snapshot')} />
+      {asked === 'fork' ? <ForkDialog rows={[rowOf(runtime)]} onOpenChange={() => ask(null)} /> : null}
+      {asked === 'snapshot' ? <SnapshotDialog rows={[rowOf(runtime)]} onOpenChange={() => ask(null)} /> : null}
       <SettingsDialog runtime={runtime} {...dialog('settings')} />
       <MetadataDialog runtime={runtime} {...dialog('metadata')} />
       <ConfirmDialog

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Choice, Field } from '../parts/fields.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
-import type { RuntimeDialogProps } from './fork-dialog.tsx'
+import type { RuntimeDialogProps } from './runtime-dialog-props.ts'
 import { changeOf, emptySettings, type SettingsFields } from './settings-form.ts'
 
 /** The form of what happens to a runtime when: its deadline, and its pause without use. */

@@ -2,9 +2,12 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
 import { Field } from '../parts/fields.tsx'
+import { ForkPlan } from './fork-plan.tsx'
 import { deletedText, deleteText, forkInto, remove } from './runtime-changes.ts'
 import type { RuntimeRow } from './runtime-row.ts'
 import { countText, useChanges } from './use-changes.ts'
+
+const countPattern = /^(?:[1-9]\d?|100)$/
 
 interface ForkProps {
   readonly rows: readonly RuntimeRow[]
@@ -46,11 +49,21 @@ export function ForkDialog({ rows, onOpenChange }: ForkProps) {
         <Heading slot="title">Fork {countText(rows)}</Heading>
         <p>A fork begins with the processes, memory and files of its source, which continues.</p>
         <Form className="form" onSubmit={submit}>
-          <Field label="Forks of each" value={count} set={setCount} hint="1 to 100" pattern="[1-9]\d?|100" isRequired />
+          <Field
+            label="Forks of each"
+            value={count}
+            set={setCount}
+            hint="1 to 100"
+            pattern={countPattern.source}
+            isRequired
+          />
           <label className="check">
             <input type="checkbox" checked={records} onChange={({ target }) => setRecords(target.checked)} />
             Keep a record of the files, so that a diff compares with this fork
           </label>
+          {rows.length === 1 && rows[0] !== undefined ? (
+            <ForkPlan runtimeId={rows[0].id} count={countPattern.test(count) ? Number(count) : null} />
+          ) : null}
           <div className="actions end">
             <Button className="button" onPress={() => onOpenChange(false)}>
               Cancel
