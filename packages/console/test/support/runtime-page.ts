@@ -12,7 +12,7 @@ export async function openTab(server: TestServer, visit: Visit, path: string, ke
   await visit.page.goto(`${server.server.url}/console/runtimes/${path}`)
 }
 
-/** Starts an HTTP server in a runtime of the fake engine. It shows the cookies it gets. */
+/** Starts a server on a port of a runtime of the fake engine. It shows the cookies that it gets. */
 export function listenInside({ engine }: TestServer, id: string, port: number): void {
   const program = createServer((request, response) =>
     response
