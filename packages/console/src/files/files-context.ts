@@ -2,7 +2,7 @@ import type { Files } from '@holt/sdk'
 import { createContext, useContext } from 'react'
 
 /** The files of the runtime whose page is shown. */
-export interface FilesOfRuntime {
+interface FilesOfRuntime {
   readonly files: Files
   readonly runtimeId: string
   /**

@@ -2,7 +2,7 @@
 export const filesRoute = '/runtimes/$runtimeId/files'
 
 /** The parts of the tab's address. A reload shows the same. */
-export interface FilesSearch {
+interface FilesSearch {
   /** The directory. Default: the first one that there is of `/workspace` and `/`. */
   readonly path?: string
   /** The file that is open. */

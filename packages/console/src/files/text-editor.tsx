@@ -14,7 +14,7 @@ import { useSave } from './use-save.ts'
 import { useWatch } from './use-watch.ts'
 
 /** The text of a file, with its version. */
-export type OpenedText = Extract<FileText, { readonly type: 'text' }> & { readonly version: FileVersion }
+type OpenedText = Extract<FileText, { readonly type: 'text' }> & { readonly version: FileVersion }
 
 interface TextEditorProps {
   readonly path: string

@@ -9,7 +9,7 @@ const atOnce = 3
 const reportMs = 100
 
 /** A file that was not written. */
-export interface FailedUpload {
+interface FailedUpload {
   readonly path: string
   readonly error: unknown
 }

@@ -22,14 +22,14 @@ const leastListMs = 1_000
 const listShare = 0.2
 
 /** The entries of a directory. */
-export interface Directory {
+interface Directory {
   readonly entries: readonly FileInfo[]
   /** True if there are more than `mostEntries`. */
   readonly isCut: boolean
 }
 
 /** Returns the key of the query of a directory. */
-export function directoryKey(keyId: string, runtimeId: string, path: string): readonly string[] {
+function directoryKey(keyId: string, runtimeId: string, path: string): readonly string[] {
   return [keyId, 'files', runtimeId, path]
 }
 

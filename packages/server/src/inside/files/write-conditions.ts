@@ -5,7 +5,7 @@ import { invalidField } from '../../foundation/wire/field-issues.ts'
 export const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
 /** The conditions of a write. */
-export interface WriteConditions {
+interface WriteConditions {
   /** True if an existing file is refused. */
   readonly createOnly: boolean
   /** The etag that the existing file must have, or `*` for any. */
