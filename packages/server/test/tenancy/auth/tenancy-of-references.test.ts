@@ -23,8 +23,11 @@ const noReferences: readonly string[] = [
   'abortUpload upload_id',
 ]
 
-/** The words for things: a field whose name has one of them names such a thing. */
-const words = [...Object.keys(idPrefixes), 'id', 'subject', 'session', 'parent']
+/**
+ * The words for things: a field whose name has one of them names such a thing. A `host` in a
+ * request is a name of the network: no route takes the machines of an operator.
+ */
+const words = [...Object.keys(idPrefixes), 'id', 'subject', 'session', 'parent'].filter((word) => word !== 'host')
 
 /** Every field of bodies and queries that names a thing, as `route field`. */
 const references = (Object.entries<Route>(routes) as [RouteName, Route][])
