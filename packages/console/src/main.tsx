@@ -10,6 +10,7 @@ import { showTheme } from './shell/theme.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
+import './styles/resources.css'
 import './styles/shell.css'
 import './styles/runtimes.css'
 

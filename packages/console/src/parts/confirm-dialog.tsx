@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Button, Dialog, Heading, Modal } from 'react-aria-components'
+import { BusyButton } from './busy-button.tsx'
 
 interface ConfirmProps {
   readonly isOpen: boolean
@@ -27,9 +28,9 @@ export function ConfirmDialog(props: ConfirmProps) {
           <Button className="button" onPress={() => onOpenChange(false)}>
             {keep}
           </Button>
-          <Button className="button danger" isPending={isPending} onPress={onConfirm}>
+          <BusyButton className="button danger" isBusy={isPending} onPress={onConfirm}>
             {action}
-          </Button>
+          </BusyButton>
         </div>
       </Dialog>
     </Modal>

@@ -1,5 +1,6 @@
 import type { FormEvent, ReactNode } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { BusyButton } from './busy-button.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 
 interface FormDialogProps {
@@ -20,7 +21,7 @@ export function FormDialog(props: FormDialogProps) {
   const { isOpen, onOpenChange, title, action, isPending, error, onSubmit, isWide = false, children } = props
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    onSubmit()
+    if (!isPending) onSubmit()
   }
   return (
     <Modal className={isWide ? 'modal wide' : 'modal'} isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
@@ -34,9 +35,9 @@ export function FormDialog(props: FormDialogProps) {
               {action === null ? 'Close' : 'Cancel'}
             </Button>
             {action === null ? null : (
-              <Button className="button primary" type="submit" isPending={isPending}>
+              <BusyButton className="button primary" type="submit" isBusy={isPending}>
                 {action}
-              </Button>
+              </BusyButton>
             )}
           </div>
         </Form>

@@ -1,0 +1,26 @@
+import { Button, Dialog, Heading, Modal } from 'react-aria-components'
+import { TextBlock } from './text-block.tsx'
+
+interface DetailsProps {
+  readonly title: string
+  /** The data as the API has it. */
+  readonly data: unknown
+  readonly onClose: () => void
+}
+
+/** Shows one thing as the API has it. Its texts may be hostile, and are shown as they are. */
+export function DetailsDialog({ title, data, onClose }: DetailsProps) {
+  return (
+    <Modal className="modal wide" isOpen onOpenChange={onClose} isDismissable>
+      <Dialog className="dialog">
+        <Heading slot="title">{title}</Heading>
+        <TextBlock label="Details" text={JSON.stringify(data, null, 2)} />
+        <div className="actions end">
+          <Button className="button" onPress={onClose}>
+            Close
+          </Button>
+        </div>
+      </Dialog>
+    </Modal>
+  )
+}
