@@ -1,17 +1,10 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { filesSearch } from '../files/files-route.ts'
-import { ErrorNotice } from '../parts/error-notice.tsx'
 import { RuntimesPage } from '../runtimes/runtimes-page.tsx'
 import { runtimesSearch } from '../runtimes/runtimes-search.ts'
 import { loadPart } from '../service/load-part.ts'
-import { Layout } from '../shell/layout.tsx'
-import { NotFoundPage } from '../shell/not-found-page.tsx'
-
-const root = createRootRoute({
-  component: Layout,
-  notFoundComponent: NotFoundPage,
-  errorComponent: ({ error }) => <ErrorNotice error={error} />,
-})
+import { resourceRoutes } from './resource-routes.ts'
+import { root } from './root-route.tsx'
 
 const index = createRoute({
   getParentRoute: () => root,
@@ -187,6 +180,7 @@ export const router = createRouter({
     runtime.addChildren([overview, terminal, commands, files, ports, network, metrics, runtimeEvents, code]),
     ...[templates, template, newBuild],
     ...[builds, build],
+    ...resourceRoutes,
   ]),
   defaultPreload: 'intent',
 })

@@ -1,0 +1,130 @@
+import type { Secret } from '@holt/sdk'
+import { useRef, useState } from 'react'
+import { CheckedField, CheckedLines, HiddenField, Tick } from '../parts/checked-field.tsx'
+import { Choice } from '../parts/fields.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { useHoltList } from '../session/use-holt-list.ts'
+import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import { fieldsOf, newSecretOf, newVersionOf, type SecretFields } from './secret-fields.ts'
+
+interface SecretDialogProps {
+  /** The secret that gets a new version. Null: a new secret. */
+  readonly secret: Secret | null
+  readonly onClose: () => void
+}
+
+/**
+ * The form of a secret, or of a new version. The value is only in its input, and leaves it when the
+ * service has stored it.
+ */
+export function SecretDialog({ secret, onClose }: SecretDialogProps) {
+  const [fields, setFields] = useState(() => fieldsOf(secret))
+  const value = useRef<HTMLInputElement>(null)
+  const providers = useHoltList({ key: ['providers'], list: (holt, options) => holt.secrets.providers.list(options) })
+  const storing = useHoltMutation({
+    run: (holt) => {
+      const text = value.current?.value ?? ''
+      return secret === null
+        ? holt.secrets.create(newSecretOf(fields, text))
+        : holt.secrets.replace(secret.secret_id, newVersionOf(fields, text, secret))
+    },
+    changes: [['secrets']],
+    onSuccess: () => {
+      if (value.current !== null) value.current.value = ''
+      onClose()
+    },
+    isSecret: true,
+  })
+  const bound = (name: Exclude<keyof SecretFields, 'env'>, pointer = `/${name}`) => ({
+    value: fields[name],
+    set: (text: string) => setFields({ ...fields, [name]: text }),
+    error: storing.error,
+    pointer,
+  })
+  const isNew = secret === null
+  return (
+    <FormDialog
+      title={isNew ? 'Store a secret' : `Replace the secret ${secret.name}`}
+      action={isNew ? 'Store' : 'Replace'}
+      isPending={storing.isPending}
+      error={storing.error}
+      isOpen
+      onOpenChange={onClose}
+      onSubmit={() => storing.mutate()}
+    >
+      {isNew ? (
+        <CheckedField
+          label="Name"
+          {...bound('name')}
+          isRequired
+          about="The names anthropic, openai and google need only a value: their hosts and headers are known."
+        />
+      ) : (
+        <p>Every runtime that has the secret uses the new version at once. Empty fields stay as they are.</p>
+      )}
+      <Choice label="Value from" {...bound('provider')}>
+        <option value="">the field below</option>
+        {(providers.data ?? []).map(({ provider_id, name }) => (
+          <option key={provider_id} value={name}>
+            the provider {name}
+          </option>
+        ))}
+      </Choice>
+      {fields.provider === '' ? (
+        <HiddenField
+          label="Value"
+          input={value}
+          isRequired={isNew}
+          about="It is encrypted, and no page and no answer shows it again."
+          error={storing.error}
+          pointer="/value"
+        />
+      ) : null}
+      {fields.env ? null : <PlaceFields bound={bound} />}
+      {isNew ? (
+        <>
+          <CheckedField
+            label="Variable"
+            {...bound('envName', '/env_name')}
+            about="The environment variable of runtimes that has the placeholder. Without one: the name in capitals."
+          />
+          <Tick
+            label="Put the value itself into runtimes. Every program inside can then read it."
+            isTicked={fields.env}
+            set={(env) => setFields({ ...fields, env })}
+          />
+        </>
+      ) : null}
+    </FormDialog>
+  )
+}
+
+interface PlaceProps {
+  readonly bound: (name: 'hosts' | 'header' | 'format') => {
+    readonly value: string
+    readonly set: (text: string) => void
+    readonly error: unknown
+    readonly pointer: string
+  }
+}
+
+/** The fields that say where the gateway puts the value. */
+function PlaceFields({ bound }: PlaceProps) {
+  return (
+    <>
+      <CheckedLines
+        label="Hosts"
+        {...bound('hosts')}
+        placeholder="api.example.com"
+        about="The only hosts that get the value, one in a line. *.example.com means every name below it."
+      />
+      <CheckedField label="Header" {...bound('header')} placeholder="authorization" />
+      <CheckedField
+        label="Format"
+        {...bound('format')}
+        placeholder="Bearer {value}"
+        about="The text of the header, with {value} in the place of the value."
+      />
+    </>
+  )
+}
