@@ -13,7 +13,16 @@ export const ofTheClass: readonly string[] = [
  * the same code in parts, or another file here covers the way to it.
  */
 export const drawn: readonly string[] = [
-  ...['agent-cli', 'agents', 'archive', 'bad-input', 'code-interpreter', 'command-input', 'copy-atomic'],
+  ...[
+    'agent-cli',
+    'agents',
+    'archive',
+    'bad-input',
+    'code-interpreter',
+    'code-languages',
+    'command-input',
+    'copy-atomic',
+  ],
   ...['copy-destinations', 'copy-keeps', 'docs-site', 'e2b-commands-and-files', 'e2b-templates', 'examples'],
   ...['file-operations.property', 'files-search', 'floods', 'git', 'large-transfers', 'lifecycle-cli'],
   ...['lifecycle.property', 'logs', 'mcp', 'metrics', 'platform-keys', 'postgres', 'projects', 'pulls'],
