@@ -86,18 +86,21 @@ read_runtimes() {
 # Adds up the processor time of the runtimes of each lane, every second.
 watch_runtimes() {
 	local -A last=() total=()
-	local lane state usage_us
-	while sleep 1; do
+	local lane state usage_us seen=
+	while :; do
 		for state in .holt/e2e .holt/e2e-[0-9]; do
 			[[ -e $state/installation.json && $(<"$state/installation.json") =~ \"id\":\ *\"([^\"]+)\" ]] || continue
 			lane=${state#.holt/e2e} lane=${lane#-} lane=${lane:-1}
 			read_usage "$account_root/holt-${BASH_REMATCH[1]}"
-			# A group that was made again counts from zero.
+			# A group that was made again counts from zero. One that an earlier run left does not.
 			[ "$usage_us" -ge "${last[$lane]:-0}" ] || last[$lane]=0
+			[ -n "$seen" ] || last[$lane]=$usage_us
 			total[$lane]=$((${total[$lane]:-0} + usage_us - ${last[$lane]:-0})) last[$lane]=$usage_us
 			echo "${total[$lane]}" >"$results/runtimes-$lane.new"
 			mv "$results/runtimes-$lane.new" "$results/runtimes-$lane.txt"
 		done
+		seen=1
+		sleep 1
 	done
 }
 
