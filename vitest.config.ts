@@ -1,4 +1,4 @@
-import { builtRunsc, byLength, ownProcess } from '@holt/testkit'
+import { builtRunsc, byLength, nativeModules, ownProcess } from '@holt/testkit'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 // Minutes each, and other tests run the same code.
@@ -20,6 +20,8 @@ function together(name: string, include: readonly string[], others: readonly str
   return {
     test: {
       ...shared,
+      // The sources of the console are for browsers.
+      experimental: name === 'console' ? {} : nativeModules,
       name,
       include: include.map(testsOf),
       exclude: [...exclude, ...ownProcess, ...others],
@@ -39,10 +41,15 @@ function testsOf(glob: string): string {
  * test files stay in memory: 50 files of the server keep 2 GB.
  */
 const groups = {
+  builder: ['packages/builder/test/**'],
   cli: ['packages/cli/test/**'],
   clients: ['packages/{sdk,mcp,e2b}/test/**'],
+  console: ['packages/console/test/**'],
+  egress: ['packages/egress/test/**'],
+  'engine-host': ['packages/{engine-host,erofs}/test/**'],
   'server-api': ['packages/server/test/api/**'],
   'server-builds': ['packages/server/test/builds/**'],
+  'server-daemon': ['packages/server/test/daemon/**'],
   'server-foundation': ['packages/server/test/foundation/**'],
   'server-inside': ['packages/server/test/inside/**'],
   'server-resources': ['packages/server/test/resources/**'],
@@ -58,7 +65,7 @@ export default defineConfig({
     globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
     // Vitest runs projects in the order of their names.
     projects: [
-      { test: { ...shared, name: 'alone', include: ownProcess.map(testsOf), exclude } },
+      { test: { ...shared, name: 'alone', experimental: nativeModules, include: ownProcess.map(testsOf), exclude } },
       ...Object.entries(groups).map(([name, include]) => together(name, include)),
       together('others', all, Object.values(groups).flat()),
     ],

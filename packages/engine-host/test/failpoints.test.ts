@@ -1,8 +1,9 @@
+import './support/failpoint-file.ts'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failpointNames } from '@holt/failpoints'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   type EngineUnderTest,
   importDelta,
@@ -12,13 +13,8 @@ import {
   timeout,
   VERB_TIMEOUT_MS,
 } from './support/engine-under-test.ts'
+import { failpointFile as file } from './support/failpoint-file.ts'
 import { missing } from './support/test-machine.ts'
-
-const file = vi.hoisted(() => {
-  const path = `/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}`
-  process.env.HOLT_FAILPOINTS = `@${path}`
-  return path
-})
 
 const reason = await missing('root', 'go', 'runsc', 'runc')
 const options = { timeout: VERB_TIMEOUT_MS * 2 }

@@ -86,7 +86,7 @@ interface Action {
 }
 
 /** The error that an armed failpoint throws. */
-export class FailpointError extends Error {
+class FailpointError extends Error {
   override readonly name = 'FailpointError'
 }
 

@@ -5,11 +5,16 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 
 afterEach(() => vi.unstubAllEnvs())
 
-/** The module as a process has it that was started with this setting. */
-async function failpointsWith(setting: string | undefined) {
+let loads = 0
+
+/**
+ * Returns the module as a process has it that was started with this setting. Node loads a module
+ * again for another query.
+ */
+async function failpointsWith(setting: string | undefined): Promise<typeof import('../src/failpoints.ts')> {
   vi.stubEnv('HOLT_FAILPOINTS', setting)
-  vi.resetModules()
-  return import('../src/failpoints.ts')
+  loads += 1
+  return import(`../src/failpoints.ts?load=${loads}`)
 }
 
 async function fileWith(text: string): Promise<string> {

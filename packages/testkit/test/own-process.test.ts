@@ -14,6 +14,13 @@ test('a file that changes or measures its process has one of its own', () => {
   expect(together.filter((file) => needsOwnProcess.test(readFileSync(`${cwd}/${file}`, 'utf8')))).toEqual([])
 })
 
+test('no file replaces or loads modules in a way that Node does not know', () => {
+  const replaces = /\bvi\.(mock|doMock|hoisted|resetModules|importActual)\(/
+  const files = filesOf(['packages/*/test/**', 'bench/**', 'site/test/**', 'e2e/**', 'chaos/**'])
+  const others = files.filter((file) => !file.startsWith('packages/testkit/') && !file.startsWith('packages/console/'))
+  expect(others.filter((file) => replaces.test(readFileSync(`${cwd}/${file}`, 'utf8')))).toEqual([])
+})
+
 test.each(ownProcess)('%s names files', (glob) => {
   expect(filesOf([glob])).not.toEqual([])
 })

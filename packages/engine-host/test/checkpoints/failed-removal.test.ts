@@ -1,12 +1,11 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
-import { expect, test, vi } from 'vitest'
-import { HostCheckpoints } from '../../src/checkpoints/host-checkpoints.ts'
+import { expect, test } from 'vitest'
 import { layoutOf } from '../../src/installation/layout.ts'
 import { temporaryDirectory } from '../support/test-machine.ts'
 
-vi.hoisted(() => {
-  process.env.HOLT_FAILPOINTS = 'host.checkpoint-unnamed=error@1'
-})
+// The module reads the setting when it is loaded.
+process.env.HOLT_FAILPOINTS = 'host.checkpoint-unnamed=error@1'
+const { HostCheckpoints } = await import('../../src/checkpoints/host-checkpoints.ts')
 
 const maker = {
   runner: 'runsc 1',

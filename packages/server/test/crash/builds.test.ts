@@ -1,11 +1,8 @@
-import { afterAll, test, vi } from 'vitest'
+import '../support/enable-failpoints.ts'
+import { afterAll, test } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
 import { removeFailpoints } from '../support/failpoints.ts'
 import { build } from './build-scenario.ts'
-
-vi.hoisted(() => {
-  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}/armed`
-})
 
 afterAll(removeFailpoints)
 

@@ -1,12 +1,9 @@
+import '../support/enable-failpoints.ts'
 import { BuildError } from '@holt/builder'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { Failpoints, removeFailpoints } from '../support/failpoints.ts'
 import { ended, FakeBuilder } from '../support/fake-builder.ts'
 import { keepingLog, startTestServer } from '../support/start-test-server.ts'
-
-vi.hoisted(() => {
-  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}/armed`
-})
 
 afterAll(removeFailpoints)
 

@@ -1,14 +1,11 @@
+import '../support/enable-failpoints.ts'
 import { failpointNames } from '@holt/failpoints'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { expectEverywhere } from '../support/fail-everywhere.ts'
 import { removeFailpoints } from '../support/failpoints.ts'
 import { build } from './build-scenario.ts'
 import { otherScenarios } from './other-scenarios.ts'
 import { runtimeScenarios } from './runtime-scenarios.ts'
-
-vi.hoisted(() => {
-  process.env.HOLT_FAILPOINTS = `@/tmp/holt-failpoints-${process.pid}-${crypto.randomUUID()}/armed`
-})
 
 afterAll(removeFailpoints)
 
