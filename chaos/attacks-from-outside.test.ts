@@ -58,8 +58,8 @@ function attacks(all: object, some: number): readonly string[] {
 
 describe.each([
   ['without a key', attacks(strangers, 1)],
-  ['with a key', attacks(clients, 2)],
-  ['by the hundred', attacks(storms, 2)],
+  ['with a key', attacks(clients, 1)],
+  ['by the hundred', attacks(storms, 1)],
 ] as const)('%s', (_, names) => {
   it.each(names)(
     '%s',

@@ -74,7 +74,7 @@ describeClasses(`a tree that is ${depth} deep`, (isolation) => {
   }, endMs + 60_000)
 
   // An impossible operation is refused and leaves nothing half done. The runtime continues.
-  it.each(shareOf(Object.entries(operations), 3 / 5, 'requests for deep trees'))(
+  it.each(shareOf(Object.entries(operations), 2 / 5, 'requests for deep trees'))(
     '%s or refused, and delays nobody',
     async (what, operate) => {
       const name = `a tree ${depth} deep ${what} [${isolation}]`

@@ -120,10 +120,10 @@ python_tests() {
 	count_report python junit "$results/python.xml" "$status"
 }
 
-# The bridge of the template code-interpreter, against kernels on this machine. A short run draws half of the files.
+# The bridge of the template code-interpreter, against kernels on this machine. A short run draws a third of the files.
 code_tests() {
 	local status=0 files
-	mapfile -t files < <(node scripts/draw-share.ts 0.5 'files of the bridge' templates/code-interpreter/tests/test_*.py)
+	mapfile -t files < <(node scripts/draw-share.ts 0.333 'files of the bridge' templates/code-interpreter/tests/test_*.py)
 	printf '\n== code-interpreter tests\n'
 	timed 'code-interpreter tests' kept code-interpreter timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-code-interpreter.sh \
 		--junit-xml="$results/code-interpreter.xml" "${files[@]}" || status=$?

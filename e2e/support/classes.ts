@@ -13,7 +13,7 @@ export const classes = ['gvisor', 'container'] as const
 /**
  * The share of the other files that a short run also runs in `container`. Most test the same guest.
  */
-const containerShare = 1 / 5
+const containerShare = 1 / 8
 
 /**
  * Runs the same tests in both classes. A short run has most files in one class only. A class that

@@ -30,8 +30,8 @@ const onlyTheirs: ReadonlyMap<string, string> = new Map([
 const shortShare = 1 / 10
 
 /**
- * In the class without checkpoints as well: one of each kind of step. A short run builds half of
- * them in `gvisor`, and a sixth in `container` too.
+ * In the class without checkpoints as well: one of each kind of step. A short run builds a third
+ * of them in `gvisor`, and a ninth in `container` too.
  */
 const inContainer: ReadonlySet<string> = new Set([
   ...[
@@ -104,10 +104,10 @@ describe.skipIf(missing !== '')(`what builds leave is what buildah leaves${missi
   })
 })
 
-/** Returns the cases of this run: half of one for each kind of step, and a share of the others. */
+/** Returns the cases of this run: a third of those with one kind of step, and some others. */
 function drawn(): readonly CorpusCase[] {
   const [both, one] = [true, false].map((wanted) => corpus().filter(({ name }) => inContainer.has(name) === wanted))
-  return [...shareOf(both ?? [], 1 / 2, 'kinds of steps'), ...shareOf(one ?? [], shortShare, 'Dockerfiles')]
+  return [...shareOf(both ?? [], 1 / 3, 'kinds of steps'), ...shareOf(one ?? [], shortShare, 'Dockerfiles')]
 }
 
 const drawnInContainer = shareOf(

@@ -3,10 +3,10 @@ import { allFiles, drawn, leftOut, ofTheClass } from '../../../e2e/support/files
 import { faults } from '../../../scripts/faults/faults.ts'
 import { byLength } from '../src/index.ts'
 
-test('a short run leaves out two thirds of the drawn end-to-end files, and a long run none', () => {
+test('a short run leaves out three quarters of the drawn end-to-end files, and a long run none', () => {
   const names = leftOut()
   expect(drawn).toEqual(expect.arrayContaining([...names]))
-  const count = drawn.length - Math.ceil(drawn.length / 3)
+  const count = drawn.length - Math.ceil(drawn.length / 4)
   expect(names).toHaveLength(byLength({ short: count, long: 0, soak: 0 }))
 })
 
