@@ -164,17 +164,15 @@ mapfile -t on_postgres < <(node scripts/draw-share.ts 0.222 'folders on PostgreS
 # With the compiled code of the npm packages, a process that tests the service starts 0.4 s sooner.
 readonly COMPILED=$PWD/.holt/compile-cache
 
-# A short run leaves out two thirds of the end-to-end files that e2e/support/files-of-run.ts lists.
-mapfile -t e2e_left_out < <(node e2e/support/print-left-out.ts)
-
 # Beside the unit tests and the end-to-end tests, one after another: both leave processor time while they wait. The
 # end-to-end tests need the site that the static checks build, the base template that the first start for the Python
-# tests builds, and the lane that the Python tests use.
+# tests builds, and the lane that the tests of the clients use.
 readonly LANE_IS_FREE=$results/lane-is-free
 {
 	trap end_jobs EXIT
 	static_checks
-	python_tests
+	lanes=1 python_tests
+	lanes=1 e2b_examples
 	touch "$LANE_IS_FREE"
 	timed 'guest tests' guest_tests
 	code_tests
@@ -184,16 +182,17 @@ readonly LANE_IS_FREE=$results/lane-is-free
 beside=$!
 NODE_COMPILE_CACHE=$COMPILED vitest_run unit
 until [ -e "$LANE_IS_FREE" ] || ! kill -0 "$beside" 2>/dev/null; do sleep 0.2; done
-HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.config.ts "${e2e_left_out[@]}"
+# With the chaos tests that measure nothing.
+lanes='1 2' HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.npm-test.config.ts
 wait "$beside" || {
 	echo '0 1 0' >>"$counts"
 	echo 'a step beside the unit tests ended early' | tee -a "$failures"
 }
 cat "$results/beside.txt"
 
-python_examples
-e2b_examples
-vitest_run chaos --config chaos/vitest.config.ts
+lanes=1 python_examples
+# Alone: these tests measure how long others wait during an attack.
+lanes=1 vitest_run chaos --config chaos/vitest.config.ts --project attacks
 [ "$HOLT_TEST_LENGTH" = short ] || check "coverage of E2B's SDKs" bash scripts/test-e2b-coverage.sh
 [ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts
 
