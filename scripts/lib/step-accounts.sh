@@ -25,9 +25,11 @@ open_accounts() {
 	[ "$has_accounts" = 0 ] || watch_runtimes &
 }
 
-# Removes the cgroups. A process that ends late keeps its own.
+# Removes the cgroups, also in the middle of a step. A process that ends late keeps its own.
 close_accounts() {
-	[ "$has_accounts" = 0 ] || find "$ACCOUNTS" -depth -type d -exec rmdir {} + 2>/dev/null || true
+	[ "$has_accounts" = 1 ] || return 0
+	echo "$BASHPID" >"${ACCOUNTS%/*}/cgroup.procs" || true
+	find "$ACCOUNTS" -depth -type d -exec rmdir {} + 2>/dev/null || true
 }
 
 # Runs a step, and notes what it took: timed NAME COMMAND...
