@@ -171,9 +171,9 @@ describe.skipIf(reason !== null)(`restored runtimes (${reason ?? 'ready'})`, () 
     const cleared = await write(going, spec.id, { leaveRunning: true })
     // The process has cleared 60 of its 64 MiB.
     expect((await sizeOf(full)) - (await sizeOf(cleared))).toBeGreaterThan(40 * 2 ** 20)
-    for (const of of [await connected(spec.id), (await restore(spec, cleared)).guest]) {
-      await ask(of, 'check\n'.length)
-      await says(of, 'full\nwrong pages: 0\nwrong pages: 0\n')
+    for (const client of [await connected(spec.id), (await restore(spec, cleared)).guest]) {
+      await ask(client, 'check\n'.length)
+      await says(client, 'full\nwrong pages: 0\nwrong pages: 0\n')
     }
   })
 
