@@ -50,7 +50,6 @@ export function GridHead({ order, onOrder, selection, onSelect, ids }: GridHeadP
                 onClick={() => onOrder({ by, descending: isSorted && !order.descending })}
               >
                 {title}
-                <span aria-hidden="true">{isSorted ? (order.descending ? ' ▾' : ' ▴') : ''}</span>
               </button>
             </div>
           )

@@ -60,6 +60,8 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
           >
             {isExpanded ? '▾' : '▸'}
           </button>
+        ) : isTree ? (
+          <span className="expander" />
         ) : null}
         {/* A plain link: the router's own reads the address in every row, at each scroll. */}
         <a href={`${consolePath}/runtimes/${id}`} tabIndex={-1} onClick={(event) => openHere(event, onOpen, id)}>
