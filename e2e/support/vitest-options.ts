@@ -29,8 +29,8 @@ export function drawnEndToEnd() {
 }
 
 /** The chaos tests that measure nothing: others may run beside them. */
-const crashFiles = ['damage', 'failpoints', 'full-disk', 'kill-rounds', 'reboot', 'requests-in-two-readings'].map(
-  (name) => file(`chaos/${name}.test.ts`),
+const crashFiles = ['damage', 'failpoints', 'kill-rounds', 'reboot', 'requests-in-two-readings'].map((name) =>
+  file(`chaos/${name}.test.ts`),
 )
 
 const chaos = {

@@ -118,8 +118,9 @@ export class Runtimes {
    * Lists the usage of runtimes, newest first: of those that run, or of those with the ids. The
    * calls neither wake a runtime nor keep it from being idle. An ended runtime has no values.
    */
-  metrics({ signal, runtime_id, ...window }: ListMetricsOptions = {}): Paginated<RuntimeMetrics> {
-    const query = { ...window, runtime_id: runtime_id?.join(',') }
+  metrics(options: ListMetricsOptions = {}): Paginated<RuntimeMetrics> {
+    const { signal, runtime_id, window_secs, step_secs, limit } = options
+    const query = { window_secs, step_secs, limit, runtime_id: runtime_id?.join(',') }
     return paginate((cursor) => this.#transport.call('listRuntimeMetrics', { signal, query: { ...query, cursor } }))
   }
 

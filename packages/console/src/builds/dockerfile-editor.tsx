@@ -3,6 +3,7 @@ import { languages } from '@codemirror/language-data'
 import { Compartment, EditorState } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers, placeholder } from '@codemirror/view'
 import { type RefObject, useEffect, useRef } from 'react'
+import { replaceSelection } from '../parts/replace-selection.ts'
 import { checkMarks, setChecked } from './check-marks.ts'
 import { editorLook } from './editor-look.ts'
 import type { CheckOfText } from './use-check.ts'
@@ -78,7 +79,7 @@ function openEditor(place: HTMLElement, latest: RefObject<Latest>): EditorView {
         placeholder('FROM python:3.12-slim'),
         language.of([]),
         editorLook,
-        EditorView.domEventHandlers({ beforeinput: replaceSelection }),
+        replaceSelection,
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged) latest.current.set(state.doc.toString())
         }),
@@ -88,16 +89,6 @@ function openEditor(place: HTMLElement, latest: RefObject<Latest>): EditorView {
   const words = languages.find(({ name }) => name === 'Dockerfile')?.load()
   words?.then((support) => editor.dispatch({ effects: language.reconfigure(support) }), noColours)
   return editor
-}
-
-/**
- * Types over a selection. Left to the browser, an edit across lines keeps their look by style
- * attributes, which the policy of the page refuses and reports.
- */
-function replaceSelection({ inputType, data, isComposing }: InputEvent, editor: EditorView): boolean {
-  if (inputType !== 'insertText' || data === null || isComposing || editor.state.selection.main.empty) return false
-  editor.dispatch(editor.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true })
-  return true
 }
 
 /** The editor works without the colours of its words, when they cannot be loaded. */

@@ -13,6 +13,7 @@ import {
 } from '@codemirror/view'
 import { writtenOut } from '@holt/sdk'
 import { type Ref, useEffect, useEffectEvent, useImperativeHandle, useRef } from 'react'
+import { replaceSelection } from '../parts/replace-selection.ts'
 import { codeColours, codeTheme } from './code-theme.ts'
 import { baseOf } from './file-paths.ts'
 
@@ -98,7 +99,7 @@ export function CodeView({ path, text, lineBreak, isReadOnly, onChanged, ref }: 
   return <div ref={place} className="code" />
 }
 
-const writing: Extension = [history(), indentOnInput(), keymap.of([...historyKeymap, indentWithTab])]
+const writing: Extension = [history(), indentOnInput(), replaceSelection, keymap.of([...historyKeymap, indentWithTab])]
 
 const common: Extension = [
   lineNumbers(),
