@@ -11,7 +11,7 @@ test('a runtime is made by a form that checks it, shows each client, and offers 
   await page.getByRole('button', { name: 'Create a runtime' }).click()
   await page.getByLabel('Name').fill('mine')
   await page.getByLabel('Runs for').fill('30m')
-  await page.getByLabel('Network', { exact: true }).selectOption('own')
+  await page.getByRole('combobox', { name: 'Network', exact: true }).selectOption('own')
   await page.getByLabel('Hosts').fill('api.example.com')
   await page.getByText('holt create --name mine --timeout 1800 --allow api.example.com').waitFor()
   await page.getByLabel('Disk').fill('1')
