@@ -1,4 +1,4 @@
-import { builtRunsc, byLength, nativeModules, ownProcess } from '@holt/testkit'
+import { builtRunsc, byLength, consoleFilesLeftOut, nativeModules, ownProcess } from '@holt/testkit'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 // Minutes each, and other tests run the same code.
@@ -65,7 +65,15 @@ export default defineConfig({
     globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
     // Vitest runs projects in the order of their names.
     projects: [
-      { test: { ...shared, name: 'alone', experimental: nativeModules, include: ownProcess.map(testsOf), exclude } },
+      {
+        test: {
+          ...shared,
+          name: 'alone',
+          experimental: nativeModules,
+          include: ownProcess.map(testsOf),
+          exclude: [...exclude, ...consoleFilesLeftOut()],
+        },
+      },
       ...Object.entries(groups).map(([name, include]) => together(name, include)),
       together('others', all, Object.values(groups).flat()),
     ],

@@ -21,6 +21,8 @@ export const drawn: readonly string[] = [
     'code-interpreter',
     'code-languages',
     'command-input',
+    'console-build',
+    'console-terminal',
     'copy-atomic',
   ],
   ...['copy-destinations', 'copy-keeps', 'docs-site', 'e2b-commands-and-files', 'e2b-templates', 'examples'],
