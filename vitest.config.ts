@@ -1,5 +1,8 @@
-import { builtRunsc, byLength, consoleFilesLeftOut, nativeModules, ownProcess } from '@holt/testkit'
+import { builtRunsc, byLength, consoleFilesLeftOut, nativeModules, ownProcess, seedRun } from '@holt/testkit'
 import { configDefaults, defineConfig } from 'vitest/config'
+
+// The list of files is drawn before the global set-up runs.
+seedRun()
 
 // Minutes each, and other tests run the same code.
 const exclude = [...configDefaults.exclude, ...byLength({ short: ['**/*.long.test.ts'], long: [], soak: [] })]

@@ -14,11 +14,11 @@ test('the form gives the options of the API, and leaves empty ones out', () => {
   })
 })
 
-test('the line of a shell has the same words, whatever they are', () => {
+test('the line of bash has the same words, whatever they are', () => {
   const command = `echo "it's" $HOME; rm -rf "$(pwd)" \`id\``
   const line = execLine({ ...emptyRun, command, cwd: '/a b', env: `Q='"$X`, timeout: '5' }, 'mine')
   const script = `holt() { printf '%s\\0' "$@"; }; ${line}`
-  const words = execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
+  const words = execFileSync('/bin/bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
   expect(words).toEqual([
     'exec',
     '--cwd',
@@ -33,7 +33,7 @@ test('the line of a shell has the same words, whatever they are', () => {
     '-c',
     command,
   ])
-  const piped = execFileSync('/bin/sh', [
+  const piped = execFileSync('/bin/bash', [
     '-c',
     `holt() { cat; }; ${execLine({ ...emptyRun, command: 'cat', stdin: `two 'lines'\n$x` }, 'mine')}`,
   ])

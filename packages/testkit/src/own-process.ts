@@ -43,6 +43,7 @@ export const ownProcess: readonly string[] = [
   'packages/server/test/api/http/{floods,many-values,read-json}.test.ts',
   'packages/server/test/builds/{build-log,check-dockerfile}.test.ts',
   'packages/server/test/daemon/machine/make-log.test.ts',
+  'packages/server/test/e2b/envd/endless-streams.test.ts',
   'packages/server/test/resources/network/{logged-decision,suggest-policy}.test.ts',
   'packages/server/test/runtimes/links/runtime-link.test.ts',
   'packages/server/test/tenancy/audit/audited-params.test.ts',

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 /** The environment variable that holds the seed of a run. */
 export const seedVariable = 'HOLT_TEST_SEED'
 
@@ -18,4 +20,9 @@ export function testSeed(setting = process.env[seedVariable]): number {
   if (!/^\d+$/.test(setting) || seed >= seedLimit)
     throw new Error(`${seedVariable} is "${setting}"; set it to a whole number below ${seedLimit}`)
   return seed
+}
+
+/** Sets the seed of a run that has none. */
+export function seedRun(): void {
+  process.env[seedVariable] ||= String(randomInt(seedLimit))
 }
