@@ -38,8 +38,8 @@ describe('the code that a command loads has a size limit', () => {
    * The most sources of a verb: the parser, the client, and its own. A verb that needs more is
    * listed here.
    */
-  const most = 110
-  const mostOf: Readonly<Record<string, number>> = { create: 113, run: 116, template: 127 }
+  const most = 111
+  const mostOf: Readonly<Record<string, number>> = { create: 114, run: 117, template: 128 }
   const packagesFor: Readonly<Record<string, readonly string[]>> = { sync: ['commander', 'ignore'] }
 
   test('the version command loads almost nothing', async () => {

@@ -94,7 +94,6 @@ export const fileRoutes = {
       'conflict',
       'precondition_failed',
       'digest_mismatch',
-      'not_supported_here',
     ],
   },
   getUpload: {
