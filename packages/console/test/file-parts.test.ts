@@ -6,7 +6,6 @@ import { findRows, rowOf, sortRows } from '../src/files/file-row.ts'
 import { beginningText, fileText, shownBytes } from '../src/files/file-text.ts'
 import { changedLines, lineDifference } from '../src/files/line-difference.ts'
 import { shownName } from '../src/files/shown-name.ts'
-import { sizeText } from '../src/files/size-text.ts'
 import { shellWord } from '../src/parts/shell-word.ts'
 
 const bytesOf = (text: string, encoding: BufferEncoding = 'utf8') => new Uint8Array(Buffer.from(text, encoding))
@@ -117,16 +116,6 @@ test.each([
 ])('in %s, the typed path %s is %s', (dir, text, path) => {
   expect(typedPath(dir, text)).toBe(path)
   expect(pathsTo(path).at(-1)).toBe(path)
-})
-
-test.each([
-  [0, '0 B'],
-  [1023, '1023 B'],
-  [1536, '1.5 KiB'],
-  [20 * 2 ** 20, '20 MiB'],
-  [2 ** 53, '8192 TiB'],
-])('%i bytes are %s', (bytes, text) => {
-  expect(sizeText(bytes)).toBe(text)
 })
 
 test('rows are found and sorted, directories first', () => {

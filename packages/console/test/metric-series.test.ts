@@ -1,7 +1,6 @@
 import type { RuntimeSample } from '@holt/sdk'
 import { expect, test } from 'vitest'
 import { seriesOf } from '../src/metrics/metric-series.ts'
-import { bytesText } from '../src/parts/bytes-text.ts'
 
 const sampleAt = (second: number, sent: number, rate: number | null = 0.5): RuntimeSample => ({
   at: new Date(second * 1000).toISOString(),
@@ -24,14 +23,4 @@ test('counters become rates, and a time without samples a gap', () => {
 test('a counter that begins again has no rate', () => {
   const { sent } = seriesOf({ samples: [sampleAt(0, 500), sampleAt(10, 20)], step_secs: 10 })
   expect(sent).toEqual([null, null])
-})
-
-test.each([
-  [0, '0 B'],
-  [1023, '1023 B'],
-  [1536, '1.5 KiB'],
-  [200 * 2 ** 20, '200 MiB'],
-  [3 * 2 ** 40, '3.0 TiB'],
-])('%d bytes are %s', (bytes, text) => {
-  expect(bytesText(bytes)).toBe(text)
 })

@@ -100,9 +100,12 @@ test('the filters of the audit log are those of the service', () => {
 })
 
 test.each([
-  [0, '0 bytes'],
-  [1023, '1,023 bytes'],
+  [0, '0 B'],
+  [1023, '1,023 B'],
   [1024, '1 KiB'],
+  [1536, '1.5 KiB'],
+  [2 ** 20 - 1, '1,023.9 KiB'],
+  [200 * 2 ** 20, '200 MiB'],
   [1.5 * 2 ** 30, '1.5 GiB'],
   [2 ** 60, '1,024 PiB'],
 ])('%d bytes are %s', (bytes, text) => {

@@ -97,7 +97,7 @@ test('projects show their quotas and use, are created, changed and deleted', asy
   await page.getByRole('button', { name: 'Create', exact: true }).click()
   const team = page.getByRole('region', { name: 'Project team' })
   await team.getByText('0 of 4', { exact: true }).waitFor()
-  await team.getByRole('meter', { name: 'Memory: 0 bytes of 4 GiB' }).waitFor()
+  await team.getByRole('meter', { name: 'Memory: 0 B of 4 GiB' }).waitFor()
   await expectNoFaults(page)
   await expectPhoneWidth(page)
   const json = { name: 'ci', scopes: ['admin'], project: 'team' }

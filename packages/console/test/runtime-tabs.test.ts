@@ -99,7 +99,7 @@ describe('the network', () => {
       method: 'POST',
       path: `/${hostile}`,
     })
-    await page.getByRole('row', { name: 'old.example.com:443' }).getByText('2.0 KiB, 10 B').waitFor()
+    await page.getByRole('row', { name: 'old.example.com:443' }).getByText('2 KiB, 10 B').waitFor()
     await page.getByText(`POST /${hostile}`).waitFor()
     expect(await page.locator('main img, main script').count()).toBe(0)
     expect(await page.title()).toMatch(/Holt$/)

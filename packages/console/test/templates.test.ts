@@ -70,7 +70,7 @@ test('a newcomer builds the Flask template, and finds the form of a runtime of i
   await page.getByRole('button', { name: 'A Flask application' }).click()
   await page.getByText('4 supported, 0 ignored, 0 refused.').waitFor()
   await page.getByText("holt template build -t web . --start-cmd 'python app.py'").waitFor()
-  await page.getByText(/^1 file, \d+ bytes$/).waitFor()
+  await page.getByText(/^1 file, \d+ B$/).waitFor()
   await page.getByRole('button', { name: 'Build', exact: true }).click()
   await page.getByText('Step 2 of 3 runs: RUN part 2').waitFor()
   await page.getByText('Collecting flask').waitFor()

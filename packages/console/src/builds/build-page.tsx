@@ -1,6 +1,7 @@
 import type { BuildHandle } from '@holt/sdk'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Button } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { spanText, useNow } from '../parts/spans.ts'
@@ -11,7 +12,7 @@ import '../styles/builds.css'
 import { BuildFailure } from './build-failure.tsx'
 import { BuildLogView } from './build-log.tsx'
 import { BuildSteps } from './build-steps.tsx'
-import { durationText, hasEnded, labelOf, plainLine, sizeText } from './build-text.ts'
+import { durationText, hasEnded, labelOf, plainLine } from './build-text.ts'
 import { useBuildLog } from './use-build-log.ts'
 import { useBuild } from './use-builds.ts'
 
@@ -169,7 +170,7 @@ function Facts({ build }: { readonly build: BuildHandle }) {
       {size_bytes === null ? null : (
         <div>
           <dt>Size</dt>
-          <dd>{sizeText(size_bytes)}</dd>
+          <dd>{bytesText(size_bytes)}</dd>
         </div>
       )}
     </dl>

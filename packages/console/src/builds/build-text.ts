@@ -15,15 +15,6 @@ export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
-
-/** Returns a number of bytes in its largest unit: `12 bytes`, `1.5 MiB`. */
-export function sizeText(bytes: number): string {
-  const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
-  const amount = bytes / 1024 ** power
-  return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`
-}
-
 /** Returns a duration in milliseconds as people read it: `0.4 s`, `12.3 s`, `4 min 5 s`. */
 export function durationText(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`

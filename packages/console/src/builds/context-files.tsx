@@ -1,11 +1,12 @@
 import { type ContextFile, writtenOut } from '@holt/sdk'
 import { useState } from 'react'
 import { Button, DropZone, FileTrigger } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import type { Column } from '../parts/data-table.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { useSession } from '../session/session-context.ts'
-import { countText, sizeText } from './build-text.ts'
+import { countText } from './build-text.ts'
 import { chosenFiles, droppedFiles, type FoundFiles, mergeFiles, sizeOf } from './context-file-list.ts'
 import { TextFileForm } from './text-file-form.tsx'
 
@@ -86,7 +87,7 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
       <p role="status" className="muted">
         {files.length === 0
           ? ''
-          : `${countText(files.length, 'file')}, ${sizeText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`}
+          : `${countText(files.length, 'file')}, ${bytesText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`}
       </p>
       {files.length === 0 ? null : (
         <FileTable
@@ -108,7 +109,7 @@ interface FileTableProps {
 function FileTable({ files, onEdit, onRemove }: FileTableProps) {
   const columns: readonly Column<ContextFile>[] = [
     { title: 'Path', cell: ({ path }) => <bdi className="wrapped">{writtenOut(path)}</bdi> },
-    { title: 'Size', cell: (file) => sizeText(sizeOf(file)) },
+    { title: 'Size', cell: (file) => bytesText(sizeOf(file)) },
     {
       title: 'Actions',
       cell: ({ path, content }) => (

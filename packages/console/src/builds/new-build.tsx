@@ -2,6 +2,7 @@ import { type ContextFile, readsContext } from '@holt/sdk'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -9,7 +10,7 @@ import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { type BuildFields, type BuildForm, bodyOf } from './build-form.ts'
 import { buildLines } from './build-lines.ts'
 import { BuildOptions } from './build-options.tsx'
-import { countText, sizeText } from './build-text.ts'
+import { countText } from './build-text.ts'
 import { CheckList } from './check-list.tsx'
 import { sizeOf } from './context-file-list.ts'
 import { ContextFiles } from './context-files.tsx'
@@ -95,7 +96,7 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
           {building.isError ? <ErrorNotice error={building.error} /> : null}
           <p role="status" className="muted">
             {building.isPending && readsFiles && files.length > 0
-              ? `Sending ${countText(files.length, 'file')}, ${sizeText(bytes)}…`
+              ? `Sending ${countText(files.length, 'file')}, ${bytesText(bytes)}…`
               : ''}
           </p>
           {mayUse(session, 'template:write') ? (

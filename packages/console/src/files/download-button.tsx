@@ -1,11 +1,11 @@
 import { type FileInfo, writtenOut } from '@holt/sdk'
 import { useState } from 'react'
 import { Button, Dialog, Heading, Modal } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { shellWord } from '../parts/shell-word.ts'
 import { useFiles } from './files-context.ts'
 import { collectedBytes, savePicker } from './save-here.ts'
-import { sizeText } from './size-text.ts'
 import { useDownload } from './use-download.ts'
 
 interface DownloadButtonProps {
@@ -27,7 +27,7 @@ export function DownloadButton({ file }: DownloadButtonProps) {
     <>
       {state.isActive ? (
         <>
-          <span role="status">Downloading: {sizeText(state.bytes)}</span>
+          <span role="status">Downloading: {bytesText(state.bytes)}</span>
           <Button className="button" onPress={cancel}>
             Cancel the download
           </Button>
@@ -47,7 +47,7 @@ export function DownloadButton({ file }: DownloadButtonProps) {
         isDismissable
       >
         <Dialog className="dialog">
-          <Heading slot="title">More than {sizeText(collectedBytes)}</Heading>
+          <Heading slot="title">More than {bytesText(collectedBytes)}</Heading>
           {asked === null ? null : (
             <LargeDownload file={asked} onStream={() => void stream(asked)} onEnd={() => setAsked(null)} />
           )}

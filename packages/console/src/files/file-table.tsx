@@ -2,10 +2,10 @@ import { type FileInfo, writtenOut } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode, useMemo } from 'react'
 import type { Selection } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { type FileRow, type Order, orders } from './file-row.ts'
 import { filesRoute } from './files-route.ts'
-import { sizeText } from './size-text.ts'
 
 interface FileTableProps {
   readonly dir: string
@@ -45,7 +45,7 @@ function columnsOf(dir: string): readonly Column<FileRow>[] {
       title: 'Size',
       width: 100,
       isSortable: true,
-      cell: ({ file }) => (file.type === 'file' ? sizeText(file.size_bytes) : ''),
+      cell: ({ file }) => (file.type === 'file' ? bytesText(file.size_bytes) : ''),
     },
     { title: 'Changed', width: 200, isSortable: true, cell: ({ file }) => timeText(file.modified_at) },
     { title: 'Permissions', width: 120, cell: ({ file }) => <code>{file.permissions}</code> },

@@ -2,6 +2,7 @@ import { HoltApiError } from '@holt/sdk'
 import { Navigate } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { loadPart } from '../service/load-part.ts'
 import { DownloadButton } from './download-button.tsx'
@@ -11,7 +12,6 @@ import { useFiles } from './files-context.ts'
 import { filesRoute } from './files-route.ts'
 import { imageType } from './image-type.ts'
 import { ImageView } from './image-view.tsx'
-import { sizeText } from './size-text.ts'
 import { mostBytes, type OpenedFile, useFile } from './use-file.ts'
 
 const TextEditor = lazy(loadPart(async () => ({ default: (await import('./text-editor.tsx')).TextEditor })))
@@ -52,7 +52,7 @@ function Opened({ path, opened, reload }: OpenedProps) {
   const found = useMemo(() => fileText(version.bytes.subarray(0, editableBytes)), [version])
   const type = imageType(baseOf(path))
   if (type !== null && !asText) {
-    if (isCut) return <NotOpened path={path} title={`The image has more than ${sizeText(mostBytes(path))}`} />
+    if (isCut) return <NotOpened path={path} title={`The image has more than ${bytesText(mostBytes(path))}`} />
     return (
       <>
         <div className="actions">
@@ -88,9 +88,9 @@ function Large({ path, bytes }: { readonly path: string; readonly bytes: Uint8Ar
   const found = useMemo(() => beginningText(bytes), [bytes])
   return (
     <>
-      <NotOpened path={path} title={`The file has more than ${sizeText(editableBytes)}`}>
+      <NotOpened path={path} title={`The file has more than ${bytesText(editableBytes)}`}>
         <p>The editor opens smaller files only. Change it in a terminal of the runtime.</p>
-        {found.type === 'text' ? <p>These are its first {sizeText(shownBytes)}.</p> : null}
+        {found.type === 'text' ? <p>These are its first {bytesText(shownBytes)}.</p> : null}
       </NotOpened>
       {found.type === 'text' ? <CodeView path={path} text={found.text} lineBreak={found.lineBreak} isReadOnly /> : null}
     </>

@@ -2,12 +2,12 @@ import { writtenOut } from '@holt/sdk'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Button } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { useSession } from '../session/session-context.ts'
 import { useFiles } from './files-context.ts'
 import { NameList } from './name-list.tsx'
-import { sizeText } from './size-text.ts'
 import { useUploadState, useUploads } from './use-uploads.ts'
 
 /** How far the uploads to the runtime are, and the question before something is replaced. */
@@ -28,7 +28,7 @@ export function UploadProgress() {
       <div className="actions">
         <span role="status">
           {isActive
-            ? `Uploading ${ended} of ${count} files, ${sizeText(sentBytes)} of ${sizeText(totalBytes)}`
+            ? `Uploading ${ended} of ${count} files, ${bytesText(sentBytes)} of ${bytesText(totalBytes)}`
             : `${ended - failed.length - existing.length - leftOut} of ${count} files uploaded`}
         </span>
         {isActive ? (

@@ -1,7 +1,7 @@
 import { HoltApiError, type RuntimeMetrics } from '@holt/sdk'
 import { useMemo, useState } from 'react'
+import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
-import { bytesText } from '../parts/bytes-text.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Choice } from '../parts/fields.tsx'
 import { LineChart } from '../parts/line-chart.tsx'

@@ -1,7 +1,7 @@
 import type { NetworkLogItem } from '@holt/sdk'
 import { useMemo, useState } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
-import { bytesText } from '../parts/bytes-text.ts'
+import { bytesText } from '../parts/amount-text.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'

@@ -1,9 +1,10 @@
-const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
-/** Returns a number of bytes in its largest unit, with at most one decimal: `1.5 GiB`. */
+/** Returns a number of bytes in its largest unit, rounded down to one decimal: `512 B`, `1.5 GiB`. */
 export function bytesText(bytes: number): string {
-  const place = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)))
-  return `${numberText(bytes / 1024 ** place)} ${units[place] ?? 'bytes'}`
+  let [size, at] = [bytes, 0]
+  for (; size >= 1024 && at < units.length - 1; at += 1) size /= 1024
+  return `${numberText(at === 0 ? Math.floor(size) : Math.floor(size * 10) / 10)} ${units[at]}`
 }
 
 /** Returns a number of MiB in its largest unit. */

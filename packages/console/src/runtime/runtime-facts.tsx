@@ -1,10 +1,8 @@
 import type { Runtime } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { bytesText } from '../parts/bytes-text.ts'
+import { mibText } from '../parts/amount-text.ts'
 import { spanText, useNow } from '../parts/spans.ts'
-
-const mebibyte = 2 ** 20
 
 /** The facts of a runtime, in the order in which people ask for them. */
 export function RuntimeFacts({ runtime }: { readonly runtime: Runtime }) {
@@ -37,7 +35,7 @@ export function RuntimeFacts({ runtime }: { readonly runtime: Runtime }) {
         {isolation === 'gvisor' ? 'gvisor: for untrusted code' : 'container: for code that you trust'}
       </Fact>
       <Fact title="Size">
-        {cpu} vCPU, {bytesText(memory_mib * mebibyte)} of memory, {bytesText(disk_mib * mebibyte)} of disk
+        {cpu} vCPU, {mibText(memory_mib)} of memory, {mibText(disk_mib)} of disk
       </Fact>
       <Fact title="Place">
         {cloud}, {region}

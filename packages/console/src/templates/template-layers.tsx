@@ -1,6 +1,7 @@
 import { HoltApiError, type TemplateData, writtenOut } from '@holt/sdk'
 import { BuildSteps } from '../builds/build-steps.tsx'
-import { plainLine, sizeText } from '../builds/build-text.ts'
+import { plainLine } from '../builds/build-text.ts'
+import { bytesText } from '../parts/amount-text.ts'
 import { useHoltQuery } from '../session/use-holt-query.ts'
 
 /** The layers of a template: its base, and the steps of the build that made it. */
@@ -29,7 +30,7 @@ export function TemplateLayers({ template }: { readonly template: TemplateData }
         <BuildSteps label="Steps that made it" build={{ steps }} lines={[]} />
       )}
       <p className="muted">
-        Holt keeps the image as one file{size_bytes === null ? '' : `, ${sizeText(size_bytes)} with its checkpoint`}.
+        Holt keeps the image as one file{size_bytes === null ? '' : `, ${bytesText(size_bytes)} with its checkpoint`}.
       </p>
       {ignored.length === 0 ? null : (
         <>

@@ -3,8 +3,9 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Button } from 'react-aria-components'
 import { BuildTable } from '../builds/build-table.tsx'
-import { countText, labelOf, plainLine, sizeText } from '../builds/build-text.ts'
+import { countText, labelOf, plainLine } from '../builds/build-text.ts'
 import { useBuilds } from '../builds/use-builds.ts'
+import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { spanText, useNow } from '../parts/spans.ts'
@@ -144,7 +145,7 @@ function TemplateFacts({ template }: { readonly template: TemplateData }) {
       <Fact title="Kind">{kind}</Fact>
       <Fact title="Public">{visibility[kind]}</Fact>
       <Fact title="Made from">{writtenOut(source)}</Fact>
-      <Fact title="Size">{size_bytes === null ? 'not built yet' : sizeText(size_bytes)}</Fact>
+      <Fact title="Size">{size_bytes === null ? 'not built yet' : bytesText(size_bytes)}</Fact>
       <Fact title="Runtimes begin">{has_checkpoint ? 'restored from a checkpoint' : 'by a boot'}</Fact>
       {used === undefined ? null : <Fact title="Used by">{countText(used, 'runtime')}</Fact>}
       <Fact title="Created">{spanText(now - Date.parse(created_at))} ago</Fact>

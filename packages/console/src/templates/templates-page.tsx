@@ -2,7 +2,8 @@ import type { TemplateData } from '@holt/sdk'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { Input, SearchField } from 'react-aria-components'
-import { countText, labelOf, sizeText } from '../builds/build-text.ts'
+import { countText, labelOf } from '../builds/build-text.ts'
+import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
@@ -134,7 +135,7 @@ function columnsOf(now: number, uses: FoundProps['uses']): readonly Column<Templ
     },
     { title: 'State', width: 120, cell: ({ state }) => <span className={`state ${state}`}>{state}</span> },
     { title: 'Kind', width: 100, cell: ({ kind }) => kind },
-    { title: 'Size', width: 110, cell: ({ size_bytes }) => (size_bytes === null ? '' : sizeText(size_bytes)) },
+    { title: 'Size', width: 110, cell: ({ size_bytes }) => (size_bytes === null ? '' : bytesText(size_bytes)) },
     { title: 'Changed', width: 110, cell: ({ updated_at }) => `${spanText(now - Date.parse(updated_at))} ago` },
     {
       title: 'Used by',
