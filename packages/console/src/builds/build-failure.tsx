@@ -1,5 +1,5 @@
 import { type Build, writtenOut } from '@holt/sdk'
-import { plainLine } from './build-text.ts'
+import { plainLine } from '../parts/shown-text.ts'
 
 /** Says why a build failed: the step, its line and output, and what to do. */
 export function BuildFailure({ build: { reason, steps } }: { readonly build: Pick<Build, 'reason' | 'steps'> }) {

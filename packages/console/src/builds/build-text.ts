@@ -1,4 +1,4 @@
-import { type Build, type BuildStatus, writtenOut } from '@holt/sdk'
+import type { Build, BuildStatus } from '@holt/sdk'
 
 /** The name by which clients take a template: without the tag that is the default. */
 export function labelOf({ name, tag }: Pick<Build, 'name' | 'tag'>): string {
@@ -20,19 +20,4 @@ export function durationText(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-}
-
-/** The most characters of a line that are looked at. The service cuts lines at fewer. */
-const mostCharacters = 64 * 1024
-
-/** Control sequences of terminals (ECMA-48): colours, titles and movements of the cursor. */
-const sequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[()][A-Za-z0-9]/g
-
-/**
- * Returns a line of output as a terminal would leave it: without colours, and only the last of
- * overwritten texts. Other characters that are no text are written out.
- */
-export function plainLine(message: string): string {
-  const shown = message.slice(0, mostCharacters).replace(sequences, '').trimEnd()
-  return writtenOut(shown.slice(shown.lastIndexOf('\r') + 1), (character) => character === '\t')
 }

@@ -1,5 +1,5 @@
 import type { BuildLogItem } from '@holt/sdk'
-import { plainLine } from './build-text.ts'
+import { plainLine } from '../parts/shown-text.ts'
 
 /** A line of the log as the page shows it. */
 export interface LogLine {

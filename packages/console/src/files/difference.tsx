@@ -1,5 +1,5 @@
-import { writtenOut } from '@holt/sdk'
 import { useMemo } from 'react'
+import { shownText } from '../parts/shown-text.ts'
 import { changedLines, type DifferentLine, lineDifference } from './line-difference.ts'
 
 /** The most lines of a difference that are shown. */
@@ -37,5 +37,5 @@ export function Difference({ mine, theirs }: { readonly mine: string; readonly t
 
 function shown(text: string): string {
   const cut = text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text
-  return writtenOut(cut, (character) => character === '\t')
+  return shownText(cut)
 }

@@ -1,14 +1,12 @@
-/** Characters that nobody sees, or that change the order of others, such as U+202E. */
-const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+import { writtenOut } from '@holt/sdk'
 
 /**
- * Returns text of a runtime for a name, an address or a detail. Characters that nobody sees are
- * written out, so that it cannot look like another text. Line breaks and tabs stay.
+ * Returns text of a runtime for a name, an address or a detail. Characters that nobody sees, or
+ * that change the order of others, are written out as `\u202e`. So the text cannot look like
+ * another one. Line breaks and tabs stay.
  */
 export function shownText(text: string): string {
-  return text.replace(unseen, (char) =>
-    char === '\n' || char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
-  )
+  return writtenOut(text, (character) => character === '\n' || character === '\t')
 }
 
 /**
@@ -30,4 +28,16 @@ export function outputText(text: string): string {
     .replace(/\r+\n/g, '\n')
     .replace(/^.*\r(?!$)/gm, '')
     .replace(otherControls, '')
+}
+
+/** The most characters of a line that are shown. The service cuts lines at fewer. */
+const lineCharacters = 64 * 1024
+
+/**
+ * Returns a line of output as a terminal would leave it: without colours, and only the last of
+ * overwritten texts. Other characters that are no text are written out.
+ */
+export function plainLine(message: string): string {
+  const shown = message.slice(0, lineCharacters).replace(sequences, '').trimEnd()
+  return shownText(shown.slice(shown.lastIndexOf('\r') + 1))
 }

@@ -1,7 +1,7 @@
 import { HoltApiError, type TemplateData, writtenOut } from '@holt/sdk'
 import { BuildSteps } from '../builds/build-steps.tsx'
-import { plainLine } from '../builds/build-text.ts'
 import { bytesText } from '../parts/amount-text.ts'
+import { plainLine } from '../parts/shown-text.ts'
 import { useHoltQuery } from '../session/use-holt-query.ts'
 
 /** The layers of a template: its base, and the steps of the build that made it. */
