@@ -4,8 +4,10 @@ import { Button } from 'react-aria-components'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Moment } from '../parts/moment-text.tsx'
 import { plainLine } from '../parts/shown-text.ts'
-import { spanText, useNow } from '../parts/spans.ts'
+import { useNow } from '../parts/spans.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
@@ -43,7 +45,7 @@ function ShownBuild({ build }: { readonly build: BuildHandle }) {
       <Progress build={build} />
       <BuildFailure build={build} />
       {status === 'ready' ? <WhatNext build={build} /> : null}
-      <Facts build={build} />
+      <BuildFacts build={build} />
       {warnings.map((warning) => (
         <p key={warning} className="notice warning">
           Warning: {plainLine(warning)}
@@ -141,39 +143,20 @@ function WhatNext({ build }: { readonly build: BuildHandle }) {
   )
 }
 
-function Facts({ build }: { readonly build: BuildHandle }) {
+function BuildFacts({ build }: { readonly build: BuildHandle }) {
   const now = useNow()
   const { build_id, created_at, started_at, duration_ms, size_bytes, steps } = build
   const cached = steps.filter(({ state }) => state === 'cached').length
   const took = duration_ms ?? (started_at === null ? null : Math.max(0, now - Date.parse(started_at)))
   return (
-    <dl className="facts">
-      <div>
-        <dt>Build</dt>
-        <dd>
-          <code>{build_id}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>Requested</dt>
-        <dd>{spanText(now - Date.parse(created_at))} ago</dd>
-      </div>
-      <div>
-        <dt>Time</dt>
-        <dd>{took === null ? 'not begun' : durationText(took)}</dd>
-      </div>
-      <div>
-        <dt>Cached steps</dt>
-        <dd>
-          {cached} of {steps.length}
-        </dd>
-      </div>
-      {size_bytes === null ? null : (
-        <div>
-          <dt>Size</dt>
-          <dd>{bytesText(size_bytes)}</dd>
-        </div>
-      )}
-    </dl>
+    <Facts
+      entries={[
+        ['Build', <code key="id">{build_id}</code>],
+        ['Requested', <Moment key="at" at={created_at} now={now} />],
+        ['Time', took === null ? 'not begun' : durationText(took)],
+        ['Cached steps', `${cached} of ${steps.length}`],
+        ['Size', size_bytes === null ? null : bytesText(size_bytes)],
+      ]}
+    />
   )
 }

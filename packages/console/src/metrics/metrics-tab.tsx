@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
+import { Facts } from '../parts/facts.tsx'
 import { Choice } from '../parts/fields.tsx'
 import { LineChart } from '../parts/line-chart.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
@@ -63,7 +64,41 @@ const ended: readonly string[] = ['runtime_terminated', 'runtime_not_running']
 function Metrics({ data }: { readonly data: RuntimeMetrics }) {
   const { limits, now } = data
   const series = useMemo(() => seriesOf(data), [data])
-  const { at, cpu, memory, disk, sent, received } = series
+  return (
+    <>
+      <Facts
+        label="Now"
+        entries={[
+          ['Processor', measured(now?.cpu.rate == null ? null : `${vcpus(now.cpu.rate)} of ${limits.cpu} vCPU`)],
+          ['Memory', measured(now && `${bytesText(now.memory.used_bytes)} of ${bytesText(limits.memory_bytes)}`)],
+          ['Disk', measured(now && `${bytesText(now.disk.used_bytes)} of ${bytesText(limits.disk_bytes)}`)],
+          ['Processes', measured(now?.processes == null ? null : String(now.processes))],
+        ]}
+      />
+      {series.at.length === 0 ? (
+        <EmptyState title="No samples in this window">
+          <p>
+            A runtime that does nothing stands still, and is not measured. The next sample comes within 10 seconds of
+            work.
+          </p>
+        </EmptyState>
+      ) : (
+        <>
+          <Charts series={series} limits={limits} />
+          <details>
+            <summary>The same as a table</summary>
+            <Samples series={series} />
+          </details>
+        </>
+      )}
+    </>
+  )
+}
+
+type Series = ReturnType<typeof seriesOf>
+
+function Charts({ series, limits }: { readonly series: Series; readonly limits: RuntimeMetrics['limits'] }) {
+  const { at: xs, cpu, memory, disk, sent, received } = series
   const lines = useMemo(
     () => ({
       cpu: [{ label: 'Busy vCPUs', ys: cpu }],
@@ -76,80 +111,37 @@ function Metrics({ data }: { readonly data: RuntimeMetrics }) {
     }),
     [cpu, memory, disk, sent, received],
   )
+  const bytes = { xs, isTime: true, isBytes: true, format: bytesText }
   return (
-    <>
-      <dl className="facts" aria-label="Now">
-        <Now title="Processor" value={now?.cpu.rate == null ? null : `${vcpus(now.cpu.rate)} of ${limits.cpu} vCPU`} />
-        <Now
-          title="Memory"
-          value={now === null ? null : `${bytesText(now.memory.used_bytes)} of ${bytesText(limits.memory_bytes)}`}
-        />
-        <Now
-          title="Disk"
-          value={now === null ? null : `${bytesText(now.disk.used_bytes)} of ${bytesText(limits.disk_bytes)}`}
-        />
-        <Now title="Processes" value={now?.processes == null ? null : String(now.processes)} />
-      </dl>
-      {at.length === 0 ? (
-        <EmptyState title="No samples in this window">
-          <p>
-            A runtime that does nothing stands still, and is not measured. The next sample comes within 10 seconds of
-            work.
-          </p>
-        </EmptyState>
-      ) : (
-        <>
-          <div className="charts">
-            <LineChart title="Processor" xs={at} lines={lines.cpu} isTime format={vcpus} top={limits.cpu} />
-            <LineChart
-              title="Memory"
-              xs={at}
-              lines={lines.memory}
-              isTime
-              isBytes
-              format={bytesText}
-              top={limits.memory_bytes}
-            />
-            <LineChart
-              title="Disk"
-              xs={at}
-              lines={lines.disk}
-              isTime
-              isBytes
-              format={bytesText}
-              top={limits.disk_bytes}
-            />
-            <LineChart title="Network" xs={at} lines={lines.network} isTime isBytes format={perSecond} />
-          </div>
-          <details>
-            <summary>The same as a table</summary>
-            <PlainTable
-              label="Samples"
-              rows={at.map((_, index) => index).toReversed()}
-              idOf={(index) => String(at[index])}
-              columns={[
-                { title: 'Time', cell: (index) => new Date((at[index] ?? 0) * 1000).toLocaleTimeString() },
-                { title: 'Busy vCPUs', cell: (index) => textOf(cpu[index], vcpus) },
-                { title: 'Memory', cell: (index) => textOf(memory[index], bytesText) },
-                { title: 'Disk', cell: (index) => textOf(disk[index], bytesText) },
-                { title: 'Sent', cell: (index) => textOf(sent[index], perSecond) },
-                { title: 'Received', cell: (index) => textOf(received[index], perSecond) },
-              ]}
-            />
-          </details>
-        </>
-      )}
-    </>
+    <div className="charts">
+      <LineChart title="Processor" xs={xs} lines={lines.cpu} isTime format={vcpus} top={limits.cpu} />
+      <LineChart title="Memory" lines={lines.memory} {...bytes} top={limits.memory_bytes} />
+      <LineChart title="Disk" lines={lines.disk} {...bytes} top={limits.disk_bytes} />
+      <LineChart title="Network" lines={lines.network} {...bytes} format={perSecond} />
+    </div>
   )
 }
 
-function Now({ title, value }: { readonly title: string; readonly value: string | null }) {
+function Samples({ series: { at, cpu, memory, disk, sent, received } }: { readonly series: Series }) {
   return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{value ?? <span className="muted">not measured now</span>}</dd>
-    </div>
+    <PlainTable
+      label="Samples"
+      rows={at.map((_, index) => index).toReversed()}
+      idOf={(index) => String(at[index])}
+      columns={[
+        { title: 'Time', cell: (index) => new Date((at[index] ?? 0) * 1000).toLocaleTimeString() },
+        { title: 'Busy vCPUs', cell: (index) => textOf(cpu[index], vcpus) },
+        { title: 'Memory', cell: (index) => textOf(memory[index], bytesText) },
+        { title: 'Disk', cell: (index) => textOf(disk[index], bytesText) },
+        { title: 'Sent', cell: (index) => textOf(sent[index], perSecond) },
+        { title: 'Received', cell: (index) => textOf(received[index], perSecond) },
+      ]}
+    />
   )
+}
+
+function measured(text: string | null) {
+  return text ?? <span className="muted">not measured now</span>
 }
 
 function textOf(value: number | null | undefined, format: (value: number) => string): string {

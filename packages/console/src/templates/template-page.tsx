@@ -8,8 +8,10 @@ import { useBuilds } from '../builds/use-builds.ts'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Moment } from '../parts/moment-text.tsx'
 import { plainLine } from '../parts/shown-text.ts'
-import { spanText, useNow } from '../parts/spans.ts'
+import { useNow } from '../parts/spans.ts'
 import { createLines } from '../runtimes/create-lines.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -139,33 +141,20 @@ function TemplateFacts({ template }: { readonly template: TemplateData }) {
   const { template_id, kind, source, size_bytes, image_digest, created_at, updated_at, has_checkpoint } = template
   const used = uses.data?.get(template_id)?.length
   return (
-    <dl className="facts">
-      <Fact title="Id">
-        <code>{template_id}</code>
-      </Fact>
-      <Fact title="Kind">{kind}</Fact>
-      <Fact title="Public">{visibility[kind]}</Fact>
-      <Fact title="Made from">{writtenOut(source)}</Fact>
-      <Fact title="Size">{size_bytes === null ? 'not built yet' : bytesText(size_bytes)}</Fact>
-      <Fact title="Runtimes begin">{has_checkpoint ? 'restored from a checkpoint' : 'by a boot'}</Fact>
-      {used === undefined ? null : <Fact title="Used by">{countText(used, 'runtime')}</Fact>}
-      <Fact title="Created">{spanText(now - Date.parse(created_at))} ago</Fact>
-      <Fact title="Changed">{spanText(now - Date.parse(updated_at))} ago</Fact>
-      {image_digest === null ? null : (
-        <Fact title="Image">
-          <code>{image_digest}</code>
-        </Fact>
-      )}
-    </dl>
-  )
-}
-
-function Fact({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
+    <Facts
+      entries={[
+        ['Id', <code key="id">{template_id}</code>],
+        ['Kind', kind],
+        ['Public', visibility[kind]],
+        ['Made from', writtenOut(source)],
+        ['Size', size_bytes === null ? 'not built yet' : bytesText(size_bytes)],
+        ['Runtimes begin', has_checkpoint ? 'restored from a checkpoint' : 'by a boot'],
+        ['Used by', used === undefined ? null : countText(used, 'runtime')],
+        ['Created', <Moment key="at" at={created_at} now={now} />],
+        ['Changed', <Moment key="at" at={updated_at} now={now} />],
+        ['Image', image_digest === null ? null : <code key="digest">{image_digest}</code>],
+      ]}
+    />
   )
 }
 
