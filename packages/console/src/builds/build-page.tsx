@@ -1,8 +1,8 @@
 import type { BuildHandle } from '@holt/sdk'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { Button } from 'react-aria-components'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Moment } from '../parts/moment-text.tsx'
@@ -89,9 +89,9 @@ function BuildActions({ build }: { readonly build: BuildHandle }) {
           Edit and build again
         </Link>
       ) : (
-        <Button className="button danger" isPending={cancelling.isPending} onPress={() => cancelling.mutate()}>
+        <BusyButton className="button danger" isBusy={cancelling.isPending} onPress={() => cancelling.mutate()}>
           Cancel the build
-        </Button>
+        </BusyButton>
       )}
       {cancelling.isError ? <ErrorNotice error={cancelling.error} /> : null}
     </div>

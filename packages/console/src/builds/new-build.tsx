@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { bytesText } from '../parts/amount-text.ts'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -101,14 +102,14 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
           </p>
           {mayUse(session, 'template:write') ? (
             <div className="actions end">
-              <Button
+              <BusyButton
                 className="button primary"
                 type="submit"
-                isPending={building.isPending}
+                isBusy={building.isPending}
                 isDisabled={fields.dockerfile.trim() === '' || fields.name.trim() === ''}
               >
                 Build
-              </Button>
+              </BusyButton>
             </div>
           ) : (
             <p>The key of this session cannot build: it lacks the scope template:write.</p>

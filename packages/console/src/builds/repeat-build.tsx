@@ -1,6 +1,6 @@
 import type { CreateBuildInput } from '@holt/sdk'
 import { useNavigate } from '@tanstack/react-router'
-import { Button } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
@@ -18,9 +18,9 @@ export function RepeatBuild({ request }: { readonly request: Readonly<Record<str
       <pre className="wrapped">{JSON.stringify(request, null, 2)}</pre>
       {building.isError ? <ErrorNotice error={building.error} /> : null}
       <div className="actions">
-        <Button className="button primary" isPending={building.isPending} onPress={() => building.mutate()}>
+        <BusyButton className="button primary" isBusy={building.isPending} onPress={() => building.mutate()}>
           Build again
-        </Button>
+        </BusyButton>
       </div>
     </>
   )

@@ -1,6 +1,7 @@
 import type { SendSignalInput } from '@holt/sdk'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Choice } from '../parts/fields.tsx'
@@ -27,6 +28,7 @@ export function CommandActions({ runtimeId, commandId }: ActionsProps) {
     changes: [commandsKey(runtimeId)],
     onSuccess: () => setKilling(false),
   })
+  const failure = acting.isError ? <ErrorNotice error={acting.error} /> : null
   return (
     <>
       <fieldset className="toolbar" aria-label="Actions on the command">
@@ -37,14 +39,14 @@ export function CommandActions({ runtimeId, commandId }: ActionsProps) {
             </option>
           ))}
         </Choice>
-        <Button className="button" onPress={() => acting.mutate(signal)} isPending={acting.isPending}>
+        <BusyButton className="button" onPress={() => acting.mutate(signal)} isBusy={acting.isPending}>
           Send
-        </Button>
+        </BusyButton>
         <Button className="button danger" onPress={() => setKilling(true)}>
           Kill…
         </Button>
       </fieldset>
-      {acting.isError ? <ErrorNotice error={acting.error} /> : null}
+      {isKilling ? null : failure}
       <ConfirmDialog
         isOpen={isKilling}
         onOpenChange={setKilling}
@@ -54,6 +56,7 @@ export function CommandActions({ runtimeId, commandId }: ActionsProps) {
         onConfirm={() => acting.mutate('kill')}
       >
         <p>All of its processes end at once. Its output so far is kept.</p>
+        {failure}
       </ConfirmDialog>
     </>
   )

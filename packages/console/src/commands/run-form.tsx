@@ -1,6 +1,7 @@
 import type { Runtime } from '@holt/sdk'
 import { type FormEvent, useState } from 'react'
-import { Button, Form } from 'react-aria-components'
+import { Form } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Field, Lines } from '../parts/fields.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
@@ -24,7 +25,7 @@ export function RunForm({ runtime, onStarted }: RunFormProps) {
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (fields.command.trim() !== '') running.mutate()
+    if (fields.command.trim() !== '' && !running.isPending) running.mutate()
   }
   const bound = (field: keyof RunFields) => ({
     value: fields[field],
@@ -34,9 +35,9 @@ export function RunForm({ runtime, onStarted }: RunFormProps) {
     <Form className="form run-form" onSubmit={submit}>
       <div className="toolbar">
         <Field label="Command" {...bound('command')} hint="a line for /bin/sh" />
-        <Button className="button primary" type="submit" isPending={running.isPending}>
+        <BusyButton className="button primary" type="submit" isBusy={running.isPending}>
           Run
-        </Button>
+        </BusyButton>
       </div>
       <details>
         <summary>Options</summary>

@@ -1,7 +1,8 @@
 import { HoltApiError } from '@holt/sdk'
 import { getRouteApi, Navigate } from '@tanstack/react-router'
 import { type DragEvent, type ReactNode, useMemo, useState } from 'react'
-import { Button, Input, SearchField, type Selection } from 'react-aria-components'
+import { Input, SearchField, type Selection } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { FileActions } from './file-actions.tsx'
@@ -82,9 +83,9 @@ export function FileBrowser({ dir, isGiven }: BrowserProps) {
           {directory.isLive ? (
             'Changes appear by themselves.'
           ) : (
-            <Button className="button quiet" isPending={directory.isFetching} onPress={directory.refresh}>
+            <BusyButton className="button quiet" isBusy={directory.isFetching} onPress={directory.refresh}>
               Read again
-            </Button>
+            </BusyButton>
           )}
         </p>
       )}

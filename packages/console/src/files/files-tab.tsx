@@ -1,13 +1,10 @@
 import type { Runtime } from '@holt/sdk'
 import { getRouteApi } from '@tanstack/react-router'
 import { memo, useMemo, useState } from 'react'
-import { Button } from 'react-aria-components'
-import { EmptyState } from '../parts/empty-state.tsx'
-import { ErrorNotice } from '../parts/error-notice.tsx'
+import { NotRunning } from '../runtime/not-running.tsx'
 import { useRuntime } from '../runtime/runtime-route.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
-import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { FileBrowser } from './file-browser.tsx'
 import './files.css'
 import { FilesContext } from './files-context.ts'
@@ -42,7 +39,7 @@ function FilesOfOne({ runtime, readAt }: { readonly runtime: Runtime; readonly r
   return (
     <FilesContext value={context}>
       <div className="files">
-        {isRunning ? null : <NotRunning runtime={runtime} mayWrite={mayWrite} />}
+        {isRunning ? null : <NotRunning runtime={runtime} what="Its files" />}
         {/* What is shown stays, with text that somebody has not saved, when the runtime is paused. */}
         {isRunning || hasRun ? <Shown /> : null}
       </div>
@@ -66,25 +63,3 @@ const Shown = memo(function Shown() {
     </>
   )
 })
-
-/** Says why there are no files. A paused runtime is not resumed only because somebody looks. */
-function NotRunning({ runtime, mayWrite }: { readonly runtime: Runtime; readonly mayWrite: boolean }) {
-  const { runtime_id, state } = runtime
-  const resuming = useHoltMutation({
-    run: async (holt) => (await holt.runtimes.get(runtime_id)).resume(),
-    changes: [['runtime', runtime_id]],
-  })
-  return (
-    <EmptyState title={state === 'paused' ? 'The runtime is paused' : `The runtime is ${state}`}>
-      <p>Its files can be read while it runs.</p>
-      {state === 'paused' && mayWrite ? (
-        <p>
-          <Button className="button" isPending={resuming.isPending} onPress={() => resuming.mutate()}>
-            Resume
-          </Button>
-        </p>
-      ) : null}
-      {resuming.isError ? <ErrorNotice error={resuming.error} /> : null}
-    </EmptyState>
-  )
-}

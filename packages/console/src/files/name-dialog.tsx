@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, FieldError, Form, Heading, Input, Label, Modal, TextField } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { nameProblem } from './file-paths.ts'
 
@@ -36,7 +37,7 @@ function NameForm({
     event.preventDefault()
     const found = nameProblem(name)
     setProblem(found)
-    if (found === null) onName(name)
+    if (found === null && !isPending) onName(name)
   }
   return (
     <Form className="form" onSubmit={submit} validationBehavior="aria">
@@ -50,9 +51,9 @@ function NameForm({
         <Button className="button" onPress={onCancel}>
           Cancel
         </Button>
-        <Button className="button primary" type="submit" isPending={isPending}>
+        <BusyButton className="button primary" type="submit" isBusy={isPending}>
           Create
-        </Button>
+        </BusyButton>
       </div>
     </Form>
   )

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Input, TextField } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { baseOf, parentOf, pathsTo, typedPath } from './file-paths.ts'
 import { useFiles } from './files-context.ts'
@@ -71,7 +72,7 @@ function TypedPath({ dir, path, onEnd }: PathBarProps & { readonly onEnd: () => 
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    going.mutate(typedPath(dir, text))
+    if (!going.isPending) going.mutate(typedPath(dir, text))
   }
   return (
     <form onSubmit={submit}>
@@ -87,9 +88,9 @@ function TypedPath({ dir, path, onEnd }: PathBarProps & { readonly onEnd: () => 
         >
           <Input spellCheck="false" autoComplete="off" />
         </TextField>
-        <Button className="button" type="submit" isPending={going.isPending}>
+        <BusyButton className="button" type="submit" isBusy={going.isPending}>
           Go
-        </Button>
+        </BusyButton>
         <Button className="button quiet" onPress={onEnd}>
           Cancel
         </Button>

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, FieldError, Form, Heading, Input, Label, Modal, TextField } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { type FailedChange, type NewPlace, transferAll } from './change-files.ts'
 import { FailedChanges } from './failed-changes.tsx'
@@ -84,9 +85,9 @@ function PlaceForm({ verb, dir, rows, onDone, onCancel }: PlaceFormProps & { rea
         <Button className="button" onPress={onCancel}>
           Cancel
         </Button>
-        <Button className="button primary" type="submit" isPending={transferring.isPending}>
+        <BusyButton className="button primary" type="submit" isBusy={transferring.isPending}>
           {words[verb].action}
-        </Button>
+        </BusyButton>
       </div>
     </Form>
   )

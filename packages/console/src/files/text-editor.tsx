@@ -1,7 +1,7 @@
 import { type FileVersion, writtenOut } from '@holt/sdk'
 import { useBlocker } from '@tanstack/react-router'
 import { useEffectEvent, useRef, useState } from 'react'
-import { Button } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { type CodeHandle, CodeView } from './code-view.tsx'
@@ -76,22 +76,16 @@ export function TextEditor({ path, opened, isReadOnly, reload }: TextEditorProps
     >
       <div className="actions">
         {isReadOnly ? null : (
-          <Button
-            className="button primary"
-            isDisabled={!canSave}
-            isPending={saving.isPending}
-            onPress={saveNow}
-            aria-keyshortcuts="Control+S Meta+S"
-          >
+          <BusyButton className="button primary" isDisabled={!canSave} isBusy={saving.isPending} onPress={saveNow}>
             Save
-          </Button>
+          </BusyButton>
         )}
         <DownloadButton file={{ path, name: baseOf(path), type: 'file', size_bytes: 0 }} />
         <span role="status" className="muted">
           {isReadOnly ? 'Your key may only read it.' : isChanged ? '● Not saved' : saving.isSuccess ? 'Saved' : ''}
         </span>
         <span className="spacer" />
-        <span className="muted">Escape, then Tab leaves the text. Ctrl+F finds in it.</span>
+        <span className="muted">Ctrl+S saves. Ctrl+F finds in the text. Escape, then Tab leaves it.</span>
       </div>
       {isOld ? (
         <div className="notice" role="status">

@@ -6,6 +6,7 @@ interface BusyButtonProps {
   readonly type?: 'submit'
   /** True while its work is under way. It then keeps the focus, and does nothing. */
   readonly isBusy: boolean
+  readonly isDisabled?: boolean
   readonly onPress?: () => void
   readonly children: ReactNode
 }
@@ -14,12 +15,13 @@ interface BusyButtonProps {
  * A button whose work takes a while. `isPending` of React Aria would announce the button by its id,
  * and that announcement outlives a dialog that closes.
  */
-export function BusyButton({ className, type, isBusy, onPress, children }: BusyButtonProps) {
+export function BusyButton({ type, isBusy, onPress, children, ...more }: BusyButtonProps) {
   return (
     <>
       <Button
-        className={className}
-        {...(type === undefined ? {} : { type })}
+        {...more}
+        // A form is sent once, also if somebody presses again.
+        type={type === 'submit' && !isBusy ? 'submit' : 'button'}
         onPress={() => {
           if (!isBusy) onPress?.()
         }}

@@ -2,6 +2,7 @@ import type { PortState } from '@holt/sdk'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Answer } from '../parts/answer.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Field } from '../parts/fields.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
@@ -33,9 +34,9 @@ export function PortsTab() {
             ? 'Servers inside appear here as they begin to listen.'
             : 'This runtime is paused without use, and a look counts as use. So the list is read only when you ask.'}
         </p>
-        <Button className="button" isPending={query.isFetching && !isWatched} onPress={() => void query.refetch()}>
+        <BusyButton className="button" isBusy={query.isFetching && !isWatched} onPress={() => void query.refetch()}>
           Read again
-        </Button>
+        </BusyButton>
       </div>
       <Answer query={query} what="the ports">
         {(ports) =>

@@ -1,12 +1,8 @@
 import type { Runtime } from '@holt/sdk'
 import { type ReactNode, useState } from 'react'
-import { Button } from 'react-aria-components'
 import { Answer } from '../parts/answer.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
-import { ErrorNotice } from '../parts/error-notice.tsx'
-import { mayUse } from '../session/may-use.ts'
-import { useSession } from '../session/session-context.ts'
-import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import { NotRunning } from './not-running.tsx'
 import { useRuntime } from './runtime-route.ts'
 
 interface NeedsRunningProps {
@@ -33,13 +29,8 @@ export function NeedsRunning({ what, children }: NeedsRunningProps) {
 }
 
 function Inside({ runtime, what, children }: NeedsRunningProps & { readonly runtime: Runtime }) {
-  const { session } = useSession()
-  const { state, runtime_id: id } = runtime
+  const { state } = runtime
   const [wasRunning, setWasRunning] = useState(false)
-  const resuming = useHoltMutation({
-    run: async (holt) => (await holt.runtimes.get(id)).resume(),
-    changes: [['runtime', id]],
-  })
   if (state === 'running' && !wasRunning) setWasRunning(true)
   const hasEnded = state === 'terminated' || state === 'failed'
   if (!hasEnded && (wasRunning || state === 'running')) return children(runtime)
@@ -49,15 +40,5 @@ function Inside({ runtime, what, children }: NeedsRunningProps & { readonly runt
         <p>{what} ended with it.</p>
       </EmptyState>
     )
-  return (
-    <EmptyState title={`The runtime is ${state}`}>
-      <p>{what} are shown while it runs.</p>
-      {state === 'paused' && mayUse(session, 'runtime:write') ? (
-        <Button className="button primary" onPress={() => resuming.mutate()} isPending={resuming.isPending}>
-          Resume
-        </Button>
-      ) : null}
-      {resuming.isError ? <ErrorNotice error={resuming.error} /> : null}
-    </EmptyState>
-  )
+  return <NotRunning runtime={runtime} what={what} />
 }

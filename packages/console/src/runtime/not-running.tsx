@@ -1,5 +1,5 @@
 import type { Runtime } from '@holt/sdk'
-import { Button } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { mayUse } from '../session/may-use.ts'
@@ -8,7 +8,7 @@ import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
 interface NotRunningProps {
   readonly runtime: Runtime
-  /** Names what cannot be read: `Its ports`. */
+  /** Names what the page cannot show: `Its ports`. */
   readonly what: string
 }
 
@@ -21,11 +21,11 @@ export function NotRunning({ runtime: { runtime_id: id, state }, what }: NotRunn
   })
   return (
     <EmptyState title={`The runtime is ${state}`}>
-      <p>{what} can be read while it runs.</p>
+      <p>{what} are shown while it runs.</p>
       {state === 'paused' && mayUse(session, 'runtime:write') ? (
-        <Button className="button primary" isPending={resuming.isPending} onPress={() => resuming.mutate()}>
+        <BusyButton className="button primary" isBusy={resuming.isPending} onPress={() => resuming.mutate()}>
           Resume it
-        </Button>
+        </BusyButton>
       ) : null}
       {resuming.isError ? <ErrorNotice error={resuming.error} /> : null}
     </EmptyState>

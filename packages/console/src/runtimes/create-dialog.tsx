@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { addNotice } from '../parts/notices.ts'
 import { useSession } from '../session/session-context.ts'
@@ -48,7 +49,7 @@ export function CreateDialog({ template, onClose }: CreateProps) {
   const checking = useMutation({ mutationFn: () => holt.runtimes.dryRun(body) })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    creating.mutate()
+    if (!creating.isPending) creating.mutate()
   }
   return (
     <Modal className="modal wide" isOpen onOpenChange={onClose} isDismissable>
@@ -64,12 +65,12 @@ export function CreateDialog({ template, onClose }: CreateProps) {
               <Button className="button" onPress={onClose}>
                 Cancel
               </Button>
-              <Button className="button" isPending={checking.isPending} onPress={() => checking.mutate()}>
+              <BusyButton className="button" isBusy={checking.isPending} onPress={() => checking.mutate()}>
                 Check
-              </Button>
-              <Button className="button primary" type="submit" isPending={creating.isPending}>
+              </BusyButton>
+              <BusyButton className="button primary" type="submit" isBusy={creating.isPending}>
                 Create
-              </Button>
+              </BusyButton>
             </div>
           </Form>
           <section className="lines" aria-label="The same with a client">

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { Button, FieldError, Form, Input, Label, Text, TextField } from 'react-aria-components'
+import { FieldError, Form, Input, Label, Text, TextField } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Frame } from '../parts/frame.tsx'
 import { type Session, signIn } from './sessions.ts'
@@ -28,27 +29,42 @@ export function SignInPage({ error, onSignedIn }: SignInProps) {
 /** The form that signs in with a key. */
 export function SignInForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
   const [key, setKey] = useState('')
+  const [isMissing, setMissing] = useState(false)
   const entering = useMutation({ mutationFn: signIn, onSuccess: onSignedIn, gcTime: 0 })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const sent = key.trim()
+    setMissing(sent === '')
+    if (sent === '') return
     setKey('')
     entering.mutate({ key: sent })
   }
   return (
-    <Form className="form" onSubmit={submit}>
-      <TextField className="field" type="password" autoComplete="off" isRequired value={key} onChange={setKey}>
+    // A check by the browser would move the button at a click, when the field loses the focus.
+    <Form className="form" onSubmit={submit} validationBehavior="aria">
+      <TextField
+        className="field"
+        type="password"
+        autoComplete="off"
+        isRequired
+        isInvalid={isMissing}
+        value={key}
+        onChange={(text) => {
+          setKey(text)
+          setMissing(false)
+        }}
+      >
         <Label>API key</Label>
         <Input placeholder="holt_…" />
         <Text slot="description">
           A key of <code>holt key create</code>. The browser does not keep it.
         </Text>
-        <FieldError />
+        <FieldError>Enter a key.</FieldError>
       </TextField>
       {entering.isError ? <ErrorNotice error={entering.error} /> : null}
-      <Button className="button primary" type="submit" isPending={entering.isPending}>
+      <BusyButton className="button primary" type="submit" isBusy={entering.isPending}>
         Sign in
-      </Button>
+      </BusyButton>
     </Form>
   )
 }

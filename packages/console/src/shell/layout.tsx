@@ -42,7 +42,7 @@ export function Layout() {
       <header className="bar">
         <span className="brand">Holt</span>
         <span className="spacer" />
-        <Button className="button quiet" onPress={() => setOpened('palette')} aria-keyshortcuts="Control+K Meta+K">
+        <Button className="button quiet" onPress={() => setOpened('palette')}>
           Commands <kbd>Ctrl K</kbd>
         </Button>
         <Button className="button quiet" onPress={nextTheme}>

@@ -1,12 +1,12 @@
 import { type TemplateData, writtenOut } from '@holt/sdk'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Button } from 'react-aria-components'
 import { BuildTable } from '../builds/build-table.tsx'
 import { countText, labelOf } from '../builds/build-text.ts'
 import { useBuilds } from '../builds/use-builds.ts'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Moment } from '../parts/moment-text.tsx'
@@ -100,9 +100,9 @@ function TemplateActions({ template }: { readonly template: TemplateData }) {
         </Link>
       ) : null}
       {mayBuild && kind === 'agent' && state !== 'building' ? (
-        <Button className="button" isPending={pulling.isPending} onPress={() => pulling.mutate()}>
+        <BusyButton className="button" isBusy={pulling.isPending} onPress={() => pulling.mutate()}>
           Build it now
-        </Button>
+        </BusyButton>
       ) : null}
       <DeleteTemplate template={template} />
       {pulling.isError ? <ErrorNotice error={pulling.error} /> : null}

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { Button, Form } from 'react-aria-components'
+import { Form } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Field } from '../parts/fields.tsx'
 import type { OpenTerminals } from './open-terminals.ts'
@@ -14,15 +15,15 @@ export function OpenForm({ open }: { readonly open: OpenTerminals }) {
   const starting = useMutation({ mutationFn: () => open.start(shell) })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    starting.mutate()
+    if (!starting.isPending) starting.mutate()
   }
   return (
     <>
       <Form className="toolbar" onSubmit={submit}>
         <Field label="Shell" value={shell} set={setShell} hint="the user's login shell" options={shells} />
-        <Button className="button primary" type="submit" isPending={starting.isPending}>
+        <BusyButton className="button primary" type="submit" isBusy={starting.isPending}>
           Open a terminal
-        </Button>
+        </BusyButton>
       </Form>
       {starting.isError ? <ErrorNotice error={starting.error} /> : null}
     </>

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { Button } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import type { OpenTerminals } from './open-terminals.ts'
 import type { ShellSession, ShellView } from './shell-session.ts'
@@ -22,9 +23,9 @@ export function ShellStatus({ open, session, view, mayWrite }: StatusProps) {
       <div role="status" className="shell-status">
         {statusText(view)}
         {state.type === 'ended' && mayWrite ? (
-          <Button className="button" onPress={() => again.mutate()} isPending={again.isPending}>
+          <BusyButton className="button" onPress={() => again.mutate()} isBusy={again.isPending}>
             Open again
-          </Button>
+          </BusyButton>
         ) : null}
         {state.type === 'failed' ? (
           <Button className="button" onPress={() => void open.attachAgain(view)}>
@@ -32,9 +33,9 @@ export function ShellStatus({ open, session, view, mayWrite }: StatusProps) {
           </Button>
         ) : null}
         {live && !writing && mayWrite ? (
-          <Button className="button" onPress={() => taking.mutate()} isPending={taking.isPending}>
+          <BusyButton className="button" onPress={() => taking.mutate()} isBusy={taking.isPending}>
             Take over
-          </Button>
+          </BusyButton>
         ) : null}
       </div>
       {state.type === 'failed' ? <ErrorNotice error={state.error} /> : null}
