@@ -2,6 +2,7 @@ import type { Policy, Quotas, Secret } from '@holt/sdk'
 import { describe, expect, test } from 'vitest'
 import { filterOf } from '../src/audit/audit-search.ts'
 import { bytesText, mibText } from '../src/parts/amount-text.ts'
+import { durationText } from '../src/parts/spans.ts'
 import { bodyOfPolicy, emptyPolicy, formOfPolicy, newRule } from '../src/policies/policy-form.ts'
 import { changedQuotas, textsOfQuotas } from '../src/projects/quota-fields.ts'
 import { newProviderOf, providerFieldsOf } from '../src/providers/provider-fields.ts'
@@ -111,4 +112,14 @@ test.each([
 ])('%d bytes are %s', (bytes, text) => {
   expect(bytesText(bytes)).toBe(text)
   expect(mibText(bytes / 2 ** 20)).toBe(text)
+})
+
+test.each([
+  [0, '0 ms'],
+  [999.4, '999 ms'],
+  [1_500, '1.5 s'],
+  [245_000, '4 min 5 s'],
+  [3_720_000, '1 h 2 min'],
+])('%d milliseconds are %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
 })

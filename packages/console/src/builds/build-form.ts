@@ -1,4 +1,6 @@
 import type { CreateBuildInput } from '@holt/sdk'
+import { givenSize } from '../parts/given-size.ts'
+import { pairsOf } from '../parts/pairs.ts'
 
 /**
  * The texts of the form of a build. An empty one means the default. `env` and `build_args` have a
@@ -49,8 +51,8 @@ export function bodyOf({ fields, secrets, more }: BuildForm): CreateBuildInput {
     ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text.trim() || undefined])),
     dockerfile,
     cpu: cpu.trim() === '' ? undefined : Number(cpu),
-    memory: sizeOf(memory),
-    disk: sizeOf(disk),
+    memory: givenSize(memory),
+    disk: givenSize(disk),
     env: pairsOf(env),
     build_args: pairsOf(build_args),
     build_secrets:
@@ -79,25 +81,6 @@ export function formOf(request: Readonly<Record<string, unknown>>, secretIds: re
     secrets: secretIds.map((id) => ({ id, value: '' })),
     more: Object.fromEntries(more),
   }
-}
-
-/** Returns a size: a number means GiB. */
-function sizeOf(text: string): number | string | undefined {
-  const size = text.trim()
-  if (size === '') return undefined
-  return /^\d+(\.\d+)?$/.test(size) ? Number(size) : size
-}
-
-/** Returns the pairs of lines with `KEY=VALUE`; undefined if there are none. */
-export function pairsOf(text: string): Record<string, string> | undefined {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  if (lines.length === 0) return undefined
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [key = '', ...rest] = line.split('=')
-      return [key.trim(), rest.join('=')]
-    }),
-  )
 }
 
 function linesOf(pairs: unknown): string {

@@ -3,8 +3,7 @@ import { writtenOut } from '@holt/sdk'
 import { useMemo } from 'react'
 import type { Column } from '../parts/data-table.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { useNow } from '../parts/spans.ts'
-import { durationText } from './build-text.ts'
+import { durationText, useNow } from '../parts/spans.ts'
 import type { LogLine } from './follow-log.ts'
 
 interface BuildStepsProps {

@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router'
 import type { Column } from '../parts/data-table.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { plainLine } from '../parts/shown-text.ts'
-import { spanText, useNow } from '../parts/spans.ts'
-import { durationText, labelOf } from './build-text.ts'
+import { durationText, spanText, useNow } from '../parts/spans.ts'
+import { labelOf } from './build-text.ts'
 
 interface BuildTableProps {
   readonly label: string

@@ -14,10 +14,3 @@ export function hasEnded(status: BuildStatus): boolean {
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
-
-/** Returns a duration in milliseconds as people read it: `0.4 s`, `12.3 s`, `4 min 5 s`. */
-export function durationText(ms: number): string {
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  const seconds = Math.round(ms / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-}

@@ -1,8 +1,9 @@
 import type { DockerfileCheck } from '@holt/sdk'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { pairsOf } from '../parts/pairs.ts'
 import { useSession } from '../session/session-context.ts'
-import { type BuildFields, pairsOf } from './build-form.ts'
+import type { BuildFields } from './build-form.ts'
 
 /** The pause in typing after which a Dockerfile is checked, in milliseconds. */
 const pauseMs = 300

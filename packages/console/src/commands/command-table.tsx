@@ -2,8 +2,8 @@ import type { CommandHandle } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { type Column, DataTable } from '../parts/data-table.tsx'
-import { spanText, useNow } from '../parts/spans.ts'
-import { durationText, lineOf, stateClass, stateText } from './command-words.ts'
+import { durationText, spanText, useNow } from '../parts/spans.ts'
+import { lineOf, stateClass, stateText } from './command-words.ts'
 
 interface CommandTableProps {
   readonly runtimeId: string

@@ -1,10 +1,11 @@
 import type { CommandHandle } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
+import { durationText } from '../parts/spans.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { CommandActions } from './command-actions.tsx'
 import { CommandOutput } from './command-output.tsx'
-import { durationText, lineOf, stateClass, stateText } from './command-words.ts'
+import { lineOf, stateClass, stateText } from './command-words.ts'
 
 interface CommandViewProps {
   readonly runtimeId: string

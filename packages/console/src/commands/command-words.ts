@@ -23,13 +23,3 @@ export function stateClass({ state, exit_code }: Pick<Command, 'state' | 'exit_c
   if (state === 'running') return 'running'
   return exit_code === 0 ? '' : 'failed'
 }
-
-/** Returns a duration: in milliseconds below a second, else in seconds, minutes or hours. */
-export function durationText(ms: number): string {
-  if (ms < 1000) return `${ms} ms`
-  const secs = Math.floor(ms / 1000)
-  if (secs < 60) return `${(ms / 1000).toFixed(1)} s`
-  const minutes = Math.floor(secs / 60)
-  if (minutes < 60) return `${minutes} min ${secs % 60} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-}

@@ -13,6 +13,16 @@ export function spanText(ms: number): string {
   return `${Math.floor(secs / size)} ${unit}`
 }
 
+/** Returns a duration in at most two units: `12 ms`, `1.5 s`, `4 min 5 s`, `1 h 2 min`. */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const secs = Math.floor(ms / 1000)
+  if (secs < 60) return `${(ms / 1000).toFixed(1)} s`
+  const minutes = Math.floor(secs / 60)
+  if (minutes < 60) return `${minutes} min ${secs % 60} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
 /** Returns the present time in whole seconds, as milliseconds. It moves every second. */
 export function useNow(): number {
   return useSyncExternalStore(onTick, () => Math.floor(Date.now() / 1000) * 1000)

@@ -1,4 +1,5 @@
 import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
+import { givenSize } from '../parts/given-size.ts'
 import { pairsOf } from '../parts/pairs.ts'
 
 /**
@@ -42,8 +43,8 @@ export function bodyOf(fields: CreateFields): NewRuntime {
   const given = {
     ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() || undefined])),
     cpu: fields.cpu.trim() === '' ? undefined : Number(fields.cpu),
-    memory: sizeOf(fields.memory),
-    disk: sizeOf(fields.disk),
+    memory: givenSize(fields.memory),
+    disk: givenSize(fields.disk),
     env: pairsOf(fields.env),
     metadata: pairsOf(fields.metadata),
     timeout_secs: secondsOf(fields.timeout),
@@ -86,13 +87,6 @@ function ruleOf(text: string): NonNullable<PolicyBodyInput['allow']>[number] {
 /** Returns a single address as a network. */
 function networkText(text: string): string {
   return text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`
-}
-
-/** Returns a size: a number means GiB. */
-function sizeOf(text: string): number | string | undefined {
-  const size = text.trim()
-  if (size === '') return undefined
-  return /^\d+(\.\d+)?$/.test(size) ? Number(size) : size
 }
 
 const unitSecs: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
