@@ -49,7 +49,7 @@ export function DockerfileEditor({ value, set, check, handle }: DockerfileEditor
     // A check of an earlier text waits for the next one: its lines are at other places.
     if (editor.state.doc.toString() === check.dockerfile) editor.dispatch({ effects: setChecked.of(check.check.lines) })
   }, [check])
-  return <div className="editor" ref={place} />
+  return <div className="dockerfile-editor" ref={place} />
 }
 
 interface Latest {

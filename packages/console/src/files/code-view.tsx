@@ -96,7 +96,7 @@ export function CodeView({ path, text, lineBreak, isReadOnly, onChanged, ref }: 
       if (view.current !== null) onChanged?.(!view.current.state.doc.eq(saved.current))
     },
   }))
-  return <div ref={place} className="code" />
+  return <div ref={place} className="code-view" />
 }
 
 const writing: Extension = [history(), indentOnInput(), replaceSelection, keymap.of([...historyKeymap, indentWithTab])]

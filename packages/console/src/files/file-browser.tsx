@@ -5,6 +5,7 @@ import { Input, SearchField, type Selection } from 'react-aria-components'
 import { BusyButton } from '../parts/busy-button.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Tick } from '../parts/tick.tsx'
 import { FileActions } from './file-actions.tsx'
 import { findRows, type Order, rowOf, sortRows } from './file-row.ts'
 import { FileTable } from './file-table.tsx'
@@ -48,19 +49,16 @@ export function FileBrowser({ dir, isGiven }: BrowserProps) {
         <SearchField aria-label="Find a file" value={find} onChange={setFind}>
           <Input placeholder="Name" />
         </SearchField>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={withHidden}
-            onChange={({ target }) =>
-              void navigate({
-                search: ({ hidden: _, ...rest }) => ({ ...rest, ...(target.checked ? { hidden: true } : {}) }),
-                replace: true,
-              })
-            }
-          />
-          Hidden files
-        </label>
+        <Tick
+          label="Hidden files"
+          isTicked={withHidden}
+          set={(isShown) =>
+            void navigate({
+              search: ({ hidden: _, ...rest }) => ({ ...rest, ...(isShown ? { hidden: true } : {}) }),
+              replace: true,
+            })
+          }
+        />
         {mayWrite ? <NewEntries dir={dir} /> : null}
       </div>
       <FileActions dir={dir} rows={chosen} onDone={() => setSelected(nothing)} />

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, FieldError, Form, Heading, Input, Label, Modal, TextField } from 'react-aria-components'
 import { BusyButton } from '../parts/busy-button.tsx'
+import { Tick } from '../parts/tick.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { type FailedChange, type NewPlace, transferAll } from './change-files.ts'
 import { FailedChanges } from './failed-changes.tsx'
@@ -76,10 +77,7 @@ function PlaceForm({ verb, dir, rows, onDone, onCancel }: PlaceFormProps & { rea
           <FieldError>{problem}</FieldError>
         </TextField>
       )}
-      <label className="check">
-        <input type="checkbox" checked={overwrite} onChange={({ target }) => setOverwrite(target.checked)} />
-        Replace what is there
-      </label>
+      <Tick label="Replace what is there" isTicked={overwrite} set={setOverwrite} />
       <FailedChanges failed={failed} done={words[verb].done} />
       <div className="actions end">
         <Button className="button" onPress={onCancel}>

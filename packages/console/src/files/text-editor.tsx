@@ -66,7 +66,7 @@ export function TextEditor({ path, opened, isReadOnly, reload }: TextEditorProps
   })
   return (
     <section
-      className="editor"
+      className="file-editor"
       aria-label={`Editor of ${writtenOut(baseOf(path))}`}
       onKeyDown={(event) => {
         if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return

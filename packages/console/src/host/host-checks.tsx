@@ -1,9 +1,9 @@
 import type { Host, HostCheck } from '@holt/sdk'
 import { useState } from 'react'
-import { Tick } from '../parts/checked-field.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { useNow } from '../parts/spans.ts'
+import { Tick } from '../parts/tick.tsx'
 
 /** The results of checks, the worst first, in the words of people. */
 const results = { fix: 'must be fixed', warn: 'warning', ok: 'ok' } as const satisfies Readonly<

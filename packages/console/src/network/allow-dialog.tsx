@@ -94,7 +94,7 @@ function Rules({ allowing: { rules, remarks } }: { readonly allowing: Allowing }
           <ul className="choices" aria-label="Rules to add">
             {rules.map((rule) => (
               <li key={ruleText(rule)}>
-                <code className="rule">{shownText(ruleText(rule))}</code>
+                <code className="rule-text">{shownText(ruleText(rule))}</code>
               </li>
             ))}
           </ul>

@@ -1,7 +1,8 @@
 import { Button } from 'react-aria-components'
-import { CheckedField, CheckedLines, Tick } from '../parts/checked-field.tsx'
+import { CheckedField, CheckedLines } from '../parts/checked-field.tsx'
 import { issueAt } from '../parts/field-issues.ts'
 import { Choice } from '../parts/fields.tsx'
+import { Tick } from '../parts/tick.tsx'
 import { useHoltQuery } from '../session/use-holt-query.ts'
 import { newRule, type PolicyForm, type RuleForm } from './policy-form.ts'
 

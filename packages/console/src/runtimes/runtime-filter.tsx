@@ -1,5 +1,6 @@
 import type { RefObject } from 'react'
 import { Input, SearchField } from 'react-aria-components'
+import { Tick } from '../parts/tick.tsx'
 import { viewOf, views } from './runtime-row.ts'
 import type { RuntimesSearch } from './runtimes-search.ts'
 
@@ -28,14 +29,11 @@ export function RuntimeFilter({ search, show, find, setFind, finder }: FilterPro
           ))}
         </select>
       </label>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={search.view === 'tree'}
-          onChange={({ target }) => show({ view: target.checked ? 'tree' : '' })}
-        />
-        Tree of forks
-      </label>
+      <Tick
+        label="Tree of forks"
+        isTicked={search.view === 'tree'}
+        set={(isTree) => show({ view: isTree ? 'tree' : '' })}
+      />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { Dialog, Heading, Modal } from 'react-aria-components'
 import { usePageCommands } from '../parts/commands.ts'
+import { Tick } from '../parts/tick.tsx'
 import { useShortcutsOn } from './shortcuts.ts'
 
 interface HelpProps {
@@ -40,10 +41,7 @@ export function HelpDialog({ onOpenChange }: HelpProps) {
         <KeyList keys={keys} />
         <h3>Single keys</h3>
         <KeyList keys={[...shellKeys, ...ofPage]} />
-        <label className="check">
-          <input type="checkbox" checked={areOn} onChange={({ target }) => setOn(target.checked)} />
-          Single keys run commands
-        </label>
+        <Tick label="Single keys run commands" isTicked={areOn} set={setOn} />
       </Dialog>
     </Modal>
   )
