@@ -1,7 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
-import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { useState } from 'react'
 import { Field } from '../parts/fields.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { Tick } from '../parts/tick.tsx'
 import { ForkPlan } from './fork-plan.tsx'
 import { deletedText, deleteText, forkInto, remove } from './runtime-changes.ts'
 import type { RuntimeRow } from './runtime-row.ts'
@@ -20,8 +21,7 @@ export function ForkDialog({ rows, onOpenChange }: ForkProps) {
   const change = useChanges()
   const [count, setCount] = useState('1')
   const [records, setRecords] = useState(false)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     onOpenChange(false)
     const body = { count: Number(count), ...(records ? { record_files: true } : {}) }
     change(forkInto(body), rows, ({ done }) => {
@@ -44,36 +44,32 @@ export function ForkDialog({ rows, onOpenChange }: ForkProps) {
     })
   }
   return (
-    <Modal className="modal" isOpen onOpenChange={onOpenChange} isDismissable>
-      <Dialog className="dialog">
-        <Heading slot="title">Fork {countText(rows)}</Heading>
-        <p>A fork begins with the processes, memory and files of its source, which continues.</p>
-        <Form className="form" onSubmit={submit}>
-          <Field
-            label="Forks of each"
-            value={count}
-            set={setCount}
-            hint="1 to 100"
-            pattern={countPattern.source}
-            isRequired
-          />
-          <label className="check">
-            <input type="checkbox" checked={records} onChange={({ target }) => setRecords(target.checked)} />
-            Keep a record of the files, so that a diff compares with this fork
-          </label>
-          {rows.length === 1 && rows[0] !== undefined ? (
-            <ForkPlan runtimeId={rows[0].id} count={countPattern.test(count) ? Number(count) : null} />
-          ) : null}
-          <div className="actions end">
-            <Button className="button" onPress={() => onOpenChange(false)}>
-              Cancel
-            </Button>
-            <Button className="button primary" type="submit">
-              Fork
-            </Button>
-          </div>
-        </Form>
-      </Dialog>
-    </Modal>
+    <FormDialog
+      isOpen
+      onOpenChange={onOpenChange}
+      title={`Fork ${countText(rows)}`}
+      action="Fork"
+      isPending={false}
+      error={null}
+      onSubmit={submit}
+    >
+      <p>A fork begins with the processes, memory and files of its source, which continues.</p>
+      <Field
+        label="Forks of each"
+        value={count}
+        set={setCount}
+        hint="1 to 100"
+        pattern={countPattern.source}
+        isRequired
+      />
+      <Tick
+        label="Keep a record of the files, so that a diff compares with this fork"
+        isTicked={records}
+        set={setRecords}
+      />
+      {rows.length === 1 && rows[0] !== undefined ? (
+        <ForkPlan runtimeId={rows[0].id} count={countPattern.test(count) ? Number(count) : null} />
+      ) : null}
+    </FormDialog>
   )
 }

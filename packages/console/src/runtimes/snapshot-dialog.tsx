@@ -1,7 +1,8 @@
-import { type FormEvent, useState } from 'react'
-import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
+import { useState } from 'react'
 import { Choice, Field } from '../parts/fields.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
 import { addNotice } from '../parts/notices.ts'
+import { Tick } from '../parts/tick.tsx'
 import { useSession } from '../session/session-context.ts'
 import { takeSnapshot } from './runtime-changes.ts'
 import type { RuntimeRow } from './runtime-row.ts'
@@ -26,8 +27,7 @@ export function SnapshotDialog({ rows, onOpenChange }: SnapshotProps) {
     )
     addNotice({ text: `Deleted ${ids.length - failures.length} snapshots. This cannot be undone.`, failures })
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     onOpenChange(false)
     const body = {
       ...(name.trim() === '' ? {} : { name: name.trim() }),
@@ -42,31 +42,27 @@ export function SnapshotDialog({ rows, onOpenChange }: SnapshotProps) {
     })
   }
   return (
-    <Modal className="modal" isOpen onOpenChange={onOpenChange} isDismissable>
-      <Dialog className="dialog">
-        <Heading slot="title">Take a snapshot of {countText(rows)}</Heading>
-        <p>Other runtimes can start from a snapshot. The runtime continues. Secrets are never in a snapshot.</p>
-        <Form className="form" onSubmit={submit}>
-          {rows.length === 1 ? <Field label="Name" value={name} set={setName} hint="none" /> : null}
-          <Choice label="Kind" value={kind} set={setKind}>
-            <option value="">the default: memory, if the class of isolation can</option>
-            <option value="memory">memory: processes, memory and files</option>
-            <option value="filesystem">filesystem: files only</option>
-          </Choice>
-          <label className="check">
-            <input type="checkbox" checked={records} onChange={({ target }) => setRecords(target.checked)} />
-            Keep a record of the files, so that a diff can compare with it
-          </label>
-          <div className="actions end">
-            <Button className="button" onPress={() => onOpenChange(false)}>
-              Cancel
-            </Button>
-            <Button className="button primary" type="submit">
-              Take the snapshot
-            </Button>
-          </div>
-        </Form>
-      </Dialog>
-    </Modal>
+    <FormDialog
+      isOpen
+      onOpenChange={onOpenChange}
+      title={`Take a snapshot of ${countText(rows)}`}
+      action="Take the snapshot"
+      isPending={false}
+      error={null}
+      onSubmit={submit}
+    >
+      <p>Other runtimes can start from a snapshot. The runtime continues. Secrets are never in a snapshot.</p>
+      {rows.length === 1 ? <Field label="Name" value={name} set={setName} hint="none" /> : null}
+      <Choice label="Kind" value={kind} set={setKind}>
+        <option value="">the default: memory, if the class of isolation can</option>
+        <option value="memory">memory: processes, memory and files</option>
+        <option value="filesystem">filesystem: files only</option>
+      </Choice>
+      <Tick
+        label="Keep a record of the files, so that a diff can compare with it"
+        isTicked={records}
+        set={setRecords}
+      />
+    </FormDialog>
   )
 }
