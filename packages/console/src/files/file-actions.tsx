@@ -51,17 +51,9 @@ export function FileActions({ dir, rows, onDone }: ActionsProps) {
           {rows.length} selected
         </span>
       </fieldset>
-      {(['copy', 'move'] as const).map((verb) => (
-        <PlaceDialog
-          key={verb}
-          verb={verb}
-          dir={dir}
-          rows={rows}
-          isOpen={asks === verb}
-          onOpenChange={close}
-          onDone={done}
-        />
-      ))}
+      {asks === 'copy' || asks === 'move' ? (
+        <PlaceDialog verb={asks} dir={dir} rows={rows} onDone={done} onClose={() => setAsks(null)} />
+      ) : null}
       <DeleteDialog dir={dir} rows={rows} isOpen={asks === 'delete'} onOpenChange={close} onDone={done} />
     </>
   )

@@ -61,16 +61,15 @@ export function NewEntries({ dir }: { readonly dir: string }) {
         <Button className="button">Upload a directory</Button>
       </FileTrigger>
       {error === null ? null : <ErrorNotice error={error} />}
-      <NameDialog
-        isOpen={asks !== null}
-        onOpenChange={(isOpen) => {
-          if (!isOpen) end()
-        }}
-        title={asks === 'directory' ? 'New directory' : 'New file'}
-        isPending={making.isPending}
-        error={making.error}
-        onName={(name) => making.mutate(name)}
-      />
+      {asks === null ? null : (
+        <NameDialog
+          title={asks === 'directory' ? 'New directory' : 'New file'}
+          isPending={making.isPending}
+          error={making.error}
+          onName={(name) => making.mutate(name)}
+          onClose={end}
+        />
+      )}
     </fieldset>
   )
 }

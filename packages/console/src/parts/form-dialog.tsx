@@ -6,7 +6,7 @@ import { ErrorNotice } from './error-notice.tsx'
 interface FormDialogProps {
   readonly isOpen: boolean
   readonly onOpenChange: (isOpen: boolean) => void
-  readonly title: string
+  readonly title: ReactNode
   /** The name of the button that does it: `Fork`. Null: there is nothing to do. */
   readonly action: string | null
   readonly isPending: boolean
