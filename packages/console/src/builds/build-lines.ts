@@ -1,12 +1,7 @@
 import type { CreateBuildInput } from '@holt/sdk'
+import type { ClientLine } from '../parts/client-lines.tsx'
 import { shellWord } from '../parts/shell-word.ts'
 import { pythonOf } from '../runtimes/create-lines.ts'
-
-/** A build in the words of one client. */
-interface BuildLine {
-  readonly client: string
-  readonly text: string
-}
 
 /** A build to write down. */
 interface WrittenBuild {
@@ -24,7 +19,7 @@ type Fields = Readonly<Record<string, unknown>>
  * Returns the lines that make the same build with each client, in a directory with the Dockerfile
  * and its files. Values of secrets come from variables of the environment.
  */
-export function buildLines({ body, sendsFiles, url }: WrittenBuild): readonly BuildLine[] {
+export function buildLines({ body, sendsFiles, url }: WrittenBuild): readonly ClientLine[] {
   const { dockerfile: _, context_id: __, build_secrets = {}, ...fields } = body
   const secrets = Object.keys(build_secrets)
   return [

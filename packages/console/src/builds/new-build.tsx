@@ -4,6 +4,7 @@ import { type FormEvent, useRef, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { bytesText } from '../parts/amount-text.ts'
 import { BusyButton } from '../parts/busy-button.tsx'
+import { ClientLines } from '../parts/client-lines.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -119,12 +120,7 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
       <section className="lines" aria-label="The same with a client">
         <h2>The same with a client</h2>
         <p className="muted">In a directory with the Dockerfile and its files:</p>
-        {buildLines({ body, sendsFiles: readsFiles, url: location.origin }).map(({ client, text }) => (
-          <div key={client}>
-            <h3>{client}</h3>
-            <pre className="wrapped">{text}</pre>
-          </div>
-        ))}
+        <ClientLines lines={buildLines({ body, sendsFiles: readsFiles, url: location.origin })} />
       </section>
     </>
   )

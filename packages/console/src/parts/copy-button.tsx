@@ -10,7 +10,7 @@ interface CopyProps {
   readonly what: string
 }
 
-/** Copies a text. A browser without access to the clipboard says so. */
+/** Copies a text. It says so if the browser does not allow that, as without TLS. */
 export function CopyButton({ text, what }: CopyProps) {
   const [said, setSaid] = useState<'copied' | 'failed' | null>(null)
   useEffect(() => {
@@ -23,7 +23,8 @@ export function CopyButton({ text, what }: CopyProps) {
       await navigator.clipboard.writeText(text)
       setSaid('copied')
     } catch {
-      setSaid('failed') // The page has no access without TLS, and the browser may refuse it.
+      setSaid('failed')
+      // Browsers refuse this without TLS, and where a person has forbidden it.
     }
   }
   return (

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
 import { BusyButton } from '../parts/busy-button.tsx'
+import { ClientLines } from '../parts/client-lines.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { addNotice } from '../parts/notices.ts'
 import { useSession } from '../session/session-context.ts'
@@ -74,12 +75,7 @@ export function CreateDialog({ template, onClose }: CreateProps) {
             </div>
           </Form>
           <section className="lines" aria-label="The same with a client">
-            {createLines(body, location.origin).map(({ client, text }) => (
-              <div key={client}>
-                <h3>{client}</h3>
-                <pre className="wrapped">{text}</pre>
-              </div>
-            ))}
+            <ClientLines lines={createLines(body, location.origin)} />
           </section>
         </div>
       </Dialog>

@@ -1,11 +1,6 @@
 import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
+import type { ClientLine } from '../parts/client-lines.tsx'
 import { shellWord } from '../parts/shell-word.ts'
-
-/** A create in the words of one client. */
-export interface CreateLine {
-  readonly client: string
-  readonly text: string
-}
 
 /** The options of `holt create` by field. */
 const options: Readonly<Record<string, string>> = {
@@ -27,7 +22,7 @@ const options: Readonly<Record<string, string>> = {
 }
 
 /** Returns the lines that make the same runtime as a form, with each client. */
-export function createLines(body: NewRuntime, url: string): readonly CreateLine[] {
+export function createLines(body: NewRuntime, url: string): readonly ClientLine[] {
   const fields = Object.entries(body)
   const json = JSON.stringify(body)
   const python = fields.map(([name, value]) => `${name}=${pythonOf(value)}`)

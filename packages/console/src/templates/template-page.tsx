@@ -7,6 +7,7 @@ import { useBuilds } from '../builds/use-builds.ts'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { BusyButton } from '../parts/busy-button.tsx'
+import { ClientLines } from '../parts/client-lines.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Moment } from '../parts/moment-text.tsx'
@@ -167,12 +168,7 @@ function UseIt({ template }: { readonly template: TemplateData }) {
           <h3>holt, for one command</h3>
           <pre className="wrapped">holt run -t {labelOf(template)} -- COMMAND</pre>
         </div>
-        {createLines({ template: labelOf(template) }, location.origin).map(({ client, text }) => (
-          <div key={client}>
-            <h3>{client}</h3>
-            <pre className="wrapped">{text}</pre>
-          </div>
-        ))}
+        <ClientLines lines={createLines({ template: labelOf(template) }, location.origin)} />
       </div>
     </Section>
   )
