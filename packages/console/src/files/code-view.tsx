@@ -1,5 +1,5 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
-import { bracketMatching, indentOnInput, LanguageDescription, syntaxHighlighting } from '@codemirror/language'
+import { bracketMatching, indentOnInput, LanguageDescription } from '@codemirror/language'
 import { languages } from '@codemirror/language-data'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState, type Extension, Text } from '@codemirror/state'
@@ -13,8 +13,8 @@ import {
 } from '@codemirror/view'
 import { writtenOut } from '@holt/sdk'
 import { type Ref, useEffect, useEffectEvent, useImperativeHandle, useRef } from 'react'
+import { codeLook } from '../parts/code-look.ts'
 import { replaceSelection } from '../parts/replace-selection.ts'
-import { codeColours, codeTheme } from './code-theme.ts'
 import { baseOf } from './file-paths.ts'
 
 /** What the editor around the text asks of it. */
@@ -111,6 +111,5 @@ const common: Extension = [
   bracketMatching(),
   search({ top: true }),
   keymap.of([...defaultKeymap, ...searchKeymap]),
-  syntaxHighlighting(codeColours),
-  codeTheme,
+  codeLook,
 ]

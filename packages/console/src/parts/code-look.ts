@@ -1,9 +1,11 @@
-import { HighlightStyle } from '@codemirror/language'
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
+import type { Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
+import '../styles/code-colours.css'
 
-/** The colours of code. Their variables differ between the themes: see files.css. */
-export const codeColours = HighlightStyle.define([
+// Variables reach an editor through its shadow root, and differ between the themes of the page.
+const codeColours = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier, tags.operatorKeyword, tags.self], color: 'var(--code-keyword)' },
   { tag: [tags.string, tags.special(tags.string), tags.regexp], color: 'var(--code-string)' },
   { tag: [tags.number, tags.bool, tags.null, tags.atom, tags.literal], color: 'var(--code-number)' },
@@ -28,8 +30,7 @@ const field = {
   font: 'inherit',
 }
 
-/** The looks of the editor, in the colours of the page. */
-export const codeTheme = EditorView.theme({
+const codeTheme = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--card)' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
   '.cm-scroller': { fontFamily: 'ui-monospace, monospace', fontSize: '13px', lineHeight: '1.5' },
@@ -52,3 +53,6 @@ export const codeTheme = EditorView.theme({
   '.cm-button': { ...field, backgroundImage: 'none', minHeight: '24px' },
   '.cm-panel.cm-search [name=close]': { color: 'var(--text)', minWidth: '24px', minHeight: '24px' },
 })
+
+/** The look of all editors, in both themes. An extension before it can change it. */
+export const codeLook: Extension = [codeTheme, syntaxHighlighting(codeColours)]
