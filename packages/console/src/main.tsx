@@ -15,7 +15,7 @@ import './styles/shell.css'
 import './styles/runtimes.css'
 
 showTheme()
-// Before anything else can read the address, or put it into the history.
+// The code is taken before anything else can read the address, or put it into the history.
 const code = takeLinkCode()
 const place = document.getElementById('console')
 if (place === null) throw new Error('index.html has no place for the console')

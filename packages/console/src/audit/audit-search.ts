@@ -6,7 +6,7 @@ export interface AuditSearch {
   readonly route?: string
   readonly key?: string
   readonly subject?: string
-  /** Hours: only entries of the last ones. */
+  /** The number of the last hours whose entries are shown. */
   readonly hours?: string
   /** The id of another project, or `all`. */
   readonly project?: string

@@ -76,7 +76,7 @@ function valuesOf(value: unknown): readonly string[] {
   return [String(value)]
 }
 
-/** How a builder of a client writes a call. */
+/** The words of a client's builder. */
 interface Words {
   readonly method: (name: string) => string
   readonly value: (value: unknown) => string

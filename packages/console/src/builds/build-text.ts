@@ -1,6 +1,6 @@
 import type { Build, BuildStatus } from '@holt/sdk'
 
-/** The name by which clients take a template: without the tag that is the default. */
+/** Returns the name by which clients take a template. It has no tag if that is the default. */
 export function labelOf({ name, tag }: Pick<Build, 'name' | 'tag'>): string {
   return tag === 'latest' ? name : `${name}:${tag}`
 }

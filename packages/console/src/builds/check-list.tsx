@@ -9,7 +9,7 @@ interface CheckListProps {
   readonly goTo: (line: number) => void
 }
 
-/** What a build would do with each line of a Dockerfile. Readers of screens hear the counts. */
+/** Shows the effect of each line of a Dockerfile on a build. Readers of screens hear the counts. */
 export function CheckList({ check: { ok, lines, warnings, images, templates }, goTo }: CheckListProps) {
   const count = (verdict: CheckedLine['verdict']) => lines.filter((line) => line.verdict === verdict).length
   const notable = lines.filter(({ verdict }) => verdict !== 'supported')

@@ -33,7 +33,7 @@ export async function droppedFiles(holt: Holt, items: readonly DropItem[]): Prom
   return included(holt, found)
 }
 
-/** Returns the files that were chosen. Those of a chosen directory have paths below it. */
+/** Returns the files that were chosen. Files of a chosen directory have paths below it. */
 export async function chosenFiles(holt: Holt, list: FileList): Promise<FoundFiles> {
   const found: ContextFile[] = []
   for (const file of list) {

@@ -8,7 +8,7 @@ import { checkMarks, setChecked } from './check-marks.ts'
 import { editorLook } from './editor-look.ts'
 import type { CheckOfText } from './use-check.ts'
 
-/** What a page can do with the editor. */
+/** The actions of a page on the editor. */
 export interface EditorHandle {
   /** Puts the cursor at the beginning of a line, from 1, and shows it. */
   goTo(line: number): void

@@ -4,7 +4,7 @@ import { codeLook } from '../parts/code-look.ts'
 
 const theme = EditorView.theme({
   '&': { height: 'auto', maxHeight: '480px' },
-  // Its frame is outlined in place of it.
+  // The frame around the editor has the outline.
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { minHeight: '220px' },
   '.cm-verdicts': { width: '20px', textAlign: 'center' },

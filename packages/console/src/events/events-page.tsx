@@ -18,7 +18,7 @@ const route = getRouteApi('/events')
 /** The pause after the last key before a typed filter is used, in milliseconds. */
 const typingMs = 300
 
-/** The page of events: what happens in the project, as it happens. */
+/** The page of the events of the project. New ones appear as they happen. */
 export function EventsPage() {
   const { type = '', subject = '' } = route.useSearch()
   const [follows, setFollows] = useState(true)

@@ -47,7 +47,7 @@ interface Kept {
 
 const nothing: Kept = { events: undefined, error: null, lost: 0, olderThan: null, isReading: false }
 
-/** How far a page has read the log. */
+/** The position of a page in the log. */
 interface Position {
   /** The filters for which it holds, as one text. */
   readonly of: string
@@ -131,7 +131,7 @@ async function followEvents(following: Following): Promise<void> {
 
 /** Shows the newest page, and returns the cursor after which events are followed. */
 async function readNewest({ holt, filter, signal, set }: Following): Promise<number> {
-  // The end of the log is read first: what happens meanwhile is followed, and not missed.
+  // The end of the log is read first, so that no event of the meantime is missed.
   const [last] = (await holt.events.page({ order: 'desc', limit: 1 }, { signal })).data
   const after = last?.cursor ?? 0
   const read = await readBefore(holt, filter, after + 1)

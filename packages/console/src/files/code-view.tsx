@@ -17,7 +17,7 @@ import { codeLook } from '../parts/code-look.ts'
 import { replaceSelection } from '../parts/replace-selection.ts'
 import { baseOf } from './file-paths.ts'
 
-/** What the editor around the text asks of it. */
+/** The functions of the text for the editor around it. */
 export interface CodeHandle {
   /** Returns the text to save, with the line breaks of the file. */
   text(): string

@@ -1,4 +1,4 @@
-/** Returns the path of the directory that has a path. That of `/` is `/`. */
+/** Returns the path of the directory that has a path. For `/` it is `/`. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
 }

@@ -93,7 +93,7 @@ function Name({ dir, row }: { readonly dir: string; readonly row: FileRow }) {
   )
 }
 
-/** The link to an entry. That of a symlink opens it as a file, which finds out what it leads to. */
+/** The link to an entry. A symlink is opened as a file, which finds out where it leads. */
 function OpenLink({
   dir,
   file,

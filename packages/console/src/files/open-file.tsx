@@ -20,7 +20,7 @@ const CodeView = lazy(loadPart(async () => ({ default: (await import('./code-vie
 /** A file: an image, text in an editor, or what can be done with anything else. */
 export function OpenFile({ path }: { readonly path: string }) {
   const file = useFile(path)
-  // A symlink is opened as a file. One that leads to a directory is shown as that.
+  // A symlink is opened as a file. A symlink to a directory is shown as a directory.
   if (file.error instanceof HoltApiError && file.error.code === 'is_directory')
     return (
       <Navigate

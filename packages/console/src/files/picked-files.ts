@@ -11,7 +11,7 @@ const mostPicked = 20_000
 /** The most directories within each other that are read. */
 const deepest = 64
 
-/** Returns the files of a field. Those of a directory have paths that begin with its name. */
+/** Returns the files of a field. Files of a directory have paths that begin with its name. */
 export function chosenFiles(files: Iterable<File>): readonly PickedFile[] {
   const picked = [...files].map(
     (file): PickedFile => ({ type: 'file', path: file.webkitRelativePath || file.name, file }),

@@ -10,7 +10,7 @@ import { useFiles } from './files-context.ts'
 import { NameList } from './name-list.tsx'
 import { useUploadState, useUploads } from './use-uploads.ts'
 
-/** How far the uploads to the runtime are, and the question before something is replaced. */
+/** The progress of the uploads to the runtime, and the question before a file is replaced. */
 export function UploadProgress() {
   const uploads = useUploads()
   const queries = useQueryClient()

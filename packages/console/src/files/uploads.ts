@@ -14,7 +14,7 @@ interface FailedUpload {
   readonly error: unknown
 }
 
-/** How far all uploads to a runtime are. */
+/** The progress of all uploads to a runtime. */
 export interface UploadState {
   readonly isActive: boolean
   readonly count: number

@@ -9,7 +9,7 @@ import { imageBytes, imageType } from './image-type.ts'
 /** A file as it was when it was opened. */
 export interface OpenedFile {
   readonly version: FileVersion
-  /** When it was read, in milliseconds since 1970. */
+  /** The time of the read, in milliseconds since 1970. */
   readonly readAt: number
   /** True if only the beginning was read, because the file is larger than what is shown. */
   readonly isCut: boolean
@@ -37,7 +37,7 @@ export function useFile(path: string) {
     enabled: isReadable,
     staleTime: 'static',
     gcTime: 0,
-    // Bytes are compared by nobody here.
+    // A comparison of the bytes would cost time, and nothing here needs it.
     structuralSharing: false,
   })
 }

@@ -22,7 +22,7 @@ export function useUploads(): Uploads {
   return uploads
 }
 
-/** Returns how far uploads are. */
+/** Returns the progress of uploads. */
 export function useUploadState(uploads: Uploads): UploadState {
   return useSyncExternalStore(uploads.subscribe, uploads.state)
 }

@@ -12,7 +12,7 @@ const results = { fix: 'must be fixed', warn: 'warning', ok: 'ok' } as const sat
 
 const worstFirst = Object.keys(results)
 
-/** Shows what `holt doctor` says about a host. */
+/** Shows the checks of `holt doctor` for a host. */
 export function HostChecks({ host: { checks, checked_at: at } }: { readonly host: Host }) {
   const now = useNow()
   const [isAll, setAll] = useState(false)

@@ -8,7 +8,7 @@ import { HostCapacityBars } from './host-capacity.tsx'
 import { HostChecks } from './host-checks.tsx'
 import { useHosts } from './use-host.ts'
 
-/** The page of the host: its capacity, versions and isolation classes, and what the doctor says. */
+/** The page of the host: capacity, versions, isolation classes, and the checks of the doctor. */
 export function HostPage() {
   const hosts = useHosts()
   return (

@@ -16,7 +16,7 @@ import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { CreateKey, ProjectChoice } from './create-key.tsx'
 import { RotateKey } from './rotate-key.tsx'
 
-/** What a person does with keys. */
+/** The open dialog of the page. */
 type Act =
   | { readonly type: 'create' }
   | { readonly type: 'rotate' | 'revoke'; readonly key: Key }

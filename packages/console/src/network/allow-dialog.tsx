@@ -12,7 +12,7 @@ import { addRules, type Target } from './add-rules.ts'
 import { type Allowing, type Decision, rulesOfAll, rulesOfLine, ruleText } from './allow-rules.ts'
 import { TargetChoice } from './target-choice.tsx'
 
-/** What to allow: one line of the log, or everything that was denied. */
+/** The denied attempts to allow: one line of the log, or all of them. */
 export type Wanted = Decision | 'everything'
 
 interface AllowProps {

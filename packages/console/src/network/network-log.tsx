@@ -18,7 +18,7 @@ const mostLines = 10_000
 
 interface LogProps {
   readonly runtimeId: string
-  /** Asks for what was denied: one line, or everything. */
+  /** Opens the dialog that allows a denied line, or all of them. */
   readonly want: (wanted: Wanted) => void
 }
 

@@ -5,7 +5,7 @@ import { NetworkLog } from './network-log.tsx'
 import { PolicySummary } from './policy-summary.tsx'
 import '../styles/runtime-tabs.css'
 
-/** The tab of a runtime's network: what it may reach, and what it tried to reach. */
+/** The tab of a runtime's network: the hosts that it may reach, and its attempts. */
 export function NetworkTab() {
   const id = useRuntimeId()
   const [wanted, want] = useState<Wanted | null>(null)

@@ -10,7 +10,7 @@ const inspections: Readonly<Record<string, string>> = {
   terminated: 'each request: TLS ends at the gateway',
 }
 
-/** What a runtime may reach, by the rules of its policy, and what the gateway sees of it. */
+/** Shows the hosts that a runtime may reach, and the part of the traffic that the gateway sees. */
 export function PolicySummary({ runtimeId }: { readonly runtimeId: string }) {
   const network = useRuntimeNetwork(runtimeId)
   return (

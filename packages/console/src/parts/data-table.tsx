@@ -22,7 +22,7 @@ export interface Column<Item> {
   readonly isSortable?: boolean
 }
 
-/** What both kinds of table take. */
+/** The properties of both kinds of table. */
 export interface TableProps<Item> {
   readonly label: string
   readonly rows: readonly Item[]
@@ -55,7 +55,7 @@ export function DataTable<Item extends object>({
   sort,
   dependencies = [],
 }: DataTableProps<Item>) {
-  // The table renders the rows again whose entries are new objects.
+  // The table renders only rows with a new entry again.
   const entries = useRef(new WeakMap<Item, { readonly id: string; readonly item: Item }>())
   const entryOf = (item: Item) => {
     const entry = entries.current.get(item) ?? { id: idOf(item), item }

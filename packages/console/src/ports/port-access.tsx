@@ -15,7 +15,7 @@ interface PortAccessProps {
   readonly port: number
 }
 
-/** How to reach a port: its two addresses, its token, and who may use it. */
+/** Shows the addresses and the token of a port, and makes it public or private. */
 export function PortAccess({ runtimeId: id, port }: PortAccessProps) {
   const { session } = useSession()
   const queries = useQueryClient()

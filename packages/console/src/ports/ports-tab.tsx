@@ -14,7 +14,7 @@ import { useSession } from '../session/session-context.ts'
 import { PortAccess } from './port-access.tsx'
 import '../styles/runtime-tabs.css'
 
-/** The tab of a runtime's ports: who listens, how to reach it, and who may. */
+/** The tab of a runtime's ports: the listening servers, their addresses, and who may use them. */
 export function PortsTab() {
   const { session } = useSession()
   const id = useRuntimeId()

@@ -37,7 +37,7 @@ function OwnProject() {
   )
 }
 
-/** What a person does with projects. */
+/** The open dialog of the page. */
 type Act = { readonly type: 'create' } | { readonly type: 'change' | 'delete'; readonly project: Project }
 
 function AllProjects() {

@@ -14,7 +14,7 @@ import { useHoltList } from '../session/use-holt-list.ts'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { ProviderDialog } from './provider-dialog.tsx'
 
-/** What a person does with providers. */
+/** The open dialog of the page. */
 type Act = { readonly type: 'create' } | { readonly type: 'replace' | 'delete'; readonly provider: Provider }
 
 /** The page of identity providers, which make the values of secrets. */

@@ -3,7 +3,7 @@ import { Answer } from '../parts/answer.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { useRuntimeNetwork } from './use-runtime-network.ts'
 
-/** The secrets of a runtime: names, hosts and variables. The API has no values, and so has the page. */
+/** The secrets of a runtime: names, hosts and variables. The API does not give their values. */
 export function AttachedSecrets({ runtime }: { readonly runtime: Runtime }) {
   const network = useRuntimeNetwork(runtime.runtime_id)
   return (

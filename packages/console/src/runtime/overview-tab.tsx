@@ -10,7 +10,7 @@ import { RuntimeFacts } from './runtime-facts.tsx'
 import { useRuntime } from './runtime-route.ts'
 import '../styles/runtime-tabs.css'
 
-/** The first tab of a runtime: its facts, what happens to it when, and the actions on it. */
+/** The first tab of a runtime: its facts, its deadline, and the actions on it. */
 export function OverviewTab() {
   const runtime = useRuntime()
   return (

@@ -5,7 +5,7 @@ import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import type { RuntimeDialogProps } from './runtime-dialog-props.ts'
 import { changeOf, emptySettings, type SettingsFields } from './settings-form.ts'
 
-/** The form of what happens to a runtime when: its deadline, and its pause without use. */
+/** The form of the deadline of a runtime, and of its pause without use. */
 export function SettingsDialog({ runtime: { runtime_id: id, state }, isOpen, onOpenChange }: RuntimeDialogProps) {
   const [fields, setFields] = useState(emptySettings)
   const changing = useHoltMutation({

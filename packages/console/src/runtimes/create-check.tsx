@@ -1,6 +1,6 @@
 import type { DryRun } from '@holt/sdk'
 
-/** What a create would do: the runtime that it would make, or each reason against it. */
+/** Shows the effect of a create: the runtime that it would make, or each reason against it. */
 export function CreateCheck({ answer }: { readonly answer: DryRun }) {
   const { would_create, problems, template, isolation, cpu, memory_mib, disk_mib, quotas } = answer
   return (

@@ -1,7 +1,7 @@
 import { spanText } from '../parts/spans.ts'
 import type { RuntimeRow } from './runtime-row.ts'
 
-/** Returns what happens to a runtime when, for people. */
+/** Returns the next deadline of a runtime, and its effect, as a text. */
 export function expiryText({ state, expiresAt, onTimeout, idleSecs }: RuntimeRow, now: number): string {
   if (state === 'paused') return 'not while paused'
   if (state === 'failed') return ''

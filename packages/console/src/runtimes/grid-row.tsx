@@ -93,7 +93,7 @@ function Age({ since }: { readonly since: number }) {
   return useTimedText((now) => spanText(now - since))
 }
 
-/** What happens to a runtime when: its deadline, and its pause without use. */
+/** Shows the deadline of a runtime, and its pause without use. */
 function Expiry({ row }: { readonly row: RuntimeRow }) {
   return useTimedText((now) => expiryText(row, now))
 }

@@ -14,7 +14,7 @@ import { useHoltList } from '../session/use-holt-list.ts'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { SecretDialog } from './secret-dialog.tsx'
 
-/** What a person does with secrets. */
+/** The open dialog of the page. */
 type Act = { readonly type: 'create' } | { readonly type: 'replace' | 'delete'; readonly secret: Secret }
 
 /** The page of secrets. No answer of the service has their values. */

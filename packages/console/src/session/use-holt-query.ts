@@ -22,7 +22,7 @@ export function useHoltQuery<Data>(query: HoltQuery<Data>): UseQueryResult<Data>
     queryKey: [session.key_id, ...key],
     queryFn: ({ signal }) => read(holt, signal),
     refetchInterval,
-    // What is read once stays as it is, also when the person comes back to the window.
+    // Data that is read once stays as it is, also when the person comes back to the window.
     refetchOnWindowFocus: refetchInterval !== false,
     enabled,
   })

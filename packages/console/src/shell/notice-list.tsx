@@ -4,7 +4,10 @@ import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { type Notice, type NoticeAction, removeNotice, removeNotices, useNotices } from '../parts/notices.ts'
 
-/** The time after which a notice without failures leaves, in milliseconds. What it offers remains in the page. */
+/**
+ * The time after which a notice without failures leaves, in milliseconds. The page offers the
+ * actions of the notice too.
+ */
 const shownMs = 20_000
 
 /** The most failures that a notice shows with their reasons. */

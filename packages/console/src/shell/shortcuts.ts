@@ -45,7 +45,7 @@ export function useShortcuts(commands: readonly Command[]): void {
 
 /** Returns true if a key is for what has the focus: a field, an editor, a terminal, or a dialog. */
 function isTyping(event: KeyboardEvent): boolean {
-  // The first is within the shadow root of an editor.
+  // The first element of the path is within the shadow root of an editor.
   const [target] = event.composedPath()
   if (!(target instanceof HTMLElement)) return false
   return (

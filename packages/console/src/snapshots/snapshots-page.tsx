@@ -14,7 +14,7 @@ import { useHoltList } from '../session/use-holt-list.ts'
 import { DeleteSnapshot } from './delete-snapshot.tsx'
 import { StartFromSnapshot } from './start-from-snapshot.tsx'
 
-/** What a person does with a snapshot. */
+/** The open dialog of the page. */
 interface Chosen {
   readonly snapshot: Snapshot
   readonly act: 'start' | 'delete'

@@ -25,7 +25,7 @@ import { useTemplate, useTemplates, useUses } from './use-templates.ts'
 
 const route = getRouteApi('/templates/$template')
 
-/** The page of one template: what it is, what it starts, how it was made, and how to use it. */
+/** The page of one template: its facts, settings, layers and history, and the lines that use it. */
 export function TemplatePage() {
   const { template: reference } = route.useParams()
   const template = useTemplate(reference)
@@ -159,7 +159,7 @@ function TemplateFacts({ template }: { readonly template: TemplateData }) {
   )
 }
 
-/** How each client starts a runtime of the template. */
+/** Shows the lines by which each client starts a runtime of the template. */
 function UseIt({ template }: { readonly template: TemplateData }) {
   return (
     <Section title="Use it">

@@ -4,7 +4,7 @@ import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
-/** What a person does with a webhook in a dialog. */
+/** The open dialog of the page. */
 export type WebhookAct = 'change' | 'rotate' | 'delete'
 
 interface ActionsProps {
