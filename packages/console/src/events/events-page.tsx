@@ -10,6 +10,7 @@ import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { useNow } from '../parts/spans.ts'
 import { withoutEmpty } from '../parts/without-empty.ts'
+import { eventSummary } from '../runtime/event-summary.ts'
 import { eventKinds } from './event-filters.ts'
 import { useEvents } from './use-events.ts'
 
@@ -125,7 +126,7 @@ function columnsAt(now: number, show: (event: Event) => void): readonly Column<E
     },
     { title: 'When', width: 110, cell: ({ at }) => <Moment at={at} now={now} /> },
     { title: 'Subject', width: 220, cell: SubjectOf },
-    { title: 'Details', width: 280, cell: ({ data }) => summaryOf(data) },
+    { title: 'Details', width: 280, cell: ({ data }) => eventSummary(data) },
     { title: 'By', width: 220, cell: ({ actor }) => (actor.type === 'key' ? actor.key_id : 'the service') },
     { title: 'Cursor', width: 90, cell: ({ cursor }) => cursor },
   ]
@@ -145,12 +146,4 @@ function SubjectOf({ subject: { kind, id } }: Event) {
       </Link>
     )
   return id
-}
-
-/** Returns the details of an event in a line. */
-function summaryOf(data: Event['data']): string {
-  const parts = Object.entries(data).filter(([, value]) => value !== null)
-  return parts
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ')
 }

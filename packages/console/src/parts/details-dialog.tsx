@@ -8,7 +8,7 @@ interface DetailsProps {
   readonly onClose: () => void
 }
 
-/** Shows one thing as the API has it. Its texts may be hostile, and are shown as they are. */
+/** Shows one thing as the API has it. Its texts may be hostile. */
 export function DetailsDialog({ title, data, onClose }: DetailsProps) {
   return (
     <Modal className="modal wide" isOpen onOpenChange={onClose} isDismissable>

@@ -2,15 +2,13 @@ import type { EventItem } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { LongText } from '../parts/long-text.tsx'
 import { shownText } from '../parts/shown-text.ts'
+import { eventSummary } from './event-summary.ts'
 
 /** An event, without the items that only describe the stream. */
 export type RuntimeEvent = Extract<EventItem, { readonly event_id: unknown }>
 
 /** The id of a runtime. Other texts in an event are no link. */
 const runtimeId = /^rt[a-z0-9]{20}$/
-
-/** The characters of one detail in the line of an event. */
-const detailLength = 80
 
 /** An event: a line that opens to show every detail. Its texts may come from inside a runtime. */
 export function EventEntry({ event }: { readonly event: RuntimeEvent }) {
@@ -20,7 +18,7 @@ export function EventEntry({ event }: { readonly event: RuntimeEvent }) {
     <details>
       <summary>
         <time dateTime={at}>{new Date(at).toLocaleString()}</time> <strong>{type}</strong>{' '}
-        <span className="muted wrapped">{summaryOf(data)}</span>
+        <span className="muted wrapped">{eventSummary(data)}</span>
       </summary>
       <p>
         {actor.type === 'key' ? (
@@ -47,24 +45,6 @@ export function EventEntry({ event }: { readonly event: RuntimeEvent }) {
 /** Returns the text of an event in which a search looks. */
 export function textOfEvent({ type, data }: RuntimeEvent): string {
   return `${type} ${JSON.stringify(data)}`
-}
-
-/** Returns the details of an event in a line: the change of a state, or each detail by its name. */
-function summaryOf({ from, to, reason, ...others }: RuntimeEvent['data']): string {
-  const change = typeof to === 'string' ? [typeof from === 'string' ? `${from} → ${to}` : to] : []
-  const why = isReason(reason) ? [reason.message] : []
-  const details = Object.entries(others).map(([name, value]) => `${name}: ${detailOf(value)}`)
-  return shownText([...change, ...why, ...details].join(', '))
-}
-
-function detailOf(value: unknown): string {
-  const text =
-    typeof value === 'string' ? value : Array.isArray(value) ? value.map(detailOf).join(' ') : JSON.stringify(value)
-  return text.length > detailLength ? `${text.slice(0, detailLength)}…` : text
-}
-
-function isReason(reason: unknown): reason is { readonly message: string } {
-  return typeof reason === 'object' && reason !== null && 'message' in reason && typeof reason.message === 'string'
 }
 
 function isRuntimeId(value: unknown): value is string {

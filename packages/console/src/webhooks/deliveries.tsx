@@ -56,7 +56,9 @@ export function Deliveries({ webhookId }: { readonly webhookId: string }) {
       <Answer query={deliveries} what="the deliveries">
         {(rows) =>
           rows.length === 0 ? (
-            <p className="muted">Nothing was sent. A test sends a message now.</p>
+            <p className="muted">
+              {state === '' ? 'Nothing was sent. A test sends a message now.' : 'No delivery has this state.'}
+            </p>
           ) : (
             <PlainTable
               label="Deliveries"
@@ -99,7 +101,7 @@ function columnsAt({ now, show, redeliver }: DeliveryColumns) {
       title: 'State',
       cell: ({ state }: WebhookDelivery) => <span className={`state ${state}`}>{state}</span>,
     },
-    { title: 'Status', cell: ({ attempts }: WebhookDelivery) => attempts.at(-1)?.status ?? 'no answer' },
+    { title: 'Status', cell: ({ attempts }: WebhookDelivery) => (attempts.length === 0 ? '' : (attempts.at(-1)?.status ?? 'no answer')) },
     { title: 'Tries', cell: ({ attempts }: WebhookDelivery) => attempts.length },
     {
       title: 'Next try',
