@@ -88,6 +88,7 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
         {files.length === 0
           ? ''
           : `${countText(files.length, 'file')}, ${bytesText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`}
+        {files.length > mostListed ? `. The first ${mostListed} are listed.` : ''}
       </p>
       {files.length === 0 ? null : (
         <FileTable

@@ -32,9 +32,7 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
   const navigate = useNavigate()
   const [form, setForm] = useState(initial)
   const [files, setFiles] = useState<readonly ContextFile[]>([])
-  const handle = useRef<EditorHandle>(null)
   const { fields } = form
-  const check = useCheck(fields)
   const readsFiles = readsContext(fields.dockerfile)
   const hasEarlierFiles = form.more.context_id !== undefined
   const body = bodyOf(form)
@@ -60,19 +58,7 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
   return (
     <>
       {earlier === null ? <Examples begin={begin} /> : null}
-      <section aria-label="Dockerfile">
-        <h2>Dockerfile</h2>
-        <DockerfileEditor
-          value={fields.dockerfile}
-          set={(dockerfile) => set({ dockerfile })}
-          check={check.data}
-          handle={handle}
-        />
-        {check.isError ? <ErrorNotice error={check.error} /> : null}
-        {check.data === undefined || fields.dockerfile.trim() === '' ? null : (
-          <CheckList check={check.data.check} goTo={(line) => handle.current?.goTo(line)} />
-        )}
-      </section>
+      <CheckedDockerfile fields={fields} set={set} />
       <div className="columns">
         <div>
           <ContextFiles
@@ -89,12 +75,7 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
             secrets={form.secrets}
             setSecrets={(secrets) => setForm((now) => ({ ...now, secrets }))}
           />
-          {fields.dockerfile.trim() !== '' && fields.name.trim() === '' ? (
-            <p className="muted">Give the template a name, to build it.</p>
-          ) : null}
-          {readsFiles && files.length === 0 && !hasEarlierFiles ? (
-            <p className="notice warning">The Dockerfile reads files. Choose or write them under Files.</p>
-          ) : null}
+          <Missing fields={fields} lacksFiles={readsFiles && files.length === 0 && !hasEarlierFiles} />
           {building.isError ? <ErrorNotice error={building.error} /> : null}
           <p role="status" className="muted">
             {building.isPending && readsFiles && files.length > 0
@@ -122,6 +103,52 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
         <p className="muted">In a directory with the Dockerfile and its files:</p>
         <ClientLines lines={buildLines({ body, sendsFiles: readsFiles, url: location.origin })} />
       </section>
+    </>
+  )
+}
+
+interface FieldsProps {
+  readonly fields: BuildFields
+  readonly set: (change: Partial<BuildFields>) => void
+}
+
+/** The editor of the Dockerfile, and the result of its check. */
+function CheckedDockerfile({ fields, set }: FieldsProps) {
+  const handle = useRef<EditorHandle>(null)
+  const check = useCheck(fields)
+  return (
+    <section aria-label="Dockerfile">
+      <h2>Dockerfile</h2>
+      <DockerfileEditor
+        value={fields.dockerfile}
+        set={(dockerfile) => set({ dockerfile })}
+        check={check.data}
+        handle={handle}
+      />
+      {check.isError ? <ErrorNotice error={check.error} /> : null}
+      {check.data === undefined || fields.dockerfile.trim() === '' ? null : (
+        <CheckList check={check.data.check} goTo={(line) => handle.current?.goTo(line)} />
+      )}
+    </section>
+  )
+}
+
+interface MissingProps {
+  readonly fields: BuildFields
+  /** True if the Dockerfile reads files, and the build has none. */
+  readonly lacksFiles: boolean
+}
+
+/** Says what a build still needs. */
+function Missing({ fields, lacksFiles }: MissingProps) {
+  return (
+    <>
+      {fields.dockerfile.trim() !== '' && fields.name.trim() === '' ? (
+        <p className="muted">Give the template a name, to build it.</p>
+      ) : null}
+      {lacksFiles ? (
+        <p className="notice warning">The Dockerfile reads files. Choose or write them under Files.</p>
+      ) : null}
     </>
   )
 }

@@ -59,11 +59,6 @@ export function TextEditor({ path, opened, isReadOnly, reload }: TextEditorProps
       if (paths === null || paths.has(path)) void look()
     },
   })
-  const leaving = useBlocker({
-    shouldBlockFn: () => isChanged,
-    enableBeforeUnload: () => isChanged,
-    withResolver: true,
-  })
   return (
     <section
       className="file-editor"
@@ -102,19 +97,31 @@ export function TextEditor({ path, opened, isReadOnly, reload }: TextEditorProps
         onChanged={setChanged}
       />
       <ConflictDialog conflict={conflict} onReload={takeTheirs} onOverwrite={overwrite} onClose={forget} />
-      <ConfirmDialog
-        isOpen={leaving.status === 'blocked'}
-        onOpenChange={(isOpen) => {
-          if (!isOpen) leaving.reset?.()
-        }}
-        title="Leave without saving?"
-        action="Leave"
-        keep="Stay"
-        isPending={false}
-        onConfirm={() => leaving.proceed?.()}
-      >
-        <p>The changes in the editor would be lost.</p>
-      </ConfirmDialog>
+      <LeaveQuestion isChanged={isChanged} />
     </section>
+  )
+}
+
+/** Asks before a page with changes is left. */
+function LeaveQuestion({ isChanged }: { readonly isChanged: boolean }) {
+  const leaving = useBlocker({
+    shouldBlockFn: () => isChanged,
+    enableBeforeUnload: () => isChanged,
+    withResolver: true,
+  })
+  return (
+    <ConfirmDialog
+      isOpen={leaving.status === 'blocked'}
+      onOpenChange={(isOpen) => {
+        if (!isOpen) leaving.reset?.()
+      }}
+      title="Leave without saving?"
+      action="Leave"
+      keep="Stay"
+      isPending={false}
+      onConfirm={() => leaving.proceed?.()}
+    >
+      <p>The changes in the editor would be lost.</p>
+    </ConfirmDialog>
   )
 }

@@ -16,28 +16,8 @@ interface PortAccessProps {
 }
 
 /** Shows the addresses and the token of a port, and makes it public or private. */
-export function PortAccess({ runtimeId: id, port }: PortAccessProps) {
-  const { session } = useSession()
-  const queries = useQueryClient()
-  const [asked, ask] = useState<'rotate' | 'publish' | null>(null)
-  const key = ['runtime', id, 'port', port]
-  // Each read makes a token, so it is read once.
-  const access = useHoltQuery({
-    key,
-    read: async (holt, signal) => (await holt.runtimes.get(id, { signal })).ports.get(port, { signal }),
-    refetchInterval: false,
-  })
-  const changing = useHoltMutation<'rotate' | 'publish' | 'close', Port>({
-    run: async (holt, change) => {
-      const { ports } = await holt.runtimes.get(id)
-      return change === 'rotate' ? ports.rotate(port) : ports.setPublic(port, change === 'publish')
-    },
-    changes: [['runtime', id, 'inside', 'ports']],
-    onSuccess: (changed) => {
-      queries.setQueryData([session.key_id, ...key], changed)
-      ask(null)
-    },
-  })
+export function PortAccess({ runtimeId, port }: PortAccessProps) {
+  const { access, changing, asked, ask } = usePortAccess({ runtimeId, port })
   const found = access.data
   const failure = changing.isError ? <ErrorNotice error={changing.error} /> : null
   return (
@@ -68,30 +48,60 @@ export function PortAccess({ runtimeId: id, port }: PortAccessProps) {
           </div>
         </>
       )}
-      <ConfirmDialog
-        isOpen={asked === 'rotate'}
-        onOpenChange={(open) => ask(open ? 'rotate' : null)}
-        title={`Rotate the tokens of port ${port}?`}
-        action="Rotate"
-        isPending={changing.isPending}
-        onConfirm={() => changing.mutate('rotate')}
-      >
-        <p>Every earlier token of this port stops working, also those of others, and open connections are cut.</p>
-        {failure}
-      </ConfirmDialog>
-      <ConfirmDialog
-        isOpen={asked === 'publish'}
-        onOpenChange={(open) => ask(open ? 'publish' : null)}
-        title={`Make port ${port} public?`}
-        action="Make it public"
-        isPending={changing.isPending}
-        onConfirm={() => changing.mutate('publish')}
-      >
-        <p>Anyone who knows the address reaches the server inside, without a token. You can make it private again.</p>
-        {failure}
-      </ConfirmDialog>
+      {asked === null ? null : (
+        <ConfirmDialog
+          isOpen
+          onOpenChange={() => ask(null)}
+          title={questions[asked].title(port)}
+          action={questions[asked].action}
+          isPending={changing.isPending}
+          onConfirm={() => changing.mutate(asked)}
+        >
+          <p>{questions[asked].text}</p>
+          {failure}
+        </ConfirmDialog>
+      )}
     </section>
   )
+}
+
+const questions = {
+  rotate: {
+    title: (port: number) => `Rotate the tokens of port ${port}?`,
+    action: 'Rotate',
+    text: 'Every earlier token of this port stops working, also those of others, and open connections are cut.',
+  },
+  publish: {
+    title: (port: number) => `Make port ${port} public?`,
+    action: 'Make it public',
+    text: 'Anyone who knows the address reaches the server inside, without a token. You can make it private again.',
+  },
+} as const
+
+/** Reads the access to a port, and changes it after a question. */
+function usePortAccess({ runtimeId: id, port }: PortAccessProps) {
+  const { session } = useSession()
+  const queries = useQueryClient()
+  const [asked, ask] = useState<keyof typeof questions | null>(null)
+  const key = ['runtime', id, 'port', port]
+  // Each read makes a token, so it is read once.
+  const access = useHoltQuery({
+    key,
+    read: async (holt, signal) => (await holt.runtimes.get(id, { signal })).ports.get(port, { signal }),
+    refetchInterval: false,
+  })
+  const changing = useHoltMutation<'rotate' | 'publish' | 'close', Port>({
+    run: async (holt, change) => {
+      const { ports } = await holt.runtimes.get(id)
+      return change === 'rotate' ? ports.rotate(port) : ports.setPublic(port, change === 'publish')
+    },
+    changes: [['runtime', id, 'inside', 'ports']],
+    onSuccess: (changed) => {
+      queries.setQueryData([session.key_id, ...key], changed)
+      ask(null)
+    },
+  })
+  return { access, changing, asked, ask }
 }
 
 /** The two forms of the address. The one for browsers is another origin than the console. */

@@ -1,5 +1,5 @@
 import type { Provider } from '@holt/sdk'
-import { useRef, useState } from 'react'
+import { type ComponentProps, useRef, useState } from 'react'
 import { CheckedField, HiddenField } from '../parts/checked-field.tsx'
 import { Choice } from '../parts/fields.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
@@ -43,7 +43,7 @@ export function ProviderDialog({ provider, onClose }: ProviderDialogProps) {
     error: storing.error,
     pointer,
   })
-  const hidden = { input: secret, isRequired: true, error: storing.error }
+  const hidden = { input: secret, isRequired: true, error: storing.error } as const
   return (
     <FormDialog
       title={provider === null ? 'Store a provider' : `Replace the provider ${provider.name}`}
@@ -68,40 +68,61 @@ export function ProviderDialog({ provider, onClose }: ProviderDialogProps) {
       ) : (
         <p>Its settings are replaced as a whole, so a stored secret has to be entered again.</p>
       )}
-      {fields.type === 'static' ? (
-        <HiddenField label="Value" pointer="/value" about="No page and no answer shows it again." {...hidden} />
-      ) : null}
-      {fields.type === 'oauth2' ? (
-        <>
-          <CheckedField label="Token address" {...bound('tokenUrl', '/token_url')} isRequired />
-          <CheckedField label="Client id" {...bound('clientId', '/client_id')} isRequired />
-          <HiddenField
-            label="Client secret"
-            pointer="/client_secret"
-            about="No page and no answer shows it again."
-            {...hidden}
-          />
-          <CheckedField label="Scopes" {...bound('scopes')} about="Spaces separate them." />
-          <CheckedField label="Audience" {...bound('audience')} />
-          <Choice label="Client id and secret are sent" {...bound('authentication')}>
-            <option value="basic">in the Authorization header</option>
-            <option value="body">in the form</option>
-          </Choice>
-        </>
-      ) : null}
-      {fields.type === 'workload' ? (
-        <>
-          <CheckedField label="Audience" {...bound('audience')} isRequired about="The recipient of the tokens." />
-          <CheckedField label="Lifetime (seconds)" {...bound('ttl', '/ttl_secs')} isRequired about="60 to 600." />
-          <Choice label="Algorithm" {...bound('algorithm')}>
-            {['RS256', 'ES256', 'EdDSA'].map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </Choice>
-        </>
-      ) : null}
+      <SettingsFields type={fields.type} bound={bound} hidden={hidden} />
     </FormDialog>
+  )
+}
+
+interface SettingsProps {
+  readonly type: ProviderType
+  readonly bound: (
+    name: keyof ProviderFields,
+    pointer?: string,
+  ) => {
+    readonly value: string
+    readonly set: (text: string) => void
+    readonly error: unknown
+    readonly pointer: string
+  }
+  readonly hidden: Pick<ComponentProps<typeof HiddenField>, 'input' | 'isRequired' | 'error'>
+}
+
+/** The fields of one kind of provider. */
+function SettingsFields({ type, bound, hidden }: SettingsProps) {
+  if (type === 'static')
+    return (
+      <HiddenField label="Value" pointer="/value" about="No page and no answer shows it again." {...hidden} />
+    )
+  if (type === 'oauth2')
+    return (
+      <>
+        <CheckedField label="Token address" {...bound('tokenUrl', '/token_url')} isRequired />
+        <CheckedField label="Client id" {...bound('clientId', '/client_id')} isRequired />
+        <HiddenField
+          label="Client secret"
+          pointer="/client_secret"
+          about="No page and no answer shows it again."
+          {...hidden}
+        />
+        <CheckedField label="Scopes" {...bound('scopes')} about="Spaces separate them." />
+        <CheckedField label="Audience" {...bound('audience')} />
+        <Choice label="Client id and secret are sent" {...bound('authentication')}>
+          <option value="basic">in the Authorization header</option>
+          <option value="body">in the form</option>
+        </Choice>
+      </>
+    )
+  return (
+    <>
+      <CheckedField label="Audience" {...bound('audience')} isRequired about="The recipient of the tokens." />
+      <CheckedField label="Lifetime (seconds)" {...bound('ttl', '/ttl_secs')} isRequired about="60 to 600." />
+      <Choice label="Algorithm" {...bound('algorithm')}>
+        {['RS256', 'ES256', 'EdDSA'].map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </Choice>
+    </>
   )
 }

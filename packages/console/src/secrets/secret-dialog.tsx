@@ -83,30 +83,51 @@ export function SecretDialog({ secret, onClose }: SecretDialogProps) {
       ) : null}
       {fields.env ? null : <PlaceFields bound={bound} />}
       {isNew ? (
-        <>
-          <CheckedField
-            label="Variable"
-            {...bound('envName', '/env_name')}
-            about="The environment variable of runtimes that has the placeholder. Without one: the name in capitals."
-          />
-          <Tick
-            label="Put the value itself into runtimes. Every program inside can then read it."
-            isTicked={fields.env}
-            set={(env) => setFields({ ...fields, env })}
-          />
-        </>
+        <RuntimeFields
+          variable={bound('envName', '/env_name')}
+          isInside={fields.env}
+          setInside={(env) => setFields({ ...fields, env })}
+        />
       ) : null}
     </FormDialog>
   )
 }
 
+/** A text of the form, with the fault that the service found in it. */
+interface BoundField {
+  readonly value: string
+  readonly set: (text: string) => void
+  readonly error: unknown
+  readonly pointer: string
+}
+
+interface RuntimeProps {
+  readonly variable: BoundField
+  /** True if the value itself is put into runtimes. */
+  readonly isInside: boolean
+  readonly setInside: (isInside: boolean) => void
+}
+
+/** The fields that say what runtimes have of a new secret. */
+function RuntimeFields({ variable, isInside, setInside }: RuntimeProps) {
+  return (
+    <>
+      <CheckedField
+        label="Variable"
+        {...variable}
+        about="The environment variable of runtimes that has the placeholder. Without one: the name in capitals."
+      />
+      <Tick
+        label="Put the value itself into runtimes. Every program inside can then read it."
+        isTicked={isInside}
+        set={setInside}
+      />
+    </>
+  )
+}
+
 interface PlaceProps {
-  readonly bound: (name: 'hosts' | 'header' | 'format') => {
-    readonly value: string
-    readonly set: (text: string) => void
-    readonly error: unknown
-    readonly pointer: string
-  }
+  readonly bound: (name: 'hosts' | 'header' | 'format') => BoundField
 }
 
 /** The fields that say where the gateway puts the value. */
