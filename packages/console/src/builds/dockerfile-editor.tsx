@@ -21,7 +21,10 @@ interface DockerfileEditorProps {
   readonly handle: RefObject<EditorHandle | null>
 }
 
-/** The editor of a Dockerfile, with the marks of its check. Tab moves to the next field, as in a form. */
+/**
+ * The editor of a Dockerfile, with the marks of its check. Tab moves to the next field, as in a
+ * form.
+ */
 export function DockerfileEditor({ value, set, check, handle }: DockerfileEditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)

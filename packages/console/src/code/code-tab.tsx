@@ -14,7 +14,9 @@ import { useCells } from './use-cells.ts'
 import '../styles/runtime-tabs.css'
 import '../styles/code.css'
 
-/** The tab of code contexts: code that runs with the variables of earlier code, as in a notebook. */
+/**
+ * The tab of code contexts: code that runs with the variables of earlier code, as in a notebook.
+ */
 export function CodeTab() {
   const { query, runtime, runs } = useInsideQuery({
     key: ['contexts'],

@@ -17,7 +17,10 @@ interface ContextBarProps {
   readonly mayChange: boolean
 }
 
-/** The code contexts of a runtime: which one runs the cells, and what ends its code or its variables. */
+/**
+ * The code contexts of a runtime: which one runs the cells, and what ends its code or its
+ * variables.
+ */
 export function ContextBar({ runtimeId, contexts, chosen, choose, mayChange }: ContextBarProps) {
   const [asked, ask] = useState<'create' | 'restart' | 'delete' | null>(null)
   const key = ['runtime', runtimeId, 'inside', 'contexts']

@@ -7,7 +7,9 @@ interface ImageViewProps {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** An image. Within an `img` element the browser runs no script of an SVG, and loads nothing for it. */
+/**
+ * An image. Within an `img` element the browser runs no script of an SVG, and loads nothing for it.
+ */
 export function ImageView({ name, type, bytes }: ImageViewProps) {
   const [url, setUrl] = useState<string | null>(null)
   const [isBroken, setBroken] = useState(false)

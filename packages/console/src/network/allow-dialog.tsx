@@ -21,7 +21,9 @@ interface AllowProps {
   readonly onClose: () => void
 }
 
-/** Shows the rules that would allow something, the policy that gets them, and who has it. Adds them. */
+/**
+ * Shows the rules that would allow something, the policy that gets them, and who has it. Adds them.
+ */
 export function AllowDialog({ runtimeId: id, wanted, onClose }: AllowProps) {
   const { session } = useSession()
   const network = useRuntimeNetwork(id)
@@ -73,7 +75,9 @@ function allowingOf(wanted: Wanted, suggested: SuggestedPolicy): Allowing {
   return wanted === 'everything' ? rulesOfAll(suggested) : rulesOfLine(wanted, suggested)
 }
 
-/** Returns the policy that gets the rules unless the person chooses: the one that the runtime has. */
+/**
+ * Returns the policy that gets the rules unless the person chooses: the one that the runtime has.
+ */
 function targetOf(network: RuntimeNetwork | undefined): Target | null {
   if (network === undefined) return null
   const { network_policy: policy } = network

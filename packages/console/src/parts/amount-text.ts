@@ -1,6 +1,8 @@
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
-/** Returns a number of bytes in its largest unit, rounded down to one decimal: `512 B`, `1.5 GiB`. */
+/**
+ * Returns a number of bytes in its largest unit, rounded down to one decimal: `512 B`, `1.5 GiB`.
+ */
 export function bytesText(bytes: number): string {
   let [size, at] = [bytes, 0]
   for (; size >= 1024 && at < units.length - 1; at += 1) size /= 1024

@@ -1,6 +1,8 @@
 import { HoltApiError, HoltError } from '@holt/sdk'
 
-/** Shows an error: what happened, what to do, and the id by which the operator finds the request. */
+/**
+ * Shows an error: what happened, what to do, and the id by which the operator finds the request.
+ */
 export function ErrorNotice({ error }: { readonly error: unknown }) {
   const message = error instanceof Error ? error.message : String(error)
   const hint = error instanceof HoltApiError ? error.wireHint : error instanceof HoltError ? error.hint : null

@@ -10,7 +10,9 @@ interface EditProps {
   readonly onClose: () => void
 }
 
-/** The form that replaces a policy. It begins with the policy as it was when the form was opened. */
+/**
+ * The form that replaces a policy. It begins with the policy as it was when the form was opened.
+ */
 export function EditPolicy({ policy, onClose }: EditProps) {
   const [before] = useState(policy)
   const [form, setForm] = useState(() => formOfPolicy(policy))

@@ -116,7 +116,8 @@ function Addresses({ port }: { readonly port: Port }) {
         </dd>
         <dd>
           {open === null ? null : (
-            // A link would show the token to anyone who looks at the status bar, or at the document.
+            // A link would show the token to anyone who looks at the status bar, or at the
+            // document.
             <Button className="button primary" onPress={() => void window.open(open, '_blank', 'noopener,noreferrer')}>
               Open in a new tab
             </Button>

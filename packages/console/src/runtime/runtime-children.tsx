@@ -3,7 +3,9 @@ import { Link } from '@tanstack/react-router'
 import { Answer } from '../parts/answer.tsx'
 import { useHoltQuery } from '../session/use-holt-query.ts'
 
-/** The forks of a runtime that the service still knows: all that run, and those ended for 7 days. */
+/**
+ * The forks of a runtime that the service still knows: all that run, and those ended for 7 days.
+ */
 export function RuntimeChildren({ runtime: { runtime_id: id } }: { readonly runtime: Runtime }) {
   const children = useHoltQuery({
     key: ['runtime', id, 'children'],

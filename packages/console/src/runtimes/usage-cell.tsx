@@ -35,7 +35,9 @@ function cpuText(cpu: number | null): string {
   return cpu === null ? '' : cpu.toFixed(2)
 }
 
-/** Returns the points of an SVG line: the last minutes from left to right, and the limit at the top. */
+/**
+ * Returns the points of an SVG line: the last minutes from left to right, and the limit at the top.
+ */
 function lineOf({ points, cpuLimit, memoryLimitBytes }: RuntimeUse, kind: 'cpu' | 'memory'): string {
   const since = Date.now() - shownSecs * 1000
   return points

@@ -101,7 +101,7 @@ function columnsAt({ now, show, redeliver }: DeliveryColumns) {
       title: 'State',
       cell: ({ state }: WebhookDelivery) => <span className={`state ${state}`}>{state}</span>,
     },
-    { title: 'Status', cell: ({ attempts }: WebhookDelivery) => (attempts.length === 0 ? '' : (attempts.at(-1)?.status ?? 'no answer')) },
+    { title: 'Status', cell: statusOf },
     { title: 'Tries', cell: ({ attempts }: WebhookDelivery) => attempts.length },
     {
       title: 'Next try',
@@ -124,4 +124,9 @@ function columnsAt({ now, show, redeliver }: DeliveryColumns) {
           },
         ]),
   ]
+}
+
+function statusOf({ attempts }: WebhookDelivery) {
+  const last = attempts.at(-1)
+  return last === undefined ? '' : (last.status ?? 'no answer')
 }
