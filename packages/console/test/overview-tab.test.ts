@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { openWindow } from './support/browser.ts'
-import { hostile, openTab } from './support/runtime-page.ts'
+import { hostile } from './support/hostile-html.ts'
+import { openTab } from './support/runtime-page.ts'
 
 describe('the overview', () => {
   test('shows every fact, and changes, forks, keeps, pauses and deletes the runtime', async () => {

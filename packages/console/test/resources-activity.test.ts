@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { messages, startWebhookServer } from '../../server/test/support/receive-webhooks.ts'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { tamper } from '../../server/test/support/test-store.ts'
+import { hostile } from './support/hostile-html.ts'
 import {
   expectHarmless,
   expectNoFaults,
   expectPhoneWidth,
-  hostile,
   showPage,
   visitPage,
 } from './support/resource-visits.ts'

@@ -1,11 +1,11 @@
 import { makeId } from '@holt/protocol'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
+import { hostile } from './support/hostile-html.ts'
 import {
   expectHarmless,
   expectNoFaults,
   expectPhoneWidth,
-  hostile,
   showPage,
   visitPage,
 } from './support/resource-visits.ts'

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { faultsOf, openWindow } from './support/browser.ts'
-import { hostile, listenInside, openTab } from './support/runtime-page.ts'
+import { hostile } from './support/hostile-html.ts'
+import { listenInside, openTab } from './support/runtime-page.ts'
 
 test('ports are opened on another origin, and their token is shown on request and rotated', async () => {
   const server = await startTestServer()

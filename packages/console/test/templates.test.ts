@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ended, FakeBuilder } from '../../server/test/support/fake-builder.ts'
 import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
 import { faultsOf, openByLink, openWindow, type Visit } from './support/browser.ts'
+import { hostile } from './support/hostile-html.ts'
 
 const flask = join(import.meta.dirname, '../../../examples/flask')
 
@@ -225,12 +226,11 @@ describe('a build that fails', () => {
 
 test('hostile lines of a log are text, and long logs do not fill the page', async () => {
   const { server, builder, visit, page } = await setUp()
-  const html = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
   builder.script = async ({ host }) => {
     const log = (message: string) => host.report.log({ level: 'info', step: 1, message })
     host.report.steps([step(1, 'RUN noise', 'running')])
     for (let line = 0; line < 3000; line += 1) log(`line ${line}`)
-    log(`\u001b[31mred ${html}\u001b[0m\u001b]52;c;aGk=\u0007\u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007`)
+    log(`\u001b[31mred ${hostile}\u001b[0m\u001b]52;c;aGk=\u0007\u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007`)
     log('10 %\r50 %\rdone \u202ereversed\u0000')
     log('x'.repeat(10 * 2 ** 20))
     return undefined
@@ -239,7 +239,7 @@ test('hostile lines of a log are text, and long logs do not fill the page', asyn
   await ended(server, id)
   await open({ server, visit }, `/builds/${id}`)
   const lines = page.getByRole('region', { name: 'Lines of the log' })
-  await lines.getByText(`red ${html}link`, { exact: true }).waitFor()
+  await lines.getByText(`red ${hostile}link`, { exact: true }).waitFor()
   await lines.getByText('done \\u202ereversed\\u0000').waitFor()
   await lines.getByText(/more characters, in the saved log/).waitFor()
   expect(await lines.locator('img, script, a').count()).toBe(0)

@@ -2,8 +2,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Choice } from '../parts/fields.tsx'
+import { saveBlob } from '../parts/save-blob.ts'
 import type { BuildLog, LogLine } from './follow-log.ts'
-import { saveText } from './save-text.ts'
 
 /** The most lines that are in the document at first, and that a press adds. */
 const shownAtFirst = 500
@@ -29,7 +29,7 @@ export function BuildLogView({ log, steps, fileName }: BuildLogProps) {
   )
   const shown = lines.slice(-most)
   const box = useStickToEnd(shown.at(-1)?.cursor)
-  const save = () => saveText(fileName, log.lines.map(({ text }) => `${text}\n`).join(''))
+  const save = () => saveBlob(fileName, log.lines.map(({ text }) => `${text}\n`).join(''))
   return (
     <section aria-label="Log of the build">
       <div className="title">

@@ -1,4 +1,5 @@
 import type { Files } from '@holt/sdk'
+import { saveBlob } from '../parts/save-blob.ts'
 
 /** The most bytes of a download that the browser collects before it saves them. */
 export const collectedBytes = 256 * 2 ** 20
@@ -23,7 +24,7 @@ export interface Saved {
 /** Collects a download, and saves it as the browser does. Throws `TooLargeToCollect`. */
 export async function saveCollected(files: Files, name: string, saved: Saved): Promise<void> {
   const stream = counted(await open(files, saved), saved.onProgress, collectedBytes)
-  saveBlob(await new Response(stream).blob(), name)
+  saveBlob(name, await new Response(stream).blob())
 }
 
 /** Saves a download in a file, as it arrives. */
@@ -53,19 +54,6 @@ function counted(
       },
     }),
   )
-}
-
-/** The time until the bytes of a saved download are given up, in milliseconds. */
-const keepMs = 60_000
-
-function saveBlob(blob: Blob, name: string): void {
-  // Bytes without a type are never opened as a page of this origin.
-  const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), keepMs)
 }
 
 /** The way of browsers that can save a stream: Chromium's, for example. */

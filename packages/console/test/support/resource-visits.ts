@@ -3,9 +3,6 @@ import { expect } from 'vitest'
 import type { TestServer } from '../../../server/test/support/start-test-server.ts'
 import { faultsOf, openByLink, openWindow, type Visit } from './browser.ts'
 
-/** HTML that would run a script, in places where a client can write a text. */
-export const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-
 /** Opens a page of the console by its link in the navigation. */
 export async function visitPage(
   server: TestServer,

@@ -2,9 +2,6 @@ import { createServer } from 'node:http'
 import type { TestServer } from '../../../server/test/support/start-test-server.ts'
 import { openByLink, type Visit } from './browser.ts'
 
-/** A text that would change the title of the page if anything took it for HTML. */
-export const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
-
 /** Opens a tab of a runtime, signed in. `path` is the id, and the tab after a slash. */
 export async function openTab(server: TestServer, visit: Visit, path: string, key?: string): Promise<void> {
   await openByLink(server, visit, key)
