@@ -10,7 +10,7 @@ import { brokenRules } from './words/broken-rules.ts'
 const root = new URL('..', import.meta.url).pathname
 const boundsFile = `${root}scripts/words/bounds.json`
 const sources = [
-  'packages/*/src/**/*.ts',
+  'packages/*/src/**/*.{ts,tsx}',
   'bench/**/*.ts',
   'chaos/**/*.ts',
   'scripts/**/*.ts',

@@ -230,7 +230,8 @@ test('hostile lines of a log are text, and long logs do not fill the page', asyn
     const log = (message: string) => host.report.log({ level: 'info', step: 1, message })
     host.report.steps([step(1, 'RUN noise', 'running')])
     for (let line = 0; line < 3000; line += 1) log(`line ${line}`)
-    log(`\u001b[31mred ${hostile}\u001b[0m\u001b]52;c;aGk=\u0007\u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007`)
+    const link = '\u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007'
+    log(`\u001b[31mred ${hostile}\u001b[0m\u001b]52;c;aGk=\u0007${link}`)
     log('10 %\r50 %\rdone \u202ereversed\u0000')
     log('x'.repeat(10 * 2 ** 20))
     return undefined

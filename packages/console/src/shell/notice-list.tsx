@@ -48,7 +48,7 @@ function NoticeItem({ notice }: { readonly notice: Notice }) {
     action.run()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a notice that is read or used does not leave
+    // biome-ignore lint/a11y/noStaticElementInteractions: a notice in use does not leave
     <div
       className="card notice-item"
       onMouseEnter={() => setHeld(true)}
