@@ -12,6 +12,8 @@ describe('sign in', () => {
     const addresses: string[] = []
     page.on('request', (request) => addresses.push(request.url()))
     await page.goto(`${server.server.url}/console/`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Enter a key.').waitFor()
     await page.getByLabel('API key').fill('holt_wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('alert').getByText('not known').waitFor()
