@@ -1,66 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../server/src/index.ts'
-import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
 import { testDatabase } from '../../server/test/support/test-store.ts'
-import { faultsOf, openByLink, openWindow, type Visit } from './support/browser.ts'
-
-type WindowOptions = Parameters<typeof openWindow>[0]
-
-/** A server with a runtime, and a browser at its terminals. */
-async function setUp(options: WindowOptions = {}, scopes: readonly string[] = []) {
-  const server = await startTestServer()
-  const id = await server.makeRuntime({ name: 'mine' })
-  const visit = await openWindow(options)
-  const key = scopes.length === 0 ? undefined : (await server.makeKey(...scopes)).key
-  await openByLink(server, visit, key)
-  await visit.page.getByRole('link', { name: 'mine' }).click()
-  await visit.page.getByRole('link', { name: 'Terminal', exact: true }).click()
-  return { server, visit, page: visit.page, path: `/v1/agents/runtime/${id}` }
-}
-
-/** Opens a terminal whose shell is `cat`: it shows what is typed. */
-async function openCat(page: Visit['page']): Promise<void> {
-  await page.getByLabel('Shell', { exact: true }).fill('cat')
-  await page.getByRole('button', { name: 'Open a terminal' }).click()
-  await page.locator('.xterm-rows').waitFor()
-}
-
-const screenText = (page: Visit['page']) => async () =>
-  (await page.locator('.xterm-rows > div').allTextContents())
-    .map((line) => line.trimEnd())
-    .join('\n')
-    .trimEnd()
-
-const shows = (page: Visit['page'], text: string | RegExp) =>
-  expect.poll(screenText(page), { timeout: 40_000 }).toMatch(text)
-
-/** The newest command, and what it has written. */
-async function newest({ ask }: TestServer, path: string) {
-  const [command] = (await ask('GET', `${path}/commands`)).json.data
-  return command as { readonly command_id: string; readonly pty: { readonly cols: number; readonly rows: number } }
-}
-
-async function written({ ask }: TestServer, path: string, commandId: string): Promise<string> {
-  const { text } = await ask('GET', `${path}/commands/${commandId}/output`)
-  const items = text.split('\n').filter((line) => line !== '')
-  return Buffer.concat(
-    items.map((line) => {
-      const { data, encoding } = JSON.parse(line)
-      return Buffer.from(data ?? '', encoding ?? 'utf-8')
-    }),
-  ).toString()
-}
-
-/** Makes `cat` write something to its terminal, as hostile output would come. */
-async function output({ ask }: TestServer, path: string, data: string): Promise<void> {
-  const [command] = (await ask('GET', `${path}/commands`)).json.data
-  const answer = await ask('POST', `${path}/commands/${command.command_id}/stdin`, { json: { data } })
-  expect(answer.status).toBe(200)
-}
+import { faultsOf, openByLink, openWindow } from './support/browser.ts'
+import { newest, openCat, openTerminals, output, screenText, shows, written } from './support/terminal-page.ts'
 
 describe('terminals', () => {
   test('get keys and pastes, follow the size of the window, and are left by a key', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await visit.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByText('No terminal is open').waitFor()
     await openCat(page)
@@ -87,7 +33,7 @@ describe('terminals', () => {
   })
 
   test('have names, survive a reload, and can be left and attached to again', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await openCat(page)
     await page.keyboard.type('in the first')
     await shows(page, 'in the first')
@@ -114,7 +60,7 @@ describe('terminals', () => {
   })
 
   test('show how their shell has ended, and open it again', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await openCat(page)
     await page.keyboard.press('a')
     await page.getByRole('button', { name: 'End…' }).click()
@@ -133,7 +79,7 @@ describe('terminals', () => {
   })
 
   test('have one writer: another window watches, until it takes over', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await openCat(page)
     await page.keyboard.type('one;')
     await shows(page, 'one;')
@@ -155,7 +101,7 @@ describe('terminals', () => {
   })
 
   test('are only watched with a key that may only read', async () => {
-    const { server, page, path } = await setUp({}, ['runtime:read'])
+    const { server, page, path } = await openTerminals({}, ['runtime:read'])
     const json = { command: 'cat', pty: { cols: 40, rows: 10 }, background: true }
     const { command_id: id } = (await server.ask('POST', `${path}/commands`, { json })).json
     await server.ask('POST', `${path}/commands/${id}/stdin`, { json: { data: 'theirs' } })
@@ -168,7 +114,7 @@ describe('terminals', () => {
   })
 
   test('come back after a restart of the service, with every key once', async () => {
-    const { server, page, path } = await setUp()
+    const { server, page, path } = await openTerminals()
     await openCat(page)
     const { command_id: id } = await newest(server, path)
     const settings = { HOLT_STATE_DIR: server.stateDir, HOLT_PORT: new URL(server.server.url).port, HOLT_POOL_MAX: '0' }
@@ -190,7 +136,7 @@ describe('terminals', () => {
 
 describe('hostile output of a terminal', () => {
   test('gets the answers of fixed form only, few of them, and none when it is replayed', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await openCat(page)
     await page.keyboard.press('x')
     await shows(page, 'x')
@@ -219,7 +165,7 @@ describe('hostile output of a terminal', () => {
   })
 
   test('cannot write to the clipboard', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await visit.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await openCat(page)
     await page.evaluate(`navigator.clipboard.writeText('mine')`)
@@ -229,7 +175,7 @@ describe('hostile output of a terminal', () => {
   })
 
   test('links to pages of the Web only, and a person sees where before one opens', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await openCat(page)
     const link = (uri: string, text: string) => `\u001b]8;;${uri}\u0007${text}\u001b]8;;\u0007\r\n`
     await output(
@@ -262,7 +208,7 @@ describe('hostile output of a terminal', () => {
   })
 
   test('is text in titles and on the screen, in colors that cannot hide it', async () => {
-    const { server, visit, page, path } = await setUp()
+    const { server, visit, page, path } = await openTerminals()
     await openCat(page)
     const markup = '<img src=x onerror=alert(1)>'
     await output(server, path, `\u001b]2;${markup}\u202e${'long'.repeat(100)}\u0007${markup}\r\n`)
@@ -280,7 +226,7 @@ describe('hostile output of a terminal', () => {
   })
 
   test('in huge lines and floods leaves the page usable', async () => {
-    const { visit, page } = await setUp()
+    const { visit, page } = await openTerminals()
     await openCat(page)
     await page.getByLabel('Shell', { exact: true }).fill('fill 12000000')
     await page.getByRole('button', { name: 'Open a terminal' }).click()
@@ -301,7 +247,7 @@ function consolePath(path: string): string {
 }
 
 test.each(['light', 'dark'] as const)('the tab of terminals is accessible in the %s theme', async (colorScheme) => {
-  const { visit, page } = await setUp({ colorScheme, viewport: { width: 360, height: 740 } })
+  const { visit, page } = await openTerminals({ colorScheme, viewport: { width: 360, height: 740 } })
   await page.getByText('No terminal is open').waitFor()
   expect(await faultsOf(page, colorScheme)).toEqual([])
   await openCat(page)

@@ -32,7 +32,7 @@ export function PortsTab() {
         <p className="muted">
           {isWatched
             ? 'Servers inside appear here as they begin to listen.'
-            : 'This runtime is paused without use, and a look counts as use. So the list is read only when you ask.'}
+            : 'A look counts as use, and this runtime has an idle timeout. So the list is read only when you ask.'}
         </p>
         <BusyButton className="button" isBusy={query.isFetching && !isWatched} onPress={() => void query.refetch()}>
           Read again
