@@ -37,6 +37,22 @@ test.each([
   expect(plainLine(message)).toBe(line)
 })
 
+test.each([
+  ['\r', 'end'],
+  ['\u001b[', 'nd'],
+  ['\u001b[1', 'nd'],
+  ['\u001b]0;', ''],
+  ['\u009b ', 'nd'],
+  ['\u001b ', 'nd'],
+])('a mebibyte of %j is read in one pass', (unit, shown) => {
+  // A search that begins anew at each character would take hours.
+  expect(outputText(`${unit.repeat(2 ** 20)}end`)).toBe(shown)
+})
+
+test('returns before a line break are one line break', () => {
+  expect(outputText('a\r\r\nb\r\n\r\nc')).toBe('a\nb\n\nc')
+})
+
 test('no text keeps a control character besides line breaks and tabs', () => {
   const texts = fc.string({ unit: 'binary' })
   fc.assert(

@@ -16,6 +16,12 @@ export function shownText(text: string): string {
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g
 
+/**
+ * The returns before a line break. A match begins at the first of them: without that, each of a
+ * million returns in a row would begin a search through all of the rest.
+ */
+const returns = /(?<!\r)\r+\n/g
+
 const otherControls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 /**
@@ -25,7 +31,7 @@ const otherControls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 export function outputText(text: string): string {
   return text
     .replace(sequences, '')
-    .replace(/\r+\n/g, '\n')
+    .replace(returns, '\n')
     .replace(/^.*\r(?!$)/gm, '')
     .replace(otherControls, '')
 }
