@@ -60,6 +60,25 @@ describe('the output of a cell', () => {
   })
 })
 
+describe('values of a cell', () => {
+  const large = 'x'.repeat(2 ** 24)
+
+  test('are cut after 32 MiB together, and the output says so', () => {
+    const { parts, isCut } = after(shown(large), shown(large), shown('one more'))
+    expect([parts.length, isCut]).toEqual([2, true])
+  })
+
+  test('are not made larger than that by updates', () => {
+    const update = { type: 'update_display', display_id: 'x' }
+    const both = [shown('1', { display_id: 'x' }), shown('2', { display_id: 'x' }), shown(large)]
+    const { parts, isCut } = after(...both, shown(large, update))
+    const lengths = parts.map((part) => part.type === 'value' && String(part.data['text/plain']).length)
+    expect(lengths).toEqual([1, 1, 2 ** 24])
+    expect(isCut).toBe(true)
+    expect(after(...both, shown('3', update)).isCut).toBe(false)
+  })
+})
+
 describe('the forms of a value', () => {
   const typesOf = (data: Record<string, unknown>) => formsOf(data).map(({ type, kind }) => [type, kind])
 
@@ -92,6 +111,11 @@ describe('the forms of a value', () => {
         'application/vnd.holt.chart+json': 'text',
       }).map(([, kind]) => kind),
     ).toEqual(['text', 'text', 'json', 'text'])
+  })
+
+  test('of megabytes that are nearly base64 are told in one pass', () => {
+    const text = `a${' '.repeat(2 ** 21)}!`
+    expect(typesOf({ 'image/png': text })).toEqual([['image/png', 'text']])
   })
 })
 
@@ -139,6 +163,36 @@ describe('a chart', () => {
     ['positions of several kinds', [{ type: 'line', x: [1, 'a'], y: [1, 2] }]],
   ])('is a table with %s', (_, series) => {
     expect(drawnOf(axes(series))).toBeNull()
+  })
+
+  test.each([
+    ['close positions that are large', [9e16, 9e16 + 32]],
+    ['positions that differ in the last digit', [9e9, 9e9 + 2 ** -19]],
+    ['negative positions', [-9e16 - 32, -9e16]],
+    ['positions without bounds', [-1e308, 1e308]],
+  ])('is a table with %s, between which an axis cannot step', (_, x) => {
+    expect(drawnOf(axes([{ type: 'line', x, y: [1, 2] }]))).toBeNull()
+  })
+
+  test.each([1e308, -1e308, 5e-324])('is a table with the value %s', (value) => {
+    expect(drawnOf(axes([{ type: 'line', x: [1, 2], y: [1, value] }]))).toBeNull()
+  })
+
+  test('with one position, or with times of a second, is drawn', () => {
+    expect(drawnOf(axes([{ type: 'scatter', x: [9e16, 9e16], y: [0, 1e9] }]))?.xs).toEqual([9e16, 9e16])
+    const x = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:02Z']
+    expect(drawnOf(axes([{ type: 'line', x, y: [1, 2] }]))?.isTime).toBe(true)
+  })
+
+  test('has points of values without a text', () => {
+    const hostile = JSON.parse('[{"toString":1,"valueOf":1}]')
+    const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+    const [line, box] = axes([
+      { type: 'line', x: hostile, y: deep },
+      { type: 'box', low: hostile[0] },
+    ]).series
+    expect(line && pointsOf(line)).toEqual([['no single value', 'no single value']])
+    expect(box && pointsOf(box)[0]).toEqual(['low', 'no single value'])
   })
 
   test('with a logarithm of nothing is a table', () => {

@@ -6,10 +6,21 @@ const mostCharacters = 2 ** 20
 /** The most parts of a cell, such as displays. */
 const mostParts = 500
 
+/** The most characters of the values of a cell together. Code can send 16 MiB in each of them. */
+const mostOfValues = 32 * 2 ** 20
+
+type Data = Readonly<Record<string, unknown>>
+
+interface Value {
+  readonly type: 'value'
+  readonly displayId: string | null
+  readonly data: Data
+  /** The characters of the data. */
+  readonly size: number
+}
+
 /** A part of the output of a cell, in the order in which it came. */
-type Part =
-  | { readonly type: 'stdout' | 'stderr'; readonly text: string }
-  | { readonly type: 'value'; readonly displayId: string | null; readonly data: Readonly<Record<string, unknown>> }
+type Part = { readonly type: 'stdout' | 'stderr'; readonly text: string } | Value
 
 /** The output of a run so far. */
 export interface CellOutput {
@@ -46,13 +57,14 @@ export function withItem(output: CellOutput, item: CodeItem): CellOutput {
     case 'stderr':
       return withText(beforeOutput(output), item.type, item.text)
     case 'update_display':
-      return { ...output, parts: output.parts.map((part) => updated(part, item)) }
+      return withUpdate(output, item)
     case 'result':
     case 'display':
       return withPart(beforeOutput(output), {
         type: 'value',
         displayId: item.display_id ?? null,
         data: item.data,
+        size: sizeOf(item.data),
       })
     case 'clear_output':
       return item.wait ? { ...output, isCleared: true } : { ...output, parts: [], isCleared: false }
@@ -84,14 +96,29 @@ function withText(output: CellOutput, type: 'stdout' | 'stderr', text: string): 
 }
 
 function withPart(output: CellOutput, part: Part): CellOutput {
-  if (output.parts.length >= mostParts) return { ...output, isCut: true }
-  return { ...output, parts: [...output.parts, part] }
+  const parts = [...output.parts, part]
+  if (parts.length > mostParts || isTooMuch(parts)) return { ...output, isCut: true }
+  return { ...output, parts }
 }
 
-function updated(
-  part: Part,
-  { display_id, data }: { readonly display_id?: string | undefined; readonly data: Readonly<Record<string, unknown>> },
-): Part {
-  if (part.type !== 'value' || part.displayId === null || part.displayId !== display_id) return part
-  return { ...part, data }
+/** Returns the output with other data in the displays of an id. */
+function withUpdate(
+  output: CellOutput,
+  { display_id, data }: { readonly display_id?: string | undefined; readonly data: Data },
+): CellOutput {
+  const isMeant = (part: Part): part is Value =>
+    part.type === 'value' && part.displayId !== null && part.displayId === display_id
+  if (!output.parts.some(isMeant)) return output
+  const size = sizeOf(data)
+  const parts = output.parts.map((part) => (isMeant(part) ? { ...part, data, size } : part))
+  return isTooMuch(parts) ? { ...output, isCut: true } : { ...output, parts }
+}
+
+function isTooMuch(parts: readonly Part[]): boolean {
+  return parts.reduce((sum, part) => sum + (part.type === 'value' ? part.size : 0), 0) > mostOfValues
+}
+
+function sizeOf(data: Data): number {
+  const lengths = Object.values(data).map((form) => (typeof form === 'string' ? form : JSON.stringify(form)).length)
+  return lengths.reduce((sum, length) => sum + length, 0)
 }

@@ -80,6 +80,7 @@ export function drawnOf({ series, isLogX, isLogY }: Axes): Drawn | null {
   )
     return null
   const rows = rowsOf(points, series.length)
+  if (!rows.every(({ x, ys }) => [x, ...ys].every(isDrawn)) || !isWide(rows)) return null
   return {
     xs: rows.map(({ x }) => x),
     lines: series.map(({ type, label }, line) => ({
@@ -97,12 +98,17 @@ export function pointsOf(series: Series): readonly (readonly [name: string, valu
   const { x, y, labels, fractions } = series
   const pair = (names: unknown, values: unknown) =>
     Array.isArray(names) && Array.isArray(values)
-      ? names.map((name, at) => [String(name), String(values[at])] as const)
+      ? names.slice(0, most.points).map((name, at) => [plainOf(name), plainOf(values[at])] as const)
       : []
   if (series.type === 'pie') return pair(labels, fractions)
   if (series.type === 'box')
-    return ['low', 'q1', 'median', 'q3', 'high'].map((name) => [name, String(series[name])] as const)
+    return ['low', 'q1', 'median', 'q3', 'high'].map((name) => [name, plainOf(series[name])] as const)
   return pair(x, y)
+}
+
+/** Returns a value as text. An object may have no text: `String` calls a method that code named. */
+function plainOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? 'no single value' : String(value)
 }
 
 interface Place {
@@ -130,6 +136,27 @@ function isDrawable({ type, x, y, orientation }: Series): boolean {
 /** Returns true if positions ascend. A line that goes back, such as a circle, is no line here. */
 function isOrdered({ type }: Series, points: readonly Point[]): boolean {
   return type !== 'line' || points.every(({ x }, at) => at === 0 || x > (points[at - 1]?.x ?? Number.NaN))
+}
+
+/** The largest and the smallest amount that an axis has. Computations with it stay finite. */
+const amounts = { largest: 1e100, smallest: 1e-100 } as const
+
+/** The smallest share of a position that an axis divides. A number has some 16 digits. */
+const leastShare = 1e-11
+
+function isDrawn(value: number | null | undefined): boolean {
+  if (value == null || value === 0) return true
+  const amount = Math.abs(value)
+  return amount >= amounts.smallest && amount <= amounts.largest
+}
+
+/**
+ * Returns true if an axis can step from the first position to the last. Between close positions
+ * that are large, a step changes nothing: the axis would have marks without an end.
+ */
+function isWide(rows: readonly Row[]): boolean {
+  const [first = 0, last = 0] = [rows[0]?.x, rows.at(-1)?.x]
+  return first === last || last - first >= leastShare * Math.max(Math.abs(first), Math.abs(last))
 }
 
 interface Row {

@@ -35,6 +35,7 @@ function kindOf(type: string, value: unknown): Kind {
   return type === 'text/html' ? 'html' : 'text'
 }
 
+/** Each character is looked at once. An image that is not base64 in another way says so itself. */
 function isBase64(text: string): boolean {
-  return /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text)
+  return /^[A-Za-z0-9+/=\s]+$/.test(text)
 }
