@@ -87,8 +87,28 @@ describe('a name', () => {
     ['two\nlines', undefined, 'two\\u000alines'],
     ['caf\ufffd', base64('/d/caf\xe9'), 'caf\\xe9'],
     ['\ufffd\ufffd', base64('/\xc3\xbc\xff\xfe'), 'ü\\xff\\xfe'],
+    ['a cut character', base64('/\xf0\x9f\x98'), '\\xf0\\x9f\\x98'],
+    ['half a pair', base64('/\xed\xa0\x80'), '\\xed\\xa0\\x80'],
+    ['too long a form', base64('/\xe0\x80\xaf\xc0\xaf'), '\\xe0\\x80\\xaf\\xc0\\xaf'],
+    ['the replacement itself', base64('/\xff\xef\xbf\xbd'), '\\xff\ufffd'],
   ])('%j is shown so that nothing hides', (name, path_base64, shown) => {
     expect(shownName({ name, path_base64 })).toBe(shown)
+  })
+
+  test('of any bytes is shown as a decoder reads it, with the other bytes written out', () => {
+    const byte = fc.oneof(fc.constantFrom(0xc3, 0xe0, 0xed, 0xf4, 0x80, 0xbf, 0x41), fc.nat(255))
+    const unescaped = (text: string) =>
+      text.replaceAll(/\\u([0-9a-f]{4})/g, (_, code) => String.fromCharCode(Number(`0x${code}`)))
+    fc.assert(
+      fc.property(fc.array(byte), (all) => {
+        const bytes = all.filter((each) => each >= 0x20 && ![0x2f, 0x5c, 0x7f].includes(each))
+        const shown = shownName({ name: '', path_base64: Buffer.from([0x2f, ...bytes]).toString('base64') })
+        const parts = shown
+          .split(/(\\x[0-9a-f]{2})/)
+          .map((part) => (part.startsWith('\\x') ? Buffer.from(part.slice(2), 'hex') : Buffer.from(unescaped(part))))
+        expect([...Buffer.concat(parts)]).toEqual(bytes)
+      }),
+    )
   })
 
   test.each(['', '.', '..', 'a/b', '../x', 'a\0b', '\ud800', 'é'.repeat(128)])('%j is refused', (name) => {

@@ -1,8 +1,5 @@
 import { writtenOut } from '@holt/sdk'
 
-/** The longest sequence of UTF-8, in bytes. */
-const longestCharacter = 4
-
 /** A path as the API has it: `path_base64` is there if the bytes are not UTF-8. */
 interface NamedFile {
   readonly name: string
@@ -29,14 +26,35 @@ function textWithBytes(bytes: Uint8Array): string {
   return text
 }
 
-/** Returns the character whose bytes begin here, or null if there is none. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** What a decoder makes of bytes that are no character. */
+const replacement = '\ufffd'
+
+/**
+ * Returns the character whose bytes begin here, or null if there is none. A directory may have
+ * thousands of such names, so nothing is tried that the bytes exclude, and nothing throws.
+ */
 function characterAt(bytes: Uint8Array, at: number): string | null {
-  for (let length = 1; length <= longestCharacter && at + length <= bytes.length; length += 1) {
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(at, at + length))
-    } catch {
-      // These bytes are no character, and more of them may be one.
-    }
-  }
-  return null
+  const first = bytes[at] ?? 0
+  if (first < 0x80) return String.fromCharCode(first)
+  const coded = bytes.subarray(at, at + lengthFrom(first))
+  if (coded.length === 1 || !coded.subarray(1).every(isContinuation)) return null
+  const text = decoder.decode(coded)
+  return text.includes(replacement) && !isReplacement(coded) ? null : text
+}
+
+/** Returns the length of a character of UTF-8 by its first byte; 1 if that begins none. */
+function lengthFrom(first: number): number {
+  if (first < 0xc2 || first > 0xf4) return 1
+  return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+}
+
+function isContinuation(byte: number): boolean {
+  return byte >= 0x80 && byte < 0xc0
+}
+
+/** Returns true for the bytes of the replacement character itself, which a name may have. */
+function isReplacement([first, second, third]: Uint8Array): boolean {
+  return first === 0xef && second === 0xbf && third === 0xbd
 }
