@@ -111,6 +111,12 @@ describe('terminals', () => {
     expect(await page.getByRole('button', { name: /Open a terminal|End|Paste|Take over/ }).count()).toBe(0)
     expect(await written(server, path, id)).toBe('theirs')
     expect((await newest(server, path)).pty).toEqual({ cols: 40, rows: 10 })
+    const large = { ...json, pty: { cols: 10_000, rows: 10_000 } }
+    const { command_id: other } = (await server.ask('POST', `${path}/commands`, { json: large })).json
+    await server.ask('POST', `${path}/commands/${other}/stdin`, { json: { data: 'large' } })
+    await page.getByRole('button', { name: `Attach to ${other}` }).click()
+    await shows(page, 'large')
+    expect(await page.locator('.xterm-rows > div').count()).toBe(500)
   })
 
   test('come back after a restart of the service, with every key once', async () => {

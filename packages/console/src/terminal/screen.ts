@@ -26,6 +26,12 @@ export interface ScreenListener {
 /** The rows above the screen that can be scrolled to. */
 const scrollback = 5_000
 
+/**
+ * The most characters of a size that another writer has set. The service takes 10,000 by 10,000,
+ * for which this page would need gigabytes.
+ */
+const most: ScreenSize = { cols: 1_000, rows: 500 }
+
 /** A screen and a keyboard, of xterm.js. */
 export class Screen {
   /** The element to put into the page. It may be moved. */
@@ -119,7 +125,7 @@ export class Screen {
   follow(size: ScreenSize | null): void {
     this.#fits = size === null
     if (size === null) this.#resize()
-    else this.#terminal.resize(size.cols, size.rows)
+    else this.#terminal.resize(Math.min(size.cols, most.cols), Math.min(size.rows, most.rows))
   }
 
   /** Makes the output readable for readers of screens. */
