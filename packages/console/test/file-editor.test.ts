@@ -151,7 +151,7 @@ describe('the editor', () => {
 })
 
 describe('a hostile runtime', () => {
-  test('has SVG with script, which is an image and runs nothing', async () => {
+  test('has SVG with script, which is an image and runs nothing, and code that seems other code', async () => {
     const opened = await openFiles()
     const { page, put, context } = opened
     const script = 'document.title = "run"; parent.document.title = "run"; fetch("/v1/agents/whoami")'
@@ -178,6 +178,9 @@ describe('a hostile runtime', () => {
     await text(page).getByText('onload').waitFor()
     await opened.show({ path: '/workspace', open: '/workspace/a.png' })
     await page.getByText('The browser cannot show this image').waitFor()
+    put('/workspace/order.py', 'x = "\u202b\u2068\u{e0041}" # \u202e\n')
+    await opened.show({ path: '/workspace', open: '/workspace/order.py' })
+    await expect.poll(() => page.locator('.cm-specialChar').count()).toBe(4)
   })
 
   test('has names, which cannot be HTML, hide something, or lead elsewhere', async () => {

@@ -3,13 +3,7 @@ import { messages, startWebhookServer } from '../../server/test/support/receive-
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { tamper } from '../../server/test/support/test-store.ts'
 import { hostile } from './support/hostile-html.ts'
-import {
-  expectHarmless,
-  expectNoFaults,
-  expectPhoneWidth,
-  showPage,
-  visitPage,
-} from './support/resource-visits.ts'
+import { expectHarmless, expectNoFaults, expectPhoneWidth, showPage, visitPage } from './support/resource-visits.ts'
 
 describe('events', () => {
   test('appear as they happen, are filtered, and show hostile details as text', async () => {

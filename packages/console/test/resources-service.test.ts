@@ -2,13 +2,7 @@ import { makeId } from '@holt/protocol'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { hostile } from './support/hostile-html.ts'
-import {
-  expectHarmless,
-  expectNoFaults,
-  expectPhoneWidth,
-  showPage,
-  visitPage,
-} from './support/resource-visits.ts'
+import { expectHarmless, expectNoFaults, expectPhoneWidth, showPage, visitPage } from './support/resource-visits.ts'
 
 describe('keys', () => {
   test('are created, shown once, rotated with an overlap, and revoked', async () => {

@@ -4,6 +4,7 @@ import { Compartment, EditorState } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers, placeholder } from '@codemirror/view'
 import { type RefObject, useEffect, useRef } from 'react'
 import { replaceSelection } from '../parts/replace-selection.ts'
+import { shownCharacters } from '../parts/shown-characters.ts'
 import { checkMarks, setChecked } from './check-marks.ts'
 import { editorLook } from './editor-look.ts'
 import type { CheckOfText } from './use-check.ts'
@@ -74,6 +75,7 @@ function openEditor(place: HTMLElement, latest: RefObject<Latest>): EditorView {
       doc: latest.current.value,
       extensions: [
         lineNumbers(),
+        shownCharacters,
         checkMarks(),
         history(),
         keymap.of([...defaultKeymap, ...historyKeymap]),

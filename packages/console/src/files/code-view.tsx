@@ -3,18 +3,12 @@ import { bracketMatching, indentOnInput, LanguageDescription } from '@codemirror
 import { languages } from '@codemirror/language-data'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState, type Extension, Text } from '@codemirror/state'
-import {
-  drawSelection,
-  EditorView,
-  highlightActiveLine,
-  highlightSpecialChars,
-  keymap,
-  lineNumbers,
-} from '@codemirror/view'
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { writtenOut } from '@holt/sdk'
 import { type Ref, useEffect, useEffectEvent, useImperativeHandle, useRef } from 'react'
 import { codeLook } from '../parts/code-look.ts'
 import { replaceSelection } from '../parts/replace-selection.ts'
+import { shownCharacters } from '../parts/shown-characters.ts'
 import { baseOf } from './file-paths.ts'
 
 /** The functions of the text for the editor around it. */
@@ -103,8 +97,7 @@ const writing: Extension = [history(), indentOnInput(), replaceSelection, keymap
 
 const common: Extension = [
   lineNumbers(),
-  // It shows characters that hide or reorder text.
-  highlightSpecialChars(),
+  shownCharacters,
   drawSelection(),
   highlightActiveLine(),
   highlightSelectionMatches(),

@@ -1,7 +1,9 @@
 import { HoltApiError, HoltError } from '@holt/sdk'
+import { shownText } from './shown-text.ts'
 
 /**
- * Shows an error: what happened, what to do, and the id by which the operator finds the request.
+ * Shows an error: what happened, what to do, and the id by which the operator finds the request. An
+ * error may name a file of a runtime, or repeat what a program has said.
  */
 export function ErrorNotice({ error }: { readonly error: unknown }) {
   const message = error instanceof Error ? error.message : String(error)
@@ -10,9 +12,9 @@ export function ErrorNotice({ error }: { readonly error: unknown }) {
   return (
     <div className="notice error" role="alert">
       <p>
-        <strong>{message}</strong>
+        <strong>{shownText(message)}</strong>
       </p>
-      {hint === null ? null : <p>{hint}</p>}
+      {hint === null ? null : <p>{shownText(hint)}</p>}
       {requestId === null ? null : (
         <p className="muted">
           Request <code>{requestId}</code>

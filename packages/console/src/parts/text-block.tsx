@@ -10,7 +10,7 @@ interface TextBlockProps {
 export function TextBlock({ label, text }: TextBlockProps) {
   return (
     <section aria-label={label}>
-      <pre className="wrapped">{shownText(text)}</pre>
+      <pre className="wrapped">{shownText(text.replaceAll('\r\n', '\n'))}</pre>
     </section>
   )
 }

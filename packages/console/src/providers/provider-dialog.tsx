@@ -90,9 +90,7 @@ interface SettingsProps {
 /** The fields of one kind of provider. */
 function SettingsFields({ type, bound, hidden }: SettingsProps) {
   if (type === 'static')
-    return (
-      <HiddenField label="Value" pointer="/value" about="No page and no answer shows it again." {...hidden} />
-    )
+    return <HiddenField label="Value" pointer="/value" about="No page and no answer shows it again." {...hidden} />
   if (type === 'oauth2')
     return (
       <>
