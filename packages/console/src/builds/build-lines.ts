@@ -1,5 +1,5 @@
 import type { CreateBuildInput } from '@holt/sdk'
-import type { ClientLine } from '../parts/client-lines.tsx'
+import type { ClientLine } from '../parts/client-line.ts'
 import { shellWord } from '../parts/shell-word.ts'
 import { pythonOf } from '../runtimes/create-lines.ts'
 

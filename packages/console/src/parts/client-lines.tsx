@@ -1,9 +1,4 @@
-/** A request in the words of one client. */
-export interface ClientLine {
-  /** The name of the client: `Python`. */
-  readonly client: string
-  readonly text: string
-}
+import type { ClientLine } from './client-line.ts'
 
 /** Shows the lines that make the same request with each client. */
 export function ClientLines({ lines }: { readonly lines: readonly ClientLine[] }) {

@@ -1,5 +1,5 @@
 import type { NewRuntime, PolicyBodyInput } from '@holt/sdk'
-import type { ClientLine } from '../parts/client-lines.tsx'
+import type { ClientLine } from '../parts/client-line.ts'
 import { shellWord } from '../parts/shell-word.ts'
 
 /** The options of `holt create` by field. */

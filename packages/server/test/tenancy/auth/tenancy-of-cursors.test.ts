@@ -59,9 +59,9 @@ async function setUp(): Promise<{ mine: Side; theirs: Side }> {
   return { mine, theirs }
 }
 
-/** The rows of a page, but for when a key was used last, which is written beside requests. */
+/** The rows of a page without the moments of a last use and of a measurement, which move. */
 const rowsOf = ({ json }: { readonly json: { readonly data: readonly object[] } }) =>
-  json.data.map((row) => ({ ...row, last_used_at: null }))
+  json.data.map((row) => ({ ...row, last_used_at: null, now: null }))
 
 const pathOf = ({ path }: Route, { things }: Side, query: string) =>
   `${fillPath(path, things)}?${path.endsWith('/files/list') ? 'path=/workspace&' : ''}${query}`

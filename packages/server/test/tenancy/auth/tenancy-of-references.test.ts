@@ -123,6 +123,8 @@ const ways: Readonly<Record<string, Way>> = {
   'listEvents subject': { by: ['runtime_id', 'template_id', 'secret_id', 'build_id'] },
   'listRuntimeMetrics runtime_id': { by: ['runtime_id'] },
   'listRuntimes runtime_id': { by: ['runtime_id'] },
+  'listRuntimes parent': { by: ['runtime_id'] },
+  'listRuntimes network_policy': { by: ['policy_id', 'name'] },
   'listRuntimes template': { by: ['template_id', 'name'] },
   'listRuntimes name': { by: ['name'] },
   'listTemplates name': { by: ['name'] },
@@ -152,6 +154,8 @@ test('a reference to another project is the same as an unknown one', async () =>
   // So that there is an entry of what was tried with the key.
   const { key } = (await server.ask('POST', `/v1/agents/key/${foreign.key_id}/rotate`, { json: {} })).json
   await server.ask('DELETE', `/v1/agents/runtime/${foreign.runtime_id}`, { key })
+  // So that the runtime is the parent of one.
+  await server.ask('POST', `/v1/agents/runtime/${foreign.runtime_id}/fork`, { json: {} })
   let made = 0
   for (const [reference, { by, body }] of Object.entries(ways)) {
     const [name = '', field = ''] = reference.split(' ')
