@@ -28,7 +28,7 @@ function textWithBytes(bytes: Uint8Array): string {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** What a decoder makes of bytes that are no character. */
+/** The character that a decoder puts in place of bytes that are no character. */
 const replacement = '\ufffd'
 
 /**
