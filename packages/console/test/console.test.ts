@@ -39,6 +39,29 @@ describe('sign in', () => {
     expect(visit.page.url()).toBe(`${server.server.url}/console/runtimes`)
   })
 
+  test('with a link of another project only after a question', async () => {
+    const server = await startTestServer()
+    const { project_id } = (await server.ask('POST', '/v1/agents/project', { json: { name: 'theirs' } })).json
+    const json = { name: 'of-theirs', scopes: ['admin'], project: project_id }
+    const { key } = (await server.ask('POST', '/v1/agents/key', { json })).json
+    const visit = await openWindow()
+    await openByLink(server, visit)
+    await visit.page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
+    const page = await visit.context.newPage()
+    await openByLink(server, { ...visit, page }, key)
+    await page.getByText('signed in to the project default').waitFor()
+    expect(await faultsOf(page, 'light')).toEqual([])
+    await page.getByRole('button', { name: 'Stay in default' }).click()
+    await page.getByRole('button', { name: 'default' }).waitFor()
+    await page.close()
+    const other = await visit.context.newPage()
+    await openByLink(server, { ...visit, page: other }, key)
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await other.getByRole('button', { name: 'theirs' }).waitFor()
+    expect(await visit.context.cookies()).toHaveLength(2)
+    expect(visit.complaints).toEqual([])
+  })
+
   test('and out again', async () => {
     const server = await startTestServer()
     const visit = await openWindow()

@@ -21,7 +21,11 @@ export function keptCells(runtimeId: string): readonly KeptCell[] {
 /** Keeps cells for a reload of this tab. Code of great length is left out. */
 export function keepCells(runtimeId: string, cells: readonly KeptCell[]): void {
   const kept = cells.filter(({ code }) => code.length <= most.code).slice(-most.cells)
-  sessionStorage.setItem(placeOf(runtimeId), JSON.stringify(kept))
+  try {
+    sessionStorage.setItem(placeOf(runtimeId), JSON.stringify(kept))
+  } catch {
+    // The storage of the tab is full: a reload shows fewer cells.
+  }
 }
 
 function placeOf(runtimeId: string): string {

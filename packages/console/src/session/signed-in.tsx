@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Frame } from '../parts/frame.tsx'
 import { sessionsKey } from '../service/query-client.ts'
+import { LinkQuestion } from './link-question.tsx'
 import { clientOf, SessionContext } from './session-context.ts'
 import { listSessions, type Session, signIn } from './sessions.ts'
 import { SignInPage } from './sign-in-page.tsx'
@@ -18,13 +19,9 @@ export function SignedIn({ code, children }: { readonly code: string | null; rea
   const queries = useQueryClient()
   const [linkError, setLinkError] = useState<unknown>(null)
   const [isLinking, setLinking] = useState(code !== null)
+  const [isAllowed, setAllowed] = useState(false)
   const [chosen, setChosen] = useState(() => sessionStorage.getItem(chosenKey))
-  const sessions = useQuery({
-    queryKey: sessionsKey,
-    queryFn: listSessions,
-    enabled: !isLinking,
-    refetchInterval: 60_000,
-  })
+  const sessions = useQuery({ queryKey: sessionsKey, queryFn: listSessions, refetchInterval: 60_000 })
   const session = sessions.data?.find(({ key_id }) => key_id === chosen) ?? sessions.data?.[0]
 
   const use = ({ key_id }: Session) => {
@@ -33,17 +30,25 @@ export function SignedIn({ code, children }: { readonly code: string | null; rea
   }
   const enter = (entered: Session) => {
     use(entered)
+    queries.setQueryData<readonly Session[]>(sessionsKey, (known = []) => [
+      ...known.filter(({ key_id }) => key_id !== entered.key_id),
+      entered,
+    ])
     void queries.invalidateQueries({ queryKey: sessionsKey })
   }
+  // Anybody can send a link to a project of theirs. Signed in, a person would not notice the change.
+  const mayExchange = isAllowed || sessions.data?.length === 0
   useEffect(() => {
-    if (code === null) return
+    if (code === null || !mayExchange) return
     const exchange = exchanges.get(code) ?? signIn({ code })
     exchanges.set(code, exchange)
     exchange.then(enter, setLinkError).finally(() => setLinking(false))
-  }, [code])
+  }, [code, mayExchange])
 
   const holt = useMemo(() => (session === undefined ? null : clientOf(session)), [session?.key_id])
-  if (session !== undefined && holt !== null && sessions.data !== undefined)
+  if (isLinking && session !== undefined && !mayExchange)
+    return <LinkQuestion session={session} onAnswer={(is) => (is ? setAllowed(true) : setLinking(false))} />
+  if (session !== undefined && holt !== null && sessions.data !== undefined && !isLinking)
     return (
       // Another key sees other things: nothing of the earlier page remains.
       <SessionContext key={session.key_id} value={{ session, sessions: sessions.data, holt, use }}>
