@@ -133,7 +133,7 @@ describe('webhooks', () => {
     await messages(receiver, before + 1)
     await expect.poll(() => deliveries.getByRole('row', { name: 'runtime.running' }).count()).toBe(2)
     await page.getByLabel('State of the deliveries').selectOption('failed')
-    await page.getByText('Nothing was sent.').waitFor()
+    await page.getByText('No delivery has this state.').waitFor()
 
     await page.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('button', { name: 'Enable' }).waitFor()

@@ -36,7 +36,7 @@ export function SignedIn({ code, children }: { readonly code: string | null; rea
     ])
     void queries.invalidateQueries({ queryKey: sessionsKey })
   }
-  // Anybody can send a link to a project of theirs. Signed in, a person would not notice the change.
+  // Anybody can send a link to a project of theirs. A person who is signed in would not notice it.
   const mayExchange = isAllowed || sessions.data?.length === 0
   useEffect(() => {
     if (code === null || !mayExchange) return
