@@ -43,6 +43,8 @@ export async function openWindow({ traced = true, ...options }: WindowOptions = 
   onTestFinished(async ({ task }) => {
     if (traced && task.result?.state === 'fail')
       for (const path of await keepTrace(context, task.name)) process.stderr.write(`kept ${path}\n`)
+    // Without it, the files of the trace stay in the temporary directory.
+    else if (traced) await context.tracing.stop()
     await context.close()
   })
   return { page, context, complaints }
