@@ -60,7 +60,8 @@ export async function serve(config: ServerConfig): Promise<void> {
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
   await tellManager('READY=1')
 
-  const stop = async () => {
+  const stop = async (signal: NodeJS.Signals) => {
+    log.info({ signal }, 'holtd stops')
     setTimeout(() => process.exit(0), stopTimeoutMs).unref()
     void tellManager('STOPPING=1')
     await server.close()
@@ -69,7 +70,7 @@ export async function serve(config: ServerConfig): Promise<void> {
     await releaseLock(config.stateDir)
     process.exit(0)
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal))
 }
 
 /** Returns the error of a failed start. For a known reason, the message says what to do. */
