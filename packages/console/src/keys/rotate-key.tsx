@@ -1,7 +1,7 @@
 import type { Key, NewKey } from '@holt/sdk'
 import { useState } from 'react'
-import { Choice } from '../parts/fields.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
+import { OverlapChoice } from '../parts/overlap-choice.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
 interface RotateProps {
@@ -33,12 +33,7 @@ export function RotateKey({ apiKey: { key_id, name, previous_until }, onMade, on
       {previous_until === null ? null : (
         <p>A secret of an earlier rotation works until {previous_until}. This rotation ends it now.</p>
       )}
-      <Choice label="The present secret works for" value={overlap} set={setOverlap}>
-        <option value="0">no longer: it ends at once</option>
-        <option value="3600">an hour more</option>
-        <option value="86400">a day more</option>
-        <option value="604800">a week more</option>
-      </Choice>
+      <OverlapChoice label="The present secret works for" value={overlap} set={setOverlap} />
     </FormDialog>
   )
 }

@@ -1,7 +1,7 @@
 import type { NewWebhook } from '@holt/sdk'
 import { useState } from 'react'
-import { Choice } from '../parts/fields.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
+import { OverlapChoice } from '../parts/overlap-choice.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
 interface RotateProps {
@@ -30,12 +30,7 @@ export function RotateSecret({ webhookId, onMade, onClose }: RotateProps) {
       onSubmit={() => rotating.mutate()}
     >
       <p>Messages have the signatures of both secrets, while the old one works.</p>
-      <Choice label="The old secret works for" value={overlap} set={setOverlap}>
-        <option value="0">no longer: it ends at once</option>
-        <option value="3600">an hour more</option>
-        <option value="86400">a day more</option>
-        <option value="604800">a week more</option>
-      </Choice>
+      <OverlapChoice label="The old secret works for" value={overlap} set={setOverlap} />
     </FormDialog>
   )
 }
