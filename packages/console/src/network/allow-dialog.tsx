@@ -37,7 +37,7 @@ export function AllowDialog({ runtimeId: id, wanted, onClose }: AllowProps) {
   const target = chosen ?? targetOf(network.data)
   const adding = useHoltMutation<Target>({
     run: (holt, target) => addRules(holt, { runtimeId: id, target, rules: allowing?.rules ?? [] }),
-    changes: [networkKey(id), ['runtime', id], ['policy'], ['policies']],
+    changes: [networkKey(id), ['runtime', id], ['policies']],
     onSuccess: onClose,
   })
   const mayAdd = mayUse(session, target?.type === 'policy' ? 'policy:write' : 'runtime:write')

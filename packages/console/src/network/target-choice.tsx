@@ -2,6 +2,7 @@ import type { RuntimeNetwork } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { Answer } from '../parts/answer.tsx'
+import { usePolicyUsers } from '../runtimes/use-policy-users.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useHoltQuery } from '../session/use-holt-query.ts'
@@ -32,7 +33,7 @@ interface StoredProps extends Omit<TargetProps, 'network'> {
 function StoredChoice({ runtimeId, policyId, name, target, choose }: StoredProps) {
   const { session } = useSession()
   const policy = useHoltQuery({
-    key: ['policy', policyId],
+    key: ['policies', policyId],
     read: (holt, signal) => holt.policies.get(policyId, { signal }),
     enabled: mayUse(session, 'policy:read'),
     refetchInterval: false,
@@ -70,15 +71,11 @@ function StoredChoice({ runtimeId, policyId, name, target, choose }: StoredProps
 
 /** The other runtimes with a policy, which the rules would reach as well. */
 function Users({ runtimeId, policyId }: { readonly runtimeId: string; readonly policyId: string }) {
-  const users = useHoltQuery({
-    key: ['policy', policyId, 'users'],
-    read: (holt, signal) =>
-      holt.runtimes.list({ network_policy: policyId, state: activeStates, limit: 100 }, { signal }).all(),
-  })
+  const users = usePolicyUsers(policyId)
   return (
     <Answer query={users} what="who else has it">
       {(all) => {
-        const others = all.filter(({ runtime_id }) => runtime_id !== runtimeId)
+        const others = all.filter(({ runtime_id, state }) => runtime_id !== runtimeId && state !== 'terminating')
         if (others.length === 0) return <p className="muted">No other runtime has it now.</p>
         return (
           <p>
@@ -101,5 +98,3 @@ function Users({ runtimeId, policyId }: { readonly runtimeId: string; readonly p
 
 /** The most other runtimes that are named. */
 const mostNamed = 20
-
-const activeStates = ['starting', 'running', 'pausing', 'paused', 'resuming'] as const

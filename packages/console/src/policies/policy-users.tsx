@@ -1,27 +1,14 @@
-import type { RuntimeState } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { Answer } from '../parts/answer.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { useHoltQuery } from '../session/use-holt-query.ts'
-
-const liveStates: readonly RuntimeState[] = ['starting', 'running', 'pausing', 'paused', 'resuming', 'terminating']
+import { usePolicyUsers } from '../runtimes/use-policy-users.ts'
 
 /** The most runtimes that the page names. */
 const mostShown = 50
 
-/** The interval between two reads, in milliseconds. Each reads all runtimes of the project. */
-const readMs = 30_000
-
 /** Shows the runtimes that have a policy. */
 export function PolicyUsers({ policyId }: { readonly policyId: string }) {
-  const users = useHoltQuery({
-    key: ['policies', policyId, 'users'],
-    read: async (holt, signal) => {
-      const runtimes = await holt.runtimes.list({ state: liveStates, limit: 100 }, { signal }).all()
-      return runtimes.filter(({ network_policy: policy }) => policy?.type === 'stored' && policy.policy_id === policyId)
-    },
-    refetchInterval: readMs,
-  })
+  const users = usePolicyUsers(policyId)
   return (
     <section className="section" aria-label="Runtimes with this policy">
       <h2>Runtimes with this policy</h2>
