@@ -1,7 +1,7 @@
 import { hostname, release } from 'node:os'
 import type { EngineFacts, IsolationFacts } from '@holt/engine'
 import type { Host, HostCapacity, HostPool } from '@holt/protocol'
-import { pause } from '../../foundation/async/pause.ts'
+import { inTime } from '../../foundation/async/in-time.ts'
 import { reservedMemoryMiB } from '../../foundation/config/system-reserve.ts'
 import { version } from '../../foundation/config/version.ts'
 import type { CheckedMachine } from '../../foundation/host/own-host.ts'
@@ -9,7 +9,7 @@ import { notEnded } from '../../foundation/rows/not-ended.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import { promisedMiB } from '../../runtimes/admission/promised.ts'
 import type { Api, Handlers } from '../api.ts'
-import { readinessOf } from './readiness.ts'
+import { availabilityOf, readinessOf } from './readiness.ts'
 
 /** The route of the machines that run runtimes. */
 export const hostHandlers = {
@@ -54,9 +54,11 @@ function isolationOf({ isolation }: EngineFacts): Host['isolation'] {
 }
 
 function classOf(facts: IsolationFacts): Host['isolation'][string] {
-  return facts.available
-    ? { available: true, runner: facts.runner, can_checkpoint: facts.canCheckpoint, reason: null, fix: null }
-    : { available: false, runner: null, can_checkpoint: false, reason: facts.reason, fix: facts.fix }
+  return {
+    ...availabilityOf(facts),
+    runner: facts.available ? facts.runner : null,
+    can_checkpoint: facts.available && facts.canCheckpoint,
+  }
 }
 
 async function capacityOf(service: Api, facts: EngineFacts): Promise<HostCapacity> {
@@ -106,14 +108,9 @@ async function poolsOf({ pools, metrics }: Api): Promise<HostPool[]> {
 
 /** Returns the checks of the machine, or null if they do not arrive in time or fail. */
 async function checksInTime({ host, log }: Api): Promise<CheckedMachine | null> {
-  const over = new AbortController()
   const checks = host.checks().catch((error) => {
     log.error({ err: error }, 'the machine could not be checked')
     return null
   })
-  try {
-    return await Promise.race([checks, pause(checksTimeoutMs, over.signal).then(() => null)])
-  } finally {
-    over.abort()
-  }
+  return inTime(checks, checksTimeoutMs)
 }

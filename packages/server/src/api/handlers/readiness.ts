@@ -1,6 +1,6 @@
-import type { EngineFacts } from '@holt/engine'
-import { defaultTemplate } from '@holt/protocol'
-import { pause } from '../../foundation/async/pause.ts'
+import type { EngineFacts, IsolationFacts } from '@holt/engine'
+import { defaultTemplate, type Readiness } from '@holt/protocol'
+import { inTime } from '../../foundation/async/in-time.ts'
 import type { Api } from '../api.ts'
 
 /** The state of a host that decides if it can create runtimes. */
@@ -17,6 +17,13 @@ export async function readinessOf(service: Api): Promise<HostReadiness> {
   return { facts, reasons: [...engineReasons(facts), ...(await templateReasons(service))] }
 }
 
+/** Presents whether a class of isolation can be used, and if not, the reason and the fix. */
+export function availabilityOf(facts: IsolationFacts): Readiness['isolation'][string] {
+  return facts.available
+    ? { available: true, reason: null, fix: null }
+    : { available: false, reason: facts.reason, fix: facts.fix }
+}
+
 /**
  * The time for a description, in milliseconds. A trial start of a class may take longer than a
  * client waits (`holt doctor` waits 5 s).
@@ -29,12 +36,7 @@ async function described({ engine, log }: Api): Promise<EngineFacts | null> {
     log.error({ err: error }, 'the engine cannot be described')
     return null
   })
-  const over = new AbortController()
-  try {
-    return await Promise.race([facts, pause(describeTimeoutMs, over.signal).then(() => null)])
-  } finally {
-    over.abort()
-  }
+  return inTime(facts, describeTimeoutMs)
 }
 
 function engineReasons(facts: EngineFacts | null): readonly string[] {

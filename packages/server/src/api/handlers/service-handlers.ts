@@ -1,10 +1,9 @@
-import type { IsolationFacts } from '@holt/engine'
 import { openApi, type Readiness } from '@holt/protocol'
 import { version } from '../../foundation/config/version.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { jsonHeaders } from '../../foundation/wire/json-headers.ts'
 import type { Api, Handlers } from '../api.ts'
-import { readinessOf } from './readiness.ts'
+import { availabilityOf, readinessOf } from './readiness.ts'
 
 const document = openApi(version)
 
@@ -30,15 +29,11 @@ async function readiness({ service }: Call<'readiness', Api>): Promise<Answer> {
     version,
     reasons: [...reasons],
     isolation:
-      facts === null ? {} : { gvisor: present(facts.isolation.gvisor), container: present(facts.isolation.container) },
+      facts === null
+        ? {}
+        : { gvisor: availabilityOf(facts.isolation.gvisor), container: availabilityOf(facts.isolation.container) },
     fallbacks: [...(await service.metrics.engine.fallbacks())],
     retakes: service.retakes.counts,
   }
   return { status: reasons.length === 0 ? 200 : 503, json }
-}
-
-function present(facts: IsolationFacts): Readiness['isolation'][string] {
-  return facts.available
-    ? { available: true, reason: null, fix: null }
-    : { available: false, reason: facts.reason, fix: facts.fix }
 }
