@@ -1,6 +1,7 @@
 import { KeyedLock } from '@holt/async'
 import type { Builds } from '../builds/builds.ts'
 import { Rooms } from './attach/rooms.ts'
+import { BridgeAgents } from './code/bridge-connections.ts'
 import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
 import { PortAddresses } from './ports/port-addresses.ts'
 
@@ -12,6 +13,7 @@ export interface Inside extends Builds {
   readonly portSecret: Buffer
   /** The attachments of each command. */
   readonly rooms: Rooms
+  readonly bridgeAgents: BridgeAgents
   /** The diffs of each project, one after another. */
   readonly diffs: KeyedLock
 }
@@ -27,6 +29,7 @@ export function openInside(
     addresses: new PortAddresses(builds.config.portDomain),
     portSecret,
     rooms: new Rooms(),
+    bridgeAgents: new BridgeAgents(),
     diffs: new KeyedLock(),
   }
 }

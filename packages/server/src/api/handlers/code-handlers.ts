@@ -99,7 +99,7 @@ type InterpreterCall =
 
 async function openBridge(call: InterpreterCall): Promise<Bridge> {
   const { service, ref, gone } = call
-  return new Bridge(await openGuest(service, ref, { gone }))
+  return new Bridge(await openGuest(service, ref, { gone }), service.bridgeAgents)
 }
 
 function contextOf({ params }: { readonly params: { readonly context_id: string } }): string {

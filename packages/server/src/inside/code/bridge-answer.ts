@@ -1,9 +1,9 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { EngineError } from '@holt/engine'
 import { HoltError } from '@holt/protocol'
 import type { RuntimeLink } from '../../runtimes/links/runtime-link.ts'
-import { bridgePort, connectionsOf } from './bridge-connections.ts'
+import { bridgePort } from './bridge-connections.ts'
 import { bridgeFailed } from './bridge-errors.ts'
 
 /**
@@ -26,6 +26,13 @@ export interface BridgeRequest {
   /** The path and query, percent-encoded. */
   readonly path: string
   readonly json?: unknown
+}
+
+/** The way to the bridge of one runtime. */
+export interface BridgeWay {
+  readonly link: RuntimeLink
+  /** The connections to the bridge over this link. */
+  readonly agent: Agent
 }
 
 /** An answer of the bridge. The receiver calls `letEnd` or `destroy`. */
@@ -78,20 +85,20 @@ export class BridgeAnswer {
  * Sends one request to the bridge of a runtime. The signal ends it, with its connection. Throws
  * `code_interpreter_missing` if nothing listens.
  */
-export async function askBridge(link: RuntimeLink, request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
+export async function askBridge(way: BridgeWay, request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
   try {
-    return await ask(link, request, signal)
+    return await ask(way, request, signal)
   } catch (error) {
     if (!(error instanceof StaleConnection)) throw error
     // The bridge has closed the connection while it waited, or was killed.
-    return ask(link, request, signal)
+    return ask(way, request, signal)
   }
 }
 
 /** The break of a connection that had carried an earlier answer, before the head of this one. */
 class StaleConnection extends HoltError {}
 
-async function ask(link: RuntimeLink, request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
+async function ask({ link, agent }: BridgeWay, request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
   const use = link.use()
   let connection: Duplex | null = null
   try {
@@ -101,7 +108,7 @@ async function ask(link: RuntimeLink, request: BridgeRequest, signal: AbortSigna
     use[Symbol.dispose]()
     throw error
   }
-  const outgoing = prepare(link, request)
+  const outgoing = prepare(agent, request)
   outgoing.once('socket', (socket) => {
     connection = socket
   })
@@ -119,10 +126,10 @@ async function ask(link: RuntimeLink, request: BridgeRequest, signal: AbortSigna
   }
 }
 
-function prepare(link: RuntimeLink, { method, path, json }: BridgeRequest): ClientRequest {
+function prepare(agent: Agent, { method, path, json }: BridgeRequest): ClientRequest {
   const body = json === undefined ? null : Buffer.from(JSON.stringify(json))
   const outgoing = httpRequest({
-    agent: connectionsOf(link),
+    agent,
     method,
     path,
     headers: {

@@ -18,13 +18,16 @@ const idleMs = 30_000
 /** The most connections of one runtime that wait. Runs of one program come one after the other. */
 const idleMax = 2
 
-const known = new WeakMap<RuntimeLink, BridgeConnections>()
+/** The connections to the bridges of all runtimes. Those of a link go with it. */
+export class BridgeAgents {
+  readonly #agents = new WeakMap<RuntimeLink, BridgeConnections>()
 
-/** Returns the connections to the bridge of a runtime. */
-export function connectionsOf(link: RuntimeLink): BridgeConnections {
-  const made = known.get(link) ?? new BridgeConnections(link)
-  known.set(link, made)
-  return made
+  /** Returns the connections to the bridge of a runtime. */
+  of(link: RuntimeLink): Agent {
+    const agent = this.#agents.get(link) ?? new BridgeConnections(link)
+    this.#agents.set(link, agent)
+    return agent
+  }
 }
 
 /**

@@ -1,7 +1,8 @@
 import { HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import type { OpenRuntime } from '../../runtimes/links/open-guest.ts'
-import { askBridge, type BridgeAnswer, type BridgeRequest } from './bridge-answer.ts'
+import { askBridge, type BridgeAnswer, type BridgeRequest, type BridgeWay } from './bridge-answer.ts'
+import type { BridgeAgents } from './bridge-connections.ts'
 import { type Asked, BridgeFailure, bridgeFailed, refusalOf } from './bridge-errors.ts'
 import { BridgeContext, BridgeContexts, BridgeDone, BridgeHealth } from './bridge-schemas.ts'
 import { readBridgeAnswer } from './read-bridge-answer.ts'
@@ -31,9 +32,11 @@ export interface BridgeNewContext {
  */
 export class Bridge {
   readonly #open: OpenRuntime
+  readonly #way: BridgeWay
   #instance: string | null = null
-  constructor(open: OpenRuntime) {
+  constructor(open: OpenRuntime, agents: BridgeAgents) {
     this.#open = open
+    this.#way = { link: open.link, agent: agents.of(open.link) }
   }
 
   /** The name of the process that sent the last answer; null if that is unknown. */
@@ -132,13 +135,12 @@ export class Bridge {
 
   /** Returns the answer to a request. An interpreter that was killed is started again for it. */
   async #ask(request: BridgeRequest, signal: AbortSignal): Promise<BridgeAnswer> {
-    const { link } = this.#open
     try {
-      return await askBridge(link, request, signal)
+      return await askBridge(this.#way, request, signal)
     } catch (error) {
       const isMissing = error instanceof HoltError && error.code === 'code_interpreter_missing'
       if (!isMissing || !(await reviveInterpreter(this.#open, signal))) throw error
-      return askBridge(link, request, signal)
+      return askBridge(this.#way, request, signal)
     }
   }
 

@@ -27,7 +27,7 @@ export async function runCode(call: RunCall, place: () => Pick<BridgeRun, 'conte
   service.metrics.work.noteCodeRun(streamed ? 'streamed' : 'waited')
   call.operation()
   const streamRetry = new StreamRetry(service, { ref, signal })
-  const followed = { bridge: new Bridge(open), runId, streamRetry, signal }
+  const followed = { bridge: new Bridge(open, service.bridgeAgents), runId, streamRetry, signal }
   const begun = await startRun(followed, run)
   const contextId = context.context_id ?? `default-${context.language}`
   const items = followRun(followed, { begun, cursor: -1, keep: call.keep, contextId })
