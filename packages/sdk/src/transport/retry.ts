@@ -13,6 +13,8 @@ export interface FailedTry {
    * for a state.
    */
   readonly keyed: boolean
+  /** True if the caller itself finds out what arrived, and sends the rest. */
+  readonly resumes?: boolean
   /** False if the body is gone after the first try. */
   readonly repeatable: boolean
   /** The time left to wait for an answer, in milliseconds. */
@@ -41,7 +43,8 @@ export function retryDelayMs(failed: FailedTry, random: () => number = Math.rand
   const { error } = failed
   if (isUnderWay(error)) return failed.timeLeftMs > 0 ? backoffMs(failed.tries, random) : null
   if (failed.tries > failed.maxRetries || !failed.repeatable) return null
-  const twiceIsOnce = failed.keyed || idempotentMethods.includes(failed.method)
+  const isIdempotent = failed.resumes !== true && idempotentMethods.includes(failed.method)
+  const twiceIsOnce = failed.keyed || isIdempotent
   if (error instanceof HoltConnectionError) {
     if (error.reason === 'timeout') return null
     return error.reason === 'refused' || twiceIsOnce ? backoffMs(failed.tries, random) : null

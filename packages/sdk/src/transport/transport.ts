@@ -133,8 +133,8 @@ export class Transport {
           throw new HoltConnectionError('lost', madeOrNot, { cause: lost })
         if (error instanceof HoltConnectionError && error.reason === 'lost') lost = error
         const delayMs = retryDelayMs({
-          // What may have arrived is not sent again here if the caller finds out.
-          method: request.resumes === true ? 'POST' : route.method,
+          method: route.method,
+          resumes: request.resumes === true,
           error,
           tries,
           maxRetries: this.options.maxRetries,
