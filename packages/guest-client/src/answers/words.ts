@@ -1,4 +1,4 @@
-import { SessionName, Text } from '@holt/protocol'
+import { etagForm, SessionName, Text } from '@holt/protocol'
 import { z } from 'zod'
 
 // The value types of the guest's answers. Root inside a runtime can take the guest's place, so
@@ -71,7 +71,7 @@ export const signal = z.string().regex(/^SIG(?:[A-Z0-9]{1,8}|RTMIN\+\d{1,2})$/)
 export const owner = z.string().regex(/^[\p{L}\p{N}_.@+-]{1,256}\$?(?::[\p{L}\p{N}_.@+-]{1,256}\$?)?$/u)
 
 /** A strong entity tag (RFC 9110, 8.8.3). */
-export const etag = z.string().regex(/^"[\x21\x23-\x7e]{1,128}"$/)
+export const etag = z.string().regex(etagForm)
 
 /** A file mode of four octal digits. */
 export const mode = z.string().regex(/^[0-7]{4}$/)

@@ -1,4 +1,5 @@
 import type { GuestFile } from '@holt/guest-client'
+import { etagForm } from '@holt/protocol'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { changeMode, changeOwner, makeSymlink } from '../../inside/files/change-attributes.ts'
@@ -7,7 +8,6 @@ import { answerTimeoutMs, treeTimeoutMs } from '../../inside/files/guest-timeout
 import { cursorAfter, pathInCursor } from '../../inside/files/list-cursor.ts'
 import { presentFile } from '../../inside/files/present-file.ts'
 import { searchFiles } from '../../inside/files/search-files.ts'
-import { etagForm } from '../../inside/files/write-conditions.ts'
 import { abortUpload, getUpload, writeFile } from '../../inside/files/write-file.ts'
 import type { Api, Handlers } from '../api.ts'
 

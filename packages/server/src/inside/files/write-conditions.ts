@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { etagForm } from '@holt/protocol'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
-
-/** The form of a strong entity tag (RFC 9110, 8.8.3), as this service makes them. */
-export const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
 /** The conditions of a write. */
 interface WriteConditions {
