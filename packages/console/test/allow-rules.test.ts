@@ -1,25 +1,8 @@
 import type { SuggestedPolicy } from '@holt/sdk'
 import { expect, test } from 'vitest'
+import { deniedConnection } from '../../sdk/test/support/samples.ts'
 import { type Decision, rulesOfAll, rulesOfLine, ruleText, widened } from '../src/network/allow-rules.ts'
 import { destinationOf, findLines, ruleOf } from '../src/network/log-filter.ts'
-
-const line = (change: Partial<Decision>): Decision => ({
-  type: 'connect',
-  cursor: 1,
-  at: '2026-01-01T00:00:00.000Z',
-  name: 'api.example.com',
-  address: null,
-  port: 443,
-  allowed: false,
-  rule: 'no_rule',
-  method: null,
-  path: null,
-  bytes_sent: null,
-  bytes_received: null,
-  process: null,
-  secret: null,
-  ...change,
-})
 
 const suggested = (change: Partial<SuggestedPolicy> = {}): SuggestedPolicy => ({
   add: [
@@ -43,16 +26,16 @@ test.each<[string, Partial<Decision>, string[]]>([
     ['api.example.com:443 POST /v1/items'],
   ],
 ])('a line is allowed by %s', (_, change, rules) => {
-  expect(rulesOfLine(line(change), suggested()).rules.map(ruleText)).toEqual(rules)
+  expect(rulesOfLine(deniedConnection(change), suggested()).rules.map(ruleText)).toEqual(rules)
 })
 
 test('a path that ends with * is no rule for one request, because it would stand for anything', () => {
-  const wide = line({ rule: 'request_denied', method: 'GET', path: '/v1/*' })
+  const wide = deniedConnection({ rule: 'request_denied', method: 'GET', path: '/v1/*' })
   expect(rulesOfLine(wide, suggested({ add: [] })).rules).toEqual([])
 })
 
 test('remarks are about the host of the line, or about every host', () => {
-  expect(rulesOfLine(line({}), suggested()).remarks).toEqual([])
+  expect(rulesOfLine(deniedConnection({}), suggested()).remarks).toEqual([])
   expect(rulesOfAll(suggested()).remarks).toEqual(['203.0.113.7 is an address'])
 })
 
@@ -70,9 +53,9 @@ test('a wider policy keeps what it had', () => {
 
 test('lines are found by decision and by any part, newest first', () => {
   const lines = [
-    line({ cursor: 1 }),
-    line({ cursor: 2, allowed: true, rule: 'preset npm', name: 'registry.npmjs.org' }),
-    line({ cursor: 3, process: { pid: 7, name: 'curl', uid: 1000 } }),
+    deniedConnection({ cursor: 1 }),
+    deniedConnection({ cursor: 2, allowed: true, rule: 'preset npm', name: 'registry.npmjs.org' }),
+    deniedConnection({ cursor: 3, process: { pid: 7, name: 'curl', uid: 1000 } }),
   ]
   const cursors = (decided: string, text: string) => findLines(lines, decided, text).map(({ cursor }) => cursor)
   expect(cursors('all', '')).toEqual([3, 2, 1])
@@ -84,8 +67,8 @@ test('lines are found by decision and by any part, newest first', () => {
 })
 
 test('a denial has its reason in words, and a destination its port', () => {
-  expect(ruleOf(line({ rule: 'non_public' }))).toBe('the address is not public')
-  expect(ruleOf(line({ rule: 'constructor' }))).toBe('constructor')
-  expect(ruleOf(line({ allowed: true, rule: 'no_rule' }))).toBe('no_rule')
-  expect(destinationOf(line({ name: null, address: null, port: null }))).toBe('unknown')
+  expect(ruleOf(deniedConnection({ rule: 'non_public' }))).toBe('the address is not public')
+  expect(ruleOf(deniedConnection({ rule: 'constructor' }))).toBe('constructor')
+  expect(ruleOf(deniedConnection({ allowed: true, rule: 'no_rule' }))).toBe('no_rule')
+  expect(destinationOf(deniedConnection({ name: null, address: null, port: null }))).toBe('unknown')
 })

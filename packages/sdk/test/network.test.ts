@@ -1,6 +1,7 @@
 import type { NetworkLogItem } from '@holt/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Holt } from '../src/index.ts'
+import { deniedConnection } from './support/samples.ts'
 import { startTestService, type TestService } from './support/test-service.ts'
 
 let service: TestService
@@ -11,22 +12,13 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-const decision = (cursor: number, allowed: boolean, atMs = 0): NetworkLogItem => ({
-  type: 'connect',
-  cursor,
-  at: new Date(atMs).toISOString(),
-  name: 'api.example.com',
-  address: null,
-  port: 443,
-  allowed,
-  rule: allowed ? 'api.example.com:443' : 'no_rule',
-  method: null,
-  path: null,
-  bytes_sent: null,
-  bytes_received: null,
-  process: null,
-  secret: null,
-})
+const decision = (cursor: number, allowed: boolean, atMs = 0): NetworkLogItem =>
+  deniedConnection({
+    cursor,
+    at: new Date(atMs).toISOString(),
+    allowed,
+    rule: allowed ? 'api.example.com:443' : 'no_rule',
+  })
 
 test('policies are stored, listed, replaced and deleted', async () => {
   const { policy_id } = await holt.policies.create({ name: 'web', allow: [{ host: 'api.example.com' }] })

@@ -1,5 +1,6 @@
 import type { NetworkLogItem, NetworkLogOptions, Runtime } from '@holt/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { deniedConnection } from '../../../sdk/test/support/samples.ts'
 import { OutputTail, tellOfDenials } from '../../src/running/tell-of-denials.ts'
 
 afterEach(() => {
@@ -8,23 +9,7 @@ afterEach(() => {
 
 type Decision = Extract<NetworkLogItem, { readonly rule: string }>
 const at = '2026-01-01T00:00:10.000Z'
-const decision = (more: Partial<Decision>): Decision => ({
-  type: 'connect',
-  cursor: 1,
-  at,
-  name: 'registry.npmjs.org',
-  address: null,
-  port: 443,
-  allowed: false,
-  rule: 'no_rule',
-  method: null,
-  path: null,
-  bytes_sent: null,
-  bytes_received: null,
-  process: null,
-  secret: null,
-  ...more,
-})
+const decision = (more: Partial<Decision>): Decision => deniedConnection({ at, name: 'registry.npmjs.org', ...more })
 
 /** Returns the text printed for a failed command when the log has these items. */
 async function told(

@@ -1,4 +1,4 @@
-import { type DiffEntry, makeId, systemTemplateSizes } from '@holt/protocol'
+import { type DiffEntry, makeId, type NetworkDecision, systemTemplateSizes } from '@holt/protocol'
 
 /** The base template, ready. */
 export function readyTemplate(): Record<string, unknown> {
@@ -121,5 +121,26 @@ export function sampleChange(path: string, isShown: boolean): DiffEntry {
     gid: 0,
     previous_gid: null,
     patch: isShown ? 'shown' : null,
+  }
+}
+
+/** A connection to api.example.com that a policy denied. */
+export function deniedConnection(more: Partial<NetworkDecision> = {}): NetworkDecision {
+  return {
+    type: 'connect',
+    cursor: 1,
+    at: '2026-01-01T00:00:00.000Z',
+    name: 'api.example.com',
+    address: null,
+    port: 443,
+    allowed: false,
+    rule: 'no_rule',
+    method: null,
+    path: null,
+    bytes_sent: null,
+    bytes_received: null,
+    process: null,
+    secret: null,
+    ...more,
   }
 }
