@@ -113,7 +113,7 @@ describe('a stream of input without end', () => {
     const data = envelopeOf({ data: { input: { stdin: Buffer.alloc(48 * 1024, 'x').toString('base64') } } })
     expect(await flood(input, chunkOf(data))).toBeLessThan(buffersBytes)
     expect([waiting.size, await honest()]).toEqual([1, 200])
-    // What it has sent hides the end of its connection, so the request ends with its sandbox.
+    // The unread input hides the end of its connection, so the request ends with its sandbox.
     input.destroy()
     program.destroy()
     expect((await e2b('DELETE', `/sandboxes/${sandboxID}`)).status).toBe(204)
