@@ -1,8 +1,5 @@
-import { builtRunsc, byLength, consoleFilesLeftOut, nativeModules, ownProcess, seedRun } from '@holt/testkit'
-import { configDefaults, defineConfig } from 'vitest/config'
-
-// The list of files is drawn before the global set-up runs.
-seedRun()
+import { builtRunsc, byLength, nativeModules, ownProcess } from '@holt/testkit'
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
 
 // Minutes each, and other tests run the same code.
 const exclude = [...configDefaults.exclude, ...byLength({ short: ['**/*.long.test.ts'], long: [], soak: [] })]
@@ -19,7 +16,7 @@ const shared = {
 }
 
 /** Returns a project whose files share processes. */
-function together(name: string, include: readonly string[], others: readonly string[] = []) {
+function together(name: string, include: readonly string[], others: readonly string[]) {
   return {
     test: {
       ...shared,
@@ -63,22 +60,27 @@ const groups = {
 // The end-to-end tests have a configuration of their own: they share one service.
 const all = ['packages/*/test/**', 'bench/**', 'site/test/**']
 
-export default defineConfig({
-  test: {
-    globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
-    // Vitest runs projects in the order of their names.
-    projects: [
-      {
-        test: {
-          ...shared,
-          name: 'alone',
-          experimental: nativeModules,
-          include: ownProcess.map(testsOf),
-          exclude: [...exclude, ...consoleFilesLeftOut()],
+/** Returns the configuration of the tests of the packages, without some of their files. */
+export function unitConfig(leftOut: readonly string[]): ViteUserConfig {
+  return defineConfig({
+    test: {
+      globalSetup: ['packages/testkit/src/print-seed.ts', 'packages/server/test/support/test-cluster.ts'],
+      // Vitest runs projects in the order of their names.
+      projects: [
+        {
+          test: {
+            ...shared,
+            name: 'alone',
+            experimental: nativeModules,
+            include: ownProcess.map(testsOf),
+            exclude: [...exclude, ...leftOut],
+          },
         },
-      },
-      ...Object.entries(groups).map(([name, include]) => together(name, include)),
-      together('others', all, Object.values(groups).flat()),
-    ],
-  },
-})
+        ...Object.entries(groups).map(([name, include]) => together(name, include, leftOut)),
+        together('others', all, [...Object.values(groups).flat(), ...leftOut]),
+      ],
+    },
+  })
+}
+
+export default unitConfig([])

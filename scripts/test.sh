@@ -110,13 +110,18 @@ vitest_run() {
 }
 
 # The tests of the Python client, against a service of their own. The tests of the synchronous client are made of those
-# of the asynchronous one, as it is itself: a short run has one of the two.
+# of the asynchronous one, as it is itself: a short run has one of the two. It has two of the slow files about one thing.
+readonly SLOW_IN_PYTHON=(python/tests/test_{cancellation,docs,git,notebook,package}.py)
 python_tests() {
-	local status=0 clients
-	mapfile -t clients < <(node scripts/draw-share.ts 0.5 'Python clients' python/tests/{service,_sync})
+	local status=0 files
+	mapfile -t files < <(
+		printf '%s\n' python/tests/test_*.py "${SLOW_IN_PYTHON[@]}" | sort | uniq -u
+		node scripts/draw-share.ts 0.4 'slow Python files' "${SLOW_IN_PYTHON[@]}"
+		node scripts/draw-share.ts 0.5 'Python clients' python/tests/{service,_sync}
+	)
 	printf '\n== python tests\n'
 	timed 'python tests' kept python timeout --kill-after=60 "$(limit "$PYTHON_LIMIT")" bash scripts/test-python.sh \
-		--junit-xml="$results/python.xml" python/tests/test_*.py "${clients[@]}" || status=$?
+		--junit-xml="$results/python.xml" "${files[@]}" || status=$?
 	count_report python junit "$results/python.xml" "$status"
 }
 
@@ -180,7 +185,7 @@ readonly LANE_IS_FREE=$results/lane-is-free
 		"${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
 } >"$results/beside.txt" 2>&1 &
 beside=$!
-NODE_COMPILE_CACHE=$COMPILED vitest_run unit
+NODE_COMPILE_CACHE=$COMPILED vitest_run unit --config vitest.npm-test.config.ts
 until [ -e "$LANE_IS_FREE" ] || ! kill -0 "$beside" 2>/dev/null; do sleep 0.2; done
 # With the chaos tests that measure nothing.
 lanes='1 2' HOLT_E2E_LANES=2 vitest_run end-to-end --config e2e/vitest.npm-test.config.ts

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { shareOf } from '@holt/testkit'
 
-/** The files whose subject is the class: every run has them, in both classes. */
+/** The files whose subject is the class: a run that has them has them in both classes. */
 export const ofTheClass: readonly string[] = [
   ...['isolation', 'limits', 'disk-full', 'pools', 'diff'],
   ...['egress', 'egress-bypass', 'egress-clients'],
@@ -13,26 +13,25 @@ export const ofTheClass: readonly string[] = [
  * the same code in parts, or another file here covers the way to it.
  */
 export const drawn: readonly string[] = [
-  ...[
-    'agent-cli',
-    'agents',
-    'archive',
-    'bad-input',
-    'code-interpreter',
-    'code-languages',
-    'command-input',
-    'console-build',
-    'console-terminal',
-    'copy-atomic',
-  ],
+  ...['agent-cli', 'agents', 'archive', 'bad-input', 'code-languages', 'command-input', 'copy-atomic'],
   ...['copy-destinations', 'copy-keeps', 'docs-site', 'e2b-commands-and-files', 'e2b-templates', 'examples'],
   ...['file-operations.property', 'files-search', 'floods', 'git', 'large-transfers', 'lifecycle-cli'],
   ...['lifecycle.property', 'logs', 'mcp', 'metrics', 'platform-keys', 'postgres', 'projects', 'pulls'],
   ...['retaken-checkpoints', 'sessions', 'start-command', 'templates-cli', 'trees-cli', 'watch'],
 ]
 
-/** The share of the drawn files that a short run has. */
-const share = 1 / 4
+/** Files about the life of a runtime, half a minute or more each. A short run draws a third. */
+export const aboutLives: readonly string[] = [
+  ...['deadlines', 'diff', 'egress-clients', 'forks', 'lifecycle-restart', 'pause', 'pools', 'snapshots'],
+]
+
+/** Files that take minutes. A short run draws one. */
+export const slow: readonly string[] = ['code-interpreter', 'console-build', 'console-terminal']
+
+/** The chaos tests that measure nothing: others may run beside them. A short run draws two. */
+export const crashFiles: readonly string[] = [
+  ...['damage', 'failpoints', 'kill-rounds', 'reboot', 'requests-in-two-readings'],
+]
 
 /** Returns the names of all files of end-to-end tests, without their ending, in their order. */
 export function allFiles(): readonly string[] {
@@ -42,6 +41,15 @@ export function allFiles(): readonly string[] {
 
 /** Returns the names of the files that this run leaves out. A long run leaves out none. */
 export function leftOut(): readonly string[] {
-  const here = shareOf(drawn, share, 'end-to-end files')
-  return drawn.filter((name) => !here.includes(name))
+  const here = [
+    ...shareOf(drawn, 1 / 4, 'end-to-end files'),
+    ...shareOf(aboutLives, 1 / 3, 'files about lives'),
+    ...shareOf(slow, 1 / 3, 'slow files'),
+  ]
+  return [...drawn, ...aboutLives, ...slow].filter((name) => !here.includes(name))
+}
+
+/** Returns the chaos tests beside the end-to-end tests that this run has. A long run has all. */
+export function drawnCrashFiles(): readonly string[] {
+  return shareOf(crashFiles, 2 / 5, 'chaos tests that measure nothing')
 }

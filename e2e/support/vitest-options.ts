@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { byLength, nativeModules } from '@holt/testkit'
 import { configDefaults } from 'vitest/config'
-import { leftOut } from './files-of-run.ts'
+import { crashFiles, drawnCrashFiles, leftOut } from './files-of-run.ts'
 import { laneCount, repository } from './lane.ts'
 
 /** The options of a run of vitest against real services, one in each lane. */
@@ -28,11 +28,6 @@ export function drawnEndToEnd() {
   return { ...endToEnd, exclude: [...configDefaults.exclude, ...leftOut().map((name) => `**/${name}.test.ts`)] }
 }
 
-/** The chaos tests that measure nothing: others may run beside them. */
-const crashFiles = ['damage', 'failpoints', 'kill-rounds', 'reboot', 'requests-in-two-readings'].map((name) =>
-  file(`chaos/${name}.test.ts`),
-)
-
 const chaos = {
   setupFiles: [file('e2e/support/leak-check.ts')],
   testTimeout: byLength({ short: 180_000, long: 3600_000, soak: 3600_000 }),
@@ -41,15 +36,24 @@ const chaos = {
 }
 
 /** The options of the chaos tests that measure nothing. */
-export const crashes = { ...chaos, name: 'crashes', include: crashFiles, maxWorkers: laneCount() }
+export const crashes = { ...chaos, name: 'crashes', include: chaosFiles(crashFiles), maxWorkers: laneCount() }
+
+/** Returns the options of the chaos tests that measure nothing, of those that this run has. */
+export function drawnCrashes() {
+  return { ...crashes, include: chaosFiles(drawnCrashFiles()) }
+}
 
 /** The options of the other chaos tests. An attack measures how long others wait meanwhile. */
 export const attacks = {
   ...chaos,
   name: 'attacks',
   include: [file('chaos/**/*.test.ts')],
-  exclude: [...configDefaults.exclude, ...crashFiles],
+  exclude: [...configDefaults.exclude, ...chaosFiles(crashFiles)],
   maxWorkers: 1,
+}
+
+function chaosFiles(names: readonly string[]): string[] {
+  return names.map((name) => file(`chaos/${name}.test.ts`))
 }
 
 function file(path: string): string {
