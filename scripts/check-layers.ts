@@ -16,6 +16,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   glob: [],
   erofs: ['tar'],
   failpoints: [],
+  placement: [],
   engine: [],
   'guest-client': ['async', 'engine', 'protocol'],
   'engine-host': ['async', 'engine', 'erofs', 'failpoints', 'guest-client', 'protocol', 'tar'],

@@ -1,0 +1,5 @@
+export { type Facts, type Forecast, forecast } from './forecast.ts'
+export { homesWanted } from './homes-wanted.ts'
+export { type Offer, orderOffers } from './order-offers.ts'
+export { type Own, type Placement, placeCreate, type Step } from './place-create.ts'
+export { rankHosts } from './rank-hosts.ts'
