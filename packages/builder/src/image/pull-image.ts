@@ -29,13 +29,15 @@ interface PullOptions {
   readonly signal: AbortSignal
 }
 
+/** The signature policy of this host (containers-policy.json(5)). */
+export const signaturePolicyFile = '/etc/containers/policy.json'
+
 const PULL_TIMEOUT_MS = 30 * 60_000
 /**
  * The variables that skopeo gets: the places of the operator's logins, proxies and certificates.
  */
 const passed =
   /^(PATH|HOME|XDG_RUNTIME_DIR|REGISTRY_AUTH_FILE|DOCKER_CONFIG|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY|SSL_CERT_(FILE|DIR))$/
-const POLICY = '/etc/containers/policy.json'
 
 /**
  * Copies the image for this host's platform into an OCI layout and reads its manifest and
@@ -64,7 +66,7 @@ type Skopeo = (verb: string, flags: readonly string[], places: readonly string[]
 async function prepareSkopeo({ reference, auth, env, signal }: PullOptions, dir: string): Promise<Skopeo> {
   const authfile = auth === undefined ? null : await writeAuth(join(dir, 'auth.json'), reference, auth)
   // skopeo requires this flag if the operator has written no signature policy.
-  const policy = (await stat(POLICY).catch(() => null)) === null ? ['--insecure-policy'] : []
+  const policy = (await stat(signaturePolicyFile).catch(() => null)) === null ? ['--insecure-policy'] : []
   const visible = Object.entries(env).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && passed.test(pair[0]),
   )

@@ -25,14 +25,14 @@ export interface ImageConfig {
   readonly ports: readonly string[]
 }
 
-/** One layer in an image layout on this host, and the digest of its uncompressed content. */
+/** One layer in a file on this host, and the digest of its uncompressed content. */
 export interface Layer {
   readonly path: string
   readonly descriptor: Descriptor
   readonly diffId: string
 }
 
-/** An image in a layout. */
+/** An image on this host. */
 export interface LayoutImage {
   readonly config: ImageConfig
   /** The layers from the lowest to the highest. */
@@ -48,7 +48,7 @@ export async function readLayout(layout: string, maxLayerBytes: number): Promise
   if (top === undefined) throw new BuilderError('image_invalid', 'The image has no manifest.')
   const manifest = parse(manifestSchema, await readSmallBlob(layout, top), 'manifest')
   const { config, diffIds } = readConfig(await readSmallBlob(layout, manifest.config))
-  const layers = pairLayers(layout, manifest.layers, diffIds)
+  const layers = pairLayers(join(layout, 'blobs/sha256'), manifest.layers, diffIds)
   refuseLarge(layers, maxLayerBytes)
   return { config, layers }
 }
@@ -60,12 +60,20 @@ export function readConfig(bytes: Uint8Array): { readonly config: ImageConfig; r
   return { config: toConfig(parsed), diffIds: parsed.rootfs.diff_ids }
 }
 
-function pairLayers(layout: string, descriptors: readonly Descriptor[], diffIds: readonly string[]): readonly Layer[] {
+/**
+ * Pairs layers with the digests of their content. Their files are in `dir`, with the digests in hex
+ * as names. Throws `image_invalid` if the numbers differ.
+ */
+export function pairLayers(
+  dir: string,
+  descriptors: readonly Descriptor[],
+  diffIds: readonly string[],
+): readonly Layer[] {
   if (diffIds.length !== descriptors.length) {
     throw new BuilderError('image_invalid', "The image's manifest and configuration disagree on the number of layers.")
   }
   return descriptors.map((descriptor, index) => {
-    const path = join(layout, 'blobs/sha256', descriptor.digest.slice('sha256:'.length))
+    const path = join(dir, descriptor.digest.slice('sha256:'.length))
     return { path, descriptor, diffId: diffIds[index] ?? '' }
   })
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Semaphore } from '@holt/async'
 import type { ImageStore } from '@holt/engine'
 import { writeTar } from '@holt/tar'
 import type { BaseImages, PullOptions, ResolvedImage } from '../contract/build-contract.ts'
@@ -11,11 +12,11 @@ import type { Login } from './credentials.ts'
 import { explain } from './explain.ts'
 import { canonicalRegistry, type ImageAddress, imageAddressOf, pinnedName } from './image-address.ts'
 import { ImageSource } from './image-source.ts'
-import { OneAtATime } from './one-at-a-time.ts'
 import { pullProgress } from './pull-progress.ts'
 import type { PulledFacts, PulledImageStore, RegistryNetwork, RegistrySettings } from './registry-contract.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { SharedWork } from './shared-work.ts'
+import { requireAccepted } from './signature-policy.ts'
 
 /** Options for pulling images. */
 export interface BaseImagesOptions {
@@ -43,7 +44,7 @@ export class PullsUnderWay extends SharedWork<PulledFacts> {
    * Limits header reading to one image at a time, because a hostile image may use all memory that
    * the limits allow for one.
    */
-  readonly laying = new OneAtATime()
+  readonly laying = new Semaphore(1)
 }
 
 /**
@@ -65,6 +66,7 @@ export function makeBaseImages(options: BaseImagesOptions): BaseImages {
       }),
     ensure: (image, { auth, onProgress, signal }) =>
       explained(image.reference, auth, signal, async () => {
+        await requireAccepted(imageAddressOf(image.reference))
         const source = sourceOf(imageAddressOf(image.pinned), auth)
         return {
           ...image,
@@ -152,9 +154,10 @@ async function pulled(options: Pulling, { image, source, onProgress, signal }: P
     onBytes: progress.pulled,
     signal,
   })
-  using _turn = await options.underWay.laying.turn(signal)
-  const laid = await layLayers(copied.layers, { limits, onLayer: progress.read, signal })
-  const settings = buildSettingsOf(copied.config)
-  const written = await images.import(writeTar(laid.entries(settings.workdir)), signal)
-  return { imageDigest: written.digest, sizeBytes: written.sizeBytes, settings }
+  return await options.underWay.laying.run(async () => {
+    const laid = await layLayers(copied.layers, { limits, onLayer: progress.read, signal })
+    const settings = buildSettingsOf(copied.config)
+    const written = await images.import(writeTar(laid.entries(settings.workdir)), signal)
+    return { imageDigest: written.digest, sizeBytes: written.sizeBytes, settings }
+  }, signal)
 }

@@ -75,6 +75,8 @@ export class ImageSource {
   }
 
   #drop(repository: Repository): void {
-    this.#repositories.splice(this.#repositories.indexOf(repository), 1)
+    const at = this.#repositories.indexOf(repository)
+    // Another blob of the same server may have failed before.
+    if (at !== -1) this.#repositories.splice(at, 1)
   }
 }

@@ -1,4 +1,4 @@
-import type { CopyProgress } from './copy-image.ts'
+import type { CopyProgress } from './fetch-layers.ts'
 
 /** The minimum time between two lines of one part, in milliseconds. People read them. */
 const everyMs = 2000

@@ -11,12 +11,17 @@ import {
   type RegistrySettings,
 } from '../../src/index.ts'
 import type { RetryPolicy } from '../../src/registry/retry-policy.ts'
-import { type BadRegistry, type Behaviour, isForLayer, startBadRegistry, tinyImage } from '../support/bad-registry.ts'
+import {
+  type BadRegistry,
+  type Behaviour,
+  isForLayer,
+  startBadRegistry,
+  type TinyImage,
+  tinyImage,
+} from '../support/bad-registry.ts'
 import { directNetwork } from '../support/direct-network.ts'
 import { makeShelf } from '../support/image-shelf.ts'
-import { lacks } from '../support/machine.ts'
 
-const missing = lacks('skopeo')
 const retryPolicy = { attempts: 3, firstDelayMs: 1, maxDelayMs: 5, minWindowBytes: 4096 }
 /** For what never comes; a machine under load is no reason to give up anything else. */
 const hurry: Readonly<Record<string, Partial<RetryPolicy>>> = {
@@ -61,10 +66,15 @@ function atFirst(times: number, when: (request: Parameters<Behaviour>[0]) => boo
   }
 }
 
+/** Returns the digest of the configuration of an image. */
+function configOf({ manifest }: TinyImage): string {
+  return (JSON.parse(manifest.toString()) as { config: { digest: string } }).config.digest
+}
+
 const always = Number.POSITIVE_INFINITY
 const anything = () => true
 
-describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
+describe('a registry that misbehaves', () => {
   test.each<[string, number, Record<string, string>]>([
     ['has errors and recovers', 500, {}],
     ['is overloaded and recovers', 503, {}],
@@ -214,6 +224,29 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
     expect(asked).toHaveLength(1)
   })
 
+  test('six layers are fetched at once, and a layer that the image has twice only once', async () => {
+    const image = await tinyImage({}, { layers: 8, repeats: true })
+    const waiting: (() => void)[] = []
+    let [open, most] = [0, 0]
+    const behave: Behaviour = ({ url }, response, honestly) => {
+      if (url?.includes('/blobs/') !== true || url.endsWith(configOf(image))) return honestly()
+      open += 1
+      most = Math.max(most, open)
+      response.once('close', () => {
+        open -= 1
+      })
+      // No answer comes before the sixth request.
+      waiting.push(honestly)
+      if (most === 6) for (const answer of waiting.splice(0)) answer()
+    }
+    await using registry = await startBadRegistry(image, behave)
+    const { result } = await pull({ 'registry.test': registry })
+    expect(result).toMatchObject({ digest: image.digest })
+    expect(most).toBe(6)
+    const layers = registry.requests.filter(({ line }) => line.includes('/blobs/') && !line.endsWith(configOf(image)))
+    expect(layers).toHaveLength(8)
+  })
+
   test('bytes after the end of a layer are not read', async () => {
     const image = await tinyImage()
     const behave = atFirst(
@@ -316,7 +349,7 @@ describe.skipIf(missing !== '')(`a registry that misbehaves${missing}`, () => {
   })
 })
 
-describe.skipIf(missing !== '')(`a registry that asks who comes${missing}`, () => {
+describe('a registry that asks who comes', () => {
   const basic = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`
   const asking =
     (challenge: string, accepted: string): Behaviour =>
@@ -401,7 +434,7 @@ describe.skipIf(missing !== '')(`a registry that asks who comes${missing}`, () =
   })
 })
 
-describe.skipIf(missing !== '')(`mirrors${missing}`, () => {
+describe('mirrors', () => {
   const settings = (port: number): RegistrySettings => ({
     mirrors: [{ registry: 'registry.test', url: `http://127.0.0.1:${port}/copy` }],
     insecure: [],
@@ -437,6 +470,23 @@ describe.skipIf(missing !== '')(`mirrors${missing}`, () => {
     const { result } = await pull({ 'registry.test': registry }, { settings: settings(mirror.port) })
     expect(result).toMatchObject({ digest: image.digest })
     expect(registry.requests.map(({ line }) => line)).toEqual([`GET /v2/team/app/blobs/${image.layerDigest}`])
+  })
+
+  test('if a mirror breaks off several layers at once, the registry itself is used', async () => {
+    const image = await tinyImage({}, { layers: 4 })
+    await using registry = await startBadRegistry(image)
+    const isForBlob = ({ url }: { readonly url?: string | undefined }) =>
+      url?.includes('/blobs/') === true && !url.endsWith(configOf(image))
+    await using mirror = await startBadRegistry(
+      image,
+      atFirst(always, isForBlob, (_, response) => {
+        response.writeHead(200)
+        response.write('x', () => response.destroy())
+      }),
+    )
+    const { result } = await pull({ 'registry.test': registry }, { settings: settings(mirror.port) })
+    expect(result).toMatchObject({ digest: image.digest })
+    expect(registry.requests).toHaveLength(4)
   })
 
   test('a redirect leads only to addresses that the operator allows', async () => {

@@ -9,6 +9,7 @@ import { type Entry, writeTar } from '@holt/tar'
 export interface TinyImage {
   readonly manifest: Buffer
   readonly digest: string
+  /** The first layer. */
   readonly layer: Buffer
   readonly layerDigest: string
   readonly blobs: ReadonlyMap<string, Buffer>
@@ -27,22 +28,34 @@ export interface BadRegistry extends AsyncDisposable {
 const manifestType = 'application/vnd.oci.image.manifest.v1+json'
 
 /**
- * Makes an image of one file with random content, which no compression makes smaller. `change` puts
- * other things into its manifest.
+ * Makes an image of one file in each layer, with random content, which no compression makes
+ * smaller. `change` puts other things into its manifest. With `repeats`, the last layer is the
+ * first one again.
  */
-export async function tinyImage(change: object = {}, options: { architecture?: string } = {}): Promise<TinyImage> {
-  const tar = await collect(writeTar(oneFile(randomBytes(400_000))))
-  const layer = gzipSync(tar)
+export async function tinyImage(
+  change: object = {},
+  options: { architecture?: string; layers?: number; repeats?: boolean } = {},
+): Promise<TinyImage> {
+  const contents = Array.from({ length: options.layers ?? 1 }, () => randomBytes(400_000))
+  const made = await Promise.all(contents.map((content) => collect(writeTar(oneFile(content)))))
+  const tars = options.repeats === true ? [...made, ...made.slice(0, 1)] : made
+  const layers = tars.map((tar) => gzipSync(tar))
   const architecture = options.architecture ?? (process.arch === 'x64' ? 'amd64' : process.arch)
-  const config = json({ architecture, os: 'linux', config: {}, rootfs: { type: 'layers', diff_ids: [sha256(tar)] } })
+  const rootfs = { type: 'layers', diff_ids: tars.map(sha256) }
+  const config = json({ architecture, os: 'linux', config: {}, rootfs })
   const manifest = json({
     schemaVersion: 2,
     mediaType: manifestType,
     config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: sha256(config), size: config.length },
-    layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', digest: sha256(layer), size: layer.length }],
+    layers: layers.map((layer) => ({
+      mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+      digest: sha256(layer),
+      size: layer.length,
+    })),
     ...change,
   })
-  const blobs = new Map([config, layer].map((blob) => [sha256(blob), blob]))
+  const blobs = new Map([config, ...layers].map((blob) => [sha256(blob), blob]))
+  const [layer = Buffer.alloc(0)] = layers
   return { manifest, digest: sha256(manifest), layer, layerDigest: sha256(layer), blobs }
 }
 
@@ -67,7 +80,7 @@ export async function startBadRegistry(image: TinyImage, behave: Behaviour = (_,
   return registry
 }
 
-/** True if a request is for the layer of an image. */
+/** Returns true if a request is for the layer of an image. */
 export function isForLayer(image: TinyImage, { url, method }: IncomingMessage): boolean {
   return method === 'GET' && url?.endsWith(image.layerDigest) === true
 }
