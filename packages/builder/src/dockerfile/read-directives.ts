@@ -1,5 +1,3 @@
-import { DockerfileParser } from 'dockerfile-ast'
-
 /** The character that escapes another one: `\`, or a backtick by `# escape=`. */
 export type Escape = '\\' | '`'
 
@@ -23,18 +21,12 @@ export function readDirectives(text: string): Directives {
   // A first line for the kernel is skipped, so that no directive hides behind it.
   const skipped = /^\uFEFF?#!/.test(text) ? text.indexOf('\n') + 1 : 0
   const firstLine = skipped === 0 ? 1 : 2
-  const head = directiveLines(text.slice(skipped))
+  const head = directivesOf(text.slice(skipped))
   const refused: { line: number; text: string; reason: string; fix: string }[] = []
   const seen = new Set<string>()
   let escapeChar: Escape = '\\'
-  // The parser gets only lines that are directives, because it disagrees on the line that ends
-  // them.
-  const directives = head.length === 0 ? [] : DockerfileParser.parse(`${head.join('\n')}\n`).getDirectives()
-  for (const [index, directive] of directives.entries()) {
-    const name = directive.getName().toLowerCase()
-    const value = (head[index] ?? '').replace(/^[^=]*=/, '').trim()
-    const refuse = (reason: string, fix: string) =>
-      refused.push({ line: index + firstLine, text: head[index] ?? '', reason, fix })
+  for (const [index, { name, value, text: line }] of head.entries()) {
+    const refuse = (reason: string, fix: string) => refused.push({ line: index + firstLine, text: line, reason, fix })
     if (seen.has(name)) refuse(`There are two directives "${name}".`, 'Keep one of them.')
     seen.add(name)
     if (name === 'syntax' && !frontend.test(value)) {
@@ -50,15 +42,26 @@ export function readDirectives(text: string): Directives {
 
 const syntaxFix = 'Remove the line, or write `# syntax=docker/dockerfile:1`.'
 
-function directiveLines(text: string): string[] {
-  const lines: string[] = []
-  for (let at = 0; at < text.length && lines.length < 100; ) {
+/** A line that is a directive: its name in lower case, its value and its text. */
+interface Directive {
+  readonly name: string
+  readonly value: string
+  readonly text: string
+}
+
+/**
+ * Returns the directives before the first line that is none. Source: moby/buildkit,
+ * frontend/dockerfile/parser, `DirectiveParser`.
+ */
+function directivesOf(text: string): readonly Directive[] {
+  const directives: Directive[] = []
+  for (let at = 0; at < text.length && directives.length < 100; ) {
     const end = text.indexOf('\n', at)
     const line = text.slice(at, end === -1 ? undefined : end).trim()
-    const name = /^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*\S/.exec(line)?.[1]?.toLowerCase()
-    if (name === undefined || !known.includes(name)) break
-    lines.push(line)
+    const [, name = '', value = ''] = /^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(\S.*)$/s.exec(line) ?? []
+    if (!known.includes(name.toLowerCase())) break
+    directives.push({ name: name.toLowerCase(), value, text: line })
     at = end === -1 ? text.length : end + 1
   }
-  return lines
+  return directives
 }

@@ -37,11 +37,11 @@ const withHeredocs = /^(?:ONBUILD\s+)?(?:RUN|COPY|ADD)\s/iu
 const comment = /^\s*#/u
 
 /**
- * Divides a Dockerfile into instructions. `dockerfile-ast` differs from builders in three cases.
- * They are a line that ends in two escapes, a here-document operator with a number or quotes, and a
- * lone carriage return. Two readings of one file would be a way around refusals, so only this one
- * decides. Lines after `maxLines` are not read. Source: moby/buildkit, frontend/dockerfile/parser,
- * `Parse`.
+ * Divides a Dockerfile into instructions. The package `dockerfile-ast`, to which tests compare it,
+ * differs from builders in three cases. They are a line that ends in two escapes, a here-document
+ * operator with a number or quotes, and a lone carriage return. Two readings of one file would be a
+ * way around refusals, so only this one decides. Lines after `maxLines` are not read. Source:
+ * moby/buildkit, frontend/dockerfile/parser, `Parse`.
  */
 export function readLines(text: string, escapeChar: Escape, maxLines: number = Number.POSITIVE_INFINITY): LogicalLines {
   const source = new Source(text)
