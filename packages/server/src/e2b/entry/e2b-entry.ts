@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { E2bError, type Entry, entryOf, envdPort, sandboxHeaders, splitTarget } from '@holt/e2b'
+import { E2bError, type Entry, entryOf, envdPort, PollingWatchers, sandboxHeaders, splitTarget } from '@holt/e2b'
 import { makeId } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import type { MakeEntry } from '../../api/http/create-app.ts'
@@ -22,6 +22,8 @@ import { sandboxUpgrades } from './sandbox-upgrades.ts'
 export function e2bEntry(config: E2bConfig): MakeEntry {
   return (service, accounts) => {
     const names = entryNames(service.config, config)
+    const watchers = new PollingWatchers()
+    service.closing.addEventListener('abort', () => watchers.close(), { once: true })
     const findEntry = (request: IncomingMessage): Entry => {
       const place = placeOf(request)
       // Holt refuses a request whose host is ambiguous.
@@ -38,7 +40,7 @@ export function e2bEntry(config: E2bConfig): MakeEntry {
         // A program at a port decides about pages of other origins itself.
         const isOwn = entry.type !== 'sandbox' || entry.port === envdPort
         if (isOwn && allowOrigins(request, response, config.origins)) return true
-        void answer(service, accounts, { entry, asked })
+        void answer(service, accounts, { entry, asked, watchers })
         return true
       },
       upgrades: sandboxUpgrades(service, findEntry),
@@ -67,32 +69,30 @@ function openRequest({ metrics, log }: Api, request: IncomingMessage, response: 
   return asked
 }
 
-async function answer(
-  service: Api,
-  accounts: RequestAccounts,
-  { entry, asked }: { readonly entry: Entry; readonly asked: E2bRequest },
-): Promise<void> {
+interface Entered {
+  readonly entry: Entry
+  readonly asked: E2bRequest
+  /** The watchers that the clients of the service poll. */
+  readonly watchers: PollingWatchers
+}
+
+async function answer(service: Api, accounts: RequestAccounts, entered: Entered): Promise<void> {
+  const { asked } = entered
   try {
-    await runFor({ requestId: asked.requestId, caller: null, span: null }, () =>
-      dispatch(service, accounts, { entry, asked }),
-    )
+    await runFor({ requestId: asked.requestId, caller: null, span: null }, () => dispatch(service, accounts, entered))
   } catch (error) {
     writeError(service, asked, error)
   }
 }
 
-async function dispatch(
-  service: Api,
-  accounts: RequestAccounts,
-  { entry, asked }: { readonly entry: Entry; readonly asked: E2bRequest },
-): Promise<void> {
+async function dispatch(service: Api, accounts: RequestAccounts, { entry, asked, watchers }: Entered): Promise<void> {
   requireOneFraming(asked.request, asked.response)
   if (entry.type === 'control') return serveControl(service, accounts, asked)
-  if (entry.type === 'signed') return serveEnvd(service, accounts, { asked, sandboxId: null })
+  if (entry.type === 'signed') return serveEnvd(service, accounts, { asked, sandboxId: null, watchers })
   if (entry.type === 'sandbox') {
     const { sandboxId, port } = entry
     return port === envdPort
-      ? serveEnvd(service, accounts, { asked, sandboxId })
+      ? serveEnvd(service, accounts, { asked, sandboxId, watchers })
       : serveSandboxPort(service, entry, asked)
   }
   if (entry.type === 'incomplete')

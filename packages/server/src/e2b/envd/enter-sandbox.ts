@@ -3,6 +3,7 @@ import {
   ConnectError,
   changeOf,
   type EnvdRouteName,
+  type PollingWatchers,
   requireSignature,
   sandboxGone,
   signedAddress,
@@ -18,7 +19,6 @@ import { isSandboxToken, sandboxToken } from '../sandbox/sandbox-token.ts'
 import { beginVisit } from '../sandbox/sandbox-visit.ts'
 import { findSigned } from './find-signed.ts'
 import { insideOf } from './open-inside.ts'
-import { watchersOf } from './polled-watchers.ts'
 
 /** The largest message of an RPC, in bytes: that of a JSON body of Holt's own API. */
 const maxMessageBytes = 4 * 1024 * 1024
@@ -29,6 +29,8 @@ export interface EnvdAsked {
   readonly route: EnvdRouteName
   /** Null for a signed address that names no runtime. */
   readonly sandboxId: string | null
+  /** The watchers that the clients of the service poll. */
+  readonly watchers: PollingWatchers
 }
 
 /** A runtime to which a request was admitted. The request counts until `work` is disposed of. */
@@ -66,7 +68,7 @@ export async function enterSandbox(
     sandboxId: row.runtime_id,
     bySignature: by === 'signature',
     limits: { maxMessageBytes, bodyTimeoutMs, quietMs, keep, room },
-    watchers: watchersOf(service),
+    watchers: entered.watchers,
     gone: visit.gone,
     open: async () => insideOf(visit, await visit.guest(), keep),
   }

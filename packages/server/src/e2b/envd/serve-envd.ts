@@ -2,9 +2,8 @@ import { E2bError, matchEnvd, serveEnvd as serveAgent } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import { toHoltError } from '../../foundation/wire/send-error.ts'
-import type { E2bRequest } from '../answers/e2b-request.ts'
 import { writeAnswer } from '../answers/write-answer.ts'
-import { enterSandbox } from './enter-sandbox.ts'
+import { type EnvdAsked, enterSandbox } from './enter-sandbox.ts'
 import { envdErrorOf } from './envd-error.ts'
 
 /**
@@ -14,7 +13,7 @@ import { envdErrorOf } from './envd-error.ts'
 export async function serveEnvd(
   service: Api,
   accounts: RequestAccounts,
-  { asked, sandboxId }: { readonly asked: E2bRequest; readonly sandboxId: string | null },
+  { asked, sandboxId, watchers }: Omit<EnvdAsked, 'route'>,
 ): Promise<void> {
   const { request, response, path, query, requestId } = asked
   const match = matchEnvd(request.method ?? '', path)
@@ -27,7 +26,7 @@ export async function serveEnvd(
     { request, response, route, path, query },
     {
       enter: async () => {
-        const { visited, work } = await enterSandbox(service, accounts, { asked, route, sandboxId })
+        const { visited, work } = await enterSandbox(service, accounts, { asked, route, sandboxId, watchers })
         works.use(work)
         return visited
       },

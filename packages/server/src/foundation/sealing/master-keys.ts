@@ -54,6 +54,7 @@ export interface Sealed {
 export class MasterKeys {
   readonly #path: string
   #keys: readonly MasterKey[]
+  #rotates = false
 
   constructor(path: string, keys: readonly MasterKey[]) {
     this.#path = path
@@ -99,6 +100,21 @@ export class MasterKeys {
     decipher.setAAD(additionalData(owner))
     decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
     return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8')
+  }
+
+  /**
+   * Adds a new key, and runs `reseal`, which seals the values of earlier keys with it. Returns null
+   * if another rotation runs. A state directory has one service at a time.
+   */
+  async rotate<Result>(now: number, reseal: () => Promise<Result>): Promise<Result | null> {
+    if (this.#rotates) return null
+    this.#rotates = true
+    try {
+      await this.add(now)
+      return await reseal()
+    } finally {
+      this.#rotates = false
+    }
   }
 
   /** Adds a new key durably. It seals from then on, and the earlier ones still open. */

@@ -7,22 +7,13 @@ import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Resources } from '../resources.ts'
 
-/** The master keys in rotation. A state directory has one service at a time. */
-const rotating = new WeakSet<Resources['masterKeys']>()
-
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
  */
 async function rotateMasterKey(service: Resources): Promise<number> {
-  const { masterKeys } = service
-  if (rotating.has(masterKeys)) throw new HoltError('conflict', 'The key is being rotated already.')
-  rotating.add(masterKeys)
-  try {
-    await masterKeys.add(service.now())
-    return await finishRotation(service)
-  } finally {
-    rotating.delete(masterKeys)
-  }
+  const resealed = await service.masterKeys.rotate(service.now(), () => finishRotation(service))
+  if (resealed === null) throw new HoltError('conflict', 'The key is being rotated already.')
+  return resealed
 }
 
 /**
