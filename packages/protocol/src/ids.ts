@@ -83,7 +83,7 @@ function idPattern(kind: IdKind): RegExp {
   return pattern
 }
 
-/** The schema of one kind of id. */
+/** Returns the schema of one kind of id. */
 export function idSchema<Kind extends IdKind>(kind: Kind) {
   return z
     .string()

@@ -1,15 +1,9 @@
 import { z } from 'zod'
-import {
-  Build,
-  BuildContext,
-  BuildLogItem,
-  BuildRequest,
-  BuildStarted,
-  CheckDockerfile,
-  CreateBuild,
-  DockerfileCheck,
-  PullTemplate,
-} from '../build.ts'
+import { Build, BuildRequest, BuildStarted, PullTemplate } from '../build.ts'
+import { BuildContext } from '../build-context.ts'
+import { BuildLogItem } from '../build-log.ts'
+import { CheckDockerfile, DockerfileCheck } from '../check-dockerfile.ts'
+import { CreateBuild } from '../create-build.ts'
 import { idSchema } from '../ids.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import type { Route } from '../route.ts'

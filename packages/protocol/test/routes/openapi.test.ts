@@ -93,12 +93,12 @@ function* fieldsOf(value: unknown, at = '#'): Generator<Field> {
   for (const [key, inner] of Object.entries(value)) yield* fieldsOf(inner, `${at}/${key}`)
 }
 
-/** True for the `properties` of a schema; false for a property of that name. */
+/** Returns true for the `properties` of a schema; false for a property of that name. */
 function isSchemas(value: unknown): value is Record<string, { description?: unknown }> {
   return typeof value === 'object' && value !== null && Object.values(value).every((inner) => typeof inner === 'object')
 }
 
-/** True for a sentence, or a phrase that ends as one. */
+/** Returns true for a sentence, or a phrase that ends as one. */
 function isDescription(text: unknown): boolean {
   return typeof text === 'string' && /^\S.{3,}[.:]$/s.test(text)
 }
