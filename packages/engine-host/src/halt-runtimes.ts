@@ -2,9 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { findFreezer } from './cgroups/cgroup-freezer.ts'
 import { detectCgroups } from './cgroups/detect-cgroups.ts'
 import { cgroupParentOf, RuntimeCgroup } from './cgroups/runtime-cgroup.ts'
+import { hasCode } from './files/durable-files.ts'
 import { isRuntimeId, layoutOf } from './installation/layout.ts'
 import type { HostEngineOptions } from './installation/options.ts'
-import { hasCode } from './tools/durable-files.ts'
 
 type Installation = Pick<HostEngineOptions, 'stateDir' | 'runDir' | 'installationId' | 'cgroupParent'>
 

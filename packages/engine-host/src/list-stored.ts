@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import type { ImageDigest } from '@holt/engine'
+import { hasCode } from './files/durable-files.ts'
 import { hasImage } from './images/has-image.ts'
 import { isCheckpointId, layoutOf } from './installation/layout.ts'
-import { hasCode } from './tools/durable-files.ts'
 
 /** The contents of a state directory, by name. */
 export interface Stored {

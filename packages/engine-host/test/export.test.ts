@@ -110,7 +110,7 @@ for (const [isolation, runner] of [
       const oracle = `${under.tree}-changed`
       await run('cp', ['-a', under.tree, oracle])
       await run('chroot', [oracle, '/bin/sh', '-c', CHANGE_TREE])
-      // What the guest writes goes by way of a directory that is no part of the image.
+      // The guest writes through a directory that is no part of the image.
       const content = { body: Buffer.from('more'), createOnly: false, path: '/a/append' }
       await guest.content.write(content, timeout())
       await run('sh', ['-c', `printf more > ${oracle}/a/append`])

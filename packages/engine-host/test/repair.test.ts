@@ -118,7 +118,7 @@ test.skipIf(reason !== null).each(both)(
       const spec = smallSpec(isolation, await importImage(engine, under))
       await startGuest(engine, spec)
       await engine.close()
-      // What an end does first, before any process is killed.
+      // The first step of an end, before any process is killed.
       const pids = (await detectCgroups()).controllers.get('pids') ?? ''
       await writeFile(join(pids, `holt-${under.options.installationId}`, spec.id, 'pids.max'), '0')
       const next = await under.open()

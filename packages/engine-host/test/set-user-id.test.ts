@@ -103,7 +103,7 @@ test.skipIf(reason !== null)(
     ),
 )
 
-/** True if a program is told that it has more rights than its caller. */
+/** Returns true if a program is told that it has more rights than its caller. */
 async function isSecure(guest: GuestClient, program: string): Promise<boolean> {
   const request = { ...processOf([]), argv: null, command: `${program} /proc/self/auxv`, user: nobody }
   const items = await Array.fromAsync(await guest.processes.run(request, timeout()))

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode } from '../files/durable-files.ts'
 
 /**
  * Files and directories of `/proc` that describe the whole machine, its devices or its counters.

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode } from '../files/durable-files.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
 /**
@@ -84,7 +84,7 @@ export class CgroupFreezer {
     this.#dir = join(point, path)
   }
 
-  /** True if every process in the cgroup is frozen. False if there is no cgroup. */
+  /** Returns true if every process in the cgroup is frozen. False if there is no cgroup. */
   async isFrozen(): Promise<boolean> {
     return this.#interface.isFrozen.test(this.#read())
   }

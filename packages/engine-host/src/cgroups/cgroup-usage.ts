@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EngineError } from '@holt/engine'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode } from '../files/durable-files.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 import { parseMemoryInUse } from './runtime-cgroup.ts'
 

@@ -34,7 +34,7 @@ export async function findMissingLimit(host: CgroupHost): Promise<MissingLimit |
     : { reason: 'swap cannot be limited unless the kernel is booted with swapaccount=1', fix: 'swapoff -a' }
 }
 
-/** True if swap is bounded. Memory that may be swapped without bound is not limited. */
+/** Returns true if swap is bounded. Memory that may be swapped without bound is not limited. */
 async function swapIsBounded(host: CgroupHost): Promise<boolean> {
   const memory = host.controllers.get('memory')
   if (memory === undefined) return false
@@ -44,7 +44,7 @@ async function swapIsBounded(host: CgroupHost): Promise<boolean> {
   return swaps.trim().split('\n').length <= 1
 }
 
-/** True if swap has a limit of its own to set. */
+/** Returns true if swap has a limit of its own to set. */
 export async function hasSwapLimit(host: CgroupHost): Promise<boolean> {
   const memory = host.controllers.get('memory')
   if (memory === undefined) return false

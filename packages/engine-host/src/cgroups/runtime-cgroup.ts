@@ -2,8 +2,8 @@ import { readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError, type RuntimeId } from '@holt/engine'
+import { hasCode } from '../files/durable-files.ts'
 import type { HostEngineOptions } from '../installation/options.ts'
-import { hasCode } from '../tools/durable-files.ts'
 import { CgroupFreezer, type FreezerPlace } from './cgroup-freezer.ts'
 import type { CgroupHost } from './detect-cgroups.ts'
 
@@ -34,8 +34,8 @@ export class RuntimeCgroup {
   }
 
   /**
-   * True if `kill` has begun, even in a process that has since been killed. From then on no process
-   * in here can fork, and the first program that is started dies of that.
+   * Returns true if `kill` has begun, even in a process that has since been killed. From then on no
+   * process in here can fork, and the first program that is started dies of that.
    */
   async isEnding(): Promise<boolean> {
     const pids = this.#host.controllers.get('pids')

@@ -1,8 +1,8 @@
 import type { BigIntStats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { digestFile } from '../tools/digest-file.ts'
-import { hasCode, syncPath } from '../tools/durable-files.ts'
+import { digestFile } from '../files/digest-file.ts'
+import { hasCode, syncPath } from '../files/durable-files.ts'
 import type { CheckpointManifest } from './manifest.ts'
 
 type Files = CheckpointManifest['files']

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failpoint } from '@holt/failpoints'
+import { hasCode } from '../files/durable-files.ts'
 import type { Log } from '../installation/options.ts'
-import { hasCode } from '../tools/durable-files.ts'
 import { mustRun } from '../tools/run-tool.ts'
 
 /** The number of sizes with spare disks. The least recently used size is dropped. */

@@ -1,8 +1,8 @@
 import { open, readFile, stat } from 'node:fs/promises'
 import { EngineError } from '@holt/engine'
+import { hasCode } from '../files/durable-files.ts'
 import type { RuntimePaths } from '../installation/layout.ts'
 import { readMounts } from '../mounts/mount-table.ts'
-import { hasCode } from '../tools/durable-files.ts'
 import { findProgram } from '../tools/find-program.ts'
 import { mustRun } from '../tools/run-tool.ts'
 import { checkRoom } from './room.ts'
@@ -19,7 +19,7 @@ const TOOL_TIMEOUT_MS = 60_000
  */
 const CAP_SYS_RESOURCE = 24n
 
-/** True if this process may make a mounted disk larger and has the programs for it. */
+/** Returns true if this process may make a mounted disk larger and has the programs for it. */
 export async function canResizeMounted(): Promise<boolean> {
   const hex = /^CapEff:\s*([0-9a-f]+)$/m.exec(await readFile('/proc/self/status', 'utf8'))?.[1] ?? '0'
   if (((BigInt(`0x${hex}`) >> CAP_SYS_RESOURCE) & 1n) === 0n) return false

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { EngineError, type Isolation } from '@holt/engine'
+import { hasCode, replaceFile } from '../files/durable-files.ts'
 import type { Log } from '../installation/options.ts'
-import { hasCode, replaceFile } from '../tools/durable-files.ts'
 import type { Lack } from './lack.ts'
 
 /**
@@ -119,7 +119,7 @@ export class Trials {
     return lack
   }
 
-  /** Writes a failure to the log once, because trials of a missing class go on at intervals. */
+  /** Writes a failure to the log once, because trials of a missing class are repeated. */
   #logFailure(isolation: Isolation, err: unknown, lack: Lack | null): void {
     const reason = lack?.reason ?? (err instanceof Error ? err.message : String(err))
     if (this.#logged.get(isolation) === reason) return

@@ -22,10 +22,10 @@ import {
 } from '@holt/erofs'
 import { failpoint } from '@holt/failpoints'
 import { EntryError, readTar } from '@holt/tar'
+import { hasCode, isThere, syncPath } from '../files/durable-files.ts'
 import { hexOf, type Layout } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
 import { unmountTree } from '../mounts/mount.ts'
-import { hasCode, isThere, syncPath } from '../tools/durable-files.ts'
 import { readFailure } from './damaged-image.ts'
 import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
@@ -238,8 +238,8 @@ export class HostImages implements ImageStore {
   }
 
   /**
-   * True if the kernel of this host mounts a delta with its base. A failure is probed again after a
-   * time, because the host may have had no space.
+   * Returns true if the kernel of this host mounts a delta with its base. A failure is probed again
+   * after a time, because the host may have had no space.
    */
   #mountsDeltas(): Promise<boolean> {
     if (performance.now() >= this.#probeAgainMs) this.#canMountDeltas = null

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode } from '../files/durable-files.ts'
 import type { HostEngineOptions } from './options.ts'
 
 /**

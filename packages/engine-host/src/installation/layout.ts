@@ -19,17 +19,17 @@ export interface Layout {
   readonly runtimes: string
   image(digest: ImageDigest): string
   /**
-   * The base of an image that is a delta: a hard link, so that it lives as long as the delta. It is
-   * absent for an image in a single file.
+   * Returns the base of an image that is a delta. It is a hard link, so that it lives as long as
+   * the delta. An image in a single file has none.
    */
   imageBase(digest: ImageDigest): string
   imageMount(digest: ImageDigest): string
-  /** The mount point at which a delta and its base are one file. */
+  /** Returns the mount point at which a delta and its base are one file. */
   wholeMount(digest: ImageDigest): string
   checkpoint(checkpointId: string): string
-  /** The guest binary with this SHA-256. */
+  /** Returns the guest binary with this SHA-256. */
   guest(sha256: string): string
-  /** The state directory of a trial start; absent while there is none. */
+  /** Returns the state directory of a trial start. It is absent while there is none. */
   trial(isolation: Isolation): string
   runtime(id: RuntimeId): RuntimePaths
 }
@@ -131,7 +131,7 @@ export function hexOf(digest: string): string {
   return hex
 }
 
-/** True if `id` is a valid runtime id. */
+/** Returns true if `id` is a valid runtime id. */
 export function isRuntimeId(id: string): boolean {
   return /^[a-z0-9]{22}$/.test(id)
 }
@@ -141,7 +141,7 @@ function checkedRuntimeId(id: string): string {
   return id
 }
 
-/** True if `id` is a valid checkpoint id. */
+/** Returns true if `id` is a valid checkpoint id. */
 export function isCheckpointId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 }

@@ -1,12 +1,12 @@
 import { readFile, rm, rmdir, writeFile } from 'node:fs/promises'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode } from '../files/durable-files.ts'
 import { directoryId } from './claim-installation.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import type { HostEngineOptions } from './options.ts'
 
 /**
- * True if every runtime in the run directory belongs to this installation. The mark was written
- * when the directory held no foreign runtimes, and one engine at a time works there.
+ * Returns true if every runtime in the run directory belongs to this installation. The mark was
+ * written when the directory held no foreign runtimes, and one engine at a time works there.
  */
 export async function ownsRunDir(layout: Layout, installationId: string): Promise<boolean> {
   try {

@@ -1,9 +1,9 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
+import { hasCode } from '../files/durable-files.ts'
 import { cgroupFreezerOf, cgroupOf, type Host } from '../host/host.ts'
 import { isRuntimeId, type RuntimePaths } from '../installation/layout.ts'
 import { type RuntimeRecord, readRecord } from '../runtimes/runtime-record.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
-import { hasCode } from '../tools/durable-files.ts'
 import { isAlive } from '../tools/process-table.ts'
 import { endRuntime } from './watch-runtimes.ts'
 

@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuntimeId } from '@holt/engine'
+import { hasCode } from '../files/durable-files.ts'
 import type { Host } from '../host/host.ts'
 import { isRuntimeId } from '../installation/layout.ts'
 import { disownRunDir, ownRunDir, ownsRunDir } from '../installation/run-dir-owner.ts'
 import { readRecord } from '../runtimes/runtime-record.ts'
-import { hasCode } from '../tools/durable-files.ts'
 import { clearPaths } from './remove-runtime.ts'
 
 /**

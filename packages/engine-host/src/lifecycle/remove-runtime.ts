@@ -5,12 +5,12 @@ import { EngineError, type RuntimeId } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
 import { rootFlag } from '../drivers/run-runner.ts'
 import { closeEgress } from '../egress/runtime-egress.ts'
+import { hasCode } from '../files/durable-files.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
 import type { RuntimePaths } from '../installation/layout.ts'
 import { unmountTree } from '../mounts/mount.ts'
 import type { RuntimeRecord } from '../runtimes/runtime-record.ts'
 import type { Runtime } from '../runtimes/runtime-registry.ts'
-import { hasCode } from '../tools/durable-files.ts'
 import { findByArgument, killProcess, waitGone } from '../tools/process-table.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasCode } from '../tools/durable-files.ts'
+import { hasCode } from '../files/durable-files.ts'
 
 /** The bytes above its limit that a runtime can use until a process is killed. */
 const HEADROOM_BYTES = 256 * 2 ** 20

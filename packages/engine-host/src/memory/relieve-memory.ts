@@ -97,7 +97,7 @@ function sizeOf(ended: readonly EndedProcess[]): number {
   return ended.reduce((sum, { resident_bytes }) => sum + resident_bytes, 0)
 }
 
-/** Has the guest kill processes. Returns null if it cannot do that. */
+/** Asks the guest to kill processes. Returns null if it cannot do that. */
 async function endLargest({ link, signal }: Shortage, request: RelieveMemory): Promise<GuestRelief | null> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(RELIEF_MS)])
   for (;;) {

@@ -15,7 +15,7 @@ export function checkSpec(spec: RuntimeSpec): void {
   if (wrong !== null) throw new EngineError('invalid', `runtime ${JSON.stringify(spec.id)}: ${wrong}`)
 }
 
-/** True if both specs describe the same runtime. */
+/** Returns true if both specs describe the same runtime. */
 export function sameSpec(one: RuntimeSpec, other: RuntimeSpec): boolean {
   return FIELDS.every((field) => one[field] === other[field])
 }

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasCode, isThere } from '../tools/durable-files.ts'
+import { hasCode, isThere } from '../files/durable-files.ts'
 
 /** The directory of all claims of a host. A reboot empties it and ends the runtimes. */
 const CLAIMS_DIR = '/run/holt-ids'

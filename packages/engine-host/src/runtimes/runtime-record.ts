@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { ImageDigest, Observed } from '@holt/engine'
 import { z } from 'zod'
-import { hasCode, replaceFile } from '../tools/durable-files.ts'
+import { hasCode, replaceFile } from '../files/durable-files.ts'
 
 const Spec = z.object({
   id: z.string(),

@@ -2,10 +2,10 @@ import { mkdir } from 'node:fs/promises'
 import type { ImageDigest, Isolation, MemoryKills, Observed, RuntimeId, RuntimeSpec } from '@holt/engine'
 import { EgressListener } from '../egress/egress-listener.ts'
 import type { RuntimeEgress } from '../egress/runtime-egress.ts'
+import { syncPath } from '../files/durable-files.ts'
 import type { Layout, RuntimePaths } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
 import { GuestListener } from '../link/guest-listener.ts'
-import { syncPath } from '../tools/durable-files.ts'
 import { IdClaims } from './id-claims.ts'
 import { pickIdRange, ROOT } from './id-ranges.ts'
 import type { Observers } from './observers.ts'
@@ -76,7 +76,7 @@ export class RuntimeRegistry {
     return this.all().map(observedOf)
   }
 
-  /** True if a runtime uses this image, in this class if one is given. */
+  /** Returns true if a runtime uses this image, in this class if one is given. */
   uses(digest: ImageDigest, isolation?: Isolation): boolean {
     return this.all().some(
       ({ record: { spec } }) =>

@@ -35,7 +35,7 @@ export function parseStat(stat: string): number | null {
   return Number.isSafeInteger(ticks) ? ticks : null
 }
 
-/** True while exactly this process lives. */
+/** Returns true while exactly this process lives. */
 export async function isAlive(process: ProcessId): Promise<boolean> {
   const now = await identifyProcess(process.pid)
   return now !== null && now.startTicks === process.startTicks

@@ -6,9 +6,9 @@ import { expect, test } from 'vitest'
 import { DiskPool } from '../../src/disks/disk-pool.ts'
 import { canResizeMounted, growDisk } from '../../src/disks/grow-disk.ts'
 import { diskDirs, mountDisk } from '../../src/disks/mount-disk.ts'
+import { hasCode } from '../../src/files/durable-files.ts'
 import { layoutOf } from '../../src/installation/layout.ts'
 import { unmountTree } from '../../src/mounts/mount.ts'
-import { hasCode } from '../../src/tools/durable-files.ts'
 import { missing, temporaryDirectory } from '../support/test-machine.ts'
 
 const reason = (await missing('root')) ?? ((await canResizeMounted()) ? null : 'needs CAP_SYS_RESOURCE')
@@ -29,7 +29,7 @@ async function withDisk(sizeMiB: number, work: (disk: { paths: Paths; upper: str
   } finally {
     await unmountTree(paths.dir)
   }
-  // What is on the disk is a whole filesystem.
+  // The disk has a whole filesystem.
   await promisify(execFile)('e2fsck', ['-fn', paths.diskImage])
 }
 

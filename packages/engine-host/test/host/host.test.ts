@@ -20,7 +20,7 @@ test.each(['stateDir', 'runDir', 'installationId'] as const)('gives a %s to one 
   const second = await installation(other.path)
   const claim = await claimInstallation(first)
   await expect(claimInstallation({ ...second, [shared]: first[shared] })).rejects.toMatchObject({ kind: 'conflict' })
-  // What the refused one had taken already is free again.
+  // The refused claim has released its parts.
   await (await claimInstallation(second)).release()
   await claim.release()
   await (await claimInstallation({ ...second, [shared]: first[shared] })).release()

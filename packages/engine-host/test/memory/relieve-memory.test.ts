@@ -8,8 +8,8 @@ const mib = 2 ** 20
 const limitBytes = 256 * mib
 
 /**
- * A runtime that uses so much memory, whose guest ends these processes at each request; null is an
- * answer of a guest that knows no such request.
+ * Returns a runtime with a use of memory. Its guest ends the given processes at each request. Null
+ * is the answer of a guest that does not know the request.
  */
 function runtimeWith(
   use: { bytes: number; stuck?: boolean },

@@ -8,7 +8,7 @@ export async function processesOf(id: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const owned = await Promise.all(
     pids.map(async (pid) => {
-      // One that has ended meanwhile is nobody's.
+      // A process that has ended meanwhile does not count.
       const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
       return groups.includes(id) ? [pid] : []
     }),

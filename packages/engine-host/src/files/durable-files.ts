@@ -29,7 +29,7 @@ export async function removeTemporaries(dir: string): Promise<void> {
   }
 }
 
-/** True if a file exists at a path. */
+/** Returns true if a file exists at a path. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await access(path)
@@ -40,7 +40,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** True for an error with one of these codes. */
+/** Returns true for an error with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
