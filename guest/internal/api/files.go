@@ -244,16 +244,10 @@ func (a *API) moveFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) copyFile(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Source      string `json:"source"`
-		Destination string `json:"destination"`
-		Recursive   bool   `json:"recursive"`
-		Overwrite   bool   `json:"overwrite"`
-	}
-	if err := decode(r, &body); err != nil {
+	var t files.Transfer
+	if err := decode(r, &t); err != nil {
 		return err
 	}
-	t := files.Transfer{Source: body.Source, Destination: body.Destination, Recursive: body.Recursive, Overwrite: body.Overwrite}
 	return a.transfer(w, r, files.Copy, t)
 }
 

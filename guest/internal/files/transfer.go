@@ -12,15 +12,15 @@ import (
 
 // Transfer describes a copy or a move within the runtime.
 type Transfer struct {
-	Source      string
-	Destination string
-	Recursive   bool
-	Overwrite   bool
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Recursive   bool   `json:"recursive"`
+	Overwrite   bool   `json:"overwrite"`
 	// Plain is true if a move replaces what rename(2) replaces: a file, or an empty directory by a
 	// directory.
-	Plain bool
-	Owner string // of parent directories that are made
-	Facts Facts
+	Plain bool   `json:"-"`
+	Owner string `json:"-"` // of parent directories that are made
+	Facts Facts  `json:"-"`
 }
 
 // ends are the source and the destination of a transfer, after the checks.
