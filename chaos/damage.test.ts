@@ -52,7 +52,7 @@ async function withDatabaseAside(work: (path: string) => Promise<void>): Promise
 it('a damaged database is refused unchanged, and the daemon says what to do', async () => {
   await withoutDaemon(() =>
     withDatabaseAside(async (path) => {
-      // What is in the log alone would hide the damage.
+      // Content in the log alone would hide the damage.
       execFileSync('rm', ['-f', `${path}-wal`, `${path}-shm`])
       const bytes = readFileSync(path)
       bytes.fill(0xa5, 4096 * 2, 4096 * 6)

@@ -43,7 +43,7 @@ it('after a reboot, running runtimes have failed, paused ones and snapshots are 
   for (const runtime of running) {
     const failed = await stateOf(runtime, 'failed')
     expect(failed.state_reason?.code).toBe('host_restarted')
-    // What the clock of another boot was tells nothing: no deadline moves.
+    // The clock of another boot tells nothing: no deadline moves.
     expect(failed.expires_at).toBe(runtime.data.expires_at)
   }
   expect(notedClock().bootId).toBe(bootOfHost())

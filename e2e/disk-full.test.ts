@@ -6,7 +6,7 @@ import { describeClasses } from './support/classes.ts'
 import { describeTrees } from './support/describe-trees.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 
-// Writes until the disk refuses, and says how much it took. What is in /srv/reserve is freed
+// Writes until the disk refuses, and reports the size. The content of /srv/reserve is freed
 // afterwards.
 const fill = `
 import errno, json, os

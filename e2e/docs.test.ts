@@ -76,7 +76,7 @@ class Installation {
     const made = new Installation(dir, env)
     await symlink(join(repository, 'packages', 'cli', 'bin', 'holt'), join(bin, 'holt'))
     await symlink(nodeBinary(), join(bin, 'node'))
-    // Pages are read in a clone. What a block writes stays out of this one.
+    // Pages are read in a clone. Files that a block writes stay out of this one.
     for (const name of await readdir(repository))
       if (!name.startsWith('.')) await symlink(join(repository, name), join(work, name))
     await made.#takeTemplate(state)

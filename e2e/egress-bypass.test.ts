@@ -375,7 +375,7 @@ describeClasses('a way around the policy', (isolation) => {
       ].map(toConnect),
     )
     for (const { status, received, end } of refused) {
-      // What is no authority at all breaks HTTP/2 itself: then the stream is reset.
+      // A text that is no authority breaks HTTP/2 itself: then the stream is reset.
       if (status === null) expect(end).toMatch(/^(reset \d+|ERR_HTTP2_\w+)$/)
       else expect([400, 403]).toContain(status)
       expect(received).toBe('')

@@ -45,7 +45,7 @@ describeClasses('the log', (isolation) => {
     await call('POST', runtimesPath, { body: `{"env": ${word}`, headers: { 'content-type': 'application/json' } })
     await call('GET', runtimesPath, { key: `holt_${word}`, query: { name: `${word}-query` } })
     await call('GET', `/${word}-no-route`, { headers: { cookie: `a=${word}-cookie` } })
-    // What is found again after a crash is told of as well.
+    // The log also names things that are found again after a crash.
     await crash()
     await restart({ HOLT_LOG_LEVEL: 'trace' })
     await call('DELETE', `/v1/agents/key/${key_id}`)

@@ -50,7 +50,7 @@ describeClasses('metrics', (isolation) => {
 
   it('have past samples once the service has taken them', async () => {
     await using runtime = await createRuntime({ isolation })
-    // One that does nothing stands still, and is not looked at.
+    // An idle runtime is frozen, and is not measured.
     const busy = ['python', '-c', 'import time\nwhile True: time.sleep(0.1)']
     success(await runtime.call('POST', '/commands', { json: { argv: busy, background: true } }), 201, Command)
     await until('a look', async () => (await metricsOf(runtime, '?window_secs=60')).samples.length > 0, 60_000)

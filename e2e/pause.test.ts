@@ -16,8 +16,8 @@ import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 import { visit } from './support/visit.ts'
 
-// A pause writes everything of a runtime down and gives the machine back. Who uses the runtime
-// afterwards cannot tell, but by the clock.
+// A pause stores the whole runtime and frees its resources. Programs inside notice only the clock
+// afterwards.
 
 const withoutGvisor = service.unavailable.gvisor !== null && !process.env.CI
 

@@ -12,7 +12,7 @@ import { placesOf } from './support/rig/find-text.ts'
 import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 import { until } from './support/until.ts'
 
-// What a secret's host got, and nobody else: read where it arrived.
+// Secrets reach their hosts and no others. The tests read them where they arrive.
 
 const probes = join(import.meta.dirname, 'probe')
 
@@ -230,7 +230,7 @@ rl.on("line", ask); ask("/events")`
     const inside = await runtime.sh('cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"')
     expect(inside).toContain('holt-placeholder-')
     for (const text of sought) expect(inside).not.toContain(text)
-    // What is in a file is found; then, that it is in none.
+    // The search finds a text that is in a file. Then it finds no secret.
     expect(await filesWith(probes, ['SEEK_DATA): disks are large'])).toContain(findBytes)
     expect(await filesWith(service.stateDir, sought)).toEqual([])
   })

@@ -19,8 +19,8 @@ const nameOf = (kind: Kind) => `CPU time of a command in the sandbox, ${kind}`
 const spawnName = 'CPU time of a spawn inside'
 
 /**
- * Measures the CPU time of a command in a booted and in a restored runtime of class gvisor, beside
- * that of a spawn in a raw runtime. Only the sandboxes count, not the daemon.
+ * Measures the CPU time of a command in a booted and in a restored runtime of class gvisor. Beside
+ * it is the time of a spawn in a raw runtime. Only the sandboxes count, not the daemon.
  */
 export async function commandCpu(
   stage: Stage,

@@ -104,7 +104,7 @@ async function startLane(lane: Lane): Promise<ServiceFacts> {
 }
 
 /**
- * Makes and removes a runtime of each class, so that what is made once for all of them is there
+ * Makes and removes a runtime of each class. Things that are made once for all runtimes then exist
  * before the first file looks for leaks.
  */
 async function warmUp(facts: ServiceFacts): Promise<void> {

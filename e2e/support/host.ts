@@ -77,7 +77,10 @@ export function throttledPeriodsOf(runtimeId: string): number {
   throw new Error('no cgroup limits processor time')
 }
 
-/** True if the kernel runs nothing of the runtime (freezer of cgroup v1, `cgroup.freeze` of v2). */
+/**
+ * Returns true if the kernel runs nothing of the runtime (freezer of cgroup v1, `cgroup.freeze` of
+ * v2).
+ */
 export function isFrozen(runtimeId: string): boolean {
   return cgroupsOf(runtimeId).some((path) => {
     const [v1, v2] = [join(path, 'freezer.state'), join(path, 'cgroup.events')]

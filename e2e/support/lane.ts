@@ -4,8 +4,8 @@ import { join } from 'node:path'
 export const repository = new URL('../..', import.meta.url).pathname.replace(/\/$/, '')
 
 /**
- * The place of one service under test. Each worker of vitest has a lane of its own, so that files
- * run side by side and no file sees what another does to its service.
+ * The place of one service under test. Each worker of vitest has its own lane. So files run side by
+ * side, and none sees the service of another.
  */
 export interface Lane {
   /** Counts from 1, as `VITEST_POOL_ID` does. */

@@ -74,7 +74,7 @@ export function serviceEnvironment(port: number, settings: Settings = {}, lane =
     HOLT_E2E_SECRET: canary,
     // Tests start registries of their own on loopback.
     HOLT_REGISTRY_INSECURE: '127.0.0.1:*',
-    // What waits in a pool would look like a leak; its tests turn it on.
+    // A runtime in a pool would look like a leak. The tests of pools turn them on.
     HOLT_POOL_MAX: '0',
     HOLT_E2B: 'on',
     ...rigEnvironment(lane),

@@ -114,7 +114,7 @@ func TestArchiveThatFailsLeavesNothing(t *testing.T) {
 	g.refuses(400, "invalid_archive", "leads out", "PUT", path("new/parents/x"), evil)
 	g.refuses(507, "disk_full", "no space", "PUT", path("small/full"), archiveOf(t, tar.Header{Name: "f", Linkname: strings.Repeat("x", 5<<20), Mode: 0o644}))
 	g.refuses(413, "too_large", "max_entries", "PUT", path("x")+"&max_entries=1", evil)
-	// One that breaks off.
+	// An archive that breaks off.
 	r, w := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	request, err := http.NewRequestWithContext(ctx, "PUT", "http://guest"+path("half"), r)

@@ -37,8 +37,8 @@ func (g *guest) read(path string) string {
 	return string(b)
 }
 
-// leftovers are the hidden names that the guest gives what is not finished. What is removed while
-// it looks is not there.
+// leftovers returns the hidden names that the guest gives unfinished files. A file that is removed
+// meanwhile does not count.
 func (g *guest) leftovers() (found []string) {
 	must(g.t, filepath.WalkDir(g.dir, func(path string, _ os.DirEntry, err error) error {
 		if strings.HasPrefix(filepath.Base(path), ".holt-") {

@@ -64,8 +64,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// setUp gives the guest an /etc, a /usr and a /var/lib that are its own, a fresh /proc and /run,
-// and a small file system, and becomes the guest.
+// setUp becomes the guest. Before that it makes a private /etc, /usr and /var/lib, a fresh /proc
+// and /run, and a small file system.
 func setUp(binary, dir string) error {
 	steps := []struct {
 		source, target, kind string

@@ -108,7 +108,7 @@ var bombs = []struct{ name, script string }{
 
 func TestAForkBombIsKilledAndOthersContinue(t *testing.T) {
 	g := start(t)
-	// What a job control has stopped stays so, and what runs goes on.
+	// Stopped processes stay stopped, and running ones continue.
 	g.want(201, "POST", "/v1/processes", object{"id": "counts", "command": "while :; do echo; sleep 0.01; done"})
 	g.want(201, "POST", "/v1/processes", object{"id": "stopped", "command": "kill -STOP $$; exec sleep 4243"})
 	eventually(t, "it has stopped", func() bool {

@@ -18,16 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raceTime is how long directories are swapped at the least. Who resolves names and opens them
-// afterwards loses such a race several times a second.
+// raceTime is the shortest time for which directories are swapped. Code that resolves a name before
+// it opens it loses such a race several times a second.
 const raceTime = 2 * time.Second
 
 // fewest is how often each operation has to have been tried, on a machine that does much else too.
 const fewest = 10
 
-// TestTreeOperationsDoNotFollowALinkThatReplacesADirectory holds what operations on trees
-// promise (links below are not followed) while a program inside swaps a directory of the tree for a
-// link that leads out of it, as fast as it can.
+// TestTreeOperationsDoNotFollowALinkThatReplacesADirectory checks that operations on trees follow
+// no links below. A program inside swaps a directory of the tree for a link out of it meanwhile, as
+// fast as it can.
 func TestTreeOperationsDoNotFollowALinkThatReplacesADirectory(t *testing.T) {
 	g := start(t)
 	// As many as it takes for a swap to come in the middle of them.

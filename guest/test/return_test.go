@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cutOff starts a process that writes more than its ring holds and goes on for long, reads some of
-// it as its reader, and has a quiesce cut that off. It answers where the reader has come to.
+// cutOff starts a process that writes more than its ring holds, for a long time. It reads a part of
+// the output, and a quiesce ends that. It returns the cursor of the reader.
 func cutOff(g *guest, id string, begin func() *http.Response) (cursor int) {
 	g.t.Helper()
 	response := begin()

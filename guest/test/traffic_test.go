@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// traffic is a program inside that uses the network. What comes of it is its output; a step that
-// fails says how.
+// traffic is a program inside that uses the network. Its output has the results, and the reason of
+// a step that fails.
 func traffic(step string, args []string) {
 	switch step {
 	case "lookup":

@@ -211,8 +211,8 @@ func TestWatchReportsLostChanges(t *testing.T) {
 	}
 	w = g.watch(g.path("w"), fmt.Sprintf("&recursive=1&cursor=%.0f", first["cursor"]))
 	w.until("overflow")
-	// It may have to look at everything anew once more, for what the kernel lost; a directory that
-	// is made meanwhile is part of that look.
+	// It may have to scan everything once more, because the kernel lost events. A directory that is
+	// made meanwhile is part of that scan.
 	quiet := ""
 	for i := 0; quiet == ""; i++ {
 		name := fmt.Sprint("w/d", i)

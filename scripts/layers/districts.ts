@@ -10,8 +10,8 @@ const districts = ['daemon', 'e2b', 'api', 'inside', 'builds', 'runtimes', 'reso
 const server = 'packages/server/src/'
 
 /**
- * True for the handle of a district. It makes the parts of all folders of its district, and code in
- * each folder receives it. So it does not count as a folder's import. It still has to point
+ * Returns true for the handle of a district. It makes the parts of all folders of its district, and
+ * code in each folder receives it. So it does not count as a folder's import. It still has to point
  * downwards.
  */
 export function isHandle(file: string): boolean {

@@ -21,7 +21,9 @@ export function importsOf(root: string, from: string): readonly Import[] {
   }))
 }
 
-/** True for a package's program or its exports. They use all folders, and belong to none. */
+/**
+ * Returns true for a package's program or its exports. They use all folders, and belong to none.
+ */
 export function isEntry(file: string): boolean {
   return /^packages\/[^/]+\/src\/(?:index|main)\.tsx?$/.test(file)
 }

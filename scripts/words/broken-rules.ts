@@ -58,11 +58,15 @@ function inComments(text: string): readonly Broken[] {
       ? [{ line: at + 1, rule: tooWide(line) }]
       : [],
   )
-  const openings = docstringsOf(lines).flatMap(({ line, text }) =>
-    bannedOpening.test(text) ? [{ line, rule: `"${openingOf(text)}" opens a comment` }] : [],
-  )
-  return [...wide, ...openings]
+  const functions = textsOf(text, functionComment).map(({ line, text }) => ({
+    line,
+    rule: `"${openingOf(text)}" opens the comment of a function, and "Returns true" should`,
+  }))
+  return [...wide, ...commentsOf(lines).flatMap(inProse), ...functions]
 }
+
+/** Matches a docstring of a function that begins with "True". */
+const functionComment = /\/\*\*(\s*(?:\* )?)(True\b(?:(?!\*\/)[\s\S])*)\*\/\s*\n\s*(?:export )?(?:async )?function\b/g
 
 function inDescription({ line, text }: Block): readonly Broken[] {
   const rules = [
@@ -155,15 +159,28 @@ function sentencesOf(text: string): readonly string[] {
     .filter((sentence) => sentence !== '')
 }
 
-/** Returns the first line of each docstring: a comment with two stars. */
-function docstringsOf(lines: readonly string[]): readonly Block[] {
-  return lines.flatMap((line, at) => {
-    const single = /^\s*\/\*\* (.*?)(?: \*\/)?$/.exec(line)?.[1]
-    const first = /^\s*\/\*\*$/.test(line) ? /^\s*\* (.*)$/.exec(lines[at + 1] ?? '')?.[1] : undefined
-    const text = single ?? first
-    return text === undefined ? [] : [{ line: at + 1, text }]
-  })
+/** Returns the paragraphs and list items of comments, without directives of tools. */
+function commentsOf(lines: readonly string[]): readonly Block[] {
+  const blocks: { line: number; text: string }[] = []
+  let open: { text: string } | null = null
+  for (const [at, line] of lines.entries()) {
+    const [, mark = '', rest = ''] = isComment.test(line) ? (/^\s*(\/\*\*?|\/\/|\*)(.*)$/.exec(line) ?? []) : []
+    const text = rest.replace(/\*\/\s*$/, '').trim()
+    const item = /^(?:[-*]|\d+\.) +(.*)$/.exec(text)?.[1]
+    if (mark.startsWith('/*') || text === '' || item !== undefined) open = null
+    if (text === '' || isDirective.test(text)) continue
+    if (open !== null) open.text += ` ${text}`
+    else {
+      const block = { line: at + 1, text: item ?? text }
+      blocks.push(block)
+      open = block
+    }
+  }
+  return blocks
 }
+
+/** Matches a comment that is for a tool, or an example of code. */
+const isDirective = /^(?:biome-|@|go:|\/|#|=|\|)/
 
 /**
  * Returns the texts of `describe` calls of schemas, and the descriptions of routes. A call that is

@@ -17,7 +17,7 @@ export function nameOf(file: number): string {
 }
 
 /**
- * Uses a runtime as its client would, and answers what it has to hold then. One that is paused
+ * Uses a runtime as its client would, and returns its expected content afterwards. A paused runtime
  * wakes.
  */
 export async function useRuntime(runtime: TestRuntime, expected: Expected, action: UseAction): Promise<Expected> {

@@ -109,7 +109,7 @@ export function realParent(path: string): { readonly dir: string } | Code {
   }
 }
 
-/** True if a directory is another one or below it. */
+/** Returns true if a directory is another one or below it. */
 export function isInside(dir: string, other: string): boolean {
   return dir === other || dir.startsWith(`${other}/`)
 }

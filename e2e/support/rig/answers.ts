@@ -51,7 +51,7 @@ export async function answer(
   } else if (path === '/echo') {
     sendJson(response, arrived, { 'x-echo': arrived.rawHeaders.join(' ') })
   } else if (path === '/gzip') {
-    // Whatever was asked for: an upstream that does not listen.
+    // The upstream ignores the request.
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
     response.end(gzipSync(JSON.stringify(arrived)))
   } else {

@@ -33,7 +33,7 @@ const vendors: Readonly<
 /** The hosts of the vendors' APIs. */
 export const vendorHosts: readonly string[] = Object.keys(vendors)
 
-/** True if a host is a vendor's API. */
+/** Returns true if a host is a vendor's API. */
 export function isVendor(host: string): boolean {
   return Object.hasOwn(vendors, host)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // items answers with a stream of NDJSON. After the first item, only a cut stream can report an
-// error. For a checkpoint the stream ends without its last item, but without a reset. Everything
-// that was sent arrives, and the host continues at the last cursor.
+// error. For a checkpoint the stream ends without its last item, but without a reset. All sent
+// items arrive, and the host continues at the last cursor.
 func items(w http.ResponseWriter, r *http.Request, write func(w io.Writer, flush func() error) error) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := &countingWriter{w: w}

@@ -26,7 +26,7 @@ type finding struct {
 }
 
 // probe runs "holt-guest contain probe STATE-DIR PLACE". If a step fails, it writes the finding in
-// JSON and returns 1. Everything that it makes disappears when it exits.
+// JSON and returns 1. Its mounts and namespaces disappear when it exits.
 func probe(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: holt-guest contain probe STATE-DIR PLACE")

@@ -25,8 +25,8 @@ const (
 	// maxRemembered is the number of complete uploads that are remembered, for clients that lost
 	// the response.
 	maxRemembered = 256
-	// turnTimeout is the longest time that a part waits for the previous one, whose handler may not
-	// have noticed yet that its client has disconnected.
+	// turnTimeout is the longest time that a part waits for the previous one. The handler of that
+	// part may not have noticed yet that its client has disconnected.
 	turnTimeout = 10 * time.Second
 )
 

@@ -72,7 +72,7 @@ func TestScanHasLimits(t *testing.T) {
 	}
 }
 
-// What is found line by line is what is found in each line alone, however the file is read.
+// A scan of a file finds the same matches as a scan of each line alone, for every size of reads.
 func FuzzScan(f *testing.F) {
 	f.Add("a+b", "aab\nb\r\n", true, true)
 	f.Add("x", "xX\nx", false, false)

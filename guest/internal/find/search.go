@@ -65,7 +65,7 @@ type End struct {
 	FilesSkipped  int     `json:"files_skipped"` // binary or unreadable
 }
 
-// Search is a validated request with its top open.
+// Search is a validated request whose top directory is open.
 type Search struct {
 	tree    Tree
 	kind    uint32 // of unix.S_IFMT; 0: any

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// runIn runs commands one after another in a shell, each with what the one before left, and answers
-// the last one's output and whether it left anything.
+// runIn runs commands one after another in a shell, each with the state that the previous one left.
+// It returns the output of the last one, and true if that left any state.
 func runIn(t *testing.T, h shell, commands ...string) (output string, kept bool) {
 	t.Helper()
 	var state []byte

@@ -267,8 +267,8 @@ type Wanted struct {
 	Label *string
 }
 
-// Find returns the known processes that are wanted: those that run before those that have ended,
-// and the newest first.
+// Find returns the known processes that match: running ones before ended ones, and newer ones
+// first.
 func (t *Table) Find(wanted Wanted) []Info {
 	found := slices.DeleteFunc(t.List(), func(p Info) bool {
 		return wanted.Pid != nil && p.Pid != *wanted.Pid || wanted.Label != nil && (p.Label == nil || *p.Label != *wanted.Label)

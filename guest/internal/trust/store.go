@@ -196,7 +196,7 @@ func (s *Store) setBundle(block []byte) (path string, complete bool, err error) 
 }
 
 // stripOf returns a function that removes our certificates from a bundle, also if another program
-// has written the bundle anew.
+// has rewritten the bundle.
 func stripOf(certificates []*x509.Certificate) etc.Strip {
 	certificates = slices.Clone(certificates)
 	return func(content []byte) []byte {

@@ -11,8 +11,8 @@ import (
 )
 
 // Traces returns our changes to the tree that package etc does not know. absent are names in
-// directories of certificates, including those that programs of the runtime made from our file.
-// changed are key stores that such a program has written.
+// directories of certificates, some of which programs of the runtime made from our file. changed
+// are key stores from such programs.
 func (s *Store) Traces(known []etc.Override) (absent []string, changed []etc.Override) {
 	if len(s.ever) == 0 {
 		return nil, nil

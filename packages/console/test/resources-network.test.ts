@@ -156,7 +156,7 @@ test('secrets are stored, replaced and deleted, and their values are nowhere aft
   await row.getByRole('button', { name: 'Delete…' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No secrets yet').waitFor()
-  // Where a person goes back in the history, the value is not there either.
+  // After a step back in the history, the value is not there either.
   await page.goBack()
   await expectForgotten()
   expect(visit.complaints).toEqual([])

@@ -18,8 +18,8 @@ import { TreeClient } from './trees/tree-client.ts'
 /**
  * Speaks guest/PROTOCOL.md over a link. Every answer is parsed and bounded. Its own methods are
  * about the guest as a whole; each of its fields has those of one subject. All methods reject with
- * `HoltError` for faults of the request (such as a missing path), and with `EngineError` for faults
- * of the guest or the link.
+ * `HoltError` for faults of the request, such as a missing path. For faults of the guest or the
+ * link they reject with `EngineError`.
  */
 export class GuestClient {
   readonly processes: ProcessClient

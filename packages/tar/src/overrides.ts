@@ -23,7 +23,7 @@ const MARK_PREFIX = 'HOLT.'
 
 /**
  * Adds the records of an extended header for one entry. An empty value removes an earlier record.
- * Lists start anew with each header, so that a chain of headers cannot fill the memory.
+ * Each header starts a new list, so that a chain of headers cannot fill the memory.
  */
 export function applyPax(overrides: Overrides, records: readonly PaxRecord[]): void {
   delete overrides.xattrs

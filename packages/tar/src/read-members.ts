@@ -21,7 +21,7 @@ export interface Opened<Item> {
   readonly body: MemberBody | null
 }
 
-/** How members are read. */
+/** The options for reading members. */
 export interface ReadOptions<Item> {
   readonly open: (member: Member, reader: ByteReader) => Promise<Opened<Item>>
   /**

@@ -13,7 +13,8 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const sourcePattern = '**/{*.go,go.mod,go.sum}'
 
 /**
- * The first build of the guest also compiles the Go library, which takes minutes on a slow machine.
+ * The time limit of a build, in milliseconds. The first build of the guest also compiles the Go
+ * library, which takes minutes on a slow machine.
  */
 const buildMs = 600_000
 

@@ -31,7 +31,7 @@ const names = fc.oneof(
 
 const octal = (value: number) => `${value.toString(8).padStart(11, '0')}\0`
 
-/** Sizes that no file has, that no number can hold, and that are not numbers. */
+/** Sizes that are too large for files or numbers, and texts that are no numbers. */
 const sizes = fc.constantFrom(
   octal(0),
   octal(1),

@@ -12,7 +12,7 @@ const project = fileURLToPath(new URL('../mcp-conformance', import.meta.url))
 /** The longest time of one scenario on a busy machine. */
 const timeoutMs = 120_000
 
-/** The scenarios of the suite for servers, by what they can be run against. */
+/** The scenarios of the suite for servers, by the servers that they fit. */
 export const mcpScenarios = {
   /** Those for any server: they call no tool and read no resource. */
   any: [

@@ -40,7 +40,9 @@ function setOf(name: string): ClientSet {
   return set
 }
 
-/** The SDK of the set also holds for packages that would bring another one. */
+/**
+ * Installs a set with npm. Its SDK replaces the one that other packages of the set would install.
+ */
 async function installWithNpm({ packages }: ClientSet, dir: string): Promise<void> {
   const { e2b = '' } = packages
   const manifest = { private: true, type: 'module', dependencies: packages, overrides: { e2b } }
@@ -49,7 +51,10 @@ async function installWithNpm({ packages }: ClientSet, dir: string): Promise<voi
   await run('npm', ['install', ...options], { cwd: dir, timeout: installMs })
 }
 
-/** Only `bin/python` is used: other programs in `bin` name the directory before its renaming. */
+/**
+ * Installs a set with uv. Only `bin/python` is used, because other programs in `bin` name the
+ * directory before its renaming.
+ */
 async function installWithUv({ name, packages, pythonMinor }: ClientSet, dir: string): Promise<void> {
   const python = pythonMinor === undefined ? 'python3' : await findPython(pythonMinor)
   if (python === null) throw new Error(`FIX: install Python 3.${pythonMinor} or newer for the set ${name}`)

@@ -21,7 +21,7 @@ const ABILITIES = {
 
 export type Ability = keyof typeof ABILITIES
 
-/** The runsc to test with: `HOLT_RUNSC`, or the one on the path. */
+/** Returns the runsc to test with: `HOLT_RUNSC`, or the one on the path. */
 export function runscBinary(): string {
   return process.env.HOLT_RUNSC ?? 'runsc'
 }

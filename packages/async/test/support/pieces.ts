@@ -31,8 +31,8 @@ export class Pieces {
 }
 
 /**
- * Has twenty wait who leave with a reason of theirs once they wait, and answers how many of them
- * are kept by what they have waited for.
+ * Starts twenty waits, aborts each with its own reason, and returns the number of reasons that stay
+ * in memory.
  */
 export async function keptOfThoseWhoLeave(
   wait: (signal: AbortSignal, pieces: Pieces) => Promise<unknown>,

@@ -171,7 +171,7 @@ function withHostTrust(env: NodeJS.ProcessEnv): Record<string, string> {
   return { ...trust, ...Object.fromEntries(set) }
 }
 
-/** Returns a function from what a client has printed to the message of its failure. */
+/** Returns a function from the output of a client to the message of its failure. */
 function reasonOf(failure: string, registry: string): (output: string) => string {
   return (output) =>
     /certificate|_CERT_/i.test(output)

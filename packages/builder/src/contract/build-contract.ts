@@ -147,7 +147,7 @@ export interface BuildHost {
   /**
    * Makes an id for a runtime of this build, and records it durably. `openNetwork` gives its steps
    * the network that the build's policy allows. It is called when the guest answers, and the guest
-   * of a step is bound then. It is called again each time the runtime gets a network anew. It
+   * of a step is bound then. It is called again each time the runtime gets a new network. It
    * returns the settings for the guest (null: no network). Disposing the runtime closes the
    * network, removes the runtime if the engine still has it, and deletes the record.
    */

@@ -38,9 +38,7 @@ export function planDockerfile(text: string, options: PlanOptions = {}): BuildPl
   }
 }
 
-/**
- * Returns for each instruction what a build would do with it. Never throws, regardless of the text.
- */
+/** Returns the effect of each instruction in a build. Never throws, regardless of the text. */
 export function checkDockerfile(text: string, options: PlanOptions = {}): DockerfileCheck {
   const { reading, stages, problem } = study(text, options)
   const { unusedArgs } = reading

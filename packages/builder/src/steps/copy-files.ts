@@ -37,7 +37,7 @@ export async function copyFiles(runtime: StepRuntime, work: CopyWork, context: F
   }
 }
 
-/** Opens files for one reading. */
+/** Opens files that are read once. */
 export async function openFiles(
   files: Files,
   { sources, signal, parents = false }: FilesContext & { readonly parents?: boolean },

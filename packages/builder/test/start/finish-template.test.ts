@@ -112,7 +112,7 @@ test('a checkpoint that cannot be restored is removed', async () => {
   const wrap = (engine: FakeEngine) => {
     const checkpoints = engine.ability('checkpoints')
     if (checkpoints === null) throw new Error('no checkpoints')
-    // What it answers is not there, so that a runtime of it boots.
+    // The returned checkpoint does not exist, so a runtime of the template boots.
     const take: typeof checkpoints.take = async (id, checkpointId, ...rest) => {
       const info = await checkpoints.take(id, checkpointId, ...rest)
       await checkpoints.remove(checkpointId)

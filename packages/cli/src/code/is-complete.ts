@@ -27,7 +27,7 @@ export function isComplete(lines: readonly string[], language: string): boolean 
   return !isBlock || last.trim() === ''
 }
 
-/** Returns text without what is in brackets, where a colon opens no block. */
+/** Returns text without the parts in brackets, where a colon opens no block. */
 function withoutBrackets(text: string): string {
   const shorter = text.replace(/[([{][^()[\]{}]*[)\]}]/g, '')
   return shorter === text ? text : withoutBrackets(shorter)

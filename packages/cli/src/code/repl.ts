@@ -110,7 +110,7 @@ class Session {
     tellEnd(end, this.#repl.runtime)
   }
 
-  /** Handles Ctrl-C: interrupts the run, leaves it at the second time, or drops what is typed. */
+  /** Handles Ctrl-C: interrupts the run, leaves it at the second time, or drops the typed text. */
   async #interrupt(): Promise<void> {
     const run = this.#run
     if (run === null) {

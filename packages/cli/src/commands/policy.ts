@@ -139,7 +139,7 @@ export function sayDenied(deny: Policy['deny']): void {
   if (deny.length > 0) say(`Denied whatever a rule allows: ${deny.join(' ')}`)
 }
 
-/** Says what a rule for a network does not allow by itself. */
+/** Returns the note on addresses that a rule for a network does not allow by itself. */
 export function privateNote(network: string): string {
   return `Addresses of ${network} that are not public are denied, unless the operator of the service allows their network: HOLT_EGRESS_ALLOWED_NETWORKS`
 }

@@ -48,7 +48,7 @@ async function setRuntime(text: string, options: SetOptions): Promise<number> {
   return 0
 }
 
-/** The API takes all labels at once. */
+/** Returns all labels after a change, because the API replaces them together. */
 function labels(runtime: Runtime, options: SetOptions): Pick<UpdateRuntimeInput, 'metadata'> {
   const { metadata, dropMetadata = [] } = options
   if (metadata === undefined && dropMetadata.length === 0) return {}

@@ -21,7 +21,7 @@ export const fetchOverHttp: typeof globalThis.fetch = async (input, init = {}) =
 
 function plainRequest({ method, headers = {}, body, signal, redirect }: RequestInit): PlainRequest | null {
   const isPlain = redirect === 'error' && (body === undefined || typeof body === 'string')
-  // The value is an array, or an object of the class Headers. The mere name of that class loads the
+  // The value is an array, or an object of the class Headers. Even naming that class loads the
   // global fetch.
   if (!isPlain || Symbol.iterator in headers) return null
   return { method, headers: headers as Record<string, string>, body, signal: signal ?? undefined }

@@ -6,7 +6,7 @@ export interface ClientSettings {
   /** The domain of domain mode, with its port. Null: one address for everything. */
   readonly domain: string | null
   readonly apiUrl: string
-  /** The address of commands and files of a sandbox. */
+  /** Returns the address of commands and files of a sandbox. */
   envdUrl(sandboxId: string): string
 }
 

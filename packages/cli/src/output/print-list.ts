@@ -1,7 +1,7 @@
 import { print, printJson, say } from './print.ts'
 import { type Column, printTable } from './table.ts'
 
-/** How a kind of thing is listed. */
+/** The form in which a kind of thing is listed. */
 export interface Listing<Item> {
   /** Returns the id or the name that `--quiet` prints. */
   readonly id: (item: Item) => string

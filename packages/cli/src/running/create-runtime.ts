@@ -18,8 +18,8 @@ const keptLines = 15
 
 /**
  * Creates a runtime. If its template must be built first, the build is shown. Returns null after a
- * reported failure: the build failed, or Ctrl-C ended the wait for it. Only that wait can be
- * interrupted, and the build continues.
+ * reported failure: the build failed, or Ctrl-C ended the wait for it. Ctrl-C ends the wait alone:
+ * the build continues.
  */
 export async function createRuntime(body: CreateRuntimeInput): Promise<Runtime | null> {
   const stop = new AbortController()

@@ -4,10 +4,10 @@ import { TestService } from '../../../sdk/test/support/test-service.ts'
 
 /**
  * A service's program for tests: keeps the state directory as the real one does, and is ready after
- * being asked a few times. FAKE_DAEMON makes it fail: `end` at once, `template` while it makes the
- * template, `die` after it has shown how far it is; `stubborn` does not stop; `slow` is never
- * ready; `classless` has no isolation class. With `names`, doctor prints the names of its
- * environment.
+ * being asked a few times. FAKE_DAEMON selects a failure. `end` ends at once, `template` ends while
+ * it makes the template, and `die` ends after it has reported progress. `stubborn` does not stop,
+ * `slow` is never ready, and `classless` has no isolation class. With `names`, doctor prints the
+ * names of its environment.
  */
 const stateDir = process.env.HOLT_STATE_DIR ?? ''
 const mode = process.env.FAKE_DAEMON

@@ -72,7 +72,7 @@ export async function readMessage(request: IncomingMessage, limits: BodyLimits):
   return inTime(read(), bodyTimeoutMs)
 }
 
-/** Returns what the reading of a body resolves to. Rejects if it takes longer than `timeoutMs`. */
+/** Returns the result of reading a body. Rejects if it takes longer than `timeoutMs`. */
 export function inTime<Result>(reading: Promise<Result>, timeoutMs: number): Promise<Result> {
   const late = new ConnectError('deadline_exceeded', `The body did not arrive in ${timeoutMs / 1000} seconds.`)
   return within(reading, timeoutMs, late)

@@ -135,7 +135,7 @@ async function answerStream<Context>(
   }
 }
 
-/** Returns the one message of a request. What follows it is not read. */
+/** Returns the one message of a request. Bytes after it are not read. */
 async function firstEnvelope(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const { maxMessageBytes: maxBytes, bodyTimeoutMs } = limits
   const chunks = countedChunks(bodyChunks(request, bodyTimeoutMs), limits)

@@ -7,25 +7,25 @@ import type { NetworkConfig } from './network-config.ts'
  */
 export type EgressMode = 'deny' | 'request' | 'open'
 
-/** The wish of a create, or of a change of the network. */
+/** The network that a create or a change requests. */
 export interface EgressWish {
   readonly internet: boolean | undefined
   readonly network: Pick<NetworkConfig, 'allowOut' | 'denyOut' | 'egressProxy' | 'rules'> | undefined
 }
 
-/** The hosts that a sandbox reaches. Never private addresses, whatever it asks for. */
+/** The hosts that a sandbox reaches. Private addresses are never among them. */
 export type Egress =
   | { readonly type: 'nothing' }
   /** Every public host but these networks. */
   | { readonly type: 'internet'; readonly deny: readonly string[] }
   /** Exactly these names, `*.` names and networks, but none of `deny`. */
   | { readonly type: 'only'; readonly hosts: readonly string[]; readonly deny: readonly string[] }
-  /** The wish cannot be granted: 403 for one that the operator forbids, else 400. */
+  /** The request is refused: 403 if the operator forbids it, otherwise 400. */
   | { readonly type: 'refused'; readonly status: 400 | 403; readonly message: string }
 
 const everything = new Set(['0.0.0.0/0', '::/0', '*'])
 
-/** Decides what a sandbox reaches. */
+/** Decides which hosts a sandbox reaches. */
 export function decideEgress(mode: EgressMode, { internet, network }: EgressWish): Egress {
   const { allowOut = [], denyOut = [], egressProxy, rules } = network ?? {}
   const absent = absentAbility(egressProxy, rules)
@@ -76,7 +76,9 @@ function overlap(allowOut: readonly string[], deny: readonly string[]): string |
   return deny.find((entry) => allowed.some((other) => covers(entry, other) || covers(other, entry))) ?? null
 }
 
-/** True if the first address of a network is in another one. A wrong length covers nothing. */
+/**
+ * Returns true if the first address of a network is in another one. A wrong length covers nothing.
+ */
 function covers(outer: string, inner: string): boolean {
   const [address = '', length = ''] = outer.split('/', 2)
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'

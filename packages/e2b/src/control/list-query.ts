@@ -30,7 +30,7 @@ export const ListSandboxes = z.object({
 })
 export type ListSandboxes = z.output<typeof ListSandboxes>
 
-/** The query of the list of old clients: those that run, all at once. */
+/** The query of the list of old clients, which has all running sandboxes on one page. */
 export const ListSandboxesV1 = z.object({ metadata: metadata.optional() })
 
 /** The query of the list of snapshots. */
@@ -61,8 +61,8 @@ export const LogsQuery = z.object({
 export type LogsQuery = z.output<typeof LogsQuery>
 
 /**
- * Returns the metadata of a filter, which clients encode three times: each key and value, the pairs
- * as a form, and that as a query, which is decoded here already. Returns null if it is damaged.
+ * Returns the metadata of a filter. Clients encode it three times: each key and value, the pairs as
+ * a form, and the form as a query. The query is decoded already. Returns null if it is damaged.
  */
 export function decodeMetadata(form: string): Readonly<Record<string, string>> | null {
   try {

@@ -7,7 +7,7 @@ import { type PartHeaders, partHeaders } from './part-headers.ts'
 
 /** A part of a form. */
 export interface Part extends PartHeaders {
-  /** The bytes, which end with the part. What is not read is skipped. */
+  /** The bytes, which end with the part. Unread bytes are skipped. */
   readonly content: AsyncIterable<Buffer>
 }
 
@@ -70,7 +70,7 @@ async function hasNext(bytes: FormBytes): Promise<boolean> {
   throw new ConnectError('invalid_argument', 'The form has other bytes after a boundary.')
 }
 
-/** The bytes of a form that were not read yet. */
+/** The unread bytes of a form. */
 class FormBytes {
   readonly #chunks: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)

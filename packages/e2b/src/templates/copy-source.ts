@@ -4,7 +4,7 @@ import { E2bError } from '../errors/e2b-error.ts'
 /**
  * Returns the source of a copy in the tree of all uploads, in which each upload has a directory.
  * The upload holds the files that the client's pattern matched. So the part of the path before the
- * first pattern names what is copied, and a directory stands for its content.
+ * first pattern names the source, and a directory stands for its content.
  */
 export function copySource(upload: string, source: string): string {
   const at = source.search(/[*?[{]/)

@@ -33,7 +33,7 @@ fi
  * without a password, bash, curl, git, certificates, and login shells that keep the image's PATH.
  * Ready commands of the SDKs call `ss` (`waitForPort`) and `pgrep` (`waitForProcess`). The script
  * runs as root in `sh`, changes only what is missing, and needs a package manager only for missing
- * programs. Without bash it fails, and says what is missing.
+ * programs. Without bash it fails, and names the missing programs.
  */
 export const provisionScript = `set -u
 ${installScript}if ! command -v bash >/dev/null 2>&1; then

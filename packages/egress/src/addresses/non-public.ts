@@ -105,9 +105,9 @@ export function nonPublicKind(address: Address): string | null {
 }
 
 /**
- * True if the gateway may dial the address: it is public, or the operator listed it. A metadata
- * address has to be listed by itself. An address that carries an IPv4 address is allowed only if
- * that one is.
+ * Returns true if the gateway may dial the address: it is public, or the operator listed it. A
+ * metadata address has to be listed by itself. An address that carries an IPv4 address is allowed
+ * only if that one is.
  */
 export function mayDial(address: Address, allowed: readonly Network[]): boolean {
   const kind = nonPublicKind(address)
@@ -127,7 +127,7 @@ export function embeddedAddresses(address: Address): readonly Address[] {
   return extracts.map((extract) => addressOf(extract(address.bytes)))
 }
 
-/** True for an interface identifier that ends in an IPv4 address (RFC 5214, 6.1). */
+/** Returns true for an interface identifier that ends in an IPv4 address (RFC 5214, 6.1). */
 function isIsatap({ family, bytes }: Address): boolean {
   return family === 6 && ((bytes[8] ?? 0) & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
 }

@@ -43,8 +43,8 @@ export function parseNetwork(text: string): Network | null {
 }
 
 /**
- * True if the address is in the network. An IPv4 address is never in an IPv6 network, mapped or
- * not.
+ * Returns true if the address is in the network. An IPv4 address is never in an IPv6 network,
+ * mapped or not.
  */
 export function contains(network: Network, address: Address): boolean {
   if (network.family !== address.family) return false

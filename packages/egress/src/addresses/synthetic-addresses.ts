@@ -19,7 +19,7 @@ const maxNames = 4096
 /** The range of synthetic addresses (RFC 2544 reserves it, so the Internet does not use it). */
 const syntheticNetwork = parseNetwork('198.18.0.0/15')
 
-/** True for an address in the synthetic range, assigned or not. */
+/** Returns true for an address in the synthetic range, assigned or not. */
 export function isSynthetic(address: Address): boolean {
   return syntheticNetwork !== null && contains(syntheticNetwork, address)
 }

@@ -60,8 +60,8 @@ const lingerMs = 2000
 const lingerBytes = 1024 * 1024
 
 /**
- * Relays plain HTTP. Each request is read, decided, and written anew from its parsed form.
- * Responses pass unchanged, and the guest's side ends when the upstream's does.
+ * Relays plain HTTP. Each request is read, decided, and rewritten from its parsed form. Responses
+ * pass unchanged, and the guest's side ends when the upstream's does.
  *
  * Returns when the guest has ended, when a request was refused (it already has its response), or
  * when both sides switched to WebSocket. In that case `rest` holds the bytes that the guest has

@@ -2,36 +2,36 @@ import { hostForm, protocolOf, type RuleProtocol } from '@holt/protocol'
 import type { NamedRule } from '../contract/gateway-contract.ts'
 
 /**
- * True if a canonical name is the rule's host or is below a `*.name`. A network covers no name: the
- * addresses of a name must not bypass rules on names.
+ * Returns true if a canonical name is the rule's host or is below a `*.name`. A network covers no
+ * name: the addresses of a name must not bypass rules on names.
  */
 export function coversName(host: string, name: string): boolean {
   if (host === '*' || host === name) return true
   return host.startsWith('*.') && name.endsWith(host.slice(1)) && name.length > host.length - 1
 }
 
-/** True if `outer` covers every name that `inner` covers. Both are a name or a `*.name`. */
+/** Returns true if `outer` covers every name that `inner` covers. Both are a name or a `*.name`. */
 export function coversHost(outer: string, inner: string): boolean {
   if (!inner.startsWith('*.')) return coversName(outer, inner)
   return outer === '*' || outer === inner || (outer.startsWith('*.') && inner.endsWith(outer.slice(1)))
 }
 
-/** True if both cover a common name. */
+/** Returns true if both cover a common name. */
 export function hostsOverlap(one: string, other: string): boolean {
   return coversHost(one, other) || coversHost(other, one)
 }
 
-/** True if the rule is about names. */
+/** Returns true if the rule is about names. */
 export function isForNames(rule: NamedRule): boolean {
   return hostForm(rule.host) !== 'network'
 }
 
-/** True if the rule is for the port. */
+/** Returns true if the rule is for the port. */
 export function coversPort({ ports, allPorts }: NamedRule, port: number): boolean {
   return allPorts || ports.includes(port)
 }
 
-/** True if the rule can only be decided on requests. */
+/** Returns true if the rule can only be decided on requests. */
 export function needsRequests(rule: NamedRule): boolean {
   return rule.methods !== null || rule.paths !== null
 }

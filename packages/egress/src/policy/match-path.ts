@@ -2,7 +2,8 @@
 const maxEncodings = 3
 
 /**
- * True if a request path equals one of the patterns, or begins with the part before a final `*`.
+ * Returns true if a request path equals one of the patterns, or begins with the part before a final
+ * `*`.
  */
 export function matchesPath(patterns: readonly string[], path: string): boolean {
   if (isAmbiguous(path)) return false
@@ -10,9 +11,9 @@ export function matchesPath(patterns: readonly string[], path: string): boolean 
 }
 
 /**
- * True if some server may read the path as another one, outside of its prefix. Causes are dot
- * segments in any encoding, with parameters (`..;`), with backslashes, and control characters. Such
- * a path matches no pattern.
+ * Returns true if some server may read the path as another one, outside of its prefix. Causes are
+ * dot segments in any encoding, with parameters (`..;`), with backslashes, and control characters.
+ * Such a path matches no pattern.
  */
 export function isAmbiguous(path: string): boolean {
   let text = path

@@ -305,7 +305,7 @@ function inLog(verdict: RequestVerdict): Pick<Decision, 'allowed' | 'rule'> {
   return { allowed: verdict.allowed, rule: verdict.allowed ? verdict.rule : verdict.reason }
 }
 
-/** True for errors of streams and sockets whose other side is gone: no internal fault. */
+/** Returns true for errors of streams and sockets whose other side is gone: no internal fault. */
 function isBroken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
 }

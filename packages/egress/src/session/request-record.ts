@@ -25,8 +25,8 @@ export class RequestRecord {
   }
 
   /**
-   * True if rules allow all requests so far. If some could not be remembered, the rules must allow
-   * every request.
+   * Returns true if rules allow all requests so far. If some could not be remembered, the rules
+   * must allow every request.
    */
   areAllowed(rules: readonly NamedRule[]): boolean {
     if (this.#hasMore && wholeRule(rules) === null) return false

@@ -43,7 +43,7 @@ export function wayOf(plan: Plan, secrets: readonly AttachedSecret[], first: Fir
   return tcp === undefined ? null : { type: 'tcp', rule: tcp }
 }
 
-/** True if a plan still allows a connection that is forwarded in this way. */
+/** Returns true if a plan still allows a connection that is forwarded in this way. */
 export function stillAllows(plan: Plan | null, secrets: readonly AttachedSecret[], way: Way): boolean {
   if (plan === null) return false
   switch (way.type) {

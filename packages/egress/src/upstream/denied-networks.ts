@@ -13,13 +13,16 @@ export function withoutDenied({ deny }: Denials, upstream: Upstream): Upstream {
   return { type: 'refused', reason: 'denied_network', address: upstream.addresses[0] ?? null }
 }
 
-/** True if a policy denies the address of an open connection, as the socket names it. */
+/** Returns true if a policy denies the address of an open connection, as the socket names it. */
 export function deniesPeer({ deny }: Denials, text: string | undefined): boolean {
   const address = text === undefined || deny.length === 0 ? null : parseAddress(text)
   return address !== null && isDenied({ deny }, address)
 }
 
-/** An IPv6 address that stands for an IPv4 address is denied with it. */
+/**
+ * Returns true for a denied address. An IPv6 address that stands for an IPv4 address is denied with
+ * it.
+ */
 function isDenied({ deny }: Denials, address: Address): boolean {
   const all = [address, ...embeddedAddresses(address)]
   return deny.some((text) => {

@@ -65,7 +65,7 @@ async function listen(
     socket.on('close', () => open.delete(socket))
     socket.on('error', () => undefined)
     if (isOver) socket.destroy()
-    // What TLS reads is not for anybody else to read.
+    // Only TLS may read its own bytes.
     if (isPlain) socket.on('data', (bytes) => received.push(bytes))
   })
   server.listen(port, host)

@@ -21,7 +21,7 @@ export interface ConformanceSubject {
   open(): Promise<Engine>
   /** Dials the runtime's egress socket, as its guest would. Rejects if nothing listens. */
   dialEgress(engine: Engine, id: RuntimeId): Promise<Duplex>
-  /** An image that has `true`, `echo` and `cat` in `/bin`. */
+  /** Returns an image that has `true`, `echo` and `cat` in `/bin`, as tar. */
   imageTar(): AsyncIterable<Uint8Array>
   readonly size: Pick<RuntimeSpec, 'cpu' | 'memoryMiB' | 'diskMiB'>
   /** The tests that cannot pass for this engine, each with its reason. */

@@ -54,7 +54,7 @@ describe.skipIf(kernel.skip)(`an image that the kernel mounts${kernel.note}`, ()
     expect(seen.get('d')).toMatchObject({ type: 'directory', mode: 0o2700, nlink: 2, ...oddSeen })
     expect(seen.get('l')).toMatchObject({ type: 'symlink', target: 'd/../f', ...oddSeen })
     expect(seen.get('p')).toMatchObject({ type: 'fifo', mode: 0o600 })
-    // What makedev(300, 70000) of glibc gives.
+    // The result of makedev(300, 70000) of glibc.
     expect(seen.get('c')).toMatchObject({ type: 'char', rdev: 0x11112c70 })
     expect(seen.get('b')).toMatchObject({ type: 'block', rdev: (8 << 8) | 1 })
   })

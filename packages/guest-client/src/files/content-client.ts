@@ -57,7 +57,7 @@ export class ContentClient {
     return uploadAsked(upload, await this.#sender.ask(get(`/v1/files/upload?${query(upload)}`, signal), GuestUpload))
   }
 
-  /** Removes what has arrived of an upload. A missing upload is success. */
+  /** Removes the received part of an upload. A missing upload is success. */
   abortUpload(upload: { path: string; upload_id: string }, signal: AbortSignal): Promise<void> {
     return this.#sender.tell(remove(`/v1/files/upload?${query(upload)}`, signal))
   }
@@ -78,7 +78,10 @@ function putRequest(
   return { method: 'PUT', path: `${place}?${query(values)}`, body, signal }
 }
 
-/** Only a guest that knows conditions has their path, so no other overwrites the wrong version. */
+/**
+ * Sends a write with a condition. Only a guest that knows conditions has their path, so no other
+ * overwrites the wrong version.
+ */
 async function knowingConditions<Answer>(write: () => Promise<Answer>): Promise<Answer> {
   try {
     return await write()

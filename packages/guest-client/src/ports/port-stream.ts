@@ -43,7 +43,7 @@ export class PortStream extends Duplex {
    * back.
    */
   constructor({ incoming, outgoing }: { incoming: Readable; outgoing: Writable }) {
-    // Received data waits here until the reader has taken what was handed on.
+    // Received data waits here until the reader has taken the earlier data.
     super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: 64 * 1024 })
     this.#incoming = incoming
     this.#outgoing = outgoing
@@ -161,7 +161,10 @@ export class PortStream extends Duplex {
     if (this.#ended) this.#outgoing.end()
   }
 
-  /** Closed streams are fine once both sides have ended; before that, the connection broke. */
+  /**
+   * Ends the stream with an error, unless both sides have ended. Before that, a closed stream is a
+   * broken connection.
+   */
   #fail(error: Error): void {
     if (!this.#ended && !this.destroyed) this.destroy(error)
   }

@@ -42,8 +42,8 @@ export class ProcessClient {
   }
 
   /**
-   * Returns the newest process with a PID or a label, or null. One that runs comes before one that
-   * has ended. Ended processes are known until 1,000 later ones have ended.
+   * Returns the newest process with a PID or a label, or null. A running process comes before an
+   * ended one. Ended processes are known until 1,000 later ones have ended.
    */
   async find(wanted: { pid: number } | { label: string }, signal: AbortSignal): Promise<GuestProcess | null> {
     const { processes } = await this.#sender.ask(get(`/v1/processes?${query({ ...wanted })}`, signal), GuestProcesses)

@@ -15,8 +15,8 @@ const Nothing = z.object({})
 
 /**
  * Sends the requests of all parts of a client over one link, and reads their answers. Its methods
- * reject with `HoltError` for faults of the request (such as a missing path), and with
- * `EngineError` for faults of the guest or the link.
+ * reject with `HoltError` for faults of the request, such as a missing path. For faults of the
+ * guest or the link they reject with `EngineError`.
  */
 export class RequestSender {
   /** The memory for unfinished answers, which all callers of the link share. */

@@ -28,7 +28,7 @@ export interface ExportedTree {
 export interface SelectPaths {
   /** Patterns from the root: Go's `path.Match` part by part, and `**`. */
   readonly sources: readonly string[]
-  /** Patterns of names within what is copied. */
+  /** Patterns of names within the copied tree. */
   readonly exclude?: readonly string[]
   /** True if names keep the whole path. */
   readonly parents?: boolean
@@ -69,7 +69,7 @@ export interface ApplyTree {
   readonly body: Readable | Uint8Array
 }
 
-/** An entry that temporarily replaces what is at its place. */
+/** An entry that temporarily replaces another one at its place. */
 export interface TreeMount {
   readonly id: string
   /** Absolute. */

@@ -114,7 +114,7 @@ export class HttpSessions<Session extends StoredSession> {
 
   #end(id: string, { session }: Entry<Session>): void {
     this.#entries.delete(id)
-    // Its end is not waited for. What fails then is of a client that has left.
+    // Its end is not waited for. Its client has left, so nobody needs its errors.
     session.close().catch(() => undefined)
   }
 }

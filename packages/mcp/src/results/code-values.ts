@@ -24,7 +24,7 @@ const textTypes = [
 
 /**
  * Returns the values of a run as content: images as images, and of others the form that a model
- * reads best. Names what is left out. `isCut` is true if the client left out forms.
+ * reads best. Names the omitted parts. `isCut` is true if the client left out forms.
  */
 export function codeValues(values: readonly CodeOutput[], isCut: boolean): Content {
   const content: Content = []
@@ -60,7 +60,10 @@ function imageOf(data: CodeOutput['data']): { readonly data: string; readonly mi
   return null
 }
 
-/** Code can display anything as an image, and a client refuses a whole result if one is wrong. */
+/**
+ * Returns true for valid base64. Code can display anything as an image, and a client refuses a
+ * whole result if one is wrong.
+ */
 function isBase64(text: string): boolean {
   try {
     return atob(text) !== ''

@@ -8,7 +8,7 @@ interface OutputSizes {
   readonly stderr: ExcerptSize
 }
 
-/** Excerpts of what a command or code writes, whose last line is reported now and then. */
+/** Excerpts of the output of a command or of code. Its last line is reported from time to time. */
 export class OutputExcerpts implements Disposable {
   readonly #streams: { readonly stdout: Excerpt; readonly stderr: Excerpt }
   readonly #lastLine: LastLine

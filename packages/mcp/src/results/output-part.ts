@@ -24,7 +24,7 @@ export class OutputPart {
     return this.#bytes < this.#maxBytes
   }
 
-  /** Continues at a cursor: what is before it is no longer kept. */
+  /** Continues at a cursor, because earlier output is no longer kept. */
   skipTo(cursor: number): void {
     this.#cursor = cursor
   }

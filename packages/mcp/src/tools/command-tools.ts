@@ -81,7 +81,7 @@ const read = runtimeTool({
       for await (const item of command.output({ cursor, follow: time !== null, signal: ends }))
         if (!part.take(item)) break
     } catch (error) {
-      // The end of the wait is no failure. What has arrived until then is the answer.
+      // The end of the wait is no failure. The output until then is the answer.
       if (time?.aborted !== true || signal.aborted) throw error
     }
     await command.refresh({ signal })

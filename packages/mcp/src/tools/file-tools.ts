@@ -189,7 +189,9 @@ const diff = runtimeTool({
   },
 })
 
-/** Returns the note on what a page of a diff does not show. Empty if that is nothing. */
+/**
+ * Returns the note on the changes that a page of a diff does not show. Empty if that is nothing.
+ */
 function noteOn({ next_cursor, truncated, patch, patch_complete }: FileDiff): string {
   const isCut = patch_complete === false || (patch?.length ?? 0) > maxPatchLength
   return [

@@ -54,5 +54,5 @@ const suggest = runtimeTool({
   },
 })
 
-/** The tools of the network. None of them changes what a runtime may reach. */
+/** The tools of the network. None of them changes the policy of a runtime. */
 export const networkTools: readonly Tool[] = [log, suggest]

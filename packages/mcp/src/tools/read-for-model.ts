@@ -131,7 +131,10 @@ class Lines {
     return this.#text + this.#decoder.decode()
   }
 
-  /** Returns what was left out, and how to get it. Empty if the text is the rest of the file. */
+  /**
+   * Returns a note on the omitted text, and on the way to get it. Empty if the text is the rest of
+   * the file.
+   */
   get note(): string {
     const { startLine } = this.#part
     if (this.#line < startLine) return `[The file has ${grouped(this.#line)} lines at most]`

@@ -87,7 +87,7 @@ export class Code {
     return resumeItems<CodeItem>({ open, cursor, resumeTimeoutMs, signal })
   }
 
-  /** Interrupts one run. One that has ended stays as it is. */
+  /** Interrupts one run. An ended run stays as it is. */
   async interrupt(runId: string, options: CallOptions = {}): Promise<void> {
     const params = { runtime_id: this.#runtimeId, run_id: runId }
     await this.#transport.run('interruptCodeRun', { ...options, params, twiceIsOnce: true })

@@ -215,7 +215,7 @@ interface RunGit extends GitOptions, GitCredentialOptions, GitProgressOptions {
   readonly max_output_bytes?: number
 }
 
-/** Git reports its progress only to a terminal, unless it is told to. */
+/** Returns the flag for progress. Without it git reports progress only to a terminal. */
 function progressFlag({ onProgress }: GitProgressOptions): readonly string[] {
   return onProgress === undefined ? [] : ['--progress']
 }

@@ -63,7 +63,7 @@ export interface GitDiffOptions extends GitOptions {
 export interface GitCommitOptions extends GitOptions {
   /** The paths to stage before. Default: none. */
   readonly paths?: readonly string[] | undefined
-  /** True to stage every change before, including untracked files. Default false. */
+  /** True to stage every change first, including untracked files. Default: false. */
   readonly all?: boolean | undefined
   /** True to allow a commit without changes. Default false. */
   readonly allow_empty?: boolean | undefined

@@ -61,7 +61,7 @@ export class InputQueue {
     this.#counts = counts
     this.#placed = false
     this.#base = this.#taken = this.#next
-    // An older service would type again what it has typed.
+    // An older service would type the same input again.
     while (!counts && isBegunOnce(this.#writes[0])) this.#writes.shift()?.reject(this.#lost)
   }
 

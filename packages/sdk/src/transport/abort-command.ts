@@ -86,7 +86,7 @@ class CommandAbort {
   #timer: NodeJS.Timeout | undefined
   readonly #onAbort = () => this.#aborted()
 
-  /** If `kill` is null, the command continues. */
+  /** With `kill` null, the command continues after an abort. */
   constructor(signal: AbortSignal | undefined, kill: ((commandId: string) => Promise<void>) | null) {
     this.#signal = signal
     this.#kill = kill

@@ -71,7 +71,7 @@ async function put(
       .values({ project_id: projectId, key, ...facts })
       .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet(facts))
       .execute()
-    // From here on the row keeps the checkpoint, and the build for as long as it goes on from it.
+    // From here on the row keeps the checkpoint. The build holds it while it continues from it.
     holds.hold(buildId, state.imageDigest)
     if (checkpointId === null) return
     holds.hold(buildId, checkpointId)

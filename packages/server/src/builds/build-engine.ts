@@ -48,7 +48,7 @@ function holdingImages(
     remove: (digest) => images.remove(digest),
     import: async (tar, signal, options) => {
       if (afterStop === 'refused') stop.signal.throwIfAborted()
-      // What has a base is the tree of a runtime: what its last step has done.
+      // An image with a base is the tree of a runtime after its last step.
       if (options?.base !== undefined) await failpoint('build.stepped')
       const beforePublish = async (digest: ImageDigest) => {
         await holds.beforePublish(buildId, digest)

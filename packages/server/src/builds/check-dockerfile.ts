@@ -8,9 +8,9 @@ import type { Builds } from './builds.ts'
 const maxWaiting = { ofProject: 16, ofAll: 128 }
 
 /**
- * Returns for each line of a Dockerfile what a build would do with it. Runs outside the event loop.
- * Throws `rate_limited` or `capacity_exhausted` if too many wait, and `too_large` for a Dockerfile
- * that takes too much time or memory to read.
+ * Returns the effect of each line of a Dockerfile in a build. Runs outside the event loop. Throws
+ * `rate_limited` or `capacity_exhausted` if too many wait, and `too_large` for a Dockerfile that
+ * takes too much time or memory to read.
  */
 export async function checkDockerfile(
   { builds }: Builds,

@@ -16,7 +16,7 @@ export async function collect(service: Builds): Promise<void> {
   if (service.closing.aborted) return
   await evictCache(service)
   using collection = service.holds.beginCollection()
-  // What is there is listed before references are read: a checkpoint has one before it exists.
+  // The files are listed before the references: a checkpoint has a reference before it exists.
   const checkpoints = (await service.engine.ability('checkpoints')?.list()) ?? []
   const images = (await service.engine.ability('images')?.list()) ?? []
   await failpoint('collect.listed')
@@ -80,7 +80,7 @@ async function removeCheckpoints(
     await collection
       .remove(checkpointId, async () => engine.ability('checkpoints')?.remove(checkpointId))
       .catch((error: unknown) => {
-        // One that resists keeps nothing else from being removed.
+        // The others are removed nevertheless.
         log.warn({ err: error, checkpoint_id: checkpointId }, 'an unreferenced checkpoint could not be removed')
       })
   }

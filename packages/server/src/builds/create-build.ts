@@ -57,7 +57,7 @@ export async function createBuild(service: Builds, creation: BuildCreation): Pro
     const earlier = await buildRow(store.db, creation)
     if (earlier !== undefined) return earlier
     const equal = await rowOf(store.db, projectId, builds.findEqual(projectId, fingerprint)?.buildId)
-    // One that has ended is in flight until its end is durable.
+    // An ended build is found until its end is durable.
     if (equal !== undefined && !isFinal(equal.status)) return equal
     requireRoom(service, projectId)
     try {
@@ -117,7 +117,7 @@ async function storeBuild(
   const { projectId, buildId } = creation
   const { name, tag } = prepared.request
   const at = service.now()
-  // How many bytes its template will have is not known yet: where none is left it is not begun.
+  // The size of the template is not known yet. Without one free byte the build does not begin.
   await requireQuotas(service, changes, { projectId, adds: { template_bytes: 1 } })
   const template = await ensureTemplate(changes, { creation, prepared, at })
   const row = await changes

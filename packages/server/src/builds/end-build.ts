@@ -25,7 +25,7 @@ export interface OtherEnd {
 export async function finishBuild(service: Builds, build: BuildUnderWay, result: BuildResult): Promise<void> {
   const { reporter, projectId, buildId, templateId } = build
   await reporter.flush()
-  // Who reads the end has read all lines before it.
+  // A reader of the log gets all lines before the end.
   await service.builds.logs.flush()
   const at = service.now()
   await service.store.change(async (changes) => {

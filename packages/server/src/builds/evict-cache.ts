@@ -50,7 +50,7 @@ export function chooseVictims<Entry extends Pick<Kept, 'sizeBytes' | 'usedAt' | 
 }
 
 async function listKept(db: Queries): Promise<readonly Kept[]> {
-  // Not what they say besides: what a tenant's images say of themselves would fill the memory.
+  // The settings of images are not read: a tenant's images could fill the memory with them.
   const facts = ['project_id', 'size_bytes', 'used_at'] as const
   const cached = await db
     .selectFrom('build_cache')

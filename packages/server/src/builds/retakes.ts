@@ -31,7 +31,7 @@ export class Retakes {
     if (result !== 'gone') this.#ended[result] += 1
   }
 
-  /** The service closes: the next start tries the others. */
+  /** Stops waiting, because the service closes. The next start tries the others. */
   leave(): void {
     this.#waiting = 0
   }

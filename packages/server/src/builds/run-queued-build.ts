@@ -41,7 +41,7 @@ export async function runQueuedBuild(service: Builds, build: BuildUnderWay): Pro
   }
   service.metrics.work.noteBuild({ result: status, seconds: (performance.now() - begunAt) / 1000 })
   await releaseResources(service, buildId, { forget: work.isSettled })
-  // One that lets go later may have made something since: its ids stay noted until it has.
+  // A builder that ends later may have made something since. Its ids stay recorded until then.
   if (!work.isSettled) void work.settled.then(() => releaseResources(service, buildId, { forget: true }))
   build.reporter.end()
   await builds.logs.close(buildId).catch((error: unknown) => {

@@ -150,8 +150,8 @@ async function receive(
 async function readHead(body: Readable, signal: AbortSignal): Promise<Buffer> {
   let head = Buffer.alloc(0)
   for (;;) {
-    // All that is there: a stream with less than it is asked for says again and again, before
-    // anything else has its turn, that it can be read.
+    // Reads all available bytes. If a stream has fewer than it is asked for, it emits `readable`
+    // again at once, and blocks other work.
     const piece = body.read() as Buffer | null
     if (piece !== null) head = Buffer.concat([head, piece])
     if (head.length >= 2 || body.readableEnded || body.destroyed || signal.aborted) return head

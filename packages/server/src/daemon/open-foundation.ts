@@ -47,8 +47,8 @@ interface OpenFoundation {
 }
 
 /**
- * Opens the store and the master keys. The engine and the store are observed: they count and trace
- * what they do.
+ * Opens the store and the master keys. The engine and the store are observed: their calls are
+ * counted and traced.
  */
 export async function openFoundation(options: FoundationOptions, closing: AbortSignal): Promise<OpenFoundation> {
   const { config, log, tracer = noTracer, limits = limitsFor(openFilesLimit()) } = options

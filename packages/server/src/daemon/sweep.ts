@@ -17,12 +17,15 @@ import { removePreviousSecrets } from '../tenancy/webhooks/webhook-secrets.ts'
 /** The most delay of a deadline. */
 const sweepMs = 1000
 
-/** Old rows are looked for, and the disk's reserve is seen to, once in so many sweeps. */
+/**
+ * The number of sweeps between two searches for old rows, and between two checks of the disk's
+ * reserve.
+ */
 const sweepsPerCleaning = 60
 
 /**
- * The audit log is counted to know what is too much: some of it with each sweep, and then some of
- * what is too much goes with each.
+ * The audit log is counted to find the excess. Each sweep counts a part of it, and later removes a
+ * part of the excess.
  */
 const sweepsPerAuditCleaning = 60 * sweepsPerCleaning
 

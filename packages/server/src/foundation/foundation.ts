@@ -12,7 +12,7 @@ import type { Store } from './store/open-store.ts'
 import type { HostClock } from './time/host-clock.ts'
 import type { Tracer } from './tracing/tracer.ts'
 
-/** The handle of the foundation: what the code of every district may use. */
+/** The handle of the foundation: the parts that the code of every district may use. */
 export interface Foundation {
   readonly config: ServerConfig
   readonly engine: Engine

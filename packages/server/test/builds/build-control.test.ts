@@ -62,7 +62,9 @@ async function residue({ engine, stateDir }: Pick<TestServer, 'engine' | 'stateD
   }
 }
 
-/** True if a build has made its resources. The runtime of the checkpoint has ended by then. */
+/**
+ * Returns true if a build has made its resources. The runtime of the checkpoint has ended by then.
+ */
 async function hasMadeThings(server: Pick<TestServer, 'engine' | 'stateDir'>): Promise<boolean> {
   const { checkpoints, runtimes } = await residue(server)
   return checkpoints === clean.checkpoints + 1 && runtimes.length === 1
@@ -106,7 +108,7 @@ test('a cancel does not wait for a builder that hangs', async () => {
   server.builder.script = async (run) => {
     const { imageDigest } = await makeThings(run, 'building')
     await late
-    // What is begun after the stop is refused.
+    // Work that begins after the stop is refused.
     await expect(run.host.newRuntime()).rejects.toThrow('cancelled')
     await expect(run.host.newCheckpointId().then(() => {})).rejects.toThrow('cancelled')
     await expect(importImage(run.host, 'late')).rejects.toThrow('cancelled')

@@ -93,7 +93,7 @@ test('a log that drops lines in a flood says so and keeps the newest lines', asy
   server.builder.script = async (run) => {
     for (let line = 1; line <= lines; line += 1) {
       say(run, `line ${line}`)
-      // Whoever reads has it written first.
+      // A read of the log writes it first.
       if (line % 2000 === 0) await read(server, await started.promise, `?cursor=${line}`)
     }
     said.resolve()

@@ -55,7 +55,8 @@ test('every build runs within the limit, in order for a template, and in fair tu
         await new Promise((resolve) => setImmediate(resolve))
         const next = began[before]
         if (next === undefined) continue
-        // Whoever has its turn had none later than any other project that could have run.
+        // The project whose turn it is had its last turn no later than any other project with
+        // waiting builds.
         const lastTurn = (projectId: string) =>
           began.slice(0, before).findLastIndex((one) => one.projectId === projectId)
         const busy = new Set([...running].filter((one) => one !== next).map(({ templateId }) => templateId))

@@ -22,7 +22,7 @@ export async function askAgain(url: string, sql: string): Promise<readonly any[]
 function keep(url: string): Kept {
   const kept = { session: Session.open(url, 'test'), turns: new Semaphore(1) }
   sessions.set(url, kept)
-  // One that broke is made anew by the next who asks.
+  // After a break, the next caller makes a new session.
   const forget = () => sessions.delete(url)
   kept.session.then(({ lost }) => lost).then(forget, forget)
   return kept

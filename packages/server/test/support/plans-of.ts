@@ -4,8 +4,8 @@ import { migrateSqlite } from '../../src/foundation/store/sqlite-store.ts'
 import type { Tables } from '../../src/foundation/store/tables.ts'
 
 /**
- * How SQLite would answer what a function asks a database, a line for each step. What it asks is
- * answered with nothing.
+ * Returns SQLite's plans for the queries of a function, a line for each step. Every query returns
+ * no rows.
  */
 export async function plansOf(ask: (db: Kysely<Tables>) => Promise<unknown>): Promise<readonly string[]> {
   const asked: string[] = []

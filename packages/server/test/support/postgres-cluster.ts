@@ -35,7 +35,7 @@ export interface Cluster extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** True where the server's programs are installed. */
+/** Returns true if the server's programs are installed. */
 export function hasPostgres(): boolean {
   return existsSync(debianPrograms)
 }

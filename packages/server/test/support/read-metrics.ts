@@ -23,9 +23,9 @@ const suffixes: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Reads the text format 0.0.4 by its rules
- * (https://prometheus.io/docs/instrumenting/exposition_formats/), and throws where one is broken:
- * every line is one of three forms, a metric's lines stand together with its type before them, no
- * sample is there twice, counters end in `_total`, and buckets add up.
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/), and throws if one is broken.
+ * Every line has one of three forms. The lines of a metric follow its type without a gap, and no
+ * sample is there twice. Counters end in `_total`, and buckets add up.
  */
 export function readMetrics(text: string): ReadonlyMap<string, ReadMetric> {
   if (!text.endsWith('\n')) throw new Error('the last line does not end')

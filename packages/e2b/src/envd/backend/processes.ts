@@ -57,7 +57,7 @@ export interface FoundProcess {
   readonly isTerminal: boolean
   /** Null: the process runs. */
   readonly end: ProcessEnd | null
-  /** Yields what the process writes from now on, and its end. */
+  /** Yields the output of the process from now on, and its end. */
   follow(signal: AbortSignal): AsyncIterable<ProcessItem>
   /** Writes to the input. Waits while the process does not read. `closed`: it has no open input. */
   write(data: Buffer, signal: AbortSignal): Promise<Changed | 'closed'>
@@ -83,7 +83,7 @@ export interface Processes {
    */
   start(request: ProcessStart, signal: AbortSignal): Promise<StartedProcess>
   /**
-   * Returns the newest process with a name. One that runs comes before one that has ended. Returns
+   * Returns the newest process with a name. A running process comes before an ended one. Returns
    * null if there is none.
    */
   find(name: ProcessName, signal: AbortSignal): Promise<FoundProcess | null>

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { FileContent, Files, Place } from '../backend/files.ts'
 
-/** The form of a range, and that of an etag, which is the only condition that can hold. */
+/** The forms of a range and of an etag. No other condition can be true. */
 const rangeForm = /^bytes=(?:\d{1,16}-\d{0,16}|-\d{1,16})$/
 const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
 
@@ -25,7 +25,7 @@ export async function download({ request, response, files, place, signal }: Down
   const content = await files.read(
     {
       ...place,
-      // A range of another form is ignored, and a condition that is no etag never holds (RFC 9110).
+      // A range of another form is ignored. A condition that is no etag is never true (RFC 9110).
       range: range !== undefined && rangeForm.test(range) ? range : null,
       ifRange: condition === undefined ? null : etagForm.test(String(condition)) ? String(condition) : '""',
     },

@@ -35,7 +35,9 @@ interface Uploaded {
 /** The most bytes of one piece of a body that is written. */
 const pieceBytes = 256 * 1024
 
-/** Writes the files of an upload, in their order. What was written stays if a later one fails. */
+/**
+ * Writes the files of an upload, in their order. Files that were written stay if a later one fails.
+ */
 export async function upload({ request, ...rest }: Upload): Promise<readonly Uploaded[]> {
   const { sandbox, path } = rest
   const metadata = metadataIn(request)

@@ -157,8 +157,8 @@ function mirrorReset(stream: ServerHttp2Stream, outgoing: ClientHttp2Stream, ans
 }
 
 /**
- * True for a closed stream with a complete request and response. The request may still be in
- * transit to the upstream.
+ * Returns true for a closed stream with a complete request and response. The request may still be
+ * in transit to the upstream.
  */
 function isWhole(stream: ServerHttp2Stream): boolean {
   return hasEnded(stream) && stream.writableFinished && stream.rstCode === constants.NGHTTP2_NO_ERROR
@@ -193,8 +193,8 @@ function refuse(
 }
 
 /**
- * True for a stream that accepts no more output. A stream that the other side closed is destroyed
- * only after its body was read.
+ * Returns true for a stream that accepts no more output. A stream that the other side closed is
+ * destroyed only after its body was read.
  */
 function isOver(stream: ServerHttp2Stream): boolean {
   return stream.destroyed || stream.closed

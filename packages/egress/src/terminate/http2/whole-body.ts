@@ -20,7 +20,7 @@ export function followEnd<Stream extends Http2Stream>(stream: Stream): Stream {
   return stream
 }
 
-/** True if the other side has ended a stream that `followEnd` tracks. */
+/** Returns true if the other side has ended a stream that `followEnd` tracks. */
 export function hasEnded(stream: Http2Stream): boolean {
   return ended.has(stream)
 }

@@ -156,7 +156,7 @@ function reachedOver(socket: TLSSocket, name: string): Reached {
   return { protocol: 'h2', session }
 }
 
-/** True if there was no connection for TLS. */
+/** Returns true if there was no connection for TLS. */
 function isUnreached(error: unknown): boolean {
   return error instanceof DialError || error instanceof RefusedConnection
 }

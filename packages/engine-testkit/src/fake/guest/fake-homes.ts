@@ -34,10 +34,7 @@ export function atHome(nodes: FakeNodes, request: StartProcess): StartProcess {
 /** The names of paths in requests. */
 const pathFields = ['path', 'source', 'destination'] as const
 
-/**
- * Returns a route whose paths may be those of an account, and whose answer has the further facts
- * that a request asks for.
- */
+/** Returns a route that takes paths of an account, and adds the requested facts to its answer. */
 export function withHomes(route: FakeRoute): FakeRoute {
   return {
     ...route,

@@ -66,7 +66,7 @@ export class FakeNodes extends Map<string, FakeNode> {
     return [...this.keys()].filter((other) => isBelow(path, other)).sort()
   }
 
-  /** Removes what is below a path. */
+  /** Removes all nodes below a path. */
   clearBelow(path: string): void {
     for (const other of [...this.keys()]) if (isBelow(path, other)) this.delete(other)
   }

@@ -7,9 +7,8 @@ import { promisify } from 'node:util'
 const renewTimeoutMs = 60_000
 
 /**
- * The ways in which distributions take an authority: a directory, a program that reads it, and the
- * command for that after a removal. Without `--fresh`, Debian's program leaves links to removed
- * files.
+ * The places for authorities in distributions: a directory, the program that reads it, and its
+ * command after a removal. Without `--fresh`, Debian's program leaves links to removed files.
  */
 const stores = [
   {

@@ -13,12 +13,12 @@ export type NamedSource = { readonly template: TemplateRow } | { readonly snapsh
 /** Matches a name of a template as clients write it, without a project and a tag. */
 const plainName = /^[a-z0-9_-]+$/
 
-/** The names that clients ask for, where the project has no template of that name. */
+/** The templates for names of clients, used if the project has no template of that name. */
 const otherNames: ReadonlyMap<string, string> = new Map([['code-interpreter-v1', 'code-interpreter']])
 
 /**
- * Returns what a `templateID` names: a template or a snapshot, by id, name, `name:tag`, or `name:`
- * and the UUID of a build. Names may begin with the project's own.
+ * Returns the template or snapshot of a `templateID`: an id, a name, `name:tag`, or `name:` and the
+ * UUID of a build. Names may begin with the project's own.
  */
 export async function findByName(service: Api, projectId: string, reference: string): Promise<NamedSource> {
   const name = await withoutProject(service, projectId, reference)
@@ -41,8 +41,8 @@ export async function findByName(service: Api, projectId: string, reference: str
 }
 
 /**
- * Returns what a `templateID` names where a name means the template with all its tags: also one
- * that has no default tag, by its newest tag.
+ * Returns the template or snapshot of a `templateID`, if a name means all tags of a template. A
+ * template without the default tag is found by its newest tag.
  */
 export async function findWhole(service: Api, projectId: string, reference: string): Promise<NamedSource> {
   try {
@@ -68,8 +68,8 @@ export async function findTemplateByName(service: Api, projectId: string, refere
 }
 
 /**
- * Returns the template that is what a build made, for `name:` and the UUID of the build. Null for
- * every other reference. Clients tell a build in progress from a missing name by this message.
+ * Returns the template that a build made, for `name:` and the UUID of the build. Null for every
+ * other reference. Clients tell a build in progress from a missing name by this message.
  */
 async function findByBuild(service: Api, projectId: string, reference: string): Promise<TemplateRow | null> {
   const [, name = '', uuid = ''] = /^([^:]+):([^:]+)$/.exec(reference) ?? []
@@ -106,7 +106,7 @@ function asHolts(reference: string): string {
   return plainName.test(name) ? [holtName(name), ...tag].join(':') : reference
 }
 
-/** Returns a name without the tag that clients give to what has none. */
+/** Returns a name without the tag `default`, which clients add to a name without a tag. */
 function withoutTag(name: string): string {
   return name.endsWith(':default') ? name.slice(0, -':default'.length) : name
 }
@@ -123,7 +123,7 @@ export async function withoutProject({ store }: Api, projectId: string, referenc
   return own?.name === project ? name : reference
 }
 
-/** Returns what is found, or null if the search ends with this code. */
+/** Returns the result of a search, or null if the search throws an error with this code. */
 async function ifFound<Found>(code: ErrorCode, find: () => Promise<Found>): Promise<Found | null> {
   try {
     return await find()

@@ -42,8 +42,8 @@ const RequestedBuild = z.object({
   diskMiB: z.number().nullable(),
   requestedAt: z.number(),
   /**
-   * The start of the build: the origin of each step of Holt, and the client's command lines. Holt
-   * answers a request that equals a build in progress with that build, which has another id.
+   * The start of the build: the origin of each step of Holt, and the client's command lines. If a
+   * request equals a build in progress, Holt answers with that build, whose id differs.
    */
   started: z
     .object({ at: z.number(), buildId: z.string(), origins: z.array(origin), lines: z.array(z.string()) })
@@ -55,14 +55,14 @@ export type RequestedBuild = z.output<typeof RequestedBuild>
 
 /** A request without its steps. */
 type Known = Pick<RequestedBuild, 'templateId' | 'name' | 'tag'> & {
-  /** Holt's build of it. Null: it waits for its start. */
+  /** The id of Holt's build for it. Null before its start. */
   readonly startedAs: string | null
 }
 
 /**
- * Keeps the builds that clients request, in files beside the other state of builds: from the
- * request, before Holt knows a build, until some days after its start. Each project has a directory
- * of its own.
+ * Keeps the builds that clients request, in files beside the other state of builds. A file lasts
+ * from the request, which comes before the build of Holt, until some days after the start. Each
+ * project has its own directory.
  */
 export class RequestedBuilds {
   readonly #builds: Api['builds']
@@ -76,9 +76,9 @@ export class RequestedBuilds {
   }
 
   /**
-   * Adds a request and returns it. Its template is the one that `find` returns, or else that of an
-   * earlier request of the same name and tag whose build is not ready, or a new one. Throws if the
-   * project has too many that wait.
+   * Adds a request and returns it. Its template is the one that `find` returns. Otherwise it is
+   * that of an unfinished request with the same name and tag, or a new one. Throws if too many
+   * requests of the project wait.
    */
   async add(
     build: Omit<RequestedBuild, 'templateId'>,
@@ -129,7 +129,7 @@ export class RequestedBuilds {
     return build
   }
 
-  /** Returns true if a project has requested a build of the template that its client knows so. */
+  /** Returns true if a project has requested a build of the template with this id of its client. */
   async hasTemplate(projectId: string, clientId: string): Promise<boolean> {
     return (await this.#names(projectId)).some((name) => name.startsWith(`${clientId}.`))
   }
@@ -173,7 +173,7 @@ export class RequestedBuilds {
     return parsed.data ?? null
   }
 
-  /** Returns true if a file without a request is one that nobody continues to write. */
+  /** Returns true if nobody writes to a file without a request any more. */
   async #isUseless(path: string): Promise<boolean> {
     return isWhole(path) || (await isLeftover(path))
   }

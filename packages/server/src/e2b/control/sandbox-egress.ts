@@ -5,7 +5,7 @@ import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
 
 const namePorts = [443, 80]
 
-/** Returns the network policy of a wish. Throws the error of a wish that is not granted. */
+/** Returns the network policy for a request. Throws `E2bError` if it is refused. */
 export function policyOf({ egress: mode, internetPolicy }: E2bConfig, wish: EgressWish): WantedPolicy {
   const egress = decideEgress(mode, wish)
   if (egress.type === 'refused') throw new E2bError(egress.status, egress.message)

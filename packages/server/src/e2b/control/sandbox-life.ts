@@ -23,8 +23,8 @@ const healthTimeoutMs = 5_000
 const resumeTimeoutSecs = 15
 
 /**
- * Connects to a sandbox, which resumes for that. Its life never becomes shorter. With
- * `memory: false` a paused one boots anew with its files.
+ * Connects to a sandbox, which resumes for that. Its life never becomes shorter. With `memory:
+ * false` a paused one boots again with its files.
  */
 export async function connectSandbox(
   { service, body, ref }: ControlCall<ConnectSandbox, unknown>,
@@ -77,7 +77,7 @@ export async function pauseSandbox({
   return { status: 204 }
 }
 
-/** Ends a sandbox. One that has ended already is not found. */
+/** Ends a sandbox. An ended sandbox is not found. */
 export async function killSandbox({ service, ref }: ControlCall<unknown, unknown>): Promise<E2bAnswer> {
   await findLive(service, ref)
   await endRuntime(service, ref)

@@ -9,7 +9,7 @@ import type { ControlCall } from './control-call.ts'
 import { findLiveRunning } from './find-live.ts'
 import { pageHeaders } from './list-sandboxes.ts'
 
-/** Takes a snapshot of a sandbox, which goes on. */
+/** Takes a snapshot of a sandbox, which continues to run. */
 export async function snapshotSandbox({
   service,
   body,
@@ -54,7 +54,7 @@ function shown(snapshotID: string, name: string | null) {
   return { snapshotID, names: name === null ? [] : [name] }
 }
 
-/** Returns a name without the tag that stands for none. */
+/** Returns a name without the tag `default`, which clients add to a name without a tag. */
 function untagged(name: string): string {
   return name.replace(/:default$/, '')
 }

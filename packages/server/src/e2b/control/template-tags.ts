@@ -14,20 +14,20 @@ import type { ControlCall } from './control-call.ts'
 import { findTemplateByName, withoutProject } from './find-by-name.ts'
 import { tagsOf, templateRowOf } from './template-rows-of.ts'
 
-/** Tags to assign to what a template has become. */
+/** Tags to assign to the present content of a template. */
 interface Assignment {
   readonly projectId: string
   readonly name: string
   /** The tag of the template that is ready. */
   readonly tag: string
   readonly tags: readonly string[]
-  /** The build whose result the tags are for; null for whatever the template is. */
+  /** The build that the template must be from; null for any. */
   readonly buildId: string | null
 }
 
 /**
- * Gives a template further tags: each is a template of its own with the same image, checkpoint and
- * settings. A tag that exists moves. Returns false if the template is not ready by this build.
+ * Gives a template further tags. Each tag is a separate template with the same image, checkpoint
+ * and settings. A tag that exists moves. Returns false if the template is not ready by this build.
  */
 export async function assignTags(service: Api, { buildId, tags, ...of }: Assignment): Promise<boolean> {
   const at = service.now()
@@ -86,7 +86,7 @@ export async function addTags({
   return { status: 201, json: { tags: body.tags, buildID: uuidOf(row) } }
 }
 
-/** Takes tags from a template. What is built on them continues. */
+/** Takes tags from a template. Runtimes of these tags continue. */
 export async function removeTags({
   service,
   caller,
@@ -119,7 +119,9 @@ export async function listTags({
   return { status: 200, json }
 }
 
-/** Returns the id of a template's build as clients parse it. One that Holt made has no build. */
+/**
+ * Returns the id of a template's build as clients parse it. A template of Holt itself has no build.
+ */
 export function uuidOf({ build_id, template_id }: Pick<TemplateRow, 'build_id' | 'template_id'>): string {
   return buildUuid((build_id ?? `bd${template_id.slice(-20)}`) as Id<'build'>)
 }

@@ -24,7 +24,7 @@ export interface UploadedFiles {
   readonly path: string
 }
 
-/** The file that names the context of a hash. */
+/** Returns the path of the file that names the context of a hash. */
 function placeOf({ builds }: Api, { projectId, hash }: FilesRef): string {
   // A hash is a text of the client.
   return join(builds.paths.uploadsOf(projectId), createHash('sha256').update(hash).digest('hex'))

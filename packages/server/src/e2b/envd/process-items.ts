@@ -1,7 +1,7 @@
 import type { ProcessEnd, ProcessItem } from '@holt/e2b'
 import type { GuestItem, GuestProcess } from '@holt/guest-client'
 
-/** Yields the output of a process and its end. What its children write later is left out. */
+/** Yields the output of a process and its end. Later output of its children is left out. */
 export async function* processItems(items: AsyncIterable<GuestItem>): AsyncGenerator<ProcessItem> {
   let end: ProcessEnd = { exitCode: null, signal: null, timedOut: false }
   // The stream is read to its end: a reset of each would end the connection to the guest.

@@ -9,7 +9,8 @@ const shape = /^(tm[0-9a-z]{20})(?::(.+))?$/
 
 /**
  * Returns the id by which clients know a template. To them, it is one template with several tags.
- * Holt has a template for each tag, so the id comes from what they share: the project and the name.
+ * Holt has a template for each tag, so the id comes from the project and the name, which they
+ * share.
  */
 export function clientTemplateId(projectId: string, name: string): string {
   const digest = createHash('sha256').update(`${projectId}\0${name}`).digest()

@@ -20,7 +20,7 @@ export interface SandboxVisit extends E2bRequest {
   readonly ref: RuntimeRef
   /** Aborts when the client is gone, the runtime pauses or ends, or the service closes. */
   readonly gone: AbortSignal
-  /** The end of the request, until which it counts as under way. */
+  /** The end of the request. It counts as open until then. */
   readonly end: RequestEnd
   /** The accounts of memory for bodies and answers. */
   readonly accounts: RequestAccounts
@@ -35,10 +35,10 @@ export interface SandboxVisit extends E2bRequest {
 const strangers = ''
 
 /**
- * Begins a visit. If a token or signature admits it, it counts for the project's rate and for its
- * requests under way, and its connection counts as one with a key. A stranger counts for none of
- * these, because addresses of sandboxes are public: strangers could use up a project's limits. They
- * share one limit of requests under way. Throws `rate_limited`.
+ * Begins a visit. With a valid token or signature, it counts for the project's rate and open
+ * requests, and its connection counts as one with a key. A stranger counts for none of these,
+ * because addresses of sandboxes are public: strangers could use up a project's limits. All
+ * strangers share one limit of open requests. Throws `rate_limited`.
  */
 export async function beginVisit(
   service: Api,

@@ -13,8 +13,8 @@ export const throwRefusal: Refuse<never> = (error) => {
 }
 
 /**
- * Returns what a check finds, or what `refuse` returns if the check throws a reason. Errors that
- * are no answer to the request are thrown: an unknown caller, and failures of the service.
+ * Returns the result of a check, or the result of `refuse` if the check throws a reason. Other
+ * errors are thrown: an unknown caller, and failures of the service.
  */
 export async function attempt<Found, Refused extends null>(
   refuse: Refuse<Refused>,

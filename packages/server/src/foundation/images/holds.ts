@@ -1,7 +1,7 @@
 /**
- * Keeps things that no row refers to: new images, images that a build continues from, and the
- * checkpoints and contexts that it reads. The engine stores equal images once, so another build may
- * need an unreferenced image at any moment. A build holds an image before it is published.
+ * Keeps things without a reference in a row: new images, and the images, checkpoints and contexts
+ * of a build. The engine stores equal images once, so another build may need an unreferenced image
+ * at any moment. A build holds an image before it is published.
  */
 export class Holds {
   readonly #held = new Map<string, Set<string>>()

@@ -37,8 +37,8 @@ export class SqliteFile implements SqliteDatabase {
   }
 
   /**
-   * Copies the log of an earlier process into the database itself, so that the log begins anew. If
-   * a sync of the log failed, some of it may be only in memory and marked as clean. Later entries
+   * Copies the log of an earlier process into the database itself, so that a new log begins. If a
+   * sync of the log failed, some of it may be only in memory and marked as clean. Later entries
    * would be synced and then lost with it.
    */
   foldLog(): void {

@@ -117,7 +117,7 @@ export interface TemplatesTable {
   readonly revision: number
 }
 
-/** Runtimes. Those that have ended stay for 7 days. */
+/** Runtimes. Ended runtimes stay for 7 days. */
 interface RuntimesTable {
   readonly seq: Generated<number>
   readonly runtime_id: string

@@ -47,7 +47,7 @@ function dropRest(request: IncomingMessage, { shouldKeepAlive }: ServerResponse)
   }
   const hangUp = () => {
     // A complete request blocks no other, even if some of its body is still buffered here. Another
-    // request may be under way.
+    // request may be in progress.
     if (!shouldKeepAlive || !request.complete) socket.destroy()
   }
   const timer = setTimeout(hangUp, lingerMs).unref()

@@ -96,7 +96,7 @@ function ofClosest(issue: z.core.$ZodIssueInvalidUnion, prefix: string): FieldIs
   return [{ pointer, message: `must be ${allowed.join(' or ') || 'of another form'}` }]
 }
 
-/** Returns the words for what a schema allows. */
+/** Returns the words for the values that a schema allows. */
 function allowedOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return article(issue.expected)
   return issue.code === 'invalid_value' ? issue.values.map(String).join(' or ') : 'of another form'

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * The end of a request: its answer has ended or its client is gone, and no work for it is left.
- * Everything that is counted for a request counts until then. Otherwise a client could send much,
- * disconnect and send again, and the service would keep all of it.
+ * The end of a request: its answer has ended or its client is gone, and no work for it is left. A
+ * request and its memory count until then. Otherwise a client could send much, disconnect and send
+ * again, and the service would keep all of it.
  */
 export class RequestEnd {
   #parts: number

@@ -31,8 +31,8 @@ export class BridgeAgents {
 }
 
 /**
- * The connections to the bridge of one runtime, over its guest. One that waits for its next request
- * is no use of the runtime, and breaks at a checkpoint. Connections of runtimes are never mixed.
+ * The connections to the bridge of one runtime, over its guest. A waiting connection does not count
+ * as a use of the runtime, and breaks at a checkpoint. Connections of runtimes are never mixed.
  */
 class BridgeConnections extends Agent {
   readonly #link: RuntimeLink

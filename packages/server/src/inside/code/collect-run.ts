@@ -7,7 +7,7 @@ import type { ReadItem } from './read-bridge-items.ts'
 /** A run that has ended, without its ids. */
 export type CollectedRun = Omit<CodeResult, 'run_id' | 'context_id'> & { readonly contextId: string | null }
 
-/** The limits of what is kept of a run. */
+/** The limits on the kept output and results of a run. */
 interface Bounds {
   /** The most bytes of each of stdout and stderr. */
   readonly maxOutputBytes: number

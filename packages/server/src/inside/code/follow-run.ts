@@ -14,7 +14,7 @@ export interface Followed {
   readonly signal: AbortSignal
 }
 
-/** The answer to continue from, and what is known of the run. */
+/** The answer to continue from, and the facts about the run. */
 export interface FollowOptions {
   readonly begun: BridgeAnswer
   /** The last item that was read; -1: none. */

@@ -11,10 +11,7 @@ export function presentContext({ created_at, execution_count, ...context }: Brid
   return { ...context, execution_count: execution_count ?? null, created_at: moment(created_at) }
 }
 
-/**
- * Returns the forms of a value that have the type that their media type calls for: text, or JSON
- * for JSON.
- */
+/** Returns a value with its valid forms: text, or for a media type of JSON any JSON. */
 export function presentValue({ data, metadata, main, type }: ShownValue): CodeOutput {
   const forms = Object.entries(data).filter(([mime, form]) => typeof form === 'string' || isJson(mime))
   return { data: Object.fromEntries(forms), metadata: metadata ?? {}, main: main ?? type === 'result' }
@@ -35,8 +32,8 @@ export function presentEnd(end: Extract<BridgeItem, { readonly type: 'end' }>) {
 }
 
 /**
- * Yields a run's items as the API shows them. An item without a cursor of its own has that of the
- * item before.
+ * Yields a run's items as the API shows them. An item without a cursor gets the cursor of the
+ * previous item.
  */
 export async function* presentItems(
   items: AsyncIterable<ReadItem>,

@@ -9,8 +9,8 @@ const listenTimeoutMs = 30_000
 
 /**
  * Starts the template's start command again if a signal has ended it, and waits for the bridge.
- * Code can kill all programs of its user. Returns false if there is nothing to start: without such
- * a command, while it runs, or if it ended by itself, as one that only prepares something.
+ * Code can kill all programs of its user. Returns false if there is no such command, if it runs, or
+ * if it ended by itself. A command that only prepares something does that.
  */
 export async function reviveInterpreter({ row, guest }: OpenRuntime, signal: AbortSignal): Promise<boolean> {
   const { startCmd } = sourceSettingsOf(row).commands

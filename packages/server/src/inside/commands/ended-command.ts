@@ -78,9 +78,10 @@ const alwaysKeptBytes = 64 * 1024
 const guestTimeoutMs = 5_000
 
 /**
- * Returns the final state of a command whose items were streamed. It asks the guest only for what
- * the items do not tell: the bytes that are no longer kept, the start of a command that an earlier
- * request has started, and the directory and user of a command that has its own or a session.
+ * Returns the final state of a command whose items were streamed. It asks the guest only if the
+ * items lack a fact. Such facts are the number of bytes that are no longer kept, and the start of a
+ * command of an earlier request. They are also the directory and user, if the command has its own
+ * or a session.
  */
 export async function finalState(
   ended: EndedCommand,

@@ -131,7 +131,10 @@ class BaselineTree implements BaseTree {
     return entry === undefined ? await this.#image.digest(file, signal) : entry.sha256
   }
 
-  /** No program can set the change time, and a file that replaces another has its own inode. */
+  /**
+   * Returns true if an entry is as recorded. No program can set the change time, and a file that
+   * replaces another has its own inode.
+   */
   isUnchanged(node: BaseNode, entry: ListedEntry): boolean {
     const before = this.#recorded.get(node)?.recorded.entry
     if (before === undefined || before.type !== entry.type || (entry.ctimeSecs === 0 && entry.ctimeNanos === 0))

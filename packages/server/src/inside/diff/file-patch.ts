@@ -48,7 +48,10 @@ function modeLines(before: PatchSide | null, after: PatchSide | null): string[] 
   return before.mode === after.mode ? [] : [`old mode ${before.mode}`, `new mode ${after.mode}`]
 }
 
-/** Git ends a name with a space by a tab, because other tools end it at the space (`diff.c`). */
+/**
+ * Returns the line for the name of a side. Git ends a name with a space by a tab, because other
+ * tools end it at the space (`diff.c`).
+ */
 function named(prefix: string, path: Buffer, side: PatchSide | null): string {
   if (side === null) return '/dev/null'
   const name = gitPath(prefix, path)

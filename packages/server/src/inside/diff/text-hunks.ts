@@ -47,7 +47,7 @@ export function textHunks(before: string, after: string, time: CompareTime): str
     .join('')
 }
 
-/** A range without lines begins at the line before it. */
+/** Returns a range in the form of a hunk. A range without lines begins at the line before it. */
 function rangeOf(start: number, count: number): string {
   return `${count === 0 ? start - 1 : start},${count}`
 }

@@ -11,11 +11,11 @@ import type { PortPlace } from './open-ports.ts'
 import { type PortCredentials, takeCredentials } from './port-credentials.ts'
 import { type PortTarget, portTargetOf } from './port-target.ts'
 
-/** The way of a request to its port. Entries with addresses of their own have their own. */
+/** The way of a request to its port. Each entry with other addresses makes its own way. */
 export interface PortWay {
   readonly target: PortTarget
   readonly credentials: PortCredentials
-  /** The scheme that clients use, where a proxy ends TLS. Null: the one of the configuration. */
+  /** The scheme that clients use if a proxy ends TLS. Null for the scheme of the configuration. */
   readonly scheme: 'https' | null
   /** Decides if the request may use the port. Throws if not. May be called again. */
   admit(): Promise<Admission>
@@ -42,8 +42,8 @@ export function ownWay(service: Inside, request: IncomingMessage): PortWay {
 }
 
 /**
- * Refuses the script of a service worker at the API's origin. It would outlive its page, and have
- * that origin whatever the policy of the page.
+ * Refuses the script of a service worker at the API's origin. It would outlive its page and have
+ * that origin, in spite of the policy of the page.
  */
 function refuseWorker({ headers }: IncomingMessage, { form, port }: PortTarget): void {
   if (form === 'host' || headers['service-worker'] === undefined) return
@@ -70,8 +70,8 @@ export async function enterPort(
   const { admission, place } = await takePlace(service, way, end)
   if (admission.credential !== null) service.streams.add(admission.credential, client, end)
   let connected = false
-  // A connection that is there ends by what is said over it: the last of that may still be on its
-  // way when the client has closed.
+  // Only its own messages end an open connection: the last ones may still be in transit when the
+  // client has closed.
   const giveUp = () => {
     if (!connected) over.abort(new ClientGone('the client disconnected'))
   }

@@ -43,8 +43,8 @@ export function serveHttp2(service: Inside, { socket, first }: { socket: Socket;
 }
 
 /**
- * Takes a connection from the HTTP/1.1 parser, and returns it with what the parser has read. Node
- * gives a socket up to a listener for its data, once the parser's own is gone.
+ * Takes a connection from the HTTP/1.1 parser, and returns it with the bytes that the parser has
+ * read. Node gives a socket up to a listener for its data, once the parser's own is gone.
  */
 function taken(socket: Socket, first: Uint8Array): Duplex {
   socket.removeAllListeners('data')

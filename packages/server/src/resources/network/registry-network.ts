@@ -9,7 +9,7 @@ const reasons: Partial<Readonly<Record<DialError['reason'], NetworkFailure>>> = 
 
 /**
  * Makes the network of the builder's own pulls (layers, token realms, redirects, ADD). They reach
- * what a runtime could reach, and nothing else.
+ * the same addresses as a runtime, and no others.
  */
 export function makeRegistryNetwork(dialer: Dialer): RegistryNetwork {
   return {
@@ -26,8 +26,8 @@ export function makeRegistryNetwork(dialer: Dialer): RegistryNetwork {
 }
 
 /**
- * A connection that breaks during a handshake says nothing about certificates: it may be made
- * again.
+ * Returns true for a connection that broke. During a handshake that says nothing about
+ * certificates, so it may be retried.
  */
 function isReset(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ECONNRESET'

@@ -7,8 +7,8 @@ const minLength = 4
 const mask = '***'
 
 /**
- * Answers a function that takes the values of secrets out of texts, whole and line by line. A step
- * may print what it was given; the log is kept, and read by more people than may know it.
+ * Returns a function that removes the values of secrets from texts, whole and line by line. A step
+ * may print its secrets, and more people read the log than may know them.
  */
 export function redactorOf(values: Iterable<string>): (text: string) => string {
   const parts = [...partsOf([...values], minLength)].filter(({ length }) => length >= minLength)
@@ -21,7 +21,7 @@ export function redactorOf(values: Iterable<string>): (text: string) => string {
   }
 }
 
-/** The same for everything in JSON data. */
+/** Removes the values of secrets from all strings of JSON data. */
 export function redactAll(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value)
   if (Array.isArray(value)) return value.map((inner) => redactAll(inner, redact))

@@ -12,29 +12,27 @@ const startCostMiB = 48
 export interface Admission {
   readonly hostMemoryMiB: number
   readonly diskFreeMiB: number
-  /** Null: not known, and not a reason to refuse. */
+  /** Null if it is unknown, which is no reason to refuse. */
   readonly freeMemoryMiB: number | null
   /** The sum of the memory limits of all runtimes that have not ended. */
   readonly promisedMiB: number
-  /** Creates under way, whose memory is not yet taken. */
+  /** The number of creates in progress, which do not use their memory yet. */
   readonly starting: number
   readonly overcommit: number
   readonly reserve: ReserveSettings
   readonly memoryMiB: number
-  /** It was here before, so the host had more memory then. */
+  /** True for a runtime that comes back. The host had enough memory for it before. */
   readonly isBack?: boolean
-  /**
-   * Memory that it has at once, since it is restored with it; absent: it begins with next to none.
-   */
+  /** The memory with which it is restored, in MiB. Absent: it begins with almost none. */
   readonly broughtBackMiB?: number
-  /** The same of other restores under way. */
+  /** The memory of other restores in progress, in MiB. */
   readonly arrivingMiB?: number
 }
 
 /**
- * Refuses a runtime that the host cannot take: one that never fits as what is asked for wrongly,
- * one that does not fit now as what may be tried again. A limit is not a use, so limits may add up
- * to `overcommit` times the memory.
+ * Refuses a runtime that the host cannot take. If it never fits, the request is invalid. If it does
+ * not fit now, the client may try again. A limit is not a use, so limits may add up to `overcommit`
+ * times the memory.
  */
 export function admit(admission: Admission, refuse: Refuse = throwRefusal): void {
   const { diskFreeMiB, memoryMiB, reserve, isBack = false } = admission
@@ -62,7 +60,7 @@ export interface RuntimeRoom {
   readonly memoryMaxMiB: number
   /** The largest runtime that the host takes now; 0 if it takes none. */
   readonly memoryFreeMiB: number
-  /** Free disk, without what is kept for running work. */
+  /** The free disk without the reserve for running work. */
   readonly diskFreeMiB: number
 }
 
@@ -108,9 +106,7 @@ export function requirePossibleDisk(
   )
 }
 
-/**
- * Refuses what would write to a disk that has nothing left beside what is kept for running work.
- */
+/** Refuses a request that writes to the disk if only the reserve for running work is left. */
 export function requireDisk(
   diskFreeMiB: number,
   { diskMiB: reserveMiB }: ReserveSettings,

@@ -11,7 +11,9 @@ export interface Size {
 /** A size, of which a refusal may leave a part open. */
 export type SizeOr<Refused extends null> = { readonly [Part in keyof Size]: number | Refused }
 
-/** The size of a runtime: what is asked for, else its source's. A disk may only grow. */
+/**
+ * Returns the size of a runtime: the requested one, or that of its source. A disk may only grow.
+ */
 export function decideSize<Refused extends null>(
   { cpu, memory, disk }: Pick<CreateRuntime, 'cpu' | 'memory' | 'disk'>,
   source: (Size & { readonly snapshotId: string | null }) | Refused,

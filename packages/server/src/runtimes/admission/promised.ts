@@ -2,9 +2,8 @@ import { notEnded } from '../../foundation/rows/not-ended.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 
 /**
- * The memory limits together of all runtimes that have memory, those of builds among them: one that
- * has ended or is paused has none. The host is one for all projects, so this sum is over every
- * project.
+ * Returns the sum of the memory limits of all runtimes, including those of builds, in MiB. Ended
+ * and paused runtimes have no memory. All projects share the host, so the sum covers every project.
  */
 export async function promisedMiB(db: Queries): Promise<number> {
   const runtimes = await db

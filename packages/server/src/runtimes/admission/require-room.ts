@@ -35,10 +35,7 @@ export interface RequiredRoom {
   readonly admission: Admission
 }
 
-/**
- * Refuses a runtime whose name is taken, that its project may not have, or that the host has no
- * room for.
- */
+/** Refuses a runtime if its name is taken, a quota is exceeded, or the host has no room. */
 export async function requireRoom(
   service: Runtimes,
   db: Queries,

@@ -35,7 +35,7 @@ interface Decided {
 export async function claimRuntime(service: Runtimes, decided: Decided): Promise<RuntimeRow | null> {
   const { row, source, reservation } = decided
   const shape = shapeOfSource(source, { cpu: row.cpu, memoryMiB: row.memory_mib })
-  // What cannot be reserved takes nobody out of a pool.
+  // A create that cannot be reserved takes no member out of a pool.
   if (shape === null || !canHaveDisk(service, { has: shape.diskMiB, wants: row.disk_mib })) return null
   // An application that has started cannot have the settings of the create.
   if (shape.startsLike !== null && !hasOnlySettingsOfSource(decided)) return null

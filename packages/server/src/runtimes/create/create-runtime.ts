@@ -76,7 +76,7 @@ async function findEarlier({ store }: Runtimes, { projectId, runtimeId }: Creati
     .where(({ eb, or }) => or([eb('runtime_id', '=', runtimeId), eb('creation_id', '=', runtimeId)]))
     .executeTakeFirst()
   if (row === undefined) return null
-  // One that came to run is there, though it may be paused by now.
+  // A runtime that has started exists, though it may be paused by now.
   if (row.started_at !== null && isAlive(row.state)) return row
   throw new HoltError('unavailable', 'The service stopped while it made this runtime.', {
     hint: 'Send it again under another Idempotency-Key.',

@@ -22,7 +22,7 @@ export async function dryRunCreate(
   requireRegion(service, request, refuse)
   const plan = await planRuntime<null>(service, projectId, { request, imageOf, refuse })
   const { size, host } = plan
-  // No runtime has this id, so every restore under way counts.
+  // No runtime has this id, so every restore in progress counts.
   const wanted = { projectId, runtimeId: '', name: request.name ?? null, size }
   const room = await requireRoom(service, service.store.db, { wanted, host, refuse })
   await requireUsable(service, plan, refuse)

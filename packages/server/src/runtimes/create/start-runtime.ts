@@ -115,7 +115,7 @@ async function giveUp(
     ending?.reason === 'out_of_memory'
       ? tooLittleMemory(row)
       : ((await lostClass(service, row, error)) ?? meaningOf(error))
-  // What a command has printed is its tenant's.
+  // The log has no output of a command: it belongs to the tenant.
   const why = isStartFailure(failure) ? { code: failure.code } : { err: error }
   log.warn({ ...why, runtime_id: row.runtime_id, ending }, 'a runtime did not start')
   try {

@@ -37,8 +37,8 @@ export async function beginPause(
         await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
       },
     })
-    // Where somebody has changed the row meanwhile, as with another deadline, it may need no pause
-    // any more.
+    // If a request has changed the row meanwhile, for example the deadline, the runtime may need no
+    // pause.
     if (pausing !== null) return pausing
   }
 }
@@ -53,7 +53,7 @@ export async function endOfPause(
   { error, stopped, still }: Pick<PauseWish, 'still'> & { readonly error: unknown; readonly stopped: AbortSignal },
 ): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
-  // A delete changes the row before it stops what is under way.
+  // A delete changes the row before it stops other transitions.
   if (!stopped.aborted && !isDeleted(row.state)) throw error
   if (still !== null) return row
   throw new HoltError('runtime_terminated', 'The runtime was deleted while it was paused.')

@@ -91,7 +91,7 @@ export class ClockWatch {
   /** Notes the existing deadlines, so that later ones are recognised. */
   note(rows: readonly Deadline[]): void {
     const reading = this.#read()
-    // Where the clock was set since the look some of them may be from after that.
+    // If the clock was set since the read, some rows may be newer than that.
     if (reading === null || this.#offset === null || Math.abs(reading.offset - this.#offset) > jumpMs) return
     this.#noted = noteOf(rows)
     this.#notedAt = reading.uptime

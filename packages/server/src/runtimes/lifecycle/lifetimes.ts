@@ -56,7 +56,7 @@ export class Lifetimes {
       .execute()
     const running = live.filter(({ state }) => state === 'running')
     for (const row of running) if (isOverdue(row, at)) this.#endOrPause(row)
-    // The clock may have been set back since: what is from the future is no newer.
+    // The clock may have been set back since, so a time in the future is also old.
     for (const row of live)
       if (row.state !== 'running' && Math.abs(at - row.updated_at) >= graceOf(row)) this.#finish(row)
     this.#idle.look(running)

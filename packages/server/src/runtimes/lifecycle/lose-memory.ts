@@ -19,7 +19,8 @@ const removeTimeoutMs = 60_000
 /**
  * Discards the memory of a paused runtime, and keeps its files: the next resume boots. The memory
  * comes back for that without a network, and its programs are stopped while the files are read. If
- * that fails, the runtime stays paused as it was. One that runs, or has no memory, is unchanged.
+ * that fails, the runtime stays paused as it was. A runtime that runs, or has no memory, is
+ * unchanged.
  */
 export function loseMemory(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   return service.transitions.run(ref.runtimeId, 'loss of memory', async (stopped) => {

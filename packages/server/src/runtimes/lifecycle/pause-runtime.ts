@@ -30,8 +30,7 @@ export async function pauseRuntime(
 ): Promise<RuntimeRow> {
   for (;;) {
     const row = await pauseOnce(service, ref, { reason, still })
-    // The pause that was joined may have been one that nobody asked for, and that was not due any
-    // more.
+    // The joined pause may have come from a deadline that was no longer due.
     if (row.state === 'paused' || still !== null) return row
   }
 }

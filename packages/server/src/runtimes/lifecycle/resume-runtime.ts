@@ -124,7 +124,7 @@ async function restore(service: Runtimes, row: RuntimeRow, stopped: AbortSignal)
   const { engine, networks } = service
   const { runtime_id: runtimeId, project_id: projectId, pause_checkpoint_id: checkpointId } = row
   const signal = AbortSignal.any([stopped, service.closing, AbortSignal.timeout(resumeTimeoutMs)])
-  // What an earlier resume has left is not what was paused.
+  // A runtime that an earlier resume left is not the paused one.
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await failpoint('resume.cleared')
   // Without a checkpoint the pause has kept the files alone: the runtime boots.

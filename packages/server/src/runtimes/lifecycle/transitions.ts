@@ -35,7 +35,7 @@ export class Transitions {
     const controller = new AbortController()
     const { signal } = controller
     const result = (async () => {
-      // What the one before came to is told to those who wanted it.
+      // The callers of the previous transition get its error.
       if (last !== undefined) await last.result.catch(() => {})
       signal.throwIfAborted()
       return work(signal)

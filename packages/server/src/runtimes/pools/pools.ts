@@ -79,7 +79,7 @@ export class Pools {
       this.#follow(shapes)
       await adoptMembers(service, (member) => this.#pools.get(poolKey(member.shape))?.add(member) === true)
     } catch (error) {
-      // What is left of that process is in its rows: the next start looks again.
+      // The members are in the rows, so the next start looks again.
       log.error({ err: error }, 'the pooled runtimes of an earlier process could not be examined')
     }
     while (this.#limits.ceiling > 0 && !closing.aborted) {

@@ -16,9 +16,9 @@ const retryMs = 1000
 const removeTimeoutMs = 30_000
 
 /**
- * Compares what should exist with what the engine sees: everything at first, then each change, for
- * as long as the service runs. `onListed` is called after each complete comparison. One record that
- * cannot be handled is logged and does not stop the others.
+ * Compares the rows with the runtimes of the engine, while the service runs: all of them at first,
+ * then each change. `onListed` is called after each complete comparison. One record that cannot be
+ * handled is logged and does not stop the others.
  */
 export async function followEngine(service: Runtimes, onListed: () => void): Promise<void> {
   const memoryKills = new MemoryKills(service)

@@ -65,7 +65,7 @@ async function take(
   const running = Promise.withResolvers<void>()
   const info = checkpoints.take(runtimeId, checkpointId, signal, { leaveRunning, onRunning: running.resolve })
   try {
-    // What was written is made durable while requests go on.
+    // The checkpoint becomes durable while requests continue.
     await (leaveRunning ? Promise.race([running.promise, info]) : info)
     if (leaveRunning) bringNetworkBack(service, runtimeId)
   } catch (error) {

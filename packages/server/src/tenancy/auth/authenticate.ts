@@ -11,8 +11,8 @@ import { scopesOf } from './key-scopes.ts'
 import { digestOf, isSecret, prefixOf, sentSecret } from './key-secret.ts'
 
 /**
- * The proof of a request: an `Authorization` header, or a session of the console. Whoever makes the
- * latter has checked that a page of this service sent it (`proofOf`).
+ * The proof of a request: an `Authorization` header, or a session of the console. `proofOf` makes
+ * the latter after it has checked that a page of this service sent it.
  */
 export type Proof = string | ConsoleClaim | undefined
 

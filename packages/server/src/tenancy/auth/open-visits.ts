@@ -12,7 +12,7 @@ export type OpenConnections = readonly (() => void)[]
  */
 export class OpenVisits {
   readonly #visits = new Map<string, Set<() => void>>()
-  /** The connections that a pause under way cuts at its end, for each runtime that is pausing. */
+  /** The connections that a pause cuts at its end, for each runtime that is pausing. */
   readonly #beforePause = new Map<string, OpenConnections>()
 
   /** The number of open connections. */

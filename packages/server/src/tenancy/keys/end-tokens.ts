@@ -25,9 +25,9 @@ export async function endTokens(
 }
 
 /**
- * Ends the tokens of the runtimes whose key has expired, or whose key's former secret has ended
- * after a rotation: the holder of that secret may have them. Cuts what is open with them. Called at
- * intervals, and once for each end.
+ * Ends the tokens of runtimes whose key has expired. After a rotation, it ends them when the former
+ * secret of the key ends, because the holder of that secret may have them. Cuts connections that
+ * were opened with them. Called at intervals, and once for each end.
  */
 export async function endDueTokens({
   config,

@@ -18,8 +18,8 @@ const usualTimeoutMs = 15_000
 const idleMs = 10_000
 
 /**
- * The bytes of an answer that are kept, and those that are read so that the connection can be
- * reused.
+ * The number of bytes of an answer that are kept, and the number that are read. Reading the whole
+ * answer allows the reuse of its connection.
  */
 const keptBytes = 1024
 const readBytes = 64 * 1024

@@ -89,7 +89,7 @@ test('no line contains a secret, or what clients run and write', async () => {
     build_secrets: { s: 'canary-build-secret' },
   }
   await ask('POST', '/v1/agents/template/build', { json: build })
-  // What is refused, and what fails, is where things are quoted.
+  // Refusals and failures quote parts of the request.
   await ask('POST', path, { key, json: { env: { B: 'canary-refused' } } })
   await ask('POST', path, { json: { env: 'canary-wrong-type' } })
   await ask('POST', path, { body: '{"env": canary-no-json', headers: { 'content-type': 'application/json' } })

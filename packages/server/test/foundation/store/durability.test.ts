@@ -18,7 +18,7 @@ function slowDisk() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** True if a promise has resolved by now. */
+/** Returns true if a promise has resolved by now. */
 async function isDone(promise: Promise<void>): Promise<boolean> {
   let done = false
   promise.then(

@@ -212,7 +212,7 @@ test.each([
     connection.resume()
     connection.end(bytes)
   })
-  // Where it breaks off before anything was passed on, that can still be said.
+  // If it breaks off before any byte was passed on, the answer can still say so.
   const answer = await visit('/').catch((error: Error) => error)
   if (answer instanceof Error) expect(answer.message).toMatch(/aborted|hang up|ECONNRESET/)
   else expect(answer).toMatchObject({ status: 502, code: 'port_failed' })

@@ -167,7 +167,7 @@ describe('a claim', () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => ask('POST', path, { json: { name: 'the-one' } })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
     expect((await ask('GET', path)).json.data).toHaveLength(1)
-    // Those that lost may have counted as demand before they did, for which one more is kept.
+    // A create that lost may have counted as demand before, so one more member is kept.
     await expect.poll(async () => (await waiting()).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4)
   })
 

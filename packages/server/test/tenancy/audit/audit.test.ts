@@ -291,7 +291,7 @@ test('a project that floods the log loses its own entries, which is logged, and 
   const told = () => logged.flatMap(({ message, facts }) => (message.includes('were lost') ? [facts] : []))
   const [kept] = begin('flood', 20)
   begin('quiet', 3)
-  // What waits already can be completed.
+  // Waiting entries can be completed.
   if (kept !== undefined) audit.end(kept, 201)
   const first = ['flood 201', ...Array(3).fill('flood null'), ...Array(3).fill('quiet null')]
   expect(await written()).toEqual(first)
@@ -430,7 +430,7 @@ test('surplus entries of a long log are removed in steps, after one count', asyn
   await write(0, 4500)
   const old = new OldAudit({ store, now: Date.now }, { days: 400, inside: 10 } as never)
   expect([await old.removeSome(), await left()]).toEqual([true, 2500])
-  // What is written meanwhile is for the next count.
+  // Entries that are written meanwhile belong to the next count.
   await write(4500, 20)
   expect([await old.removeSome(), await left()]).toEqual([true, 520])
   expect([await old.removeSome(), await left()]).toEqual([false, 30])

@@ -75,8 +75,8 @@ async function openings(server: PortServer, buildId: string): Promise<Readonly<R
 }
 
 /**
- * A runtime with a large file, a search that does not end, and programs on two ports that go on for
- * ever; and a build that does.
+ * Starts a runtime with a large file, an endless search, and endless programs on two ports. Starts
+ * an endless build too.
  */
 async function start(options: Parameters<typeof startPortServer>[0] = {}) {
   const builder = new FakeBuilder()

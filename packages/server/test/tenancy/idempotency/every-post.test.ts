@@ -87,7 +87,7 @@ async function makeWorld(): Promise<World> {
   const options = { builder: new FakeBuilder(), agentTemplates: agents.slice(0, 1) }
   const { server, receiver, path: webhook } = await startWebhookServer(options, { types: ['snapshot.deleted'] })
   const { ask } = server
-  // What is sent again waits then, and its state is the same later.
+  // Then a delivery that is sent again waits, and its state is the same later.
   receiver.answer = (_, response) => response.writeHead(500).end()
   const runtime_id = await server.makeRuntime()
   const runtime = `/v1/agents/runtime/${runtime_id}`

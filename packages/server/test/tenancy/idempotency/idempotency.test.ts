@@ -325,7 +325,7 @@ test.each(holders)('only refusals of a $whose are removed when there is no room'
   }
   expect(await known()).toBe('aceghijk')
   await expect(open('l')).rejects.toThrow('Idempotency-Key')
-  // What was still under way, and is refused now.
+  // This request was still open, and is refused now.
   await answer('h', 409)
   await open('l')
   expect(await known()).toBe('acegijkl')

@@ -27,7 +27,7 @@ test('a webhook is created, read, changed and deleted, and its secret shown once
     'webhook.updated',
     'webhook.deleted',
   ])
-  // Whoever may read events alone does not learn where to post.
+  // A key that may only read events does not learn the URL.
   expect(data[0].data).toEqual({ host: 'hooks.example.com', types: ['runtime.*'] })
   expect(JSON.stringify(data)).not.toMatch(/example\.com\/in/)
   const stored = await storedBytes(server.stateDir)
