@@ -53,7 +53,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'tenancy/projects/create-project.ts': [1, 'how many projects there are'],
   'tenancy/projects/find-project.ts': [1, 'for operators, who may know of all'],
   'tenancy/webhooks/remove-old-deliveries.ts': [4, 'age, in every project'],
-  'tenancy/webhooks/webhook-secrets.ts': [3, 'overlaps that are over, of every project'],
+  'tenancy/webhooks/webhook-secrets.ts': [1, 'overlaps that are over, of every project'],
   'tenancy/webhooks/webhook-sender.ts': [1, 'by a webhook that the service has found'],
   'tenancy/webhooks/webhooks.ts': [1, 'a start begins what is active, of every project'],
 }

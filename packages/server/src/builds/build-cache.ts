@@ -6,6 +6,7 @@ import type { BuildCache, CachedState, CacheMount } from '@holt/builder'
 import type { ImageDigest } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
 import { randomText } from '@holt/protocol'
+import { aloneWith, aloneWithRow } from '../foundation/store/alone.ts'
 import { storedJson } from '../foundation/store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
@@ -23,7 +24,7 @@ export function openCache(service: Builds, build: BuildUnderWay): BuildCache {
 }
 
 async function get({ store, holds, now }: Builds, build: BuildUnderWay, key: string): Promise<CachedState | null> {
-  return store.change(async (changes) => {
+  return store.change(aloneWithRow, async (changes) => {
     const row = await changes
       .updateTable('build_cache')
       .set({ used_at: now() })
@@ -56,7 +57,7 @@ async function put(
 ): Promise<void> {
   const at = now()
   const checkpointId = state.type === 'checkpoint' ? state.checkpointId : null
-  await store.change(async (changes) => {
+  await store.change(aloneWithRow, async (changes) => {
     const facts = {
       type: state.type,
       image_digest: state.imageDigest,
@@ -180,7 +181,7 @@ async function writeMount(
   await rename(part, path)
   await failpoint('build.mount-written')
   const at = now()
-  const old = await store.change(async (changes) => {
+  const old = await store.change(aloneWith(projectId), async (changes) => {
     const mine = changes.selectFrom('build_mounts').select('file').where('project_id', '=', projectId)
     const before = await mine.where('mount_id', '=', id).executeTakeFirst()
     const facts = { file, size_bytes: sizeBytes, used_at: at }

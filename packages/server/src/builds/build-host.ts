@@ -3,6 +3,7 @@ import { BuildError, type BuildHost, type BuildRuntime, type TemplateBase } from
 import type { EngineFacts, ImageDigest } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
+import { aloneWithRow } from '../foundation/store/alone.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { findTemplate, requireReady } from '../resources/templates/find-template.ts'
 import { findSnapshot, requireWritten } from '../runtimes/snapshots/find-snapshot.ts'
@@ -109,7 +110,7 @@ async function newRuntime(
 async function findBase(service: Builds, build: BuildUnderWay, reference: string): Promise<TemplateBase> {
   const { projectId, buildId } = build
   try {
-    return await service.store.change(async (changes) => {
+    return await service.store.change(aloneWithRow, async (changes) => {
       const row = await findTemplate({ store: { db: changes } }, { projectId, reference })
       const imageDigest = requireReady(service, row) as ImageDigest
       service.holds.hold(buildId, imageDigest)
@@ -132,7 +133,7 @@ async function findFiles(
   reference: string,
 ): Promise<TemplateBase> {
   try {
-    return await service.store.change(async (changes) => {
+    return await service.store.change(aloneWithRow, async (changes) => {
       const row = await findSnapshot(changes, { projectId, reference })
       requireWritten(row)
       if (row.kind === 'memory') throw new BuildError('unsupported_setting', `${reference} is a memory snapshot.`)

@@ -1,6 +1,7 @@
 import type { BuildLogLine } from '@holt/protocol'
 import { Watchers } from '../foundation/async/watchers.ts'
 import type { Log } from '../foundation/log.ts'
+import { aloneWithRow } from '../foundation/store/alone.ts'
 import { batches } from '../foundation/store/batches.ts'
 import type { Queries, Store } from '../foundation/store/open-store.ts'
 import type { BuildRef } from './find-build.ts'
@@ -151,7 +152,7 @@ export class BuildLogs {
     open.waitingBytes = 0
     const room = roomFor(open, batch)
     try {
-      await this.#store.change((changes) => store(changes, { buildId, batch, room }))
+      await this.#store.change(aloneWithRow, (changes) => store(changes, { buildId, batch, room }))
     } catch (error) {
       // A build does not fail because its log cannot be written.
       this.#log.warn({ err: error, build_id: buildId, lines: batch.length }, 'the log of a build could not be written')

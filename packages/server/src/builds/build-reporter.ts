@@ -1,6 +1,7 @@
 import type { BuildReport } from '@holt/builder'
 import { failpoint } from '@holt/failpoints'
 import type { BuildStatus, BuildStepState, Ignored } from '@holt/protocol'
+import { aloneWith } from '../foundation/store/alone.ts'
 import { moment } from '../foundation/store/moment.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
@@ -118,7 +119,7 @@ export class BuildReporter implements BuildReport {
   async #writeStatus(status: BuildStatus): Promise<void> {
     const { projectId, buildId } = this.#told
     const { store, now, builds } = this.#service
-    await store.change(async (changes) => {
+    await store.change(aloneWith(projectId), async (changes) => {
       const row = await buildRow(changes, this.#told)
       if (row === undefined || !mayFollow(row.status, status)) return
       const at = now()

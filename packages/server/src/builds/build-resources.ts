@@ -2,6 +2,8 @@ import { failpoint } from '@holt/failpoints'
 import { HoltError, makeId } from '@holt/protocol'
 import { pause } from '../foundation/async/pause.ts'
 import { makeCheckpointId } from '../foundation/rows/checkpoint-id.ts'
+import { aloneWith, aloneWithRow } from '../foundation/store/alone.ts'
+import type { Changes } from '../foundation/store/open-store.ts'
 import { admit } from '../runtimes/admission/admit.ts'
 import type { Size } from '../runtimes/admission/decide-size.ts'
 import { promisedMiB } from '../runtimes/admission/promised.ts'
@@ -90,16 +92,16 @@ async function note(
   id: string,
   { projectId, buildId, cpu, memoryMiB, diskMiB }: WantedRuntime,
 ): Promise<void> {
-  const { store, engine, config, starts, freeMemoryMiB } = service
+  const { store, engine, config, starts, arrivals, freeMemoryMiB } = service
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
-  await store.change(async (changes) => {
+  const change = async (changes: Changes) => {
     const adds = { runtimes: 1, cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
     if (projectId !== null) await requireQuotas(service, changes, { projectId, adds })
     admit({
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
       freeMemoryMiB: free,
-      promisedMiB: await promisedMiB(changes),
+      promisedMiB: await promisedMiB(changes, arrivals.begin(store, id, memoryMiB)),
       starting: starts.size,
       overcommit: config.memoryOvercommit,
       reserve: config.reserve,
@@ -109,7 +111,9 @@ async function note(
       .insertInto('build_resources')
       .values({ resource_id: id, build_id: buildId, kind: 'runtime', memory_mib: memoryMiB, cpu, disk_mib: diskMiB })
       .execute()
-  })
+  }
+  const alone = projectId === null ? aloneWithRow : aloneWith(projectId)
+  await arrivals.during(id, () => store.change(alone, change))
 }
 
 /** Records an id for a checkpoint of a build before the checkpoint exists. */

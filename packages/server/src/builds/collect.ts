@@ -20,11 +20,26 @@ export async function collect(service: Builds): Promise<void> {
   const checkpoints = (await service.engine.ability('checkpoints')?.list()) ?? []
   const images = (await service.engine.ability('images')?.list()) ?? []
   await failpoint('collect.listed')
-  const used = await service.store.change((changes) => referenced(changes))
+  const used = await usedAmong(service, [
+    ...checkpoints.map(({ checkpointId }) => checkpointId),
+    ...images.map(({ digest }) => digest),
+  ])
   await failpoint('collect.referenced')
   await removeCheckpoints(service, checkpoints, { used, collection })
   await removeImages(service, images, { used, collection })
   await failpoint('collect.removed')
+}
+
+/**
+ * Returns the ids that rows refer to. A change under way may have read a reference whose row is
+ * gone by now, such as that of another project's template. It writes a reference of its own, or
+ * holds the thing, before it ends. So the rows are read again after the changes under way.
+ */
+async function usedAmong({ store }: Builds, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const used = await store.atOneMoment(referenced)
+  if (store.type === 'sqlite' || ids.every((id) => used.has(id))) return used
+  await store.changesEnded()
+  return new Set([...used, ...(await store.atOneMoment(referenced))])
 }
 
 /**

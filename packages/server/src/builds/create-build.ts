@@ -3,6 +3,7 @@ import { failpoint } from '@holt/failpoints'
 import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/protocol'
 import { limitReached } from '../foundation/errors/limit-reached.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
+import { aloneWith } from '../foundation/store/alone.ts'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
 import type { Changes, Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
@@ -61,7 +62,9 @@ export async function createBuild(service: Builds, creation: BuildCreation): Pro
     if (equal !== undefined && !isFinal(equal.status)) return equal
     requireRoom(service, projectId)
     try {
-      const row = await store.change((changes) => storeBuild(service, changes, { creation, prepared }))
+      const row = await store.change(aloneWith(projectId), (changes) =>
+        storeBuild(service, changes, { creation, prepared }),
+      )
       await failpoint('build.stored')
       enqueue(service, { row, prepared, fingerprint, recipeDigest: creation.recipeDigest ?? null })
       return row

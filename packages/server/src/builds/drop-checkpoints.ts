@@ -1,3 +1,4 @@
+import { aloneWith } from '../foundation/store/alone.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import type { Builds } from './builds.ts'
 
@@ -28,7 +29,7 @@ export async function dropCheckpoints(service: Builds): Promise<void> {
 
 /** Leaves the template its image. Cached results with the checkpoint fit no build any more. */
 async function dropCheckpoint({ store, now }: Builds, row: TemplateRow, imageBytes: number | null): Promise<void> {
-  await store.change(async (changes) => {
+  await store.change(aloneWith(row.project_id), async (changes) => {
     await changes
       .updateTable('templates')
       .set({ checkpoint_id: null, size_bytes: imageBytes, updated_at: now(), revision: row.revision + 1 })

@@ -1,5 +1,6 @@
 import type { BuildResult } from '@holt/builder'
 import type { BuildStatus } from '@holt/protocol'
+import { aloneWith } from '../foundation/store/alone.ts'
 import type { Changes, Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
@@ -28,7 +29,7 @@ export async function finishBuild(service: Builds, build: BuildUnderWay, result:
   // A reader of the log gets all lines before the end.
   await service.builds.logs.flush()
   const at = service.now()
-  await service.store.change(async (changes) => {
+  await service.store.change(aloneWith(build.projectId), async (changes) => {
     // A deletion of the template cancels its builds first. A missing row or a late signal shows
     // that.
     if (build.stop.signal.aborted) throw build.stop.signal.reason
@@ -65,7 +66,7 @@ export async function endBuild(service: Builds, build: BuildUnderWay, end: Other
   await reporter.flush()
   await service.builds.logs.flush()
   const reason = end.reason === null ? null : (redactAll(end.reason, reporter.redact) as FailureReason)
-  await service.store.change(async (changes) => {
+  await service.store.change(aloneWith(build.projectId), async (changes) => {
     await writeEnd(changes, build, {
       status: end.status,
       at: service.now(),

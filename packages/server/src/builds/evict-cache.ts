@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { aloneWithService } from '../foundation/store/alone.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { Builds } from './builds.ts'
 
@@ -20,7 +21,7 @@ interface Kept {
  */
 export async function evictCache(service: Builds): Promise<void> {
   const { store, config, builds, holds } = service
-  const files = await store.change(async (changes) => {
+  const files = await store.change(aloneWithService, async (changes) => {
     const kept = await listKept(changes)
     const victims = chooseVictims(kept, config.buildCacheBytes, (id) => holds.isHeld(id))
     for (const victim of victims) await forget(changes, victim)

@@ -1,6 +1,7 @@
 import type { BuildSettings, PulledImageStore } from '@holt/builder'
 import type { ImageDigest } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
+import { aloneWithRow } from '../foundation/store/alone.ts'
 import { storedJson } from '../foundation/store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
@@ -13,7 +14,7 @@ export function pulledImages({ store, holds, engine, now }: Builds, build: Build
   const { projectId, buildId } = build
   return {
     get: async (key) => {
-      const row = await store.change(async (changes) => {
+      const row = await store.change(aloneWithRow, async (changes) => {
         const found = await changes
           .updateTable('pulled_images')
           .set({ used_at: now() })

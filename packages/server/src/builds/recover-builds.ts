@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { aloneWith } from '../foundation/store/alone.ts'
 import { releaseResources } from './build-resources.ts'
 import type { Builds } from './builds.ts'
 import { leaveTemplate, writeEnd } from './end-build.ts'
@@ -9,17 +10,18 @@ import { interrupted } from './failure-reason.ts'
  * Ends the builds of an earlier process, because the data to continue them was only in its memory.
  */
 export async function failInterrupted({ store, now }: Builds, buildId: string | null = null): Promise<void> {
-  await store.change(async (changes) => {
-    const open = changes.selectFrom('builds').selectAll().where('ended_at', 'is', null)
-    const left = await (buildId === null ? open : open.where('build_id', '=', buildId)).execute()
-    const at = now()
-    const end = { status: 'failed', reason: interrupted } as const
-    for (const { project_id: projectId, build_id: buildId, template_id: templateId, steps_json } of left) {
-      const more = { reason_json: JSON.stringify(interrupted), steps_json: endedSteps(steps_json) }
+  const open = store.db.selectFrom('builds').selectAll().where('ended_at', 'is', null)
+  const left = await (buildId === null ? open : open.where('build_id', '=', buildId)).execute()
+  const at = now()
+  const end = { status: 'failed', reason: interrupted } as const
+  // Nothing else ends them: the process that ran them is gone.
+  for (const { project_id: projectId, build_id: buildId, template_id: templateId, steps_json } of left) {
+    const more = { reason_json: JSON.stringify(interrupted), steps_json: endedSteps(steps_json) }
+    await store.change(aloneWith(projectId), async (changes) => {
       await writeEnd(changes, { projectId, buildId }, { ...end, at, more })
       await leaveTemplate(changes, { projectId, buildId, templateId }, { end, at })
-    }
-  })
+    })
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { aloneWithService } from '../foundation/store/alone.ts'
 import { dayMs } from '../foundation/time/day.ts'
 import type { Builds } from './builds.ts'
 import { removeOldContexts } from './remove-contexts.ts'
@@ -22,7 +23,7 @@ export async function removeOldBuilds(service: Builds): Promise<void> {
     .deleteFrom('builds')
     .where('ended_at', '<', now() - kept.ms)
     .execute()
-  await store.change(async (changes) => {
+  await store.change(aloneWithService, async (changes) => {
     await sql`
       DELETE FROM builds WHERE ended_at IS NOT NULL AND seq IN (
         SELECT seq FROM (SELECT seq, row_number() OVER (PARTITION BY project_id ORDER BY seq DESC) AS place FROM builds) AS numbered

@@ -2,6 +2,7 @@ import { BuildError, finishTemplate } from '@holt/builder'
 import type { CheckpointInfo, Checkpoints, ImageDigest } from '@holt/engine'
 import { HoltError, makeId } from '@holt/protocol'
 import { templateName } from '../foundation/rows/template-name.ts'
+import { aloneWith } from '../foundation/store/alone.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { releaseResources } from './build-resources.ts'
 import type { Builds } from './builds.ts'
@@ -151,7 +152,7 @@ async function replaceCheckpoint(
 ): Promise<boolean> {
   const images = (await service.engine.ability('images')?.list()) ?? []
   const image = images.find(({ digest }) => digest === row.image_digest)
-  return service.store.change(async (changes) => {
+  return service.store.change(aloneWith(row.project_id), async (changes) => {
     const changed = await changes
       .updateTable('templates')
       .set((eb) => ({

@@ -5,6 +5,7 @@ import { findDaemon, releaseLock, stopCommand, takeLock } from '../foundation/co
 import { openInstallation } from '../foundation/config/installation.ts'
 import { readStoreId } from '../foundation/config/store-file.ts'
 import { endedStates } from '../foundation/rows/states.ts'
+import { aloneWithService } from '../foundation/store/alone.ts'
 import { openStore, type Store, storeExists, storePlace } from '../foundation/store/open-store.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
 import { makeLog } from './machine/make-log.ts'
@@ -101,7 +102,7 @@ async function listAll(engine: Engine): Promise<readonly string[]> {
 /** Marks the runtimes of all projects as terminated. Returns the checkpoints of the paused ones. */
 async function markTerminated(store: Store): Promise<readonly string[]> {
   const at = Date.now()
-  const checkpointIds = await store.change(async (changes) => {
+  const checkpointIds = await store.change(aloneWithService, async (changes) => {
     const rows = await changes
       .selectFrom('runtimes')
       .select(['project_id', 'runtime_id', 'state', 'pause_checkpoint_id'])

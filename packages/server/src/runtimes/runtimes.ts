@@ -1,4 +1,5 @@
 import type { Resources } from '../resources/resources.ts'
+import { ArrivalsUnderWay } from './admission/arrivals-under-way.ts'
 import { RestoresUnderWay } from './create/restores-under-way.ts'
 import { StartsUnderWay } from './create/starts-under-way.ts'
 import { ForkCheckpoints } from './forks/fork-checkpoints.ts'
@@ -12,6 +13,7 @@ import { UsageWatch } from './usage/usage-watch.ts'
 export interface Runtimes extends Resources {
   readonly starts: StartsUnderWay
   readonly restores: RestoresUnderWay
+  readonly arrivals: ArrivalsUnderWay
   readonly forkCheckpoints: ForkCheckpoints
   readonly forkLimiter: ForkLimiter
   readonly pools: Pools
@@ -26,6 +28,7 @@ export function openRuntimes(resources: Resources): Runtimes {
     ...resources,
     starts: new StartsUnderWay(),
     restores: new RestoresUnderWay(),
+    arrivals: new ArrivalsUnderWay(),
     forkCheckpoints: new ForkCheckpoints(() => runtimes),
     forkLimiter: new ForkLimiter(),
     pools: new Pools(() => runtimes, resources.config.pools),

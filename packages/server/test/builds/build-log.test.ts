@@ -170,9 +170,9 @@ test.each([1, 3])('lines that the store refuses %i times are written afterwards,
   const store = await openTestStore(server.stateDir)
   onTestFinished(() => store.close())
   let changes = 0
-  const change: Store['change'] = async (work) => {
+  const change: Store['change'] = async (alone, work) => {
     changes += 1
-    if (changes > refusals) return store.change(work)
+    if (changes > refusals) return store.change(alone, work)
     logs.write(buildId, { at: '', level: 'info', step: 1, message: `after refusal ${changes}` })
     throw new Error('refused')
   }

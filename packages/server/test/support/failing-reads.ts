@@ -21,11 +21,9 @@ class FailsReads extends OperationNodeTransformer implements KyselyPlugin {
 export function failingReads(store: Store, table: string): Store {
   const plugin = new FailsReads(table)
   return {
+    ...store,
     db: store.db.withPlugin(plugin),
-    change: (run, options) => store.change((changes) => run(changes.withPlugin(plugin) as typeof changes), options),
-    settled: () => store.settled(),
-    type: store.type,
-    refillReserve: () => store.refillReserve(),
-    close: () => store.close(),
+    change: (alone, run, options) =>
+      store.change(alone, (changes) => run(changes.withPlugin(plugin) as typeof changes), options),
   }
 }

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 
 /**
  * The moment at which a connection breaks: before the server gets the request, or after its answer
- * and before the client gets it.
+ * and before the client gets it. `unnoticed`: before the server gets the request, and the server
+ * goes on waiting for it.
  */
-export type Break = 'unsent' | 'unanswered'
+export type Break = 'unsent' | 'unanswered' | 'unnoticed'
 
 /** A way to a PostgreSQL server that can be broken. */
 export interface PostgresProxy extends AsyncDisposable {
@@ -42,7 +43,8 @@ export async function startProxy(upstream: string): Promise<PostgresProxy> {
       if (next !== null && bytes.includes(next.text)) {
         breaking = next.where
         next = null
-        if (breaking === 'unsent') return end()
+        if (breaking === 'unnoticed') abandoned.push(far)
+        if (breaking !== 'unanswered') return end()
       }
       far.write(bytes)
     })

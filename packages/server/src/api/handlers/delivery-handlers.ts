@@ -1,6 +1,7 @@
 import { HoltError, isIdParam, makeId } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { DeliveryRow } from '../../foundation/store/event-tables.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
@@ -46,7 +47,7 @@ async function testWebhook({ service, caller, params, gone, newId }: Call<'testW
     created_at: at,
     ended_at: at + duration_ms,
   } as const
-  const stored = await service.store.change(async (changes) => {
+  const stored = await service.store.change(aloneWith(caller.projectId), async (changes) => {
     await findWebhook(changes, { projectId: caller.projectId, webhookId: row.webhook_id })
     return insertOnce(changes, delivery)
   })
@@ -71,7 +72,7 @@ async function listDeliveries({ service, caller, params, query, gone }: Call<'li
 async function redeliver({ service, caller, params, newId }: Call<'redeliver', Api>): Promise<Answer> {
   const at = service.now()
   const deliveryId = newId('delivery')
-  const { row, delivery } = await service.store.change(async (changes) => {
+  const { row, delivery } = await service.store.change(aloneWith(caller.projectId), async (changes) => {
     const { projectId } = caller
     const row = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
     const webhook = { projectId, webhookId: row.webhook_id }

@@ -3,6 +3,7 @@ import { failpoint } from '@holt/failpoints'
 import { HoltError, presetNames } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { PolicyRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
@@ -30,7 +31,7 @@ async function createPolicy({ service, caller, body, newId }: Call<'createPolicy
   const { projectId } = caller
   const at = service.now()
   const policyId = newId('policy')
-  const row = await service.store.change(async (changes) => {
+  const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const earlier = await changes
       .selectFrom('policies')
       .selectAll()
@@ -84,7 +85,7 @@ async function replacePolicy(call: Call<'replacePolicy', Api>): Promise<Answer> 
 function storeReplaced({ service, caller, body }: Call<'replacePolicy', Api>, policyId: string) {
   const { projectId } = caller
   const at = service.now()
-  return service.store.change(async (changes) => {
+  return service.store.change(aloneWith(projectId), async (changes) => {
     const { policy_id, name, revision } = await findPolicy(changes, projectId, policyId)
     if (body.name !== undefined && body.name !== name)
       await requireFreeName(changes, 'policies', { projectId, name: body.name, what: 'A network policy' })
@@ -102,7 +103,7 @@ function storeReplaced({ service, caller, body }: Call<'replacePolicy', Api>, po
 
 async function deletePolicy({ service, caller, params }: Call<'deletePolicy', Api>): Promise<Answer> {
   const { projectId } = caller
-  await service.store.change(async (changes) => {
+  await service.store.change(aloneWith(projectId), async (changes) => {
     const row = await findPolicy(changes, projectId, params.policy_id)
     const { policy_id, name } = row
     const users = await changes

@@ -7,6 +7,7 @@ import {
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
@@ -35,7 +36,7 @@ async function createProvider({ service, caller, body, newId }: Call<'createProv
   const { projectId } = caller
   const providerId = newId('provider')
   const at = service.now()
-  const row = await service.store.change(async (changes) => {
+  const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const earlier = await changes
       .selectFrom('providers')
       .selectAll()
@@ -75,7 +76,7 @@ async function listProviders({ service, caller, query }: Call<'listProviders', A
 async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider', Api>): Promise<Answer> {
   const { projectId } = caller
   const at = service.now()
-  const row = await service.store.change(async (changes) => {
+  const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const current = await findProvider(changes, projectId, params.provider_id)
     const { type } = settingsOf(current)
     if (type !== body.type)
@@ -98,7 +99,7 @@ async function replaceProvider({ service, caller, params, body }: Call<'replaceP
 
 async function deleteProvider({ service, caller, params }: Call<'deleteProvider', Api>): Promise<Answer> {
   const { projectId } = caller
-  await service.store.change(async (changes) => {
+  await service.store.change(aloneWith(projectId), async (changes) => {
     const row = await findProvider(changes, projectId, params.provider_id)
     const users = await changes
       .selectFrom('secrets')

@@ -10,6 +10,7 @@ import {
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
@@ -38,7 +39,7 @@ type Caller = Call<'createSecret', Api>['caller']
 
 async function createSecret({ service, caller, body, newId }: Call<'createSecret', Api>): Promise<Answer> {
   const secretId = newId('secret')
-  const json = await service.store.change(async (changes) => {
+  const json = await service.store.change(aloneWith(caller.projectId), async (changes) => {
     const earlier = await changes
       .selectFrom('secrets')
       .selectAll()
@@ -130,7 +131,7 @@ async function following<Result>(
   change: (changes: Changes) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await store.change(change)
+    return await store.change(aloneWith(projectId), change)
   } finally {
     await networks.secretChanged(projectId, secretId)
   }

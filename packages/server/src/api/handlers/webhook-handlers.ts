@@ -3,6 +3,7 @@ import { isReachable } from '@holt/egress'
 import { HoltError, type NewWebhook, type Webhook } from '@holt/protocol'
 import { requireRoom } from '../../foundation/rows/named-rows.ts'
 import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
@@ -33,7 +34,7 @@ async function createWebhook({ service, caller, body, newId }: Call<'createWebho
   const { projectId } = caller
   const webhookId = newId('webhook')
   const at = service.now()
-  const made = await service.store.change(async (changes) => {
+  const made = await service.store.change(aloneWith(projectId), async (changes) => {
     const earlier = await webhookRow(changes, { projectId, webhookId })
     // The same id is a repeated request whose answer was lost. Nobody has seen the secret.
     if (earlier !== undefined) return { row: earlier, secret: await currentSecret(service, changes, earlier) }
@@ -89,7 +90,7 @@ async function updateWebhook({ service, caller, params, body }: Call<'updateWebh
   const { projectId } = caller
   const at = service.now()
   const { url, types, description, state } = body
-  const row = await service.store.change(async (changes) => {
+  const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
     const changed = Object.keys(body)
     if (changed.length === 0) return current
@@ -123,7 +124,7 @@ function stateChange(state: Webhook['state']) {
 
 async function deleteWebhook({ service, caller, params }: Call<'deleteWebhook', Api>): Promise<Answer> {
   const { projectId } = caller
-  const row = await service.store.change(async (changes) => {
+  const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
     const { webhook_id: webhookId } = current
     await changes

@@ -3,6 +3,7 @@ import { HoltError, type Id, makeId } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import { requireRoomForTemplate } from '../../builds/create-build.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Changes } from '../../foundation/store/open-store.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
@@ -31,7 +32,7 @@ interface Assignment {
  */
 export async function assignTags(service: Api, { buildId, tags, ...of }: Assignment): Promise<boolean> {
   const at = service.now()
-  return service.store.change(async (changes) => {
+  return service.store.change(aloneWith(of.projectId), async (changes) => {
     const { projectId, name, tag } = of
     const source = await templateRowOf({ store: { db: changes } }, { projectId, name, tag })
     if (source === undefined || source.state !== 'ready' || source.image_digest === null) return false

@@ -1,4 +1,5 @@
 import type { Queries } from '../store/open-store.ts'
+import type { SealedValueRow } from '../store/tables.ts'
 import type { MasterKeys, SealedFor } from './master-keys.ts'
 
 /**
@@ -23,6 +24,24 @@ export async function putSealed(
     .insertInto('sealed_values')
     .values(row)
     .onConflict((conflict) => conflict.columns(['owner_id', 'purpose']).doUpdateSet(row))
+    .execute()
+}
+
+/** Seals a stored value with the newest key, unless another value has replaced it meanwhile. */
+export async function resealValue(
+  db: Queries,
+  masterKeys: MasterKeys,
+  { row, value }: { readonly row: SealedValueRow; readonly value: string },
+): Promise<void> {
+  const { owner_id: ownerId, purpose, project_id: projectId, version } = row
+  const { masterKeyId, text } = masterKeys.seal(value, { ownerId, purpose, projectId, version })
+  await db
+    .updateTable('sealed_values')
+    .set({ master_key_id: masterKeyId, sealed: text })
+    .where('project_id', projectId === null ? 'is' : '=', projectId)
+    .where('owner_id', '=', ownerId)
+    .where('purpose', '=', purpose)
+    .where('sealed', '=', row.sealed)
     .execute()
 }
 

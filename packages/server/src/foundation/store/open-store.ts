@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Kysely } from 'kysely'
+import type { Alone } from './alone.ts'
 import type { Changes } from './changes.ts'
 import { endProcess } from './end-process.ts'
 import { openSqliteStore } from './sqlite-store.ts'
@@ -26,17 +27,26 @@ export interface Store {
   readonly type: StorePlace['type']
   readonly db: Queries
   /**
-   * Runs a change as one transaction, which is rolled back if `run` throws. Changes run one after
-   * another, so the rows that a change has read stay the same until it ends.
+   * Runs a change as one transaction, which is rolled back if `run` throws. The rows of its scope
+   * that a change has read stay the same until it ends: changes of the same scope run one after
+   * another, those of other processes included. In SQLite every change is alone with everything.
+   * In PostgreSQL each statement sees what others have committed before it.
    *
    * Resolves when the change is durable. With `durable: 'later'`, resolves as soon as others see
    * the change and it survives the end of this process.
    *
-   * The change runs again with the room of the reserve if the disk is full. After a break of the
-   * connection or a collision it runs again, up to five times in all. `run` may therefore be called
-   * again.
+   * The change runs again with the room of the reserve if the disk is full. Three events also make
+   * it run again, up to five times in all: a break of the connection, a collision, and the refusal
+   * of a row by a constraint. `run` may therefore be called again.
    */
-  change<Result>(run: (changes: Changes) => Promise<Result>, options?: ChangeOptions): Promise<Result>
+  change<Result>(alone: Alone, run: (changes: Changes) => Promise<Result>, options?: ChangeOptions): Promise<Result>
+  /** Runs reads that all see the store at one moment. They must not write. */
+  atOneMoment<Result>(read: (db: Queries) => Promise<Result>): Promise<Result>
+  /**
+   * Resolves when all changes that are under way have ended, those of other processes included.
+   * Later changes read what was committed before the call. Rejects after `timeoutMs`.
+   */
+  changesEnded(timeoutMs?: number): Promise<void>
   /**
    * Resolves when every change made so far is durable. A change is never durable before the changes
    * made earlier.
@@ -50,12 +60,15 @@ export interface Store {
 /** The place of a store. */
 export type StorePlace =
   | { readonly type: 'sqlite'; readonly path: string }
-  | { readonly type: 'postgres'; readonly url: string }
+  /** `fleet`: several daemons share the database. Default: it is for one daemon alone. */
+  | { readonly type: 'postgres'; readonly url: string; readonly fleet?: boolean }
 
 /** The configuration of the store. */
 interface StoreSettings {
   readonly stateDir: string
   readonly databaseUrl: string | null
+  /** True if several daemons share the database. */
+  readonly fleet?: boolean
 }
 
 /** Returns the path of the database of a state directory. */
@@ -64,10 +77,10 @@ export function databasePath(stateDir: string): string {
 }
 
 /** Returns the place of an installation's store. */
-export function storePlace({ stateDir, databaseUrl }: StoreSettings): StorePlace {
+export function storePlace({ stateDir, databaseUrl, fleet = false }: StoreSettings): StorePlace {
   return databaseUrl === null
     ? { type: 'sqlite', path: databasePath(stateDir) }
-    : { type: 'postgres', url: databaseUrl }
+    : { type: 'postgres', url: databaseUrl, fleet }
 }
 
 /** Returns true if the place has a store. Makes nothing. */
@@ -84,5 +97,5 @@ export async function storeExists(place: StorePlace): Promise<boolean> {
 export async function openStore(place: StorePlace, onLost: (error: Error) => void = endProcess): Promise<Store> {
   if (place.type === 'sqlite') return openSqliteStore(place.path, { onFailed: onLost })
   const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-  return openPostgresStore({ url: place.url, onTaken: onLost })
+  return openPostgresStore({ url: place.url, fleet: place.fleet ?? false, onTaken: onLost })
 }

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { failpoint } from '@holt/failpoints'
 import { Kysely, SqliteDialect } from 'kysely'
+import type { Alone } from './alone.ts'
 import { type Changes, inTransaction } from './changes.ts'
 import { isDiskFull } from './disk-full.ts'
 import { DiskReserve, reserveOf } from './disk-reserve.ts'
@@ -49,25 +50,28 @@ export function openSqliteStore(
   })
   const reserve = path === ':memory:' ? null : new DiskReserve(reserveOf(path))
   reserve?.fill()
-  const commit = async <Result>(run: (changes: Changes) => Promise<Result>): Promise<Result> => {
+  const commit = async <Result>(alone: Alone, run: (changes: Changes) => Promise<Result>): Promise<Result> => {
     try {
-      return await inTransaction(db, run)
+      return await inTransaction(db, { alone }, run)
     } catch (error) {
       if (!isDiskFull(error) || reserve?.release() !== true) throw error
-      return inTransaction(db, run)
+      return inTransaction(db, { alone }, run)
     }
   }
   return {
     type: 'sqlite',
     db,
-    change: async (run, { durable = 'now' } = {}) => {
+    change: async (alone, run, { durable = 'now' } = {}) => {
       await failpoint('store.change')
-      const result = await commit(run)
+      const result = await commit(alone, run)
       durability.committed()
       await failpoint('store.committed')
       if (durable === 'now') await durability.settled()
       return result
     },
+    atOneMoment: (read) => db.transaction().execute(read),
+    // There is one connection, and whoever has it has waited for the earlier changes.
+    changesEnded: () => db.connection().execute(async () => {}),
     settled: () => durability.settled(),
     refillReserve: () => reserve?.fill(),
     close: async () => {

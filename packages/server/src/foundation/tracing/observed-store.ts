@@ -6,12 +6,14 @@ import type { Tracer } from './tracer.ts'
 export function observeStore(store: Store, { metrics, tracer }: { metrics: Metrics; tracer: Tracer }): Store {
   return {
     ...store,
-    change: async (run, options) => {
+    change: async (alone, run, options) => {
       const begunAt = performance.now()
       const durable = options?.durable ?? 'now'
       let result = 'failed'
       try {
-        const changed = await tracer.span('store change', { 'holt.durable': durable }, () => store.change(run, options))
+        const changed = await tracer.span('store change', { 'holt.durable': durable }, () =>
+          store.change(alone, run, options),
+        )
         result = 'committed'
         return changed
       } finally {

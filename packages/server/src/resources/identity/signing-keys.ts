@@ -2,6 +2,7 @@ import type { SigningAlgorithm } from '@holt/protocol'
 import type { CryptoKey } from 'jose'
 import { importJWK, type JWK } from 'jose'
 import { findSealed, putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWithService } from '../../foundation/store/alone.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import type { SigningKeyRow } from '../../foundation/store/tables.ts'
 import { dayMs } from '../../foundation/time/day.ts'
@@ -73,7 +74,7 @@ export class SigningKeys {
   /** Removes the keys that no verifier needs. */
   async removeOld(): Promise<void> {
     const { store, now } = this.#parts
-    await store.change(async (changes) => {
+    await store.change(aloneWithService, async (changes) => {
       const old = await changes
         .deleteFrom('signing_keys')
         .where('created_at', '<=', now() - publishedMs)
@@ -109,7 +110,7 @@ export class SigningKeys {
     const { store, masterKeys, now } = this.#parts
     const { kid, privateJwk, publicJwk } = await generateKeyPair(algorithm)
     const createdAt = now()
-    await store.change(async (changes) => {
+    await store.change(aloneWithService, async (changes) => {
       await changes
         .insertInto('signing_keys')
         .values({ kid, algorithm, public_jwk_json: JSON.stringify(publicJwk), created_at: createdAt })

@@ -1,5 +1,6 @@
 import type { SyntheticAddress } from '@holt/egress'
 import type { Log } from '../../foundation/log.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
 
 /** The delay of the write of an address, in milliseconds. */
@@ -54,7 +55,7 @@ export class AddressBook {
     this.#waiting = []
     if (batch.length === 0) return
     try {
-      await this.#store.change((changes) => this.#write(changes, batch))
+      await this.#store.change(aloneWithRow, (changes) => this.#write(changes, batch))
     } catch (error) {
       // After a restart, the programs look the names up again.
       this.#log.warn({ err: error, addresses: batch.length }, 'synthetic addresses could not be written')

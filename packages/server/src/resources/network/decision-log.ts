@@ -3,6 +3,7 @@ import { keptDecisions } from '@holt/protocol'
 import { Watchers } from '../../foundation/async/watchers.ts'
 import type { Log } from '../../foundation/log.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import { batches } from '../../foundation/store/batches.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
@@ -139,7 +140,7 @@ export class DecisionLog {
   }
 
   async #insert(batch: readonly Waiting[], runtimes: readonly { ref: RuntimeRef; last: number }[]): Promise<void> {
-    await this.#store.change(async (changes) => {
+    await this.#store.change(aloneWithRow, async (changes) => {
       const ids = runtimes.map(({ ref }) => ref.runtimeId)
       const there = await changes
         .selectFrom('runtimes')

@@ -1,6 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { MasterKeys, SealedFor } from '../../foundation/sealing/master-keys.ts'
-import { putSealed } from '../../foundation/sealing/sealed-values.ts'
+import { resealValue } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith, aloneWithService } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { SealedValueRow } from '../../foundation/store/tables.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
@@ -23,7 +24,9 @@ async function rotateMasterKey(service: Resources): Promise<number> {
  * its owner, and the rotation continues.
  */
 export async function finishRotation({ store, masterKeys, log }: Resources): Promise<number> {
-  const { resealed, lost } = await store.change(async (changes) => {
+  // Those under way may seal with the earlier key.
+  if (masterKeys.rotating) await store.changesEnded()
+  const { resealed, lost } = await store.change(aloneWithService, async (changes) => {
     const rows = await changes
       .selectFrom('sealed_values')
       .selectAll()
@@ -42,7 +45,7 @@ export async function finishRotation({ store, masterKeys, log }: Resources): Pro
         unopened.push({ owner_id: row.owner_id, purpose: row.purpose })
         continue
       }
-      await putSealed(changes, masterKeys, { ...owner, value })
+      await resealValue(changes, masterKeys, { row, value })
     }
     return { resealed: rows.length - unopened.length, lost: unopened }
   })
@@ -64,7 +67,7 @@ function opened(masterKeys: MasterKeys, row: SealedValueRow, owner: SealedFor): 
 export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey', Resources>): Promise<Answer> {
   const resealed = await rotateMasterKey(service)
   const at = service.now()
-  await service.store.change((changes) =>
+  await service.store.change(aloneWith(caller.projectId), (changes) =>
     recordChange(changes, { caller, type: 'secret_key.rotated', subjectId: caller.keyId, data: {}, at }),
   )
   return { status: 200, json: { resealed, rotated_at: moment(at) } }

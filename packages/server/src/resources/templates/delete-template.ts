@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { requireWriter } from '../../tenancy/projects/require-writer.ts'
@@ -33,7 +34,7 @@ export async function deleteTemplate(
   requireWriter(caller, projectId)
   const { collector, store } = service
   await stopBuilds(row.template_id)
-  await store.change(async (changes) => {
+  await store.change(aloneWith(projectId), async (changes) => {
     const one = await changes
       .selectFrom('templates')
       .selectAll()

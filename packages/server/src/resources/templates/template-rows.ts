@@ -1,6 +1,7 @@
 import { makeId, systemTemplateSizes } from '@holt/protocol'
 import type { Updateable } from 'kysely'
 import { defaultTag } from '../../foundation/rows/template-name.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { TemplateRow, TemplatesTable } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import type { Resources } from '../resources.ts'
@@ -71,7 +72,7 @@ export async function updateTemplate(
   change: Updateable<TemplatesTable>,
 ): Promise<TemplateRow> {
   const at = service.now()
-  return service.store.change(async (changes) => {
+  return service.store.change(aloneWith(row.project_id), async (changes) => {
     const changed = await changes
       .updateTable('templates')
       .set({ ...change, updated_at: at, revision: row.revision + 1 })

@@ -35,21 +35,30 @@ export interface RequiredRoom {
   readonly admission: Admission
 }
 
-/** Refuses a runtime if its name is taken, a quota is exceeded, or the host has no room. */
+/**
+ * Refuses a runtime if its name is taken, a quota is exceeded, or the host has no room. `arrives`:
+ * `db` is the change that writes its row.
+ */
 export async function requireRoom(
   service: Runtimes,
   db: Queries,
-  { wanted, host, refuse = throwRefusal }: { wanted: WantedRoom; host: HostFacts; refuse?: Refuse },
+  {
+    wanted,
+    host,
+    refuse = throwRefusal,
+    arrives = false,
+  }: { wanted: WantedRoom; host: HostFacts; refuse?: Refuse; arrives?: boolean },
 ): Promise<RequiredRoom> {
-  const { starts, restores, transitions, config } = service
+  const { starts, restores, transitions, arrivals, store, config } = service
   const { projectId, runtimeId, size } = wanted
   await attempt(refuse, () => requireFreeRuntimeName(db, wanted))
   const quotas = await attempt(refuse, () => requireQuotas(service, db, { projectId, adds: addsOf(size) }, refuse))
+  const before = arrives ? arrivals.begin(store, runtimeId, size.memoryMiB ?? 0) : undefined
   const admission: Admission = {
     hostMemoryMiB: host.facts.memoryMiB,
     diskFreeMiB: host.facts.diskFreeMiB,
     freeMemoryMiB: host.freeMemoryMiB,
-    promisedMiB: await promisedMiB(db),
+    promisedMiB: await promisedMiB(db, before),
     starting: starts.size + transitions.resuming,
     overcommit: config.memoryOvercommit,
     reserve: config.reserve,

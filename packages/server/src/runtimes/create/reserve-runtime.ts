@@ -1,4 +1,5 @@
 import type { RuntimeState } from '@holt/protocol'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
 import { type DecidedNetwork, storeNetwork } from '../../resources/network/decide-network.ts'
@@ -31,7 +32,8 @@ export async function mayReserve(
   if (!(await isCurrent(db, row))) return false
   const { runtime_id: runtimeId, project_id: projectId, name = null, cpu, memory_mib, disk_mib: diskMiB } = row
   const size = { cpu, memoryMiB: memory_mib, diskMiB }
-  await requireRoom(service, db, { wanted: { projectId, runtimeId, name, size }, host: reservation })
+  const wanted = { projectId, runtimeId, name, size }
+  await requireRoom(service, db, { wanted, host: reservation, arrives: db.isTransaction })
   return true
 }
 
@@ -45,9 +47,13 @@ export async function reserveRuntime(
   reservation: Reservation,
 ): Promise<RuntimeRow | null> {
   const { network, claimed } = reservation
-  const reserve = service.store.change(async (changes) => {
-    if (!(await mayReserve(service, changes, row, reservation))) return null
+  const reserve = async (changes: Changes) => {
+    // Before the check: a change of another project may check meanwhile.
     service.restores.begin(row.runtime_id, reservation.broughtBackMiB)
+    if (!(await mayReserve(service, changes, row, reservation))) {
+      service.restores.end(row.runtime_id)
+      return null
+    }
     if (claimed !== undefined) await leavePool(changes, row.runtime_id)
     const at = service.now()
     const started = claimed?.running === true ? ({ state: 'running', started_at: at, updated_at: at } as const) : {}
@@ -61,9 +67,9 @@ export async function reserveRuntime(
     await tell(changes, row, { from: null, to: 'starting', at: row.created_at })
     if (stored.state === 'running') await tell(changes, row, { from: 'starting', to: 'running', at })
     return stored
-  })
+  }
   try {
-    return await reserve
+    return await service.arrivals.during(row.runtime_id, () => service.store.change(aloneWith(row.project_id), reserve))
   } catch (error) {
     service.restores.end(row.runtime_id)
     throw error

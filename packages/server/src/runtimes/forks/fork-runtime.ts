@@ -3,6 +3,7 @@ import { failpoint } from '@holt/failpoints'
 import { type Fork, type ForkResult, type ForkRuntime, HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { copyNetwork } from '../../resources/network/former-network.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
@@ -153,5 +154,5 @@ async function tell({ store, now }: Runtimes, source: RuntimeRow, results: reado
     data: { children, failed: results.length - children.length },
     at: now(),
   } as const
-  await store.change((changes) => recordEvent(changes, event))
+  await store.change(aloneWith(event.projectId), (changes) => recordEvent(changes, event))
 }

@@ -1,3 +1,4 @@
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
@@ -79,7 +80,7 @@ export class ClockWatch {
     this.#offset = known
     if (!wasSet && this.#isKept) return
     const offset = wasSet ? reading.offset : known
-    await this.#service.store.change(async (changes) => {
+    await this.#service.store.change(aloneWithRow, async (changes) => {
       if (wasSet) await this.#move(changes, byMs, reading)
       await keepOffset(changes, this.#service.hostClock.bootId, offset)
     })
@@ -104,6 +105,8 @@ export class ClockWatch {
         .updateTable('runtimes')
         .set(({ eb }) => ({ expires_at: eb('expires_at', '+', byMs) }))
         .where('runtime_id', '=', row.runtime_id)
+        // Another one was written meanwhile, by the new clock.
+        .where('expires_at', '=', row.expires_at)
         .execute()
     }
   }

@@ -8,10 +8,9 @@ import type { Runtimes } from '../runtimes.ts'
 import { importFiles } from '../snapshots/import-files.ts'
 import { dropCheckpoint } from '../state/drop-checkpoint.ts'
 import { writeTimeoutMs } from '../state/write-down.ts'
-import { advance } from './advance.ts'
 import { becomePausedWithFiles } from './paused-with-files.ts'
 import { finished } from './recover-pause.ts'
-import { admission, giveUpResume } from './resume-runtime.ts'
+import { admitBack, giveUpResume } from './resume-runtime.ts'
 
 /** The time limit for the removal of an earlier resume, in milliseconds. */
 const removeTimeoutMs = 60_000
@@ -28,8 +27,7 @@ export function loseMemory(service: Runtimes, ref: RuntimeRef): Promise<RuntimeR
     if (row.state === 'running' || (row.state === 'paused' && row.pause_checkpoint_id === null)) return row
     if (row.state !== 'paused') throw notRunning(row)
     try {
-      const require = await admission(service, row)
-      return await readBack(service, await advance(service, ref, { from: 'paused', to: 'resuming', require }), stopped)
+      return await readBack(service, await admitBack(service, row), stopped)
     } finally {
       service.restores.end(ref.runtimeId)
     }

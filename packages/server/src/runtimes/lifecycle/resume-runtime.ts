@@ -46,12 +46,7 @@ export async function resumeRuntime(service: Runtimes, ref: RuntimeRef): Promise
     if (row.state !== 'paused') throw notRunning(row)
     if (service.closing.aborted) throw closes()
     try {
-      const resuming = await advance(service, ref, {
-        from: 'paused',
-        to: 'resuming',
-        require: await admission(service, row),
-      })
-      return await bringBack(service, resuming, stopped)
+      return await bringBack(service, await admitBack(service, row), stopped)
     } finally {
       service.restores.end(ref.runtimeId)
     }
@@ -79,19 +74,29 @@ async function bringBack(service: Runtimes, resuming: RuntimeRow, stopped: Abort
   }
 }
 
+/** Makes a paused runtime `resuming`, if the host and the quotas admit it like a new one. */
+export async function admitBack(service: Runtimes, row: RuntimeRow): Promise<RuntimeRow> {
+  const require = await admission(service, row)
+  return service.arrivals.during(row.runtime_id, () =>
+    advance(service, refOf(row), { from: 'paused', to: 'resuming', require }),
+  )
+}
+
 /** Returns the check that admits a paused runtime like a new one, because it has no memory. */
-export async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
-  const { engine, freeMemoryMiB, starts, restores, transitions, config } = service
+async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
+  const { store, engine, freeMemoryMiB, starts, restores, arrivals, transitions, config } = service
   const { runtime_id, project_id: projectId, cpu, memory_mib } = row
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
   const broughtBack = await writtenMiB(service, row)
   return async (changes) => {
     await requireQuotas(service, changes, { projectId, adds: { runtimes: 1, cpu, memory_mib } })
+    // Before the check: a change of another project may check meanwhile.
+    restores.begin(runtime_id, broughtBack)
     admit({
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
       freeMemoryMiB: free,
-      promisedMiB: await promisedMiB(changes),
+      promisedMiB: await promisedMiB(changes, arrivals.begin(store, runtime_id, memory_mib)),
       // It is one of those that are coming back itself.
       starting: starts.size + transitions.resuming - 1,
       overcommit: config.memoryOvercommit,
@@ -101,7 +106,6 @@ export async function admission(service: Runtimes, row: RuntimeRow): Promise<(ch
       broughtBackMiB: broughtBack,
       arrivingMiB: restores.memoryMiB(runtime_id),
     })
-    restores.begin(runtime_id, broughtBack)
   }
 }
 

@@ -4,6 +4,7 @@ import { failpoint } from '@holt/failpoints'
 import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Runtimes } from '../runtimes.ts'
 import type { PoolShape } from './pool-shape.ts'
 
@@ -48,6 +49,7 @@ export async function makeMember(service: Runtimes, shape: PoolShape, signal: Ab
     await settle(service, runtimeId, signal)
     await failpoint('pool.frozen')
     await service.store.change(
+      aloneWithRow,
       (changes) =>
         changes.updateTable('pool_members').set({ state: 'ready' }).where('runtime_id', '=', runtimeId).execute(),
       { durable: 'later' },
@@ -129,9 +131,13 @@ export async function settle({ engine }: Runtimes, runtimeId: string, signal: Ab
 export async function removeMember({ engine, store }: Runtimes, runtimeId: string): Promise<void> {
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await failpoint('pool.removed')
-  await store.change((changes) => changes.deleteFrom('pool_members').where('runtime_id', '=', runtimeId).execute(), {
-    durable: 'later',
-  })
+  await store.change(
+    aloneWithRow,
+    (changes) => changes.deleteFrom('pool_members').where('runtime_id', '=', runtimeId).execute(),
+    {
+      durable: 'later',
+    },
+  )
 }
 
 async function storeMember({ store }: Runtimes, { runtimeId, shape, madeAt }: PoolMember): Promise<void> {
@@ -147,5 +153,5 @@ async function storeMember({ store }: Runtimes, { runtimeId, shape, madeAt }: Po
     state: 'making',
     created_at: madeAt,
   } as const
-  await store.change((changes) => changes.insertInto('pool_members').values(row).execute())
+  await store.change(aloneWithRow, (changes) => changes.insertInto('pool_members').values(row).execute())
 }

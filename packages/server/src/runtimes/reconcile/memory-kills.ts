@@ -1,4 +1,5 @@
 import type { MemoryKills as Kills, Observed } from '@holt/engine'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import type { Runtimes } from '../runtimes.ts'
 
@@ -73,7 +74,7 @@ export class MemoryKills {
       program: last === null ? null : shown(last.name),
     }
     this.#service.log.info({ runtime_id: id, ...data }, 'processes were killed because their runtime was out of memory')
-    await this.#service.store.change(async (changes) => {
+    await this.#service.store.change(aloneWithRow, async (changes) => {
       const row = await changes
         .selectFrom('runtimes')
         .select('project_id')

@@ -2,6 +2,7 @@ import { makeRuntimeCa } from '@holt/egress'
 import { failpoint } from '@holt/failpoints'
 import type { WantedPolicy } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import { within } from '../../foundation/wire/call.ts'
 import { type ChosenPolicy, choosePolicy, newNetworkRow, putCaKey } from '../../resources/network/decide-network.ts'
 import { networkRow } from '../../resources/network/find-network.ts'
@@ -55,7 +56,7 @@ async function storeChange(
   const at = service.now()
   const isNew = (await networkRow(store.db, ref)) === undefined
   const ca = isNew && policy !== null ? await makeRuntimeCa(`Holt ${projectId}`) : null
-  await store.change(async (changes) => {
+  await store.change(aloneWith(projectId), async (changes) => {
     // A policy that was deleted meanwhile is not found.
     if (policy?.policyId != null) await choosePolicy(changes, projectId, policy.policyId)
     if (policy !== null && ca !== null) {

@@ -1,4 +1,5 @@
 import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { findSnapshot } from './find-snapshot.ts'
@@ -12,7 +13,7 @@ export async function deleteSnapshot(
   { projectId, reference, by }: { projectId: string; reference: string; by: string },
 ): Promise<void> {
   const { store, now, collector } = service
-  await store.change(async (changes) => {
+  await store.change(aloneWith(projectId), async (changes) => {
     const { snapshot_id: snapshotId, state } = await findSnapshot(changes, { projectId, reference })
     await changes
       .deleteFrom('snapshots')

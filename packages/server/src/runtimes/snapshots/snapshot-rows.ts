@@ -1,6 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import type { Insertable } from 'kysely'
 import { requireRoom } from '../../foundation/rows/named-rows.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { SnapshotRow, Tables } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
@@ -13,7 +14,7 @@ export async function insertSnapshot(
   service: Runtimes,
   row: Insertable<Tables['snapshots']> & { readonly state: 'writing' },
 ): Promise<SnapshotRow> {
-  return service.store.change(async (changes) => {
+  return service.store.change(aloneWith(row.project_id), async (changes) => {
     await requireRoom(changes, 'snapshots', row.project_id)
     // The size is not known yet. A snapshot is not begun if no bytes are left.
     await requireQuotas(service, changes, { projectId: row.project_id, adds: { snapshot_bytes: 1 } })
@@ -47,17 +48,21 @@ export async function failSnapshot(
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
   reason: Reason,
 ): Promise<void> {
-  await store.change((changes) => leave(changes, row, { from: 'writing', ...asFailed(reason), at: now() }))
+  await store.change(aloneWith(row.project_id), (changes) =>
+    leave(changes, row, { from: 'writing', ...asFailed(reason), at: now() }),
+  )
 }
 
 /** Marks a snapshot as incomplete, with the reason. */
 export async function markLacking({ store, now }: Runtimes, row: SnapshotRow, reason: Reason): Promise<void> {
-  await store.change((changes) => leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }))
+  await store.change(aloneWith(row.project_id), (changes) =>
+    leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }),
+  )
 }
 
 /** Marks an incomplete snapshot as ready again, unless another one has its name now. */
 export async function markWhole({ store, now }: Runtimes, row: SnapshotRow): Promise<void> {
-  await store.change(async (changes) => {
+  await store.change(aloneWith(row.project_id), async (changes) => {
     if ((await namesake(changes, row)) !== undefined) return
     const facts = { state: 'ready', state_reason_json: null } as const
     await leave(changes, row, { from: 'failed', facts, reason: null, at: now() })

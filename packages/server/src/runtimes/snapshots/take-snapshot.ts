@@ -4,6 +4,7 @@ import { fromEngineError, isEngineError, isTimeout } from '../../foundation/erro
 import { checkpointOf } from '../../foundation/rows/checkpoint-id.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { putSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { RuntimeRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
 import { type FormerNetwork, formerNetwork } from '../../resources/network/former-network.ts'
@@ -157,7 +158,7 @@ async function publish(
   const after = await formerNetwork(service, { projectId, runtimeId })
   const former = after.ca === null ? before : after
   const settings = await captureSettings(service, runtime, former)
-  const ready = await service.store.change(async (changes) => {
+  const ready = await service.store.change(aloneWith(projectId), async (changes) => {
     const facts = {
       image_digest: written.imageDigest,
       size_bytes: written.sizeBytes,

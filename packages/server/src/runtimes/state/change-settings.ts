@@ -2,6 +2,7 @@ import type { EventType } from '@holt/protocol'
 import type { Updateable } from 'kysely'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import type { Runtimes } from '../runtimes.ts'
@@ -24,7 +25,7 @@ export async function changeSettings(
   decide: (row: RuntimeRow, at: number) => SettingsChange,
 ): Promise<RuntimeRow> {
   const at = now()
-  return store.change(async (changes) => {
+  return store.change(aloneWith(ref.projectId), async (changes) => {
     const row = await findRuntime({ store: { db: changes } }, ref)
     if (!isAlive(row.state)) throw notRunning(row)
     const { set, type, data } = decide(row, at)

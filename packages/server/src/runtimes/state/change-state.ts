@@ -1,6 +1,7 @@
 import type { RuntimeState } from '@holt/protocol'
 import type { Updateable } from 'kysely'
 import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow, Tables } from '../../foundation/store/tables.ts'
 import type { OpenConnections } from '../../tenancy/auth/open-visits.ts'
@@ -72,7 +73,7 @@ export async function changeState(
     })
     return changed
   }
-  const changed = await service.store.change(change, { durable })
+  const changed = await service.store.change(aloneWith(row.project_id), change, { durable })
   if (changed !== null) service.visits.follow(row.runtime_id, to, open)
   return changed
 }

@@ -1,6 +1,7 @@
 import { makeId } from '@holt/protocol'
 import type { Log } from '../../foundation/log.ts'
 import { type OpenEntry, writeEntry } from '../../foundation/request/audit-entry.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { isUnstorable } from '../../foundation/store/unstorable.ts'
 import { maxWaiting, WaitingEntries } from './waiting-entries.ts'
@@ -155,6 +156,7 @@ export class AuditLog {
   async #writeBatch(entries: readonly OpenEntry[]): Promise<void> {
     try {
       await this.#store.change(
+        aloneWithRow,
         async (changes) => {
           for (const entry of entries) await writeEntry(changes, entry)
         },

@@ -1,4 +1,5 @@
 import { type AuditEntry, keptAudit } from '@holt/protocol'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { dayMs } from '../../foundation/time/day.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -111,7 +112,7 @@ export class OldAudit {
     const remove = async (changes: Queries) => {
       for (const { seq } of rows) await changes.deleteFrom('audit').where('seq', '=', seq).execute()
     }
-    await this.#service.store.change(remove, { durable: 'later' })
+    await this.#service.store.change(aloneWithRow, remove, { durable: 'later' })
   }
 }
 

@@ -1,6 +1,7 @@
 import { HoltError, type Scope } from '@holt/protocol'
 import { type Caller, hasScopeOf } from '../../foundation/request/caller.ts'
 import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
@@ -91,7 +92,7 @@ function noteUse({ store, recentKeys, now, log }: Tenancy, digest: string, key: 
       .where('project_id', '=', key.project_id)
       .where('key_id', '=', key.key_id)
       .execute()
-  store.change(note, { durable: 'later' }).catch((error: unknown) => {
+  store.change(aloneWithRow, note, { durable: 'later' }).catch((error: unknown) => {
     // Reads continue on a full disk. `last_used_at` does not justify the refusal of a request.
     log.warn({ err: error }, 'last_used_at could not be written')
   })

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Foundation } from '../../foundation/foundation.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { aloneWith, aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ConsoleSessionRow } from '../../foundation/store/tables.ts'
 import type { ConsoleClaim } from './console-cookie.ts'
@@ -40,7 +41,7 @@ export async function beginSession(
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   const at = now()
-  await store.change(async (changes) => {
+  await store.change(aloneWith(projectId), async (changes) => {
     await changes
       .insertInto('console_sessions')
       .values({
@@ -104,7 +105,7 @@ export function renewSession({ store, now, log }: Parts, session: ConsoleSession
       .where('key_id', '=', session.key_id)
       .execute()
   }
-  store.change(renew, { durable: 'later' }).catch((error: unknown) => {
+  store.change(aloneWithRow, renew, { durable: 'later' }).catch((error: unknown) => {
     // Reads continue on a full disk. The session ends early then, and the person signs in again.
     log.warn({ err: error }, 'a session of the console could not be renewed')
   })
@@ -112,7 +113,9 @@ export function renewSession({ store, now, log }: Parts, session: ConsoleSession
 
 /** Ends a session, by the digest of its token. Only its holder knows that. */
 export async function endSession({ store }: Pick<Parts, 'store'>, digest: string): Promise<void> {
-  await store.change((changes) => changes.deleteFrom('console_sessions').where('digest', '=', digest).execute())
+  await store.change(aloneWithRow, (changes) =>
+    changes.deleteFrom('console_sessions').where('digest', '=', digest).execute(),
+  )
 }
 
 /** Removes sessions that have ended. */

@@ -14,12 +14,16 @@ export class EventNotifier {
   notifyAfterCommits(store: Store): Store {
     return {
       ...store,
-      change: async (run, options) => {
+      change: async (alone, run, options) => {
         let last: Changes | undefined
-        const result = await store.change((changes) => {
-          last = changes
-          return run(changes)
-        }, options)
+        const result = await store.change(
+          alone,
+          (changes) => {
+            last = changes
+            return run(changes)
+          },
+          options,
+        )
         for (const projectId of last?.projectsWithEvents ?? []) this.#watchers.notify(projectId)
         return result
       },

@@ -1,4 +1,5 @@
 import { keptEvents } from '@holt/protocol'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import { dayMs } from '../../foundation/time/day.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { inLog } from './read-events.ts'
@@ -42,6 +43,7 @@ export async function removeOldEvents(
     if (until <= Number(removed)) continue
     if (until === step && step < Number(last)) isMore = true
     await store.change(
+      aloneWithRow,
       async (changes) => {
         await changes
           .deleteFrom('events')
@@ -53,6 +55,8 @@ export async function removeOldEvents(
           .updateTable('log_positions')
           .set({ removed: until })
           .where('project_id', '=', project_id)
+          // Another daemon may have removed more.
+          .where('removed', '<', until)
           .execute()
       },
       { durable: 'later' },

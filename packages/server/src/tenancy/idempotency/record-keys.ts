@@ -1,6 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { recordsPurpose } from '../../foundation/rows/kept-answers.ts'
 import { findSealed, putSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Tenancy } from '../tenancy.ts'
 
@@ -50,7 +51,7 @@ function readOrMakeRoot(parts: Parts): Promise<Buffer> {
     await putSealed(changes, masterKeys, { ...owner, version: 1, value: made.toString('base64') })
     return made
   }
-  return store.change(readOrMake, { durable: 'later' })
+  return store.change(aloneWithService, readOrMake, { durable: 'later' })
 }
 
 /**

@@ -1,4 +1,5 @@
 import { randomText } from '@holt/protocol'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { countKept, maxKeptBytesOfProject, recountKept } from './kept-bytes.ts'
@@ -90,7 +91,7 @@ export async function openRecord(
     await changes.insertInto('idempotency').values(row).execute()
   }
   try {
-    await store.change(change, { durable: 'later' })
+    await store.change(aloneWith(projectId), change, { durable: 'later' })
   } catch (error) {
     recountRecords(records, projectId)
     throw error
@@ -120,7 +121,7 @@ export async function closeRecord(
     return closed
   }
   try {
-    const closed = await store.change(change, { durable: 'later' })
+    const closed = await store.change(aloneWith(projectId), change, { durable: 'later' })
     if (closed !== undefined && answered.status >= 400) noteRefused(records, { projectId, keyId: closed.key_id })
   } catch (error) {
     recountKept(records, projectId)
@@ -140,6 +141,6 @@ export async function dropRecord(
       .where('idempotency_key', '=', key)
       .returning('key_id')
       .executeTakeFirst()
-  const dropped = await store.change(change, { durable: 'later' })
+  const dropped = await store.change(aloneWith(projectId), change, { durable: 'later' })
   if (dropped !== undefined) uncountRecord(records, { projectId, keyId: dropped.key_id })
 }

@@ -1,6 +1,7 @@
 import { makeId, type Scope } from '@holt/protocol'
 import type { Log } from '../../foundation/log.ts'
 import { defaultProject } from '../../foundation/rows/system-project.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
@@ -40,7 +41,7 @@ export async function ensureAdminKey(
 ): Promise<string> {
   if (known !== null && (await opensAll(store, { projectId, secret: known, now }))) return known
   const secret = makeSecret()
-  const former = await store.change(async (changes) => {
+  const former = await store.change(aloneWith(projectId), async (changes) => {
     const renamed = await changes
       .updateTable('keys')
       .set({ name: formerMachineKey })

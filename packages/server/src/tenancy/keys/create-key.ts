@@ -2,6 +2,7 @@ import { type CreateKey, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { aloneWith, aloneWithService } from '../../foundation/store/alone.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
@@ -32,8 +33,10 @@ export async function createKey({ store, now }: Tenancy, { keyId, request, calle
   const expiresAt = request.expires_at === null ? null : Date.parse(request.expires_at)
   if (expiresAt !== null && expiresAt <= at) throw invalidField('/expires_at', 'must be in the future')
   const secret = makeSecret(request.format)
-  const row = await store.change(async (changes) => {
+  const alone = request.project === undefined ? aloneWith(caller.projectId) : aloneWithService
+  const row = await store.change(alone, async (changes) => {
     const projectId = await projectOfKeys(changes, caller, request.project)
+    await changes.enterProject(projectId)
     // The same id is a repeated request whose answer was lost. Nobody has the earlier secret.
     await changes.deleteFrom('keys').where('project_id', '=', projectId).where('key_id', '=', keyId).execute()
     const { count } = await changes

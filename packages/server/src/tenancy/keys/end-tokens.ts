@@ -1,3 +1,4 @@
+import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -38,7 +39,7 @@ export async function endDueTokens({
   if (config.e2b === null || config.e2b.keepTokens) return
   const at = now()
   if ((await due(store.db, at).limit(1).executeTakeFirst()) === undefined) return
-  const made = await store.change(async (changes) => {
+  const made = await store.change(aloneWithService, async (changes) => {
     const ended: string[] = []
     for (const key of await due(changes, at).limit(maxKeys).execute()) {
       await changes

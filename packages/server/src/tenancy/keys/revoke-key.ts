@@ -6,7 +6,7 @@ import { hasScope } from '../auth/key-scopes.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { endTokens } from './end-tokens.ts'
-import { findKeyToChange } from './find-key.ts'
+import { enterKey, scopeOfKeys } from './find-key.ts'
 
 /** Revokes a key, and immediately ends its open streams. */
 export async function revokeKey(
@@ -14,8 +14,8 @@ export async function revokeKey(
   { keyId, caller }: { keyId: string; caller: Caller },
 ): Promise<void> {
   const at = now()
-  const { revoked, made } = await store.change(async (changes) => {
-    const key = await findKeyToChange(changes, caller, keyId)
+  const { revoked, made } = await store.change(scopeOfKeys(caller), async (changes) => {
+    const key = await enterKey(changes, caller, keyId)
     await requireAnother(changes, { key, caller, at })
     await changes
       .updateTable('keys')

@@ -7,7 +7,7 @@ import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
 import type { SecretKey } from './create-key.ts'
 import { endDueTokens } from './end-tokens.ts'
-import { findKeyToChange } from './find-key.ts'
+import { enterKey, scopeOfKeys } from './find-key.ts'
 import { damagedKey } from './present-key.ts'
 
 /** The key to rotate, the overlap of its secrets, and the caller. */
@@ -29,8 +29,8 @@ export async function rotateKey(
 ): Promise<SecretKey> {
   const { store, now, recentKeys, likelyProjects, streams } = service
   const at = now()
-  const { before, row, secret } = await store.change(async (changes) => {
-    const key = await findKeyToChange(changes, caller, keyId)
+  const { before, row, secret } = await store.change(scopeOfKeys(caller), async (changes) => {
+    const key = await enterKey(changes, caller, keyId)
     if (scopesOf(key) === null) throw damagedKey(key)
     if (key.expires_at !== null && key.expires_at <= at)
       throw new HoltError('conflict', 'The key has expired.', { hint: 'Make a new key.' })

@@ -1,6 +1,7 @@
 import { type CreateProject, HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { changedQuotas, quotasOf } from '../../foundation/rows/stored-quotas.ts'
+import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProjectRow } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../events/record-event.ts'
@@ -23,7 +24,7 @@ export async function createProject(
   { projectId, request: { name, quotas }, by }: ProjectCreation,
 ): Promise<ProjectRow> {
   const at = now()
-  const row = await store.change(async (changes) => {
+  const row = await store.change(aloneWithService, async (changes) => {
     const earlier = await projectsIn(changes).where('project_id', '=', projectId).executeTakeFirst()
     if (earlier !== undefined) return earlier
     await requireRoom(changes)

@@ -1,6 +1,7 @@
 import { HoltError } from '@holt/protocol'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import { defaultProject } from '../../foundation/rows/system-project.ts'
+import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -16,9 +17,11 @@ export async function deleteProject(
 ): Promise<void> {
   const { store, now, collector, recentKeys, likelyProjects, streams } = service
   const at = now()
-  const revoked = await store.change(async (changes) => {
+  const revoked = await store.change(aloneWithService, async (changes) => {
     const { project_id: projectId, name } = await findProject(changes, reference)
     if (name === defaultProject) throw staysDefault(`The project ${defaultProject} cannot be deleted.`)
+    // From here on nothing of it is made.
+    await changes.enterProject(projectId)
     await requireEmpty(changes, projectId, name)
     await forgetKept(changes, projectId)
     await changes

@@ -20,8 +20,8 @@ export interface QuotaDemand {
 
 /**
  * Refuses a request that would exceed the project's quotas, and returns the quotas that limit it.
- * The result is exact in the transaction that adds the amounts, because transactions run one after
- * another. Outside of one it is a forecast.
+ * The result is exact in the change of the project that adds the amounts, because such changes run
+ * one after another. Outside of one it is a forecast.
  */
 export async function requireQuotas(
   { projects }: Pick<Tenancy, 'projects'>,

@@ -1,6 +1,7 @@
 import type { UpdateProject } from '@holt/protocol'
 import { changedQuotas, damagedQuotas, quotasOf, storedQuotas } from '../../foundation/rows/stored-quotas.ts'
 import { defaultProject } from '../../foundation/rows/system-project.ts'
+import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProjectRow } from '../../foundation/store/tables.ts'
 import { recordEvent } from '../events/record-event.ts'
@@ -22,9 +23,11 @@ export async function updateProject(
   { reference, change, by }: ProjectChange,
 ): Promise<ProjectRow> {
   const at = now()
-  const row = await store.change(async (changes) => {
+  const row = await store.change(aloneWithService, async (changes) => {
     const found = await findProject(changes, reference)
     const { project_id: projectId } = found
+    // Changes that check the quotas of the project have ended, or wait.
+    await changes.enterProject(projectId)
     const name = change.name ?? found.name
     if (name !== found.name) await requireRenaming(changes, found.name, name)
     const known = storedQuotas(found)

@@ -1,4 +1,5 @@
 import { makeId } from '@holt/protocol'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { DeliveryRow, EventRow, WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
@@ -27,6 +28,7 @@ export async function noteOutcome(service: Tenancy, row: WebhookRow, tried: Trie
   const { store } = service
   // A power loss may lose the record. The message is then sent again with the same id.
   await store.change(
+    aloneWith(row.project_id),
     async (changes) => {
       const current = await webhookRow(changes, { projectId: row.project_id, webhookId: row.webhook_id })
       if (current === undefined) return

@@ -1,4 +1,5 @@
 import type { NewWebhook } from '@holt/protocol'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { recordEvent } from '../events/record-event.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -17,7 +18,7 @@ export async function rotateWebhookSecret({
   // The same id is a repeated request. It returns the secret of the lost answer.
   const rotationId = newId('webhook')
   const at = service.now()
-  const { row, secret, retrying } = await service.store.change(async (changes) => {
+  const { row, secret, retrying } = await service.store.change(aloneWith(projectId), async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
     const counts = await retryingOf(changes, { projectId, webhookIds: [current.webhook_id] })
     const waiting = counts.get(current.webhook_id) ?? 0

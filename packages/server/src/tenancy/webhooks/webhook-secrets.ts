@@ -1,4 +1,5 @@
 import { putSealed, readSealed } from '../../foundation/sealing/sealed-values.ts'
+import { aloneWith } from '../../foundation/store/alone.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -48,18 +49,30 @@ export async function signingSecrets(service: Tenancy, row: Row): Promise<readon
 /** Removes previous secrets whose overlap has ended. */
 export async function removePreviousSecrets({ store, now }: Pick<Tenancy, 'store' | 'now'>): Promise<void> {
   const at = now()
-  const isOver = (db: Queries) => db.selectFrom('webhooks').select('webhook_id').where('previous_until', '<=', at)
-  if ((await isOver(store.db).limit(1).executeTakeFirst()) === undefined) return
-  await store.change(async (changes) => {
-    // Checked again inside: a rotation in between has made another previous secret, whose overlap
-    // has just begun.
-    await changes
-      .deleteFrom('sealed_values')
-      .where('owner_id', 'in', isOver(changes))
-      .where('purpose', '=', previous)
-      .execute()
-    await changes.updateTable('webhooks').set({ previous_until: null }).where('previous_until', '<=', at).execute()
-  })
+  const projects = await store.db
+    .selectFrom('webhooks')
+    .select('project_id')
+    .distinct()
+    .where('previous_until', '<=', at)
+    .execute()
+  for (const { project_id: projectId } of projects) {
+    await store.change(aloneWith(projectId), async (changes) => {
+      // Checked again inside: a rotation in between has made another previous secret, whose overlap
+      // has just begun.
+      const ended = changes
+        .selectFrom('webhooks')
+        .select('webhook_id')
+        .where('project_id', '=', projectId)
+        .where('previous_until', '<=', at)
+      await changes.deleteFrom('sealed_values').where('owner_id', 'in', ended).where('purpose', '=', previous).execute()
+      await changes
+        .updateTable('webhooks')
+        .set({ previous_until: null })
+        .where('project_id', '=', projectId)
+        .where('previous_until', '<=', at)
+        .execute()
+    })
+  }
 }
 
 function ownerOf({ project_id, webhook_id }: Row) {

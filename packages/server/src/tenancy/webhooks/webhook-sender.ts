@@ -1,5 +1,6 @@
 import { Notification } from '../../foundation/async/notification.ts'
 import { pause } from '../../foundation/async/pause.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Tenancy } from '../tenancy.ts'
 import type { DeliverySlot, DeliverySlots } from './delivery-slots.ts'
@@ -174,6 +175,7 @@ export class WebhookSender {
 
   async #keepCursor(row: WebhookRow): Promise<void> {
     await this.#service.store.change(
+      aloneWithRow,
       (changes) =>
         changes
           .updateTable('webhooks')

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { aloneWith } from '../../../src/foundation/store/alone.ts'
 import { DiskReserve } from '../../../src/foundation/store/disk-reserve.ts'
 import { openSqliteStore } from '../../../src/foundation/store/sqlite-store.ts'
 import { recordEvent } from '../../../src/tenancy/events/record-event.ts'
@@ -58,7 +59,7 @@ test.skipIf(!isRoot)('changes work on a full disk, and the reserve is restored w
 
   for (let count = 0; count < 100; count += 1) {
     const data = { text: 'x'.repeat(1000) }
-    await store.change((changes) =>
+    await store.change(aloneWith(projectId), (changes) =>
       recordEvent(changes, { projectId, type: 'runtime.updated', subjectId: 'x', data, at: count }),
     )
   }
@@ -84,7 +85,7 @@ test.skipIf(!isRoot)('the reserve of an earlier process is used if the disk has 
   onTestFinished(() => store.close())
   fillDisk(join(disk, 'rest'))
   const data = { text: 'x'.repeat(100_000) }
-  await store.change((changes) =>
+  await store.change(aloneWith(projectId), (changes) =>
     recordEvent(changes, { projectId, type: 'runtime.updated', subjectId: 'x', data, at: 1 }),
   )
   expect(existsSync(`${path}-reserve`)).toBe(false)

@@ -2,10 +2,13 @@ import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { makeId } from '@holt/protocol'
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { aloneWith, aloneWithRow, aloneWithService } from '../../../src/foundation/store/alone.ts'
 import { isDiskFull } from '../../../src/foundation/store/disk-full.ts'
+import { SqliteFile } from '../../../src/foundation/store/sqlite-database.ts'
 import { openSqliteStore } from '../../../src/foundation/store/sqlite-store.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 
@@ -38,6 +41,38 @@ test('is durable, private, and reopened without a second migration', async () =>
   database.close()
 })
 
+test.each([
+  ['row', aloneWithRow],
+  ['project', aloneWith('pr1')],
+  ['service', aloneWithService],
+])('the scope %s costs no statement', async (type, alone) => {
+  const store = openSqliteStore(await place())
+  onTestFinished(() => store.close())
+  const prepared = vi.spyOn(SqliteFile.prototype, 'prepare')
+  onTestFinished(() => prepared.mockRestore())
+  await store.change(alone, async (changes) => {
+    if (type !== 'row') expect(await changes.enterProject('pr1')).toBe(false)
+  })
+  await store.changesEnded()
+  expect(prepared.mock.calls).toEqual([['begin'], ['commit']])
+})
+
+test('unfinished changes end before the wait for them', async () => {
+  const store = openSqliteStore(await place())
+  onTestFinished(() => store.close())
+  const begun = Promise.withResolvers<void>()
+  let hasEnded = false
+  const change = store.change(aloneWithRow, async () => {
+    begun.resolve()
+    await sleep(20)
+    hasEnded = true
+  })
+  await begun.promise
+  await store.changesEnded()
+  expect(hasEnded).toBe(true)
+  await change
+})
+
 test('a newer database is refused and not changed', async () => {
   const path = await place()
   await openSqliteStore(path).close()
@@ -54,14 +89,14 @@ test('a change on a full disk fails and leaves nothing, and the next one works',
   const { rows } = await sql<{ page_count: number }>`PRAGMA page_count`.execute(store.db)
   await sql`PRAGMA max_page_count = ${sql.raw(String((rows[0]?.page_count ?? 0) + 2))}`.execute(store.db)
   const big = { ...event(project), data_json: JSON.stringify('x'.repeat(100_000)) }
-  const writing = store.change(async (changes) => {
+  const writing = store.change(aloneWith(project), async (changes) => {
     await changes.insertInto('events').values(event(project)).execute()
     await changes.insertInto('events').values(big).execute()
   })
   const failure = await writing.catch((error: unknown) => error)
   expect(isDiskFull(failure)).toBe(true)
   expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([])
-  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  await store.change(aloneWith(project), (changes) => changes.insertInto('events').values(event(project)).execute())
   expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
   await store.close()
 })
@@ -75,9 +110,9 @@ test('a single statement is synced by SQLite, also after a transaction of any en
   }
   const full = 2
   expect(await synchronous()).toBe(full)
-  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  await store.change(aloneWith(project), (changes) => changes.insertInto('events').values(event(project)).execute())
   expect(await synchronous()).toBe(full)
-  await store.change(() => Promise.reject(new Error('no'))).catch(() => undefined)
+  await store.change(aloneWith(project), () => Promise.reject(new Error('no'))).catch(() => undefined)
   expect(await synchronous()).toBe(full)
   await store.close()
 })
@@ -93,7 +128,11 @@ test('after a failed sync, no change is acknowledged, with or without a wait for
   const store = openSqliteStore(await place(), { sync, onFailed: (error) => void failures.push(error) })
   const project = await ensureDefaultProject(store, 1)
   const change = (options?: { durable: 'now' | 'later' }) =>
-    store.change((changes) => changes.insertInto('events').values(event(project)).execute(), options)
+    store.change(
+      aloneWith(project),
+      (changes) => changes.insertInto('events').values(event(project)).execute(),
+      options,
+    )
   await change()
   failing = true
   await expect(change()).rejects.toThrow('the disk failed')

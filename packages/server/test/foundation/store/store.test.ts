@@ -1,6 +1,7 @@
 import { makeId } from '@holt/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { aloneWith } from '../../../src/foundation/store/alone.ts'
 import { decodeCursor, encodeCursor, seqBefore } from '../../../src/foundation/store/page-cursor.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 import { openTestStore } from '../../support/test-store.ts'
@@ -17,13 +18,13 @@ const event = (project_id: string) => ({
 test('a change that throws is rolled back, and the next one works', async () => {
   const store = await openTestStore()
   const project = await ensureDefaultProject(store, 1)
-  const failing = store.change(async (changes) => {
+  const failing = store.change(aloneWith(project), async (changes) => {
     await changes.insertInto('events').values(event(project)).execute()
     throw new Error('no')
   })
   await expect(failing).rejects.toThrow('no')
   expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([])
-  await store.change((changes) => changes.insertInto('events').values(event(project)).execute())
+  await store.change(aloneWith(project), (changes) => changes.insertInto('events').values(event(project)).execute())
   expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
   await store.close()
 })
@@ -33,7 +34,7 @@ test('concurrent changes do not mix', async () => {
   const project = await ensureDefaultProject(store, 1)
   const changes = Array.from({ length: 20 }, (_, index) =>
     store
-      .change(async (inner) => {
+      .change(aloneWith(project), async (inner) => {
         await inner.insertInto('events').values(event(project)).execute()
         await new Promise((resolve) => setImmediate(resolve))
         if (index % 2 === 0) throw new Error('no')
@@ -47,7 +48,9 @@ test('concurrent changes do not mix', async () => {
 
 test('a row with an unknown project is refused', async () => {
   const store = await openTestStore()
-  await expect(store.db.insertInto('events').values(event('prnone')).execute()).rejects.toThrow(/foreign key/i)
+  const policy = { policy_id: makeId('policy'), name: 'x', body_json: '{}', revision: 1, created_at: 1, updated_at: 1 }
+  const inserted = store.db.insertInto('policies').values({ ...policy, project_id: 'prnone' })
+  await expect(inserted.execute()).rejects.toThrow(/foreign key/i)
   await store.close()
 })
 
@@ -67,7 +70,9 @@ test('a valid cursor is read, and anything else is refused', () => {
 test('a change with deferred durability is visible at once, and its promise resolves', async () => {
   const store = await openTestStore()
   const project = await ensureDefaultProject(store, 1)
-  await store.change((changes) => changes.insertInto('events').values(event(project)).execute(), { durable: 'later' })
+  await store.change(aloneWith(project), (changes) => changes.insertInto('events').values(event(project)).execute(), {
+    durable: 'later',
+  })
   expect(await store.db.selectFrom('events').selectAll().execute()).toHaveLength(1)
   await store.settled()
   await store.close()

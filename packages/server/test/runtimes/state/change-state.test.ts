@@ -15,8 +15,8 @@ test('a connection that comes between a change and its durability is one from af
   const cut: string[] = []
   visits.enter('none', () => cut.push('other'))
   const seen = async () => store.db.selectFrom('runtimes').selectAll().executeTakeFirstOrThrow()
-  const change: Runtimes['store']['change'] = async (run, options) => {
-    const result = await store.change(run, options)
+  const change: Runtimes['store']['change'] = async (alone, run, options) => {
+    const result = await store.change(alone, run, options)
     // Durability takes a while, and readers see the row meanwhile.
     const { runtime_id, state } = await seen()
     visits.enter(runtime_id, () => cut.push(`saw ${state}`))

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyedLock } from '@holt/async'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { aloneWith, aloneWithRow } from '../../../src/foundation/store/alone.ts'
 import { eventItems } from '../../../src/tenancy/events/event-items.ts'
 import { EventNotifier } from '../../../src/tenancy/events/event-notifier.ts'
 import { Followers } from '../../../src/tenancy/events/followers.ts'
@@ -26,7 +27,7 @@ async function openLog() {
     store,
     follow: (cursor = 0) => eventItems(service, { projectId }, { cursor, follow: true, gone: leave.signal }),
     write: (count: number) =>
-      store.change(async (changes) => {
+      store.change(aloneWith(projectId), async (changes) => {
         for (let at = 0; at < count; at += 1)
           await recordEvent(changes, { projectId, type: 'key.revoked', subjectId: projectId, data: {}, at })
       }),
@@ -52,7 +53,7 @@ test('a long log is read in small pages unless a client reads more', async () =>
   const stream = follow()
   const { value } = await stream.next()
   expect(value?.cursor).toBe(1)
-  await store.change((changes) => changes.deleteFrom('events').where('cursor', '>', 50).execute())
+  await store.change(aloneWithRow, (changes) => changes.deleteFrom('events').where('cursor', '>', 50).execute())
   const cursors = []
   for (let count = 0; count < 49; count += 1) cursors.push((await stream.next()).value?.cursor)
   expect(cursors).toEqual(Array.from({ length: 49 }, (_, index) => index + 2))

@@ -15,12 +15,12 @@ test('a rotation during the removal of expired secrets keeps its overlap', async
   ]
   const [until] = await left()
   const now = () => Number(until)
-  const change: typeof store.change = async (run, options) => {
+  const change: typeof store.change = async (alone, run, options) => {
     await store.db
       .updateTable('webhooks')
       .set({ previous_until: now() + 1 })
       .execute()
-    return store.change(run, options)
+    return store.change(alone, run, options)
   }
   await removePreviousSecrets({ store: { ...store, change }, now })
   expect(await left()).toEqual([now() + 1, 2])

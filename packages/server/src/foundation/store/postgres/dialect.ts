@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -7,14 +8,19 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
+  type TransactionSettings,
 } from 'kysely'
+import type { Alone } from '../alone.ts'
 import type { Readers } from './readers.ts'
 import type { Answer } from './session.ts'
 import type { ChangeUnderWay, Writer } from './writer.ts'
 
+/** The scope of the transaction that is about to begin. kysely passes on nothing of its own. */
+export const scopeOfNext = new AsyncLocalStorage<Alone>()
+
 /**
  * Returns the kysely dialect of PostgreSQL. Reads go to any of several connections. Transactions
- * and single statements that write go to the one connection that may write.
+ * and single statements that write go to those that may write.
  */
 export function postgresDialect(writer: Writer, readers: Readers): Dialect {
   return {
@@ -40,21 +46,21 @@ class StoreDriver implements Driver {
     return new RoutedConnection(this.#writer, this.#readers)
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    ;(connection as RoutedConnection).change = await this.#writer.begin()
+  async beginTransaction(connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
+    const routed = connection as RoutedConnection
+    if (accessMode === 'read only') routed.change = await this.#writer.beginReading()
+    else routed.change = await this.#writer.begin(scopeOf(scopeOfNext.getStore()))
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await (connection as RoutedConnection).change?.commit()
+    await (connection as RoutedConnection).leaveChange()?.commit()
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await (connection as RoutedConnection).change?.rollback()
+    await (connection as RoutedConnection).leaveChange()?.rollback()
   }
 
-  async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    ;(connection as RoutedConnection).change = null
-  }
+  async releaseConnection(): Promise<void> {}
 
   /** Does nothing. The store closes its connections itself, even if no query was made. */
   async destroy(): Promise<void> {}
@@ -73,6 +79,13 @@ class RoutedConnection implements DatabaseConnection {
     this.#readers = readers
   }
 
+  /** Returns the open transaction once. kysely also rolls back one whose commit has failed. */
+  leaveChange(): ChangeUnderWay | null {
+    const { change } = this
+    this.change = null
+    return change
+  }
+
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     return resultOf(await this.#ask(query))
   }
@@ -86,17 +99,20 @@ class RoutedConnection implements DatabaseConnection {
     if (this.change !== null) return this.change.query(sql, parameters)
     if (reads(query)) return this.#readers.query(sql, parameters)
     return this.#writer.run(async () => {
-      const change = await this.#writer.begin()
-      try {
-        const answer = await change.query(sql, parameters)
-        await change.commit()
-        return answer
-      } catch (error) {
+      const change = await this.#writer.begin({ type: 'row' })
+      const answer = await change.query(sql, parameters).catch(async (error: unknown) => {
         await change.rollback()
         throw error
-      }
+      })
+      await change.commit()
+      return answer
     })
   }
+}
+
+function scopeOf(alone: Alone | undefined): Alone {
+  if (alone === undefined) throw new Error('a transaction that writes is a change of the store, with its scope')
+  return alone
 }
 
 function reads({ query, sql }: CompiledQuery): boolean {

@@ -73,6 +73,24 @@ export function isCollision(error: unknown): boolean {
   return error instanceof StatementError && (error.sqlstate === '40001' || error.sqlstate === '40P01')
 }
 
+/**
+ * Returns true if a unique index or a foreign key has refused a row. If the change looked before,
+ * another change has written in between, and the next run sees that.
+ */
+export function isRefusedByConstraint(error: unknown): boolean {
+  return error instanceof StatementError && (error.sqlstate === '23505' || error.sqlstate === '23503')
+}
+
+/** Returns true if a statement has waited too long for a lock of another transaction. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof StatementError && error.sqlstate === '55P03'
+}
+
+/** Returns the error of a request whose change has waited too long for others. */
+export function busy(cause: unknown): HoltError {
+  return new HoltError('unavailable', 'The database of the service is busy.', { hint: 'Try again.', cause })
+}
+
 /** Returns the error of a request while the database cannot be reached. */
 export function unreachable(cause: unknown): HoltError {
   return new HoltError('unavailable', 'The database of the service cannot be reached.', {

@@ -1,9 +1,5 @@
+import { daemonClass, schemaHash } from './advisory-locks.ts'
 import type { Session } from './session.ts'
-
-/**
- * The first half of the lock's key, "holt" in ASCII. The second half is the schema of the tables.
- */
-const lockClass = 0x686f6c74
 
 /**
  * The time to wait for the end of another session, in milliseconds. That session was told to end,
@@ -17,17 +13,14 @@ export function sessionName(daemonId: string): string {
 }
 
 /**
- * Takes the lock of the database for a daemon, for as long as the session lasts
- * (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). If an earlier
- * session of the same daemon still holds the lock, ends that session. When the lock is free, the
- * last transaction of that session is decided. Returns false if another daemon keeps the lock.
+ * Takes the lock of the database for a daemon, for as long as the session lasts. If an earlier
+ * session of the same daemon still holds the lock, ends that session. Returns false if another
+ * daemon keeps the lock.
  */
 export async function takeDatabase(session: Session, daemonId: string): Promise<boolean> {
   const deadline = Date.now() + endingMs
   for (;;) {
-    const { rows } = await session.query(`SELECT pg_try_advisory_lock($1::int, hashtext(current_schema())) AS taken`, [
-      lockClass,
-    ])
+    const { rows } = await session.query(`SELECT pg_try_advisory_lock($1::int, ${schemaHash}) AS taken`, [daemonClass])
     if ((rows[0] as { taken: boolean | null }).taken === true) return true
     if (Date.now() > deadline) return false
     await endOwn(session, daemonId)
@@ -40,9 +33,9 @@ async function endOwn(session: Session, daemonId: string): Promise<void> {
   const { rows } = await session.query(
     `SELECT pid, application_name AS name FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND classid = $1::oid AND objsubid = 2
-      AND objid::bigint = hashtext(current_schema())::bigint & 4294967295
+      AND objid::bigint = ${schemaHash}::bigint & 4294967295
       AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    [lockClass],
+    [daemonClass],
   )
   const holder = rows[0] as { pid: number; name: string | null } | undefined
   if (holder?.name === sessionName(daemonId)) await session.query('SELECT pg_terminate_backend($1)', [holder.pid])

@@ -13,10 +13,18 @@ const connections = 8
 const retryTimeoutMs = 2_000
 const retryMs = 100
 
-/**
- * The connections that read. The server refuses statements on them that would write. Only the
- * connection that holds the lock can therefore write.
- */
+/** The options of the connections that read. */
+interface ReadersOptions {
+  readonly url: string
+  readonly applicationName: string
+  /**
+   * True if the sessions are this daemon's own. The server then refuses statements that would
+   * write. The setting of a pooler's session would also be that of others.
+   */
+  readonly ownSessions: boolean
+}
+
+/** The connections that read. */
 export class Readers {
   readonly #pool: Pool
   /**
@@ -27,14 +35,14 @@ export class Readers {
   /** The reason why the most recently ended read could not connect; null if it could. */
   #cause: ConnectionLost | null = null
 
-  constructor(url: string, applicationName: string) {
+  constructor({ url, applicationName, ownSessions }: ReadersOptions) {
     this.#pool = new Pool({
       ...clientConfig(url, applicationName),
       query_timeout: timeoutMs.statement,
       max: connections,
       idleTimeoutMillis: 60_000,
       onConnect: async (client) => {
-        await client.query('SET default_transaction_read_only = on')
+        if (ownSessions) await client.query('SET default_transaction_read_only = on')
       },
     })
     // An idle connection has broken. The pool drops it, and the next read makes another one.

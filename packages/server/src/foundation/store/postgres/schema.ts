@@ -1,4 +1,6 @@
 import { migrations } from '../migrations/migrations.ts'
+import { refuseNewer } from '../migrations/refuse-newer.ts'
+import { locked } from './advisory-locks.ts'
 import { Session } from './session.ts'
 
 /**
@@ -27,11 +29,32 @@ export function toPostgres(entry: string): string {
   return dialects.reduce((sql, [sqlite, postgres]) => sql.replace(sqlite, postgres), entry)
 }
 
-/** The tables of the store itself: the daemon that writes, and the number of its last change. */
-const ownTables = `
+/**
+ * The tables of the store itself: its history, and the name of the daemon that may write. Earlier
+ * versions count changes in `change`.
+ */
+export const ownTables = `
 CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS holt_writer (one INTEGER PRIMARY KEY CHECK (one = 1), daemon TEXT NOT NULL, change BIGINT NOT NULL);
-INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING;
+INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING`
+
+/**
+ * Drops the foreign keys from the rows that each create writes to `projects`. Each check would lock
+ * the row of the project, and thousands of creates lock the same one. The row of a project is never
+ * deleted.
+ */
+const withoutProjectChecks = `
+DO $$
+DECLARE found record;
+BEGIN
+  FOR found IN
+    SELECT conrelid::regclass AS owner, conname FROM pg_constraint
+    WHERE contype = 'f' AND confrelid = 'projects'::regclass
+      AND conrelid IN ('runtimes'::regclass, 'events'::regclass, 'idempotency'::regclass)
+  LOOP
+    EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', found.owner, found.conname);
+  END LOOP;
+END $$
 `
 
 /** Returns the schema version of a database; 0 if there is none. */
@@ -56,6 +79,11 @@ export async function hasSchema(url: string): Promise<boolean> {
   }
 }
 
+/** Throws if a database has a schema of a newer version. */
+export async function requireKnownSchema(session: Session): Promise<void> {
+  refuseNewer(await schemaVersion(session))
+}
+
 /**
  * Returns the script that migrates a schema from one version to another. It has to run in a
  * transaction.
@@ -64,22 +92,43 @@ export function migrationScript(from: number, upTo: number): string {
   const entries = migrations.slice(from, upTo).map((entry, index) => {
     return `${toPostgres(entry)}; INSERT INTO migrations VALUES (${from + index + 1}, ${Date.now()})`
   })
-  return [ownTables, ...entries].join(';\n')
+  return entries.join(';\n')
 }
 
 /**
  * Makes or migrates the schema up to an entry of its history. Each entry runs in a transaction of
- * its own. The session has to hold the lock.
+ * its own. Others who migrate the same database wait.
  */
 export async function migratePostgres(session: Session, upTo: number = migrations.length): Promise<void> {
-  await session.script(ownTables)
-  for (let version = await schemaVersion(session); version < upTo; version += 1) {
-    try {
-      await session.script(`BEGIN; ${migrationScript(version, version + 1)}; COMMIT`)
-    } catch (error) {
-      // The connection is gone, and with it the transaction.
-      await session.script('ROLLBACK').catch(() => undefined)
-      throw error
-    }
+  await makeOwnTables(session)
+  while (await inLock(session, () => nextEntry(session, upTo)));
+  await inLock(session, async () => withoutProjectChecks)
+}
+
+/** Makes the tables of the store itself. */
+export async function makeOwnTables(session: Session): Promise<void> {
+  await inLock(session, async () => ownTables)
+}
+
+/** Returns the script of the next entry. Null if there is none. */
+async function nextEntry(session: Session, upTo: number): Promise<string | null> {
+  const version = await schemaVersion(session)
+  return version < upTo ? migrationScript(version, version + 1) : null
+}
+
+/**
+ * Runs a script in a transaction with the lock of migrations, which decides the script. Returns
+ * false if there is none.
+ */
+async function inLock(session: Session, scriptIn: () => Promise<string | null>): Promise<boolean> {
+  try {
+    await session.script(`BEGIN; SELECT ${locked.migration}`)
+    const script = await scriptIn()
+    await session.script(script === null ? 'COMMIT' : `${script}; COMMIT`)
+    return script !== null
+  } catch (error) {
+    // The connection is gone, and with it the transaction.
+    await session.script('ROLLBACK').catch(() => undefined)
+    throw error
   }
 }

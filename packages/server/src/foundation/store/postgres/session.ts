@@ -7,6 +7,9 @@ import { ConnectionLost, translate } from './errors.ts'
  */
 export const timeoutMs = { connect: 5_000, statement: 30_000 }
 
+/** The pauses between two attempts to reach the database, in milliseconds. */
+export const retryMs = { first: 50, longest: 1_000 }
+
 /**
  * The largest number of prepared statements. There are few (one per query in the source). The bound
  * only guards against a query that is built from data.
@@ -58,7 +61,7 @@ export interface Answer {
 }
 
 /**
- * One connection, from its start to its end. It is never reconnected, so its lock and its
+ * One connection, from its start to its end. It is never reconnected, so its locks and its
  * transaction hold for as long as it works.
  */
 export class Session {
@@ -83,6 +86,10 @@ export class Session {
     } catch (error) {
       throw translate(error)
     }
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
   }
 
   /** Resolves when the connection has broken. */

@@ -1,33 +1,39 @@
-import { randomBytes } from 'node:crypto'
-import { Semaphore } from '@holt/async'
-import { ConnectionLost, isCollision, StatementError, unreachable } from './errors.ts'
-import { sessionName, takeDatabase } from './lock.ts'
-import { type Answer, Session } from './session.ts'
-
-/**
- * The time that a change waits for the database to return before its request is refused, in
- * milliseconds.
- */
-const retryTimeoutMs = 2_000
-
-/** The pauses between two attempts to connect, in milliseconds. */
-const retryMs = { first: 50, longest: 1_000 }
+import { KeyedLock } from '@holt/async'
+import { escapeLiteral } from 'pg'
+import type { Alone } from '../alone.ts'
+import { locked } from './advisory-locks.ts'
+import { ChangeSessions, connections, type HeldSession } from './change-sessions.ts'
+import {
+  busy,
+  ConnectionLost,
+  isCollision,
+  isLockTimeout,
+  isRefusedByConstraint,
+  StatementError,
+  unreachable,
+} from './errors.ts'
+import type { OneDaemon } from './guard.ts'
+import { type Answer, retryMs, type Session } from './session.ts'
+import { endTransaction, transactionsUnderWay, wasCommitted } from './transaction-status.ts'
 
 /** The largest number of runs of a change that collisions or breaks undo. */
 const maxRuns = 5
 
 /**
- * Settings of the session that writes. Its transactions are short. A machine that has vanished
- * loses the lock within half a minute.
+ * The settings of a transaction that writes, in SQL. A session's own settings would be those of
+ * whoever a pooler gives the session next. The first bound is smaller than the second: a
+ * transaction whose client has vanished ends while others wait for its locks.
  */
-const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 60000; SET lock_timeout = 20000;
-SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
-
-/** A session that holds the database's lock for this daemon. The first one has epoch 1. */
-interface Held {
-  readonly session: Session
-  readonly epoch: number
-}
+const settings = [
+  ['idle_in_transaction_session_timeout', `'15s'`],
+  ['lock_timeout', `'20s'`],
+  [
+    'synchronous_commit',
+    `CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END`,
+  ],
+]
+  .map(([name, value]) => `set_config('${name}', ${value}, true)`)
+  .join(', ')
 
 /**
  * The error for a transaction that a break of the connection or a collision has undone for certain.
@@ -43,69 +49,58 @@ export interface ChangeUnderWay {
   rollback(): Promise<void>
 }
 
+/** Sends the first statement of a change. The id of a transaction that only reads is null. */
+type Begin = (held: HeldSession) => Promise<{ commit(): Promise<void>; transactionId: string | null }>
+
 /** The options of a writer. */
 interface WriterOptions {
   readonly url: string
   /** The time that a statement of a change may take, in milliseconds. */
   readonly statementMs: number
-  /** Prepares the database in the first session that holds the lock, without a time limit. */
-  readonly prepare: (session: Session) => Promise<void>
-  /**
-   * Called once when another daemon has taken the database. The state of this daemon is no longer
-   * reliable then.
-   */
-  readonly onTaken: (error: Error) => void
+  /** The guard of a database that is for one daemon alone. Null in a fleet. */
+  readonly guard: OneDaemon | null
 }
 
 /**
- * The one connection that writes. It holds the database's lock, so a daemon that has lost the
- * connection cannot write. Every change begins by incrementing a counter in one row:
+ * Runs changes on a few connections. Each change begins by one message that
  *
- * * This orders the changes of all daemons one after another.
- * * It detects that another daemon has taken the database.
- * * After a break of the connection it shows if the last commit was made.
+ * * takes the lock of its scope for the transaction, so that changes of the same scope run one
+ *   after another, whichever daemon makes them. Later statements see what was committed before
+ *   (`READ COMMITTED`). A stricter isolation would decide by the state before the wait;
+ * * returns the id of the transaction, by which the server says after a break of the connection if
+ *   the commit was made;
+ * * finds the name of this daemon, if the database is for one daemon alone.
+ *
+ * Changes of this process with the same scope wait here, and occupy no connection meanwhile.
  */
 export class Writer {
   readonly #options: WriterOptions
-  readonly #daemonId = randomBytes(10).toString('hex')
-  readonly #semaphore = new Semaphore(1)
-  /** The number of the last committed change at the start of each epoch. */
-  readonly #decided: number[] = []
-  #held: Held | null = null
-  #next = Promise.withResolvers<Held>()
-  #ended: Error | null = null
-  #cause: unknown = null
-  #lostAt = 0
+  readonly #sessions: ChangeSessions
+  readonly #turns = new KeyedLock()
+  #isClosed = false
 
-  private constructor(options: WriterOptions) {
+  constructor(options: WriterOptions) {
     this.#options = options
-    this.#next.promise.catch(() => undefined) // The waiting callers get the rejection.
-  }
-
-  /** Takes the database. Throws if it cannot be reached or another daemon has it. */
-  static async open(options: WriterOptions): Promise<Writer> {
-    const writer = new Writer(options)
-    await writer.#hold(1)
-    return writer
+    this.#sessions = new ChangeSessions(options)
   }
 
   /**
-   * Begins a change when the earlier ones have ended. The caller commits it or rolls it back, once.
+   * Begins a change when the earlier ones of its scope have ended. The caller commits it or rolls
+   * it back, once.
    */
-  async begin(): Promise<ChangeUnderWay> {
-    const asked = Date.now()
-    const { promise: over, resolve: end } = Promise.withResolvers<void>()
-    const { promise: begun, resolve, reject } = Promise.withResolvers<ChangeUnderWay>()
-    void this.#semaphore.run(async () => {
-      try {
-        resolve(await this.#begin(asked, end))
-      } catch (error) {
-        reject(error)
-        end()
-      }
-      await over
+  async begin(alone: Alone): Promise<ChangeUnderWay> {
+    return this.#inTurn(alone, async (held) => {
+      const transactionId = await this.#first(held.session, alone)
+      return { commit: () => this.#commit(held, transactionId), transactionId }
     })
-    return begun
+  }
+
+  /** Begins reads of one moment. */
+  async beginReading(): Promise<ChangeUnderWay> {
+    return this.#inTurn({ type: 'row' }, async ({ session }) => {
+      await session.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      return { commit: async () => void (await session.script('COMMIT')), transactionId: null }
+    })
   }
 
   /** Runs a change. Runs it again if a collision or a break of the connection has undone it. */
@@ -114,171 +109,153 @@ export class Writer {
       try {
         return await change()
       } catch (error) {
-        if (!(error instanceof Undone || error instanceof ConnectionLost || isCollision(error))) throw error
-        if (run >= maxRuns) throw unreachable(error)
+        if (isLockTimeout(error)) throw busy(error)
+        // Another change may have written in between: the next run reads it.
+        const refused = isRefusedByConstraint(error)
+        if (!(refused || error instanceof Undone || error instanceof ConnectionLost || isCollision(error))) throw error
+        if (run >= maxRuns) throw refused ? error : unreachable(error)
       }
     }
   }
 
-  /** Releases the database. */
+  /** Waits until the transactions that write now have ended. Rejects after `timeoutMs`. */
+  async ended(timeoutMs: number): Promise<void> {
+    const deadline = Date.now() + timeoutMs
+    const session = await this.#sessions.extra()
+    try {
+      let left = await transactionsUnderWay(session)
+      for (let pause = retryMs.first; left.length > 0; pause = Math.min(2 * pause, retryMs.longest)) {
+        if (Date.now() > deadline) throw new Error(`${left.length} changes have not ended in ${timeoutMs} ms`)
+        await sleep(pause)
+        left = await transactionsUnderWay(session, left)
+      }
+    } finally {
+      await session.close()
+    }
+  }
+
   async close(): Promise<void> {
-    this.#end(new Error('the store is closed'))
-    await this.#held?.session.close()
+    this.#isClosed = true
+    await this.#sessions.close()
   }
 
-  async #begin(asked: number, end: () => void): Promise<ChangeUnderWay> {
-    // A change that waited for its turn during an outage has waited for the database already. Such
-    // changes are refused together, not one after another.
-    const deadline = (this.#held === null ? Math.max(asked, this.#lostAt) : Date.now()) + retryTimeoutMs
-    for (;;) {
-      const held = await this.#within(deadline - Date.now())
+  /** Waits for the turn of a change in this process, and for a connection. Begins it there. */
+  async #inTurn(alone: Alone, begin: Begin): Promise<ChangeUnderWay> {
+    const asked = Date.now()
+    const { promise: over, resolve: end } = Promise.withResolvers<void>()
+    const { promise: begun, resolve, reject } = Promise.withResolvers<ChangeUnderWay>()
+    const inTurn = async () => {
       try {
-        return this.#underWay(held, await this.#count(held), end)
+        resolve(await this.#onSession(asked, end, begin))
+        await over
       } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error
+        reject(error)
       }
     }
+    if (alone.type === 'row') void inTurn()
+    else void this.#turns.run(alone.type === 'service' ? 'service' : `project ${alone.projectId}`, inTurn)
+    return begun
   }
 
   /**
-   * Opens a transaction by incrementing the counter. It never waits: another transaction would have
-   * to hold the lock.
+   * Begins a change on a connection. A connection that breaks at that is replaced, also after all
+   * that were idle have broken.
    */
-  async #count({ session }: Held): Promise<number> {
-    const own = `UPDATE holt_writer SET change = change + 1 WHERE daemon = '${this.#daemonId}' RETURNING change`
-    try {
-      const { rows } = await session.script(`BEGIN; ${own}`)
-      const row = rows[0] as { change: number } | undefined
-      if (row === undefined) throw this.#taken()
-      return row.change
-    } catch (error) {
-      // If this fails, the connection is lost and no transaction is open.
-      if (!(error instanceof ConnectionLost)) await session.script('ROLLBACK').catch(() => undefined)
-      throw error
+  async #onSession(asked: number, end: () => void, begin: Begin): Promise<ChangeUnderWay> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { session, release: giveBack } = await this.#sessions.take(asked)
+      const release = () => {
+        giveBack()
+        end()
+      }
+      try {
+        const { commit, transactionId } = await begin({ session, release })
+        const rollback = () => this.#rollback({ session, release }, transactionId)
+        return { query: (sql, values) => session.query(sql, values), commit, rollback }
+      } catch (error) {
+        // If this fails, the connection is lost and no transaction is open.
+        await session.script('ROLLBACK').catch(() => undefined)
+        giveBack()
+        if (!(error instanceof ConnectionLost) || attempt > connections) throw error
+      }
     }
   }
 
-  #underWay({ session, epoch }: Held, change: number, end: () => void): ChangeUnderWay {
-    return {
-      query: (sql, values) => session.query(sql, values),
-      commit: async () => {
-        try {
-          const { command } = await session.script('COMMIT')
-          // COMMIT rolls back a transaction in which a statement has failed. The server does not
-          // treat that as an error.
-          if (command !== 'COMMIT') throw new StatementError('the transaction had failed before', '25P02')
-        } catch (error) {
-          if (!(error instanceof ConnectionLost)) throw error
-          end()
-          if (!(await this.#wasKept(epoch, change))) throw new Undone(error.message)
-        } finally {
-          end()
-        }
-      },
-      rollback: async () => {
-        // The connection is gone, and with it the transaction.
-        await session.script('ROLLBACK').catch(() => undefined)
-        end()
-      },
+  /** Opens a transaction that is alone with its scope. Returns the id of the transaction. */
+  async #first(session: Session, alone: Alone): Promise<string> {
+    const { guard } = this.#options
+    const { rows } = await session.script(
+      `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ${settings}, ${lockOf(alone)}pg_current_xact_id()::text AS id ${guard?.from ?? ''}`,
+    )
+    const row = rows[0] as { id: string } | undefined
+    if (row !== undefined) return row.id
+    throw guard?.taken() ?? new Error('the database did not begin a transaction')
+  }
+
+  async #commit({ session, release }: HeldSession, transactionId: string): Promise<void> {
+    try {
+      const { command } = await session.script('COMMIT')
+      // COMMIT rolls back a transaction in which a statement has failed. The server does not
+      // treat that as an error.
+      if (command !== 'COMMIT') throw new StatementError('the transaction had failed before', '25P02')
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error
+      release()
+      if (!(await this.#wasKept(transactionId))) throw new Undone(error.message)
+    } finally {
+      release()
     }
+  }
+
+  async #rollback({ session, release }: HeldSession, transactionId: string | null): Promise<void> {
+    // The connection is gone, and with it the transaction.
+    await session.script('ROLLBACK').catch(() => undefined)
+    if (session.isLost && transactionId !== null) this.#sessions.abandon(transactionId)
+    release()
   }
 
   /**
    * Returns true if a commit was made although its answer was lost. This is unknown until the
-   * database is back, and a late answer is better than a wrong one. The first session after the
-   * broken one knows: it read the counter while it held the lock, so the older session had ended.
+   * database is back, and a late answer is better than a wrong one.
    */
-  async #wasKept(epoch: number, change: number): Promise<boolean> {
-    for (;;) {
-      const decided = this.#decided[epoch + 1]
-      if (decided !== undefined) return decided >= change
-      if (this.#ended !== null) throw this.#ended
-      await this.#next.promise
+  async #wasKept(transactionId: string): Promise<boolean> {
+    for (let pause = retryMs.first; ; pause = Math.min(2 * pause, retryMs.longest)) {
+      if (this.#isClosed) throw new Error('the store is closed')
+      const kept = await this.#outcome(transactionId)
+      if (kept !== null) return kept
+      await sleep(pause)
     }
   }
 
-  async #within(ms: number): Promise<Held> {
-    if (this.#ended !== null) throw this.#ended
-    if (this.#held !== null) return this.#held
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(unreachable(this.#cause)), Math.max(0, ms))
+  async #outcome(transactionId: string): Promise<boolean | null> {
+    let session: Session | null = null
     try {
-      return await Promise.race([this.#next.promise, late])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  /** Connects and takes the database. Waiting changes continue. */
-  async #hold(epoch: number): Promise<void> {
-    const session = await Session.open(this.#options.url, sessionName(this.#daemonId))
-    try {
-      if (!(await takeDatabase(session, this.#daemonId))) throw new Taken('another holtd uses this database')
-      await session.script(settings)
-      if (epoch === 1) {
-        session.limitStatements(null)
-        await this.#options.prepare(session)
-      }
-      session.limitStatements(this.#options.statementMs)
-      const decided = await this.#claim(session, epoch)
-      if (this.#ended !== null) throw this.#ended
-      this.#decided[epoch] = decided
-      const held = { session, epoch }
-      this.#held = held
-      this.#next.resolve(held)
-      void session.lost.then((cause) => this.#again(held, cause))
+      session = await this.#sessions.extra()
+      const kept = await wasCommitted(session, transactionId)
+      // The server may wait for a commit that was lost on its way.
+      if (kept === null) await endTransaction(session, transactionId)
+      return kept
     } catch (error) {
-      await session.close()
-      throw error
+      if (!(error instanceof ConnectionLost)) throw error
+      return null
+    } finally {
+      await session?.close()
     }
-  }
-
-  /**
-   * Stores this daemon as the database's writer. Returns the number of the last committed change.
-   */
-  async #claim(session: Session, epoch: number): Promise<number> {
-    const condition = epoch === 1 ? '' : `WHERE daemon = '${this.#daemonId}'`
-    const { rows } = await session.script(
-      `UPDATE holt_writer SET daemon = '${this.#daemonId}' ${condition} RETURNING change`,
-    )
-    const row = rows[0] as { change: number } | undefined
-    if (row === undefined) throw new Taken('another holtd has taken this database')
-    return row.change
-  }
-
-  /** Takes the database again after a break. Retries until it succeeds or the store is closed. */
-  async #again({ epoch }: Held, cause: unknown): Promise<void> {
-    this.#held = null
-    this.#cause = cause
-    this.#lostAt = Date.now()
-    if (this.#ended !== null) return
-    this.#next = Promise.withResolvers<Held>()
-    this.#next.promise.catch(() => undefined) // The waiting callers get the rejection.
-    for (let pause = retryMs.first; this.#ended === null; pause = Math.min(2 * pause, retryMs.longest)) {
-      try {
-        await this.#hold(epoch + 1)
-        return
-      } catch (error) {
-        this.#cause = error
-        if (error instanceof Taken) this.#taken()
-      }
-      await new Promise((resolve) => setTimeout(resolve, pause).unref())
-    }
-  }
-
-  #taken(): Error {
-    const error = new Error('another holtd has taken the database of this one')
-    if (this.#ended === null) this.#options.onTaken(error)
-    this.#end(error)
-    return error
-  }
-
-  #end(error: Error): void {
-    this.#ended ??= error
-    this.#next.reject(error)
   }
 }
 
-class Taken extends Error {
-  override readonly name = 'Taken'
+/** Returns the expression that takes the lock of a scope, with a comma. Empty if there is none. */
+function lockOf(alone: Alone): string {
+  switch (alone.type) {
+    case 'row':
+      return ''
+    case 'service':
+      return `${locked.service}, `
+    case 'project':
+      return `${locked.project.join(escapeLiteral(alone.projectId))}, `
+  }
+}
+
+async function sleep(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms).unref())
 }

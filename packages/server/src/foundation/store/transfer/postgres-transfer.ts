@@ -1,7 +1,7 @@
 import { migrations } from '../migrations/migrations.ts'
 import { refuseNewer } from '../migrations/refuse-newer.ts'
 import { takeDatabase } from '../postgres/lock.ts'
-import { migrationScript, schemaVersion } from '../postgres/schema.ts'
+import { migrationScript, ownTables, schemaVersion } from '../postgres/schema.ts'
 import { Session } from '../postgres/session.ts'
 import type { DumpRow } from './dump-format.ts'
 import { type HistoryTable, tablesOf } from './history-tables.ts'
@@ -61,7 +61,7 @@ export async function writePostgres(url: string): Promise<StoreWriter> {
   return {
     begin: async (schema) => {
       imported = schema
-      await session.script(`BEGIN; ${migrationScript(0, schema)}`)
+      await session.script(`BEGIN; ${ownTables}; ${migrationScript(0, schema)}`)
       for (const { name } of tablesOf(schema).toReversed()) await session.script(`DELETE FROM ${name}`)
     },
     insert: async ({ name }, rows) => {

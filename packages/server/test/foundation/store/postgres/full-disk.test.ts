@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { aloneWith } from '../../../../src/foundation/store/alone.ts'
 import { isDiskFull } from '../../../../src/foundation/store/disk-full.ts'
 import { openPostgresStore } from '../../../../src/foundation/store/postgres/postgres-store.ts'
 import { ensureDefaultProject } from '../../../../src/tenancy/keys/bootstrap.ts'
@@ -33,7 +34,7 @@ test.skipIf(!hasPostgres() || process.getuid?.() !== 0)(
     onTestFinished(() => store.close())
     const projectId = await ensureDefaultProject(store, 1)
     const write = () =>
-      store.change(async (changes) => {
+      store.change(aloneWith(projectId), async (changes) => {
         const event = { event_id: makeId('event'), project_id: projectId, type: 'x', subject_id: 'x', at: 1 }
         await changes
           .insertInto('events')

@@ -1,6 +1,7 @@
 import { makeId } from '@holt/protocol'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { aloneWith, aloneWithRow } from '../../../../src/foundation/store/alone.ts'
 import type { Queries, Store } from '../../../../src/foundation/store/open-store.ts'
 import { openPostgresStore } from '../../../../src/foundation/store/postgres/postgres-store.ts'
 import { migratePostgres } from '../../../../src/foundation/store/postgres/schema.ts'
@@ -60,7 +61,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const limit = 10
     const made = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
-        store.change(async (changes) => {
+        store.change(aloneWith(projectId), async (changes) => {
           const { n } = await changes
             .selectFrom('events')
             .select(({ fn }) => fn.countAll<number>().as('n'))
@@ -112,7 +113,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const store = await openPostgresStore({ url, onTaken: () => undefined, statementMs: 300 })
     onTestFinished(() => store.close())
     expect(await store.db.selectFrom('events').select('cursor').execute()).toEqual([{ cursor: 1 }])
-    const slow = store.change((changes) => changes.updateTable('events').set({ at: 2 }).execute())
+    const slow = store.change(aloneWithRow, (changes) => changes.updateTable('events').set({ at: 2 }).execute())
     await expect(slow).rejects.toMatchObject({ code: 'unavailable' })
   })
 
@@ -121,7 +122,9 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const { store, taken } = await open(url)
     const projectId = await ensureDefaultProject(store, 1)
     await ask(url, "UPDATE holt_writer SET daemon = 'another'")
-    await expect(store.change((changes) => write(changes, projectId, 'late'))).rejects.toThrow('another holtd')
+    await expect(store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'late'))).rejects.toThrow(
+      'another holtd',
+    )
     await expect(write(store.db, projectId, 'late')).rejects.toThrow('another holtd')
     expect(await ask(url, 'SELECT * FROM events')).toEqual([])
     expect(taken).toHaveLength(1)
@@ -130,17 +133,19 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   test.each([
     ['a change', 'unsent'],
     ['a change', 'unanswered'],
+    ['a change', 'unnoticed'],
     ['a statement by itself', 'unsent'],
     ['a statement by itself', 'unanswered'],
+    ['a statement by itself', 'unnoticed'],
   ] as const)('%s whose commit is %s when the connection breaks is made exactly once', async (what, where: Break) => {
     const database = await newDatabase()
     await using proxy = await startProxy(cluster.url(database))
     const { store, taken } = await open(proxy.url(database))
     const projectId = await ensureDefaultProject(store, 1)
     proxy.breakAt('COMMIT', where)
-    if (what === 'a change') await store.change((changes) => write(changes, projectId, 'one'))
+    if (what === 'a change') await store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'one'))
     else await write(store.db, projectId, 'one')
-    await store.change((changes) => write(changes, projectId, 'two'))
+    await store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'two'))
     expect(await written(store)).toEqual(['one', 'two'])
     expect(taken).toEqual([])
   })
@@ -150,12 +155,13 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await using proxy = await startProxy(cluster.url(database))
     const { store } = await open(proxy.url(database))
     const projectId = await ensureDefaultProject(store, 1)
-    for (const where of ['unsent', 'unanswered'] as const) {
+    const breaks = ['unsent', 'unanswered', 'unnoticed'] as const
+    for (const where of breaks) {
       proxy.breakAt(text, where)
-      await store.change((changes) => write(changes, projectId, where))
+      await store.change(aloneWith(projectId), (changes) => write(changes, projectId, where))
       expect(await written(store)).toContain(where)
     }
-    expect(await written(store)).toEqual(['unsent', 'unanswered'])
+    expect(await written(store)).toEqual(breaks)
   })
 
   test('a stale session of the server does not lock the daemon out of its database', async () => {
@@ -164,7 +170,9 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const { store, taken } = await open(proxy.url(database))
     const projectId = await ensureDefaultProject(store, 1)
     proxy.abandon()
-    await expect.poll(() => store.change((changes) => write(changes, projectId, 'on')).catch(() => null)).toBe('on')
+    await expect
+      .poll(() => store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'on')).catch(() => null))
+      .toBe('on')
     expect(taken).toEqual([])
   })
 
@@ -173,11 +181,15 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const projectId = await ensureDefaultProject(store, 1)
     await cluster.stop()
     const refused = { code: 'unavailable', message: 'The database of the service cannot be reached.' }
-    await expect(store.change((changes) => write(changes, projectId, 'no'))).rejects.toMatchObject(refused)
+    await expect(
+      store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'no')),
+    ).rejects.toMatchObject(refused)
     await expect(written(store)).rejects.toMatchObject(refused)
     await cluster.start()
     await expect
-      .poll(() => store.change((changes) => write(changes, projectId, 'yes')).catch(() => null), { timeout: 10_000 })
+      .poll(() => store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'yes')).catch(() => null), {
+        timeout: 10_000,
+      })
       .toBe('yes')
     expect(await written(store)).toEqual(['yes'])
   })
@@ -188,7 +200,9 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     await cluster.stop()
     const refused = async (count: number) => {
       const since = performance.now()
-      const changes = Array.from({ length: count }, () => store.change((changes) => write(changes, projectId, 'no')))
+      const changes = Array.from({ length: count }, () =>
+        store.change(aloneWith(projectId), (changes) => write(changes, projectId, 'no')),
+      )
       for (const { status } of await Promise.allSettled(changes)) expect(status).toBe('rejected')
       return performance.now() - since
     }
@@ -205,7 +219,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     const client = async (name: number) => {
       for (let count = 0; going; count += 1) {
         const text = `${name}-${count}`
-        const outcome = store.change((changes) => write(changes, projectId, text))
+        const outcome = store.change(aloneWith(projectId), (changes) => write(changes, projectId, text))
         await outcome.then(
           () => answered.add(text),
           () => refused.add(text),
