@@ -195,3 +195,33 @@ func TestInterruptedInputIsNotWrittenTwice(t *testing.T) {
 		t.Fatalf("%q, want %q", got, want)
 	}
 }
+
+func TestRefusedInputIsNotRemembered(t *testing.T) {
+	g := start(t)
+	g.want(201, "POST", "/v1/processes", object{"id": "app", "argv": []string{os.Args[0], "narrow"}, "stdin": "pipe"})
+	eventually(t, "its pipe is small", func() bool { return g.output("app", "cursor=0").stdout == "ready\n" })
+	typed := bytes.Repeat([]byte("x"), 100_000)
+	var first struct {
+		Written    int   `json:"written_bytes"`
+		Remembered *bool `json:"remembered"`
+	}
+	_, answer := g.operate("first", "processes/app/stdin", string(typed))
+	must(t, json.Unmarshal([]byte(answer), &first))
+	if first.Written == 0 || first.Written >= len(typed) || first.Remembered != nil {
+		t.Fatal(answer)
+	}
+	if status, answer := g.operate("second", "processes/app/stdin", "more"); status != 200 || !strings.Contains(answer, `"remembered":false`) || !strings.Contains(answer, `"written_bytes":0`) {
+		t.Fatalf("%d %s", status, answer)
+	}
+	g.want(200, "POST", "/v1/processes/app/signal", object{"signal": "SIGUSR1"})
+	for range 2 { // It is typed by the first of both.
+		if status, answer := g.operate("second", "processes/app/stdin", "more"); status != 200 || !strings.Contains(answer, `"written_bytes":4`) {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	g.want(200, "POST", "/v1/processes/app/stdin?eof=1", "")
+	whole := append(typed[:first.Written:first.Written], "more"...)
+	if got, want := g.output("app", "follow=1").stdout, fmt.Sprintf("ready\nseen\n%x\n", sha256.Sum256(whole)); got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+}

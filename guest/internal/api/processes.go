@@ -122,7 +122,8 @@ func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	// given up. That part is not written again. With an offset, the process finds the part by the
 	// offset.
 	progress := progressOf(r)
-	if progress == nil || offset != nil {
+	counts := progress != nil && offset == nil
+	if !counts {
 		progress = &operations.Progress{}
 	}
 	n, next, err := p.Write(r.Context(), data[min(progress.Bytes, int64(len(data))):], offset, eof)
@@ -130,7 +131,13 @@ func (a *API) writeStdin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]int64{"written_bytes": progress.Bytes, "offset": next})
+	written := map[string]any{"written_bytes": progress.Bytes, "offset": next}
+	// A process that does not read is sent the same input for as long as that lasts.
+	if counts && progress.Bytes == 0 && len(data) > 0 {
+		progress.Unchanged = true
+		written["remembered"] = false
+	}
+	answer(w, http.StatusOK, written)
 	return nil
 }
 

@@ -26,7 +26,12 @@ type Answer struct {
 }
 
 // Progress is the progress of a request that was given up. Only its handler uses it.
-type Progress struct{ Bytes int64 }
+type Progress struct {
+	Bytes int64
+	// Unchanged is set by a request that changed nothing. Its answer is not remembered, because a
+	// repetition may run again.
+	Unchanged bool
+}
 
 type remembered struct {
 	name     string
@@ -67,7 +72,7 @@ func (m *Memory) Forget() {
 
 // Do returns the remembered answer of an operation, or runs it. It waits for a running operation of
 // the same name. Of a failed operation only its progress is remembered, and it runs again at the
-// next request.
+// next request. An operation that changed nothing runs again, too.
 func (m *Memory) Do(ctx context.Context, name string, run func(*Progress) (Answer, error)) (Answer, error) {
 	for {
 		m.mu.Lock()
@@ -107,7 +112,7 @@ func (m *Memory) begin(name string, progress Progress, owner int, ended chan str
 			m.remember(r)
 		}
 	}()
-	if answer, err = run(&r.progress); err != nil {
+	if answer, err = run(&r.progress); err != nil || r.progress.Unchanged {
 		return answer, err
 	}
 	short := answer

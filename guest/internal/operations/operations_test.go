@@ -60,6 +60,29 @@ func TestAFailedOperationRunsAgain(t *testing.T) {
 	}
 }
 
+func TestAnOperationThatChangedNothingRunsAgainAndTakesNoRoom(t *testing.T) {
+	m, runs := NewMemory(), 0
+	do(t, m, "kept", counted(&runs, []byte("x")))
+	for i := range maxRemembered + 1 {
+		answer := do(t, m, fmt.Sprint("idle", i%2), func(p *Progress) (Answer, error) {
+			p.Unchanged = true
+			return Answer{Status: 200, Body: []byte("nothing")}, nil
+		})
+		if string(answer.Body) != "nothing" {
+			t.Fatalf("time %d: %+v", i, answer)
+		}
+	}
+	if m.order.Len() != 1 || len(m.underWay) != 0 {
+		t.Fatalf("%d remembered, %d under way", m.order.Len(), len(m.underWay))
+	}
+	do(t, m, "idle0", counted(&runs, nil))
+	do(t, m, "idle0", counted(&runs, nil))
+	do(t, m, "kept", counted(&runs, nil))
+	if runs != 2 {
+		t.Fatalf("%d runs", runs)
+	}
+}
+
 func TestAPanicReleasesWaiters(t *testing.T) {
 	m, runs := NewMemory(), 0
 	func() {

@@ -68,6 +68,13 @@ export const GuestItem = z.discriminatedUnion('type', [
 ])
 export type GuestItem = z.infer<typeof GuestItem>
 
-/** `POST /v1/processes/{id}/stdin`. */
-export const GuestStdinWritten = z.object({ written_bytes: count, offset: count })
+/**
+ * `POST /v1/processes/{id}/stdin`. `remembered` is false if nothing was written and a repetition of
+ * the operation tries again. Guests of earlier versions omit it, and repeat their answer.
+ */
+export const GuestStdinWritten = z.object({
+  written_bytes: count,
+  offset: count,
+  remembered: z.literal(false).optional(),
+})
 export type GuestStdinWritten = z.infer<typeof GuestStdinWritten>

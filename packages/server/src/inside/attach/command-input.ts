@@ -64,11 +64,11 @@ export class CommandInput {
     for (let at = position, tries = 0; ; ) {
       const operation = at === null ? undefined : this.#operation(at, tries)
       const write = { data: rest, eof, offset: null, operation }
-      const { written_bytes } = await guest.processes.writeStdin(commandId, write, signal)
+      const { written_bytes, remembered } = await guest.processes.writeStdin(commandId, write, signal)
       if (written_bytes >= rest.length) return
       if (written_bytes === 0) await pause(refusedInputPauseMs, undefined, { signal })
-      // The guest has kept this answer. The next write is another operation.
-      tries = written_bytes === 0 ? tries + 1 : 0
+      // A guest of an earlier version remembers this answer. The next write to it has another id.
+      tries = written_bytes === 0 && remembered !== false ? tries + 1 : 0
       if (at !== null) at += written_bytes
       rest = rest.subarray(written_bytes)
     }
