@@ -311,6 +311,20 @@ while not os.path.exists('/tmp/seen-${isolation}'): time.sleep(0.01)
     expect((await run(small, "'again'", made)).result).toBe("'again'")
   }, 180_000)
 
+  it('loses only its own context when it sends too much at once', async () => {
+    const made = JSON.parse(await ask(runtime, 'POST', '/v1/contexts', { language: 'python' })) as object
+    await run(runtime, 'kept = 42')
+    const code = "get_ipython().kernel.iopub_thread.socket.send_multipart([b''] * 2000); import time; time.sleep(60)"
+    const flood = await run(runtime, code, made)
+    expect(flood.end).toMatchObject({ status: 'kernel_died', state_lost: true })
+    expect(JSON.stringify(flood.lines)).toContain('sent a message of more than 1000 frames, which is the limit')
+    expect((await run(runtime, 'kept')).result).toBe('42')
+    expect((await run(runtime, "'again'", made)).result).toBe("'again'")
+    const large = await run(runtime, "display({'text/plain': 'x' * 40 * 2**20}, raw=True)")
+    expect(large.end).toMatchObject({ status: 'error', state_lost: false })
+    expect((await run(runtime, 'kept')).result).toBe('42')
+  }, 120_000)
+
   it.skipIf(Object.keys(rig.packageIndex).length === 0 && !process.env.CI)(
     'installs packages that the policy lets in',
     async () => {

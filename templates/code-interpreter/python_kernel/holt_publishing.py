@@ -25,6 +25,9 @@ from ipykernel.iostream import CHILD, IOPubThread, OutStream
 from zmq.backend import Socket
 from zmq.eventloop.zmqstream import ZMQStream
 
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+"""The limit of the bridge, which kills a kernel that sends more."""
+
 _FLUSH_CHARS = 256 * 1024
 _PIPE_BYTES = 64 * 1024
 _DRAIN_SECS = 0.2
@@ -54,7 +57,14 @@ class Publisher(IOPubThread):
         return not self._is_child
 
     def send_multipart(self, msg: Sequence[Any], *_args: Any, **_kwargs: Any) -> None:
-        """Sends a message, and waits while the reader is far behind."""
+        """
+        Sends a message, and waits while the reader is far behind. Raises `ValueError` above the limit,
+        so that the code which displays too much fails, and its variables stay.
+        """
+        size = sum(getattr(frame, "nbytes", None) or len(frame) for frame in msg)
+        if size > MAX_MESSAGE_BYTES:
+            limit = f"{MAX_MESSAGE_BYTES:,} bytes"
+            raise ValueError(f"A message of {size:,} bytes is above the limit, {limit}. Write it to a file.")
         thread = threading.get_ident()
         if self._sender == thread:
             # A finalizer or a signal handler came between: its message follows the one that is sent.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import time
 
-from conftest import Bridge, Outcome
+from conftest import ROOT, Bridge, Outcome
+from holt_code.limits import MAX_MESSAGE_BYTES
 
 MIB = 2**20
 
@@ -98,3 +100,19 @@ display({"text/plain": "a", "application/json": list(range(300_000)), "applicati
     (shown,) = bridge.run(code).of("display")
     assert shown["data"] == {"text/plain": "a"}
     assert shown["metadata"] == {"holt_omitted": {"application/json": None, "application/vnd.deep+json": None}}
+
+
+def test_a_display_above_the_limit_fails_and_the_variables_stay(bridge: Bridge) -> None:
+    bridge.run("kept = 41")
+    ran = bridge.run("from IPython.display import display\ndisplay({'text/html': 'x' * 33 * 2**20}, raw=True)")
+    assert (ran.status, ran.error["name"], ran.end["state_lost"]) == ("error", "ValueError", False)
+    assert "above the limit" in ran.error["value"]
+    # An error whose message is too long loses the message, and not the variables.
+    assert bridge.run("raise ValueError('x' * 33 * 2**20)").status == "error"
+    assert bridge.run("kept + 1").result == "42"
+
+
+def test_the_limit_of_the_kernel_is_that_of_the_bridge() -> None:
+    source = ast.parse((ROOT / "python_kernel/holt_publishing.py").read_text())
+    values = [node.value for node in source.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MAX_MESSAGE_BYTES"]
+    assert [eval(ast.unparse(value)) for value in values] == [MAX_MESSAGE_BYTES]

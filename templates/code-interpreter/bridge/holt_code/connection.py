@@ -2,8 +2,10 @@
 
 import hmac
 import json
+import re
 import secrets
 import socket
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,16 @@ from jupyter_client.connect import write_connection_file
 from jupyter_client.session import DELIM, Session
 
 from .channel import Channel
+from .limits import MAX_PARSED_BYTES
 
 _KINDS = {"shell": "DEALER", "control": "DEALER", "iopub": "SUB"}
 _WAITING_MESSAGES = 16
+
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?|[{\[:,]', re.DOTALL)
+_WEIGHTS = {ord("{"): 240, ord("["): 90, ord(":"): 100, ord(","): 70}
+"""Bytes of memory that a value of JSON takes, by the byte that announces it."""
+
+_OTHER_BYTES = bytes(set(range(256)) - _WEIGHTS.keys())
 
 
 class Connection:
@@ -24,8 +33,19 @@ class Connection:
     directory of the bridge's user, who could read the key.
     """
 
-    def __init__(self, directory: Path, *, is_ipc: bool, waits: bool):
-        """`waits` is for a kernel that waits for its reader instead of losing messages."""
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        is_ipc: bool,
+        waits: bool,
+        on_fault: Callable[[str], None],
+        on_full: Callable[[], None],
+    ):
+        """
+        `waits` is for a kernel that waits for its reader instead of losing messages. `on_fault` and
+        `on_full` are those of its channels.
+        """
         key = b"" if is_ipc else secrets.token_hex(16).encode()
         name = f"kernel-{secrets.token_hex(8)}"
         self.file = directory / f"{name}.json"
@@ -45,7 +65,11 @@ class Connection:
         ahead = _WAITING_MESSAGES if waits else None
         self._channels = {
             channel: Channel(
-                f"{self._sockets_at}-{ports[channel]}" if is_ipc else ("127.0.0.1", ports[channel]), kind, ahead
+                f"{self._sockets_at}-{ports[channel]}" if is_ipc else ("127.0.0.1", ports[channel]),
+                kind,
+                0 if channel == "control" else ahead,  # Nobody reads its replies.
+                on_fault=on_fault,
+                on_full=on_full,
             )
             for channel, kind in _KINDS.items()
         }
@@ -72,17 +96,38 @@ class Connection:
 def decode(session: Session, frames: list[bytes]) -> dict[str, Any] | None:
     """
     Returns the parts of a message that the bridge reads, or null if its signature is wrong. It may
-    raise anything. `Session.deserialize` also parses the dates, which takes longer than the rest.
+    raise anything. `Session.deserialize` also parses the dates, which takes longer than the rest. A
+    content with too many values is left out, and `metadata.holt_omitted` has its size.
     """
     at = frames.index(DELIM) + 1
     signature, parts = frames[at], frames[at + 1 : at + 5]
     if not hmac.compare_digest(signature, session.sign(parts)):
+        return None
+    if is_heavy(parts[3]):
+        parts[3] = b'{"metadata": {"holt_omitted": {"*": %d}}}' % len(parts[3])
+    if any(map(is_heavy, parts)):
         return None
     header, parent, metadata, content = (json.loads(part) for part in parts)
     if not isinstance(header, dict) or not isinstance(parent, dict):
         return None
     message = {"header": header, "parent_header": parent, "metadata": metadata, "content": content}
     return adapt(message | {"msg_id": header["msg_id"], "msg_type": header["msg_type"]})
+
+
+def is_heavy(text: bytes, most: int = MAX_PARSED_BYTES) -> bool:
+    """Returns true if the values of a JSON text would take more than `most` bytes of memory."""
+    if len(text) * max(_WEIGHTS.values()) <= most:
+        return False
+    counts = text.translate(None, _OTHER_BYTES)
+    if sum(counts.count(byte) * weight for byte, weight in _WEIGHTS.items()) <= most:
+        return False
+    # Most of those bytes may be in texts.
+    weight = 0
+    for token in _TOKEN.finditer(text):
+        weight += _WEIGHTS.get(text[token.start()], 0)
+        if weight > most:
+            return True
+    return False
 
 
 def _free_ports(count: int) -> list[int]:

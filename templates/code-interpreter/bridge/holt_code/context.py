@@ -228,7 +228,7 @@ class Context:
                 run.add(line)
             await run.room()
 
-        reply = await kernel.execute(run.request.code, sink, **settings)
+        reply = await kernel.execute(run.request.code, sink, overflow=run.release, **settings)
         for line in page_of(reply):
             run.add(line)
         return reply
@@ -253,10 +253,10 @@ class Context:
                 return run.stop.result()
             kernel.kill()
             await asyncio.wait((kernel.exited,))
-        if run.stop.done():
-            message = "The kernel did not stop in time. It was killed, and its variables are lost."
-            run.add(error_line("KernelKilled", message))
-            return run.stop.result()
+        if run.stop.done() or kernel.fault:
+            fault = kernel.fault or "The kernel did not stop in time."
+            run.add(error_line("KernelKilled", f"{fault} It was killed, and its variables are lost."))
+            return run.stop.result() if run.stop.done() else "kernel_died"
         return self._died(run, kernel.exited.result())
 
     def _status(self, reply: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ Sink = Callable[[object, object], Awaitable[None]]
 """Takes the type and the content of a published message."""
 
 _RETRY_SECS = 0.5
-_LOG_CHARS = 2000
+_LOG_BYTES = 2000
 _QUIET_SECS = 0.05
 _REPLY_SECS = 1.0
 _BEGIN_SECS = 1.0
@@ -29,6 +29,7 @@ class _Execution:
     """A request that the kernel executes. It is over when the reply and the state idle came."""
 
     sink: Sink
+    overflow: Callable[[], None]
     msg_id: str = ""
     reply: dict[str, Any] | None = None
     is_idle: bool = False
@@ -58,7 +59,7 @@ class _Execution:
 class Kernel:
     """
     A kernel process with its channels. `exited` is done when the process has ended and its last
-    messages were read.
+    messages were read. `fault` is the reason if the bridge killed it for what it sent.
     """
 
     def __init__(
@@ -66,8 +67,11 @@ class Kernel:
     ):
         """`env` has the variables of the runtime, above those of the bridge."""
         self.language = language
+        self.fault = ""
         is_ipc = language.spec.metadata.get("transport") == "ipc"
-        self._connection = Connection(directory, is_ipc=is_ipc, waits=language.is_own)
+        self._connection = Connection(
+            directory, is_ipc=is_ipc, waits=language.is_own, on_fault=self._end_for, on_full=self._overflow
+        )
         argv = [
             part.replace("{connection_file}", str(self._connection.file)).replace(
                 "{resource_dir}", str(language.spec.resource_dir)
@@ -95,16 +99,26 @@ class Kernel:
             return
         greeting.cancel()
         if self.exited.done():
-            raise KernelNotStarted(f"The kernel ended while it was started. {self._log}".strip())
+            ended = self.fault or "The kernel ended while it was started."
+            raise KernelNotStarted(f"{ended} {self._log}".strip())
         self.kill()
         raise KernelNotStarted(f"The kernel did not answer within {START_SECS:.0f} s.")
 
-    async def execute(self, code: str, sink: Sink, *, silent: bool = False, **settings: Any) -> dict[str, Any]:
+    async def execute(
+        self,
+        code: str,
+        sink: Sink,
+        *,
+        silent: bool = False,
+        overflow: Callable[[], None] = lambda: None,
+        **settings: Any,
+    ) -> dict[str, Any]:
         """
         Executes code, and returns the content of the reply. `settings` are of the Python kernel of
         this template. An execution never returns if the kernel ends, so wait for `exited` too.
+        `overflow` is called if the sink must wait no longer, because the kernel loses messages.
         """
-        execution = self._execution = _Execution(sink)
+        execution = self._execution = _Execution(sink, overflow)
         content: dict[str, Any] = {
             "code": code,
             "silent": silent,
@@ -152,6 +166,14 @@ class Kernel:
 
     def kill(self) -> None:
         self._process.kill()
+
+    def _end_for(self, fault: str) -> None:
+        self.fault = f"The kernel {fault}."
+        self.kill()
+
+    def _overflow(self) -> None:
+        if not self.language.is_own and self._execution is not None:
+            self._execution.overflow()
 
     async def _greet(self) -> None:
         """Asks until the kernel answers on both channels. A subscription takes effect late."""
@@ -210,8 +232,15 @@ class Kernel:
         for reader in self._readers:
             reader.cancel()
         with suppress(OSError):
-            self._log = self._connection.log.read_text(errors="replace")[-_LOG_CHARS:]
+            self._log = _end_of(self._connection.log)
         # Programs that the kernel had started end with it.
         self._process.sweep()
         self._connection.close()
         return end
+
+
+def _end_of(log: Path) -> str:
+    """Returns the end of a log. A kernel may have written any amount."""
+    with log.open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+        return file.read(_LOG_BYTES).decode(errors="replace")

@@ -13,6 +13,21 @@ MAX_CONTEXTS = 64
 MAX_WAITING_RUNS = 100
 """Runs of one context that wait for their turn."""
 
+MAX_MESSAGE_BYTES = 32 * MIB
+"""
+Bytes of one message of a kernel. A kernel that sends a longer one is killed. The bridge needs up to
+ten times as much while it reads a message, and reads one at a time.
+"""
+
+MAX_MESSAGE_FRAMES = 1000
+"""Frames of one message. Each has an overhead, however short it is."""
+
+MAX_UNREAD_BYTES = 32 * MIB
+"""Messages of one kernel that wait in the bridge. It reads no more from the kernel meanwhile."""
+
+MAX_PARSED_BYTES = 256 * MIB
+"""Memory of the values in one part of a message. Parts with more are not parsed."""
+
 MAX_TEXT_CHARS = 64 * 1024
 """Characters in one stdout or stderr line. A longer text becomes several lines."""
 

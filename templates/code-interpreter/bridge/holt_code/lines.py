@@ -42,7 +42,8 @@ def encode_line(line: Line, cursor: int) -> tuple[bytes, bool]:
         metadata = {}
     if omitted:
         metadata = {**metadata, "holt_omitted": omitted}
-    return encode({**line, "data": kept, "metadata": metadata, "cursor": cursor}), bool(omitted)
+    cut = bool(omitted) or "holt_omitted" in metadata
+    return encode({**line, "data": kept, "metadata": metadata, "cursor": cursor}), cut
 
 
 def _size(value: object) -> int:

@@ -89,12 +89,18 @@ class Run:
         """Asks the run to stop. The first reason counts."""
         if not self.stop.done():
             self.stop.set_result(reason)
-        self._release()
+        self.release()
 
     async def room(self) -> None:
         """Waits while the reader that started the run is too far behind."""
         if self._brake is not None and not await self._brake.room(self._added):
-            self._release()
+            self.release()
+
+    def release(self) -> None:
+        """Lets the kernel go on, however far its reader is behind."""
+        if self._brake is not None:
+            self._brake.release()
+            self._brake = None
 
     async def read(self, after: int = -1) -> AsyncGenerator[Part]:
         """
@@ -133,7 +139,7 @@ class Run:
                     # The consumer has sent the text when it asks for the next one.
                     brake.take(len(part.text))
         finally:
-            self._release()
+            self.release()
 
     def _gap(self, passed: int | None) -> bytes:
         """Returns the line for dropped lines, with their bytes if the reader was at a known place."""
@@ -148,12 +154,6 @@ class Run:
             size += len(self._lines[at])
             at += 1
         return batch
-
-    def _release(self) -> None:
-        """Lets the kernel go on, however far its reader is behind."""
-        if self._brake is not None:
-            self._brake.release()
-            self._brake = None
 
     def _end_line(self, missed: bool) -> bytes:
         return encode({**self._end, "truncated": self._cut or missed, "cursor": self._next})
