@@ -8,18 +8,21 @@ generators in the memory of kernels would continue alike in all of them.
 import json
 import os
 import secrets
+from contextlib import suppress
 
 _MACHINE_ID = "/etc/machine-id"
 
 
 def read_identity() -> tuple[str, str]:
-    """Returns the host name and the machine id."""
-    try:
-        with open(_MACHINE_ID, encoding="ascii", errors="replace") as file:
-            machine_id = file.read(64)
-    except OSError:
-        machine_id = ""  # The host name alone tells forks apart.
-    return os.uname().nodename, machine_id
+    """Returns the host name and the machine id. Each run asks, so it makes few system calls."""
+    machine_id = b""
+    with suppress(OSError):  # The host name alone tells forks apart.
+        file = os.open(_MACHINE_ID, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            machine_id = os.read(file, 64)
+        finally:
+            os.close(file)
+    return os.uname().nodename, machine_id.decode("ascii", "replace")
 
 
 # Math.random cannot be seeded, so a generator of its own replaces it: sfc32 of PractRand
