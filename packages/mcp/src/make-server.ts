@@ -1,5 +1,6 @@
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { addResources } from './resources/add-resources.ts'
+import { boundResult } from './results/bound-result.ts'
 import { errorResult } from './results/error-result.ts'
 import { oneLine } from './results/results.ts'
 import type { Session } from './session/session.ts'
@@ -42,11 +43,11 @@ function addTool(server: McpServer, session: Session, tool: Tool): void {
     try {
       const result = await tool.run(args, call)
       await progress.sent
-      return result
+      return boundResult(result)
     } catch (error) {
       // Nobody waits for the result of a cancelled call.
       context.mcpReq.signal.throwIfAborted()
-      return errorResult(error)
+      return boundResult(errorResult(error))
     }
   })
 }

@@ -61,6 +61,15 @@ test('an image is an image, and other bytes are described', async () => {
   expect(await text('read_file', { path: '/w/bytes' })).toContain('is a binary file of 3 bytes')
 })
 
+test('a list of very long names has a short result, with a note', async () => {
+  const path = `/${'x'.repeat(250)}`.repeat(15)
+  for (let at = 10; at < 60; at++) await write(`${path}/${at}`, '')
+  const listed = await text('list_files', { path })
+  expect(listed.length).toBeLessThan(135_000)
+  expect(listed).toMatch(/\n\[… \d+,\d+ bytes left out\. Ask for less: a narrower path, or fewer results …\]\n/)
+  expect(listed.endsWith('59')).toBe(true)
+})
+
 test('edits an exact text, as often as it is expected', async () => {
   await write('/w/code.py', 'a = 1\nb = 1\nc = 2\n')
   expect(await text('edit_file', { path: '/w/code.py', old_text: 'a = 1\nb', new_text: 'a = $1\nb' })).toBe(
