@@ -61,6 +61,17 @@ test('an image is an image, and other bytes are described', async () => {
   expect(await text('read_file', { path: '/w/bytes' })).toContain('is a binary file of 3 bytes')
 })
 
+test('content that is not base64 is refused, and nothing is written', async () => {
+  for (const content of ['no base64!', 'iVBORw0KGgo=oAAAA', '😀'])
+    expect(textOf(await call('write_file', { path: '/w/bad', content, encoding: 'base64' }))).toContain(
+      'content is not base64.',
+    )
+  expect((await call('read_file', { path: '/w/bad' })).isError).toBe(true)
+  expect(await text('write_file', { path: '/w/lines', content: 'aGVs\nbG8=\n', encoding: 'base64' })).toContain(
+    '5 bytes',
+  )
+})
+
 test('a list of very long names has a short result, with a note', async () => {
   const path = `/${'x'.repeat(250)}`.repeat(15)
   for (let at = 10; at < 60; at++) await write(`${path}/${at}`, '')

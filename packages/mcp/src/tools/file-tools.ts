@@ -1,4 +1,4 @@
-import type { FileDiff } from '@holt/sdk'
+import { type FileDiff, HoltError } from '@holt/sdk'
 import { z } from 'zod'
 import { grouped, moreWith, oneLine, shortened, textResult } from '../results/results.ts'
 import { readForModel } from './read-for-model.ts'
@@ -54,11 +54,22 @@ const write = runtimeTool({
     overwrite: z.boolean().default(true).describe('False: an existing file is an error. Default true.'),
   },
   run: async ({ path, content, encoding, ...options }, { runtime, signal }) => {
-    const bytes = encoding === 'base64' ? new Uint8Array(Buffer.from(content, 'base64')) : content
+    const bytes = encoding === 'base64' ? bytesOf(content) : content
     const { size_bytes } = await runtime.files.write(path, bytes, { ...options, signal })
     return textResult(`Wrote ${path}: ${grouped(size_bytes)} bytes.`)
   },
 })
+
+/** Returns the bytes of base64. Node's decoder passes over what is wrong in it. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(Buffer.from(atob(base64), 'latin1'))
+  } catch {
+    throw new HoltError('invalid_request', 'content is not base64.', {
+      hint: 'Send the bytes of the file as base64, or its text with encoding utf-8.',
+    })
+  }
+}
 
 const edit = runtimeTool({
   name: 'edit_file',
