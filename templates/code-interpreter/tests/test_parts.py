@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 from conftest import ROOT
 from holt_code import context as context_module
 from holt_code import run as run_module
@@ -20,6 +21,7 @@ from holt_code.memory import ContextMemory
 from holt_code.messages import translate
 from holt_code.process import Exit
 from holt_code.run import Request, Run
+from holt_code.server import make_app
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,3 +161,25 @@ def test_random_numbers_are_fresh_in_another_runtime(
     if language != "javascript":  # Math.random cannot be given a seed.
         assert same == again
     assert other not in (same, "")
+
+
+@pytest.mark.parametrize(("gather_secs", "is_whole"), [(60.0, True), (0.0, False)])
+def test_a_short_run_is_answered_with_one_write(
+    gather_secs: float, is_whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "GATHER_SECS", gather_secs)
+
+    async def ask() -> None:
+        contexts = Contexts(Languages([str(ROOT / "kernels")]), tmp_path, **nothing_kept(tmp_path))
+        async with TestClient(TestServer(make_app(contexts, lambda: True))) as client:
+            try:
+                await client.post("/v1/contexts", json={})
+                async with client.post("/v1/runs", json={"code": "print(1)\n2"}) as answer:
+                    text = await answer.read()
+                    assert answer.content_type == "application/x-ndjson"
+                    assert (answer.content_length == len(text)) is is_whole
+                assert [json.loads(line)["type"] for line in text.splitlines()] == ["start", "stdout", "result", "end"]
+            finally:
+                await contexts.close()
+
+    asyncio.run(ask())

@@ -15,6 +15,8 @@ from .limits import MAX_REQUEST_BYTES
 from .lines import encode
 from .run import Part
 
+_LINES = {"Content-Type": "application/x-ndjson"}
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -102,7 +104,12 @@ class _Routes:
         body = await read_body(request)
         context = self._contexts.find(text_of(body, "context_id"), text_of(body, "language"))
         run = self._contexts.start_run(context, request_of(body), run_id_of(body))
-        return await _stream(request, run.read_first())
+        async with aclosing(run.read_first()) as lines:
+            first = await anext(lines)
+            if not first.is_last:
+                return await _stream(request, lines, first)
+            # One write for head and body wakes the reader once.
+            return web.Response(body=first.text, headers=_LINES)
 
     async def read_run(self, request: web.Request) -> web.StreamResponse:
         run = self._contexts.runs.get(request.match_info["id"])
@@ -114,12 +121,19 @@ class _Routes:
         return _json({"run_id": run.run_id})
 
 
-async def _stream(request: web.Request, lines: AsyncGenerator[Part]) -> web.StreamResponse:
-    """Answers lines as they come. A reader that leaves ends the answer, and nothing else."""
-    response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+async def _stream(
+    request: web.Request, lines: AsyncGenerator[Part], first: Part | None = None
+) -> web.StreamResponse:
+    """
+    Answers lines as they come, after those of `first`. A reader that leaves ends the answer, and
+    nothing else.
+    """
+    response = web.StreamResponse(headers=_LINES)
     await response.prepare(request)
     with suppress(ConnectionError):  # The reader has left.
         async with aclosing(lines):
+            if first is not None:
+                await response.write(first.text)
             async for text, is_last in lines:
                 await (response.write_eof(text) if is_last else response.write(text))
     return response
