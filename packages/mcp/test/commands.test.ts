@@ -65,8 +65,16 @@ describe.each(revisions)('revision %s', (revision) => {
 
   test('reports the last line and then the end, however fast the command is', async () => {
     const told: (string | undefined)[] = []
-    const command = 'echo one; sleep 0.1; echo two; echo three'
-    await opened.text('run_command', { runtime: 'mine', command }, { onprogress: ({ message }) => told.push(message) })
+    const directory = await mkdtemp(join(tmpdir(), 'holt-mcp-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const seen = join(directory, 'seen')
+    // The last lines follow the first report at once.
+    const command = `echo one; while [ ! -e ${seen} ]; do sleep 0.01; done; echo two; echo three`
+    const onprogress = ({ message }: { message?: string | undefined }) => {
+      told.push(message)
+      writeFileSync(seen, '')
+    }
+    await opened.text('run_command', { runtime: 'mine', command }, { onprogress })
     expect(told.at(0)).toBe('one')
     expect(told.slice(-2)).toEqual(['three', expect.stringMatching(/^Exit code 0/)])
   })
