@@ -57,3 +57,25 @@ test('frequent changes are reported at intervals, and the last state always', as
   gone.abort(new Error('the end'))
   await expect(ended).rejects.toThrow('the end')
 })
+
+test.each([
+  ['misses bytes', 10],
+  ['repeats bytes', 2],
+])('output that %s is not sent', async (_what, cursor) => {
+  async function* answer() {
+    yield { type: 'stdout', cursor, data: Buffer.from('abc').toString('base64') }
+    yield { type: 'end', cursor }
+  }
+  const sent: unknown[] = []
+  const pump = new OutputPump({
+    guest: { processes: { readOutput: async () => answer() } } as unknown as GuestClient,
+    commandId: 'cm',
+    cursor: 0,
+    windowBytes: null,
+    gone: new AbortController().signal,
+    streamRetry: { progress: () => {}, after: (error: unknown) => Promise.reject(error) } as never,
+    send: async (item) => void sent.push(item),
+  })
+  await expect(pump.run()).rejects.toMatchObject({ kind: 'wrong_answer' })
+  expect(sent).toEqual([])
+})
