@@ -1,7 +1,7 @@
 import { Semaphore } from '@holt/async'
 import { ConnectionLost, unreachable } from './errors.ts'
 import { retryMs, Session } from './session.ts'
-import { endTransaction } from './transaction-status.ts'
+import { type CountedSession, counted, endTransaction } from './transaction-status.ts'
 
 /** The number of changes that run at once. More wait for their turn. */
 export const connections = 4
@@ -13,8 +13,7 @@ export const connections = 4
 const retryTimeoutMs = 2_000
 
 /** A connection for one change, and the function that returns it. */
-export interface HeldSession {
-  readonly session: Session
+export interface HeldSession extends CountedSession {
   readonly release: () => void
 }
 
@@ -32,7 +31,7 @@ interface ChangeSessionsOptions {
 export class ChangeSessions {
   readonly #options: ChangeSessionsOptions
   readonly #semaphore = new Semaphore(connections)
-  readonly #idle: Session[] = []
+  readonly #idle: CountedSession[] = []
   /** The transactions whose connection broke. The server may not know that yet. */
   readonly #abandoned = new Set<string>()
   /** Since when the database cannot be reached, and why. Null: it could be, the last time. */
@@ -49,11 +48,11 @@ export class ChangeSessions {
     const { promise: taken, resolve, reject } = Promise.withResolvers<HeldSession>()
     void this.#semaphore.run(async () => {
       try {
-        const session = await this.#open(asked)
-        resolve({ session, release })
+        const one = await this.#open(asked)
+        resolve({ ...one, release })
         await over
-        if (this.#isClosed) await session.close()
-        else if (!session.isLost) this.#idle.push(session)
+        if (this.#isClosed) await one.session.close()
+        else if (!one.session.isLost) this.#idle.push(one)
       } catch (error) {
         reject(error)
       }
@@ -76,11 +75,11 @@ export class ChangeSessions {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all(this.#idle.splice(0).map((session) => session.close()))
+    await Promise.all(this.#idle.splice(0).map(({ session }) => session.close()))
   }
 
-  async #open(asked: number): Promise<Session> {
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) if (!idle.isLost) return idle
+  async #open(asked: number): Promise<CountedSession> {
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) if (!idle.session.isLost) return idle
     // A change that waited for its turn during an outage has waited for the database already. Such
     // changes are refused together, not one after another.
     const deadline = (this.#away === null ? Date.now() : Math.max(asked, this.#away.since)) + retryTimeoutMs
@@ -89,8 +88,9 @@ export class ChangeSessions {
       try {
         const session = await this.extra()
         await this.#endAbandoned(session)
+        const one = await counted(session)
         this.#away = null
-        return session
+        return one
       } catch (cause) {
         if (!(cause instanceof ConnectionLost)) throw cause
         this.#away = { since: this.#away?.since ?? Date.now(), cause }

@@ -30,13 +30,17 @@ export function toPostgres(entry: string): string {
 }
 
 /**
- * The tables of the store itself: its history, and the name of the daemon that may write. Earlier
- * versions count changes in `change`.
+ * The tables of the store itself: its history, the name of the daemon that may write, and the
+ * number of the last change of each connection. Earlier versions count changes in `holt_writer`.
  */
 export const ownTables = `
 CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS holt_writer (one INTEGER PRIMARY KEY CHECK (one = 1), daemon TEXT NOT NULL, change BIGINT NOT NULL);
-INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING`
+INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING;
+CREATE TABLE IF NOT EXISTS holt_commits (
+  connection TEXT PRIMARY KEY, change BIGINT NOT NULL, begun TIMESTAMPTZ NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+DELETE FROM holt_commits WHERE begun < now() - interval '30 days'`
 
 /**
  * Drops the foreign keys from the rows that each create writes to `projects`. Each check would lock

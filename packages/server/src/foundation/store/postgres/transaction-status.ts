@@ -1,27 +1,40 @@
-import { StatementError } from './errors.ts'
+import { randomBytes } from 'node:crypto'
 import type { Session } from './session.ts'
 
-/**
- * Returns true if a transaction was committed, and false if it was rolled back. Null: it has not
- * ended (https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT).
- * Throws if it ended so long ago that the server does not know it any more.
- */
-export async function wasCommitted(session: Session, transactionId: string): Promise<boolean | null> {
-  const status = await statusOf(session, transactionId)
-  if (status === 'in progress') return null
-  if (status === null) throw new Error(`the outcome of the transaction ${transactionId} is not known any more`)
-  return status === 'committed'
+/** A connection that counts its changes in a row of its own. */
+export interface CountedSession {
+  readonly session: Session
+  /** The name of its row. */
+  readonly connection: string
 }
 
-async function statusOf(session: Session, transactionId: string): Promise<string | null> {
-  try {
-    const { rows } = await session.query('SELECT pg_xact_status($1::text::xid8) AS status', [transactionId])
-    return (rows[0] as { status: string | null }).status
-  } catch (error) {
-    // A standby that became the primary has never heard of a transaction that it had not received.
-    if (error instanceof StatementError && error.sqlstate === '22023') return 'aborted'
-    throw error
-  }
+/** A change of a connection, and its transaction. */
+export interface CountedChange {
+  readonly connection: string
+  readonly number: number
+  readonly transactionId: string
+}
+
+/** Makes the row in which a connection counts its changes. */
+export async function counted(session: Session): Promise<CountedSession> {
+  const connection = randomBytes(10).toString('hex')
+  await session.query('INSERT INTO holt_commits (connection, change) VALUES ($1, 0)', [connection])
+  return { session, connection }
+}
+
+/**
+ * Returns true if a change was committed, when its transaction has ended. The row of the connection
+ * says so, and not `pg_xact_status`: after a crash, the server gives the id of a transaction whose
+ * log it has lost to another one.
+ */
+export async function wasCommitted(session: Session, change: CountedChange): Promise<boolean> {
+  await endTransaction(session, change.transactionId)
+  // Waits for a commit that the server is making.
+  const { rows } = await session.query('SELECT change FROM holt_commits WHERE connection = $1 FOR UPDATE', [
+    change.connection,
+  ])
+  const row = rows[0] as { change: number } | undefined
+  return row !== undefined && row.change >= change.number
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from './errors.ts'
 import type { OneDaemon } from './guard.ts'
 import { type Answer, retryMs, type Session } from './session.ts'
-import { endTransaction, transactionsUnderWay, wasCommitted } from './transaction-status.ts'
+import { type CountedChange, transactionsUnderWay, wasCommitted } from './transaction-status.ts'
 
 /** The largest number of runs of a change that collisions or breaks undo. */
 const maxRuns = 5
@@ -67,8 +67,8 @@ interface WriterOptions {
  * * takes the lock of its scope for the transaction, so that changes of the same scope run one
  *   after another, whichever daemon makes them. Later statements see what was committed before
  *   (`READ COMMITTED`). A stricter isolation would decide by the state before the wait;
- * * returns the id of the transaction, by which the server says after a break of the connection if
- *   the commit was made;
+ * * increments the number in the row of its connection, by which another connection sees after a
+ *   break if the commit was made;
  * * finds the name of this daemon, if the database is for one daemon alone.
  *
  * Changes of this process with the same scope wait here, and occupy no connection meanwhile.
@@ -90,8 +90,8 @@ export class Writer {
    */
   async begin(alone: Alone): Promise<ChangeUnderWay> {
     return this.#inTurn(alone, async (held) => {
-      const transactionId = await this.#first(held.session, alone)
-      return { commit: () => this.#commit(held, transactionId), transactionId }
+      const change = await this.#first(held, alone)
+      return { commit: () => this.#commit(held, change), transactionId: change.transactionId }
     })
   }
 
@@ -163,14 +163,14 @@ export class Writer {
    */
   async #onSession(asked: number, end: () => void, begin: Begin): Promise<ChangeUnderWay> {
     for (let attempt = 1; ; attempt += 1) {
-      const { session, release: giveBack } = await this.#sessions.take(asked)
+      const { session, connection, release: giveBack } = await this.#sessions.take(asked)
       const release = () => {
         giveBack()
         end()
       }
       try {
-        const { commit, transactionId } = await begin({ session, release })
-        const rollback = () => this.#rollback({ session, release }, transactionId)
+        const { commit, transactionId } = await begin({ session, connection, release })
+        const rollback = () => this.#rollback({ session, connection, release }, transactionId)
         return { query: (sql, values) => session.query(sql, values), commit, rollback }
       } catch (error) {
         // If this fails, the connection is lost and no transaction is open.
@@ -181,18 +181,23 @@ export class Writer {
     }
   }
 
-  /** Opens a transaction that is alone with its scope. Returns the id of the transaction. */
-  async #first(session: Session, alone: Alone): Promise<string> {
+  /** Opens a transaction that is alone with its scope. Counts it in the row of the connection. */
+  async #first({ session, connection }: HeldSession, alone: Alone): Promise<CountedChange> {
     const { guard } = this.#options
-    const { rows } = await session.script(
-      `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ${settings}, ${lockOf(alone)}pg_current_xact_id()::text AS id ${guard?.from ?? ''}`,
-    )
-    const row = rows[0] as { id: string } | undefined
-    if (row !== undefined) return row.id
-    throw guard?.taken() ?? new Error('the database did not begin a transaction')
+    const { rows } = await session.script(`
+      BEGIN ISOLATION LEVEL READ COMMITTED;
+      WITH counted AS (
+        UPDATE holt_commits SET change = change + 1 WHERE connection = '${connection}' RETURNING change
+      )
+      SELECT ${settings}, ${lockOf(alone)}pg_current_xact_id()::text AS id, (SELECT change FROM counted) AS number
+      ${guard?.from ?? ''}`)
+    const row = rows[0] as { id: string; number: number | null } | undefined
+    if (row === undefined) throw guard?.taken() ?? new Error('the database did not begin a transaction')
+    if (row.number === null) throw new Error('the database has lost the number of a change')
+    return { connection, number: row.number, transactionId: row.id }
   }
 
-  async #commit({ session, release }: HeldSession, transactionId: string): Promise<void> {
+  async #commit({ session, release }: HeldSession, change: CountedChange): Promise<void> {
     try {
       const { command } = await session.script('COMMIT')
       // COMMIT rolls back a transaction in which a statement has failed. The server does not
@@ -201,7 +206,7 @@ export class Writer {
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
       release()
-      if (!(await this.#wasKept(transactionId))) throw new Undone(error.message)
+      if (!(await this.#wasKept(change))) throw new Undone(error.message)
     } finally {
       release()
     }
@@ -218,23 +223,20 @@ export class Writer {
    * Returns true if a commit was made although its answer was lost. This is unknown until the
    * database is back, and a late answer is better than a wrong one.
    */
-  async #wasKept(transactionId: string): Promise<boolean> {
+  async #wasKept(change: CountedChange): Promise<boolean> {
     for (let pause = retryMs.first; ; pause = Math.min(2 * pause, retryMs.longest)) {
       if (this.#isClosed) throw new Error('the store is closed')
-      const kept = await this.#outcome(transactionId)
+      const kept = await this.#outcome(change)
       if (kept !== null) return kept
       await sleep(pause)
     }
   }
 
-  async #outcome(transactionId: string): Promise<boolean | null> {
+  async #outcome(change: CountedChange): Promise<boolean | null> {
     let session: Session | null = null
     try {
       session = await this.#sessions.extra()
-      const kept = await wasCommitted(session, transactionId)
-      // The server may wait for a commit that was lost on its way.
-      if (kept === null) await endTransaction(session, transactionId)
-      return kept
+      return await wasCommitted(session, change)
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
       return null
