@@ -146,7 +146,7 @@ async function storeBuild(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  await keepRequest(changes, { buildId, request: prepared.request, redact: redactorOfRequest(prepared) })
+  await keepRequest(changes, { projectId, buildId, request: prepared.request, redact: redactorOfRequest(prepared) })
   const data = { from: null, to: 'queued', template_id: template.template_id }
   await recordEvent(changes, { projectId, type: 'build.queued', subjectId: buildId, data, at })
   return row

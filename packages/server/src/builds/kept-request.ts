@@ -1,22 +1,31 @@
 import type { BuildRequest, CreateBuild } from '@holt/protocol'
+import { sql } from 'kysely'
 import type { Changes, Queries } from '../foundation/store/open-store.ts'
 import { storedJson } from '../foundation/store/stored-json.ts'
 import { redactAll } from '../resources/secrets/redact.ts'
+import type { BuildRef } from './find-build.ts'
 
 /** The size in bytes of the longest request that is kept. */
 const maxRequestBytes = 256 * 1024
 
+/** The bound of the kept requests of a project's builds, in bytes. The oldest are removed first. */
+const maxProjectBytes = 32 * 2 ** 20
+
 /** The JSON of a row of `build_requests`: the answer of the API. */
 type Kept = BuildRequest
 
+interface Keeping extends BuildRef {
+  readonly request: CreateBuild
+  /** Blanks the values of the request's secrets. */
+  readonly redact: (text: string) => string
+}
+
 /**
  * Keeps the request of a build, so that people can change it and build again. Values of secrets are
- * left out, and blanked in every other text. A longer request is kept without its body.
+ * left out, and blanked in every other text. A longer request is kept without its body. The oldest
+ * requests of the project are removed in the same transaction, as far as its bound needs that.
  */
-export async function keepRequest(
-  changes: Changes,
-  { buildId, request, redact }: { buildId: string; request: CreateBuild; redact: (text: string) => string },
-): Promise<void> {
+export async function keepRequest(changes: Changes, { projectId, buildId, request, redact }: Keeping): Promise<void> {
   const { build_secrets, registry_auth } = request
   const more = { build_secrets: Object.keys(build_secrets), registry_user: registry_auth?.username ?? null }
   const whole = JSON.stringify({ request: bodyOf(request, redact), ...more } satisfies Kept)
@@ -26,6 +35,18 @@ export async function keepRequest(
     .insertInto('build_requests')
     .values({ build_id: buildId, request_json: json, request_bytes: Buffer.byteLength(json) })
     .execute()
+  await removeOldRequests(changes, projectId)
+}
+
+/** Removes the oldest kept requests of a project that has more bytes of them than its bound. */
+async function removeOldRequests(changes: Changes, projectId: string): Promise<void> {
+  await sql`
+    DELETE FROM build_requests WHERE build_id IN (
+      SELECT build_id FROM (
+        SELECT builds.build_id, sum(request_bytes) OVER (ORDER BY seq DESC) AS total
+        FROM builds JOIN build_requests ON build_requests.build_id = builds.build_id
+        WHERE builds.project_id = ${projectId}) AS summed
+      WHERE total > ${maxProjectBytes})`.execute(changes)
 }
 
 /** Returns the kept request of a build. Its body is null if it is no longer kept. */

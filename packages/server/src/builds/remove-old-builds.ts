@@ -13,9 +13,6 @@ const kept = { ms: 30 * dayMs, ofProject: 1000 }
  */
 const maxLogBytes = 256 * 2 ** 20
 
-/** The bound of the kept requests of a project's builds, in bytes. The oldest are removed first. */
-const maxRequestBytes = 32 * 2 ** 20
-
 /** Removes expired builds, logs and contexts of every project. Running builds stay. */
 export async function removeOldBuilds(service: Builds): Promise<void> {
   const { store, now } = service
@@ -34,12 +31,6 @@ export async function removeOldBuilds(service: Builds): Promise<void> {
       WHERE total > ${maxLogBytes} AND ended_at IS NOT NULL AND log_bytes > 0`
     await sql`DELETE FROM build_logs WHERE build_id IN (${old})`.execute(changes)
     await sql`UPDATE builds SET log_bytes = 0 WHERE build_id IN (${old})`.execute(changes)
-    await sql`
-      DELETE FROM build_requests WHERE build_id IN (
-        SELECT build_id FROM (
-          SELECT builds.build_id, sum(request_bytes) OVER (PARTITION BY project_id ORDER BY seq DESC) AS total
-          FROM builds JOIN build_requests ON build_requests.build_id = builds.build_id) AS summed
-        WHERE total > ${maxRequestBytes})`.execute(changes)
   })
   await removeOldContexts(service)
 }

@@ -1,6 +1,12 @@
+import { CreateBuild } from '@holt/protocol'
 import { expect, test } from 'vitest'
+import { keepRequest } from '../../src/builds/kept-request.ts'
+import { aloneWith } from '../../src/foundation/store/alone.ts'
+import type { Store } from '../../src/foundation/store/open-store.ts'
+import { addBuild } from '../support/add-build.ts'
 import { ended, FakeBuilder } from '../support/fake-builder.ts'
 import { startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { openTestStore } from '../support/test-store.ts'
 
 const builds = '/v1/agents/template/build'
 
@@ -74,4 +80,42 @@ test('a request is shown to keys of the project that may read templates', async 
   const json = { name: 'theirs', scopes: ['admin'], project: project_id }
   const { key: theirs } = (await server.ask('POST', '/v1/agents/key', { json })).json
   expect((await server.ask('GET', path, { key: theirs })).json.error.code).toBe('build_not_found')
+})
+
+/** The bound of the kept requests of a project, in bytes. */
+const bound = 32 * 2 ** 20
+
+async function keptOf({ db }: Store, projectId: string) {
+  const rows = await db
+    .selectFrom('build_requests')
+    .innerJoin('builds', 'builds.build_id', 'build_requests.build_id')
+    .select(['builds.build_id', 'request_bytes'])
+    .where('project_id', '=', projectId)
+    .orderBy('seq')
+    .execute()
+  return { ids: rows.map(({ build_id }) => build_id), bytes: rows.reduce((sum, row) => sum + row.request_bytes, 0) }
+}
+
+test('a flood of builds never keeps more than the bound: the oldest of the project go first', async () => {
+  const store = await openTestStore()
+  const projects = ['p', 'other'].map((id) => ({ project_id: id, name: id, created_at: 1 }))
+  await store.db.insertInto('projects').values(projects).execute()
+  const request = CreateBuild.parse({ name: 'app', dockerfile: `FROM scratch\n#${'x'.repeat(250_000)}` })
+  const keep = async (projectId: string) => {
+    const buildId = await addBuild(store, { endedAt: 1, projectId })
+    await store.change(aloneWith(projectId), (changes) =>
+      keepRequest(changes, { projectId, buildId, request, redact: (text) => text }),
+    )
+    return buildId
+  }
+  const theirs = await keep('other')
+  const ids: string[] = []
+  for (let count = 0; count < 150; count += 1) {
+    ids.push(await keep('p'))
+    expect((await keptOf(store, 'p')).bytes).toBeLessThanOrEqual(bound)
+  }
+  const kept = await keptOf(store, 'p')
+  expect(kept.ids).toEqual(ids.slice(-kept.ids.length))
+  expect(kept.bytes).toBeGreaterThan(bound - 300_000)
+  expect((await keptOf(store, 'other')).ids).toEqual([theirs])
 })

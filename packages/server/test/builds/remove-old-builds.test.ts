@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import type { Builds } from '../../src/builds/builds.ts'
 import { removeOldBuilds } from '../../src/builds/remove-old-builds.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
+import { addBuild } from '../support/add-build.ts'
 import { openTestStore } from '../support/test-store.ts'
 
 const day = 24 * 3600 * 1000
@@ -21,31 +21,7 @@ async function setUp() {
   return { store, service: { store, now: () => now, builds } as unknown as Builds }
 }
 
-async function addBuild(store: Store, { endedAt, logBytes = 0 }: { endedAt: number | null; logBytes?: number }) {
-  const build_id = makeId('build')
-  const text = { warnings_json: '[]', ignored_json: '[]', steps_json: '[]' }
-  await store.db
-    .insertInto('builds')
-    .values({
-      build_id,
-      project_id: 'p',
-      template_id: 't',
-      name: 'n',
-      tag: 'latest',
-      status: endedAt === null ? 'building' : 'ready',
-      ...text,
-      log_cursor: 1,
-      log_bytes: logBytes,
-      created_at: 1,
-      started_at: 1,
-      ended_at: endedAt,
-    })
-    .execute()
-  await store.db.insertInto('build_logs').values({ build_id, cursor: 1, line_json: '{}' }).execute()
-  return build_id
-}
-
-const idsOf = async ({ db }: Store, table: 'builds' | 'build_logs' | 'build_requests') =>
+const idsOf = async ({ db }: Store, table: 'builds' | 'build_logs') =>
   (await db.selectFrom(table).select('build_id').execute()).map(({ build_id }) => build_id).toSorted()
 
 test('builds and their logs are kept for 30 days, and running builds are never removed', async () => {
@@ -75,20 +51,4 @@ test('the logs of a project have a total limit: the oldest logs go first and the
   expect(await idsOf(store, 'build_logs')).toEqual(ids.slice(8).toSorted())
   await removeOldBuilds(service)
   expect(await idsOf(store, 'build_logs')).toHaveLength(32)
-})
-
-test('the kept requests of a project have a total limit: the oldest go first and the builds stay', async () => {
-  const { store, service } = await setUp()
-  const ids: string[] = []
-  for (let count = 0; count < 20; count += 1) {
-    const build_id = await addBuild(store, { endedAt: now - 1 })
-    await store.db
-      .insertInto('build_requests')
-      .values({ build_id, request_json: '{}', request_bytes: 2 * 2 ** 20 })
-      .execute()
-    ids.push(build_id)
-  }
-  await removeOldBuilds(service)
-  expect(await idsOf(store, 'builds')).toHaveLength(20)
-  expect(await idsOf(store, 'build_requests')).toEqual(ids.slice(4).toSorted())
 })

@@ -16,6 +16,7 @@ import { pauseKinds } from './0015-pause-kinds.ts'
 import { endedSecrets } from './0016-ended-secrets.ts'
 import { buildRequests } from './0017-build-requests.ts'
 import { snapshotRecords } from './0018-snapshot-records.ts'
+import { buildRequestRows } from './0019-build-request-rows.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -41,4 +42,5 @@ export const migrations: readonly string[] = [
   endedSecrets,
   buildRequests,
   snapshotRecords,
+  buildRequestRows,
 ]
