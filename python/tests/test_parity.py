@@ -199,6 +199,18 @@ def test_every_field_of_a_request_is_an_option(openapi: dict[str, Any]) -> None:
     assert missing == []
 
 
+def test_every_condition_is_an_option(openapi: dict[str, Any]) -> None:
+    conditional = [
+        name
+        for name, _, _, operation in operations(openapi)
+        if any(one["in"] == "header" and one["name"] == "If-Match" for one in operation["parameters"])
+    ]
+    assert len(conditional) > 5
+    for name in conditional:
+        for call in CALLS[name]:
+            assert "if_match" in inspect.signature(call).parameters, (name, call)
+
+
 def test_every_answer_has_its_fields(openapi: dict[str, Any]) -> None:
     schemas = openapi["components"]["schemas"]
     wrong: list[str] = []

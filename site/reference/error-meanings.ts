@@ -44,7 +44,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   idempotency_in_progress: 'A request with the same `Idempotency-Key` still runs.',
   runtime_terminated: 'The runtime has ended, and its files are gone.',
   cursor_expired: 'The items after this cursor are no longer kept.',
-  precondition_failed: 'The file is not the version that `If-Match` names, or does not exist.',
+  precondition_failed: 'The thing is not the version that `If-Match` names, or the file does not exist.',
   too_large: 'The body, the headers or a file is above a limit.',
   unsupported_media_type: 'The route does not take a body of this type.',
   range_not_satisfiable: 'The range lies outside the file.',

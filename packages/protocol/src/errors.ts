@@ -61,7 +61,7 @@ export const errorCatalogue = {
   cursor_expired: { status: 410, hint: 'Leave the cursor out to begin with the oldest entry that is kept.' },
   precondition_failed: {
     status: 412,
-    hint: 'Read the file again, and make the change to its present content.',
+    hint: 'Read it again, and make the change to its present version.',
   },
   too_large: { status: 413, hint: 'Send less. The message states the limit.' },
   unsupported_media_type: { status: 415, hint: 'Send application/json, or bytes where the route takes a file.' },

@@ -3,9 +3,6 @@ import { partFields, partsAreSound, partsNeedId } from './file-upload.ts'
 import { Timestamp } from './page.ts'
 import { maxPathBytes, RuntimePath } from './runtime-path.ts'
 
-/** The form of a strong entity tag (RFC 9110, 8.8.3), as files have it. */
-export const etagForm = /^"[\x21\x23-\x7e]{1,128}"$/
-
 /** A file mode in octal: `"0644"`. */
 export const FileMode = z
   .string()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Etag } from './etag.ts'
 import { idSchema } from './ids.ts'
 import { nameBesideId } from './name.ts'
 import { Timestamp } from './page.ts'
@@ -125,6 +126,7 @@ export const Provider = z
       .describe(
         'Why the last request for a value failed. Null: it succeeded, or there was none since the service started.',
       ),
+    etag: Etag,
     created_at: Timestamp.describe('When the provider was created (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When the provider was last replaced (RFC 3339 UTC with milliseconds).'),
   })

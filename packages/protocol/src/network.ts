@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Etag } from './etag.ts'
 import { idSchema } from './ids.ts'
 import { PolicyBody, PolicyRule } from './network-policy.ts'
 import { Timestamp } from './page.ts'
@@ -30,6 +31,7 @@ export const RuntimeNetwork = z
     ),
     policy: PolicyContent.nullable().describe('The content of the policy; null if the runtime reaches nothing.'),
     secrets: z.array(RuntimeSecret).describe('The secrets of the runtime.'),
+    etag: Etag,
     updated_at: Timestamp.describe('When this last changed (RFC 3339 UTC with milliseconds).'),
   })
   .meta({ id: 'RuntimeNetwork' })

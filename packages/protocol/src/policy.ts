@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Etag } from './etag.ts'
 import { idSchema } from './ids.ts'
 import { nameBesideId } from './name.ts'
 import { PolicyBody, PolicyRule, presetNames } from './network-policy.ts'
@@ -72,6 +73,7 @@ export const Policy = z
       .number()
       .int()
       .describe('The revision of the policy: 1 for a new policy, and one more after each replacement.'),
+    etag: Etag,
     created_at: Timestamp.describe('When the policy was created (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When the policy was last replaced (RFC 3339 UTC with milliseconds).'),
   })

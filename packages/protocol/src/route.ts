@@ -54,6 +54,11 @@ export interface Route {
    * leaves no record of its `Idempotency-Key` and no audit entry.
    */
   readonly hasDryRun?: true
+  /**
+   * True if the request takes the header `If-Match`: `*`, or the etag of the version that it
+   * changes. For another version it fails with `precondition_failed`, and changes nothing.
+   */
+  readonly takesIfMatch?: true
 }
 
 /** The errors that any route with a key may return. */

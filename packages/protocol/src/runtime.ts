@@ -58,6 +58,12 @@ const MetadataKey = Text.min(1).max(128)
 export const Metadata = z
   .record(MetadataKey, Text.max(1024))
   .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
+export type Metadata = z.output<typeof Metadata>
+
+/** Changes of labels: a value sets a label, and null removes it. */
+const MetadataPatch = z
+  .record(MetadataKey, Text.max(1024).nullable())
+  .refine((patch) => Object.keys(patch).length <= 128, 'must have at most 128 keys')
 
 const timeoutSecs = z
   .number()
@@ -174,6 +180,9 @@ export type CreateRuntime = z.output<typeof CreateRuntime>
 export const UpdateRuntime = z
   .strictObject({
     metadata: Metadata.optional().describe('The new labels; they replace all labels. Default: the current labels.'),
+    metadata_patch: MetadataPatch.optional().describe(
+      'The labels to set, as a merge patch (RFC 7396): null removes a label, and other labels stay. Excludes `metadata`. Default: no change.',
+    ),
     timeout_secs: timeoutSecs
       .nullable()
       .optional()
@@ -189,6 +198,10 @@ export const UpdateRuntime = z
       .boolean()
       .optional()
       .describe('True: a request to the paused runtime resumes it. Default: no change.'),
+  })
+  .refine(({ metadata, metadata_patch }) => metadata === undefined || metadata_patch === undefined, {
+    path: ['metadata_patch'],
+    message: 'excludes metadata',
   })
   .meta({ id: 'UpdateRuntime', examples: [{ timeout_secs: 7200 }] })
 export type UpdateRuntimeInput = z.input<typeof UpdateRuntime>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Etag } from './etag.ts'
 import { hopByHopHeaders } from './hop-by-hop.ts'
 import { idSchema } from './ids.ts'
 import { ifSound } from './if-sound.ts'
@@ -183,6 +184,7 @@ export const Secret = z
       .describe('The header text, with `{value}` in the place of the value; null if `env` is true.'),
     env: z.boolean().describe('True if the environment of runtimes has the real value.'),
     env_name: z.string().describe('The environment variable in the runtime.'),
+    etag: Etag,
     created_at: Timestamp.describe('When the secret was created (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When the secret last changed (RFC 3339 UTC with milliseconds).'),
   })

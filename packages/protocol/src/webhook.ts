@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Etag } from './etag.ts'
 import { EventTypePattern } from './event.ts'
 import { idSchema } from './ids.ts'
 import { pageQuery, Timestamp } from './page.ts'
@@ -92,6 +93,7 @@ export const Webhook = z
     previous_secret_until: Timestamp.nullable().describe(
       'Until when the previous secret also signs messages (RFC 3339 UTC with milliseconds); null without a previous secret.',
     ),
+    etag: Etag,
     created_at: Timestamp.describe('When the webhook was created (RFC 3339 UTC with milliseconds).'),
     updated_at: Timestamp.describe('When the webhook last changed (RFC 3339 UTC with milliseconds).'),
   })

@@ -7,7 +7,7 @@ import type {
   TestNetworkInput,
 } from '@holt/protocol'
 import { eventStream, resumeItems } from './transport/item-stream.ts'
-import type { CallOptions, Transport } from './transport/transport.ts'
+import type { CallOptions, ChangeOptions, Transport } from './transport/transport.ts'
 
 /** The options for reading a network log. */
 export interface NetworkLogOptions extends CallOptions {
@@ -39,7 +39,7 @@ export class Network {
    * Replaces the policy: a stored one by name or id, an inline one, or null for no network. When
    * this returns, the policy is in force, and connections that it does not allow are closed.
    */
-  async set(policy: SetRuntimeNetworkInput['network_policy'], options: CallOptions = {}): Promise<RuntimeNetwork> {
+  async set(policy: SetRuntimeNetworkInput['network_policy'], options: ChangeOptions = {}): Promise<RuntimeNetwork> {
     return this.#transport.call('setNetwork', { ...options, params: this.#params, json: { network_policy: policy } })
   }
 

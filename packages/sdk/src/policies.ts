@@ -1,6 +1,6 @@
 import type { CreatePolicyInput, Policy, PolicyPreset, ReplacePolicyInput } from '@holt/protocol'
 import { type Paginated, paginate } from './transport/pages.ts'
-import type { CallOptions, Transport } from './transport/transport.ts'
+import type { CallOptions, ChangeOptions, Transport } from './transport/transport.ts'
 
 /** The stored network policies, by name. */
 export class Policies {
@@ -28,7 +28,7 @@ export class Policies {
   }
 
   /** Replaces a policy. When this returns, every runtime with this policy follows the new one. */
-  async replace(policy: string, body: ReplacePolicyInput, options: CallOptions = {}): Promise<Policy> {
+  async replace(policy: string, body: ReplacePolicyInput, options: ChangeOptions = {}): Promise<Policy> {
     return this.#transport.call('replacePolicy', { ...options, params: { policy_id: policy }, json: body })
   }
 

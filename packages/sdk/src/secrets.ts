@@ -8,7 +8,7 @@ import type {
 } from '@holt/protocol'
 import { HoltError } from './errors/errors.ts'
 import { type Paginated, paginate } from './transport/pages.ts'
-import type { CallOptions, Transport } from './transport/transport.ts'
+import type { CallOptions, ChangeOptions, Transport } from './transport/transport.ts'
 
 /**
  * The secrets. No call returns a value. Runtimes have placeholders, and the gateway inserts the
@@ -57,7 +57,7 @@ export class Secrets {
    * Gives a secret a new version. An absent field stays. Every runtime with the secret follows at
    * once.
    */
-  async replace(secret: string, body: ReplaceSecretInput, options: CallOptions = {}): Promise<Secret> {
+  async replace(secret: string, body: ReplaceSecretInput, options: ChangeOptions = {}): Promise<Secret> {
     return this.#transport.call('replaceSecret', { ...options, params: { secret_id: secret }, json: body })
   }
 
@@ -105,7 +105,7 @@ export class Providers {
   }
 
   /** Replaces a provider's settings. The name and the type stay. */
-  async replace(provider: string, body: ReplaceProviderInput, options: CallOptions = {}): Promise<Provider> {
+  async replace(provider: string, body: ReplaceProviderInput, options: ChangeOptions = {}): Promise<Provider> {
     return this.#transport.call('replaceProvider', { ...options, params: { provider_id: provider }, json: body })
   }
 

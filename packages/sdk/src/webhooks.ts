@@ -1,6 +1,6 @@
 import type { CreateWebhookInput, NewWebhook, UpdateWebhookInput, Webhook, WebhookDelivery } from '@holt/protocol'
 import { type Paginated, paginate } from './transport/pages.ts'
-import type { CallOptions, Transport } from './transport/transport.ts'
+import type { CallOptions, ChangeOptions, Transport } from './transport/transport.ts'
 
 /** The time limit of a test, in milliseconds. The service waits 15 s for a receiver. */
 const testTimeoutMs = 30_000
@@ -32,7 +32,7 @@ export class Webhooks {
    * Changes a webhook. A disabled one continues with `state: 'active'` at the point where it
    * stopped.
    */
-  async update(webhookId: string, change: UpdateWebhookInput, options: CallOptions = {}): Promise<Webhook> {
+  async update(webhookId: string, change: UpdateWebhookInput, options: ChangeOptions = {}): Promise<Webhook> {
     return this.#transport.call('updateWebhook', { ...options, params: { webhook_id: webhookId }, json: change })
   }
 

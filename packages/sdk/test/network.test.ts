@@ -30,6 +30,39 @@ test('policies are stored, listed, replaced and deleted', async () => {
   await expect(holt.policies.get('web')).rejects.toMatchObject({ code: 'policy_not_found' })
 })
 
+test('a change with the etag of an earlier version fails, and changes nothing', async () => {
+  const policy = await holt.policies.create({ name: 'web' })
+  const changed = await holt.policies.replace('web', { include: ['npm'] }, { ifMatch: policy.etag })
+  const late = { code: 'precondition_failed', httpStatus: 412 }
+  await expect(holt.policies.replace('web', {}, { ifMatch: policy.etag })).rejects.toMatchObject(late)
+  expect(await holt.policies.get('web')).toMatchObject({ include: ['npm'], etag: changed.etag })
+  const { network } = await holt.runtimes.create()
+  const before = await network.get()
+  await network.set('web', { ifMatch: before.etag })
+  await expect(network.set(null, { ifMatch: before.etag })).rejects.toMatchObject(late)
+  const secret = await holt.secrets.create({ name: 's', value: 'x', hosts: ['a.example.com'] })
+  await holt.secrets.replace('s', { header: 'x-a' }, { ifMatch: secret.etag })
+  await expect(holt.secrets.replace('s', { header: 'x-b' }, { ifMatch: secret.etag })).rejects.toMatchObject(late)
+  const { providers } = holt.secrets
+  const provider = await providers.create({ name: 'p', type: 'static', value: 'x' })
+  const settings = { type: 'static', value: 'y' } as const
+  await providers.replace('p', settings, { ifMatch: provider.etag })
+  await expect(providers.replace('p', settings, { ifMatch: provider.etag })).rejects.toMatchObject(late)
+  const webhook = await holt.webhooks.create({ url: 'https://hooks.example.com' })
+  const update = (ifMatch: string) => holt.webhooks.update(webhook.webhook_id, { description: 'a' }, { ifMatch })
+  await update(webhook.etag)
+  await expect(update(webhook.etag)).rejects.toMatchObject(late)
+})
+
+test('a conditional change whose answer was lost does not blame somebody else', async () => {
+  const { etag } = await holt.policies.create({ name: 'web' })
+  service.faults.push({ route: 'replacePolicy', type: 'lose' })
+  await expect(holt.policies.replace('web', { include: ['npm'] }, { ifMatch: etag })).rejects.toMatchObject({
+    reason: 'lost',
+    message: expect.stringContaining('another version'),
+  })
+})
+
 test('a secret with a lost answer is repeated, not stored twice', async () => {
   service.faults.push({ route: 'createSecret', type: 'refuse', code: 'unavailable' })
   const secret = await holt.secrets.create({ name: 'stripe', value: 'hunter22', hosts: ['api.stripe.com'] })

@@ -64,6 +64,19 @@ test('every field of a request is used in the call of its route', async () => {
   expect(missing).toEqual([])
 })
 
+test('every route that takes If-Match is called with the etag of a caller', async () => {
+  const files = [...(await sources()).values()]
+  const conditional = operations.filter(({ parameters }) => parameters.some(({ in: place }) => place === 'header'))
+  expect(conditional.length).toBeGreaterThan(5)
+  for (const { operationId } of conditional) {
+    const calling = files.filter((text) => text.includes(`'${operationId}'`))
+    expect(
+      calling.some((text) => /ifMatch|ChangeOptions/.test(text)),
+      operationId,
+    ).toBe(true)
+  }
+})
+
 /**
  * Returns the fields that a caller may give. A body that is passed on as a whole has all of them.
  */

@@ -554,7 +554,7 @@ class PreconditionFailed(ApiError):
 
     default_code = "precondition_failed"
     default_status = 412
-    default_hint = "Read the file again, and make the change to its present content."
+    default_hint = "Read it again, and make the change to its present version."
 
 
 class TooLarge(ApiError):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from holt import AsyncHolt, HoltError
-from holt.errors import Forbidden, SecretNotFound, Unauthenticated
+from holt.errors import Forbidden, PreconditionFailed, SecretNotFound, Unauthenticated
 from holt.models import Event, OAuth2Settings, PolicyRule
 
 pytestmark = pytest.mark.anyio
@@ -36,6 +36,31 @@ async def test_policies_are_stored_and_replaced(holt: AsyncHolt) -> None:
     assert policy.policy_id in [one.policy_id async for one in holt.policies.list()]
     assert "npm" in [preset.name for preset in await holt.policies.presets()]
     await holt.policies.delete("python-policy")
+
+
+async def test_a_change_with_an_old_etag_changes_nothing(holt: AsyncHolt) -> None:
+    policy = await holt.policies.create("python-etag")
+    changed = await holt.policies.replace("python-etag", include=["pypi"], if_match=policy.etag)
+    with pytest.raises(PreconditionFailed):
+        await holt.policies.replace("python-etag", if_match=policy.etag)
+    assert (await holt.policies.get("python-etag")).etag == changed.etag
+    await holt.policies.delete("python-etag")
+    secret = await holt.secrets.create("python-etag", "value", hosts=["a.example.com"])
+    assert (await holt.secrets.replace("python-etag", header="x-a", if_match=secret.etag)).etag != secret.etag
+    with pytest.raises(PreconditionFailed):
+        await holt.secrets.replace("python-etag", header="x-b", if_match=secret.etag)
+    await holt.secrets.delete("python-etag")
+    providers = holt.secrets.providers
+    static = await providers.create_static("python-etag", "v")
+    await providers.replace_static("python-etag", "w", if_match=static.etag)
+    with pytest.raises(PreconditionFailed):
+        await providers.replace_static("python-etag", "x", if_match=static.etag)
+    await providers.delete("python-etag")
+    webhook = await holt.webhooks.create("https://hooks.example.com/python-etag")
+    await holt.webhooks.update(webhook.webhook_id, description="a", if_match=webhook.etag)
+    with pytest.raises(PreconditionFailed):
+        await holt.webhooks.update(webhook.webhook_id, description="b", if_match=webhook.etag)
+    await holt.webhooks.delete(webhook.webhook_id)
 
 
 async def test_secrets_and_providers_keep_their_values(holt: AsyncHolt) -> None:

@@ -1,5 +1,5 @@
 import type { Policy, PolicyBodyInput } from '@holt/sdk'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
 import { addPolicyOptions, type PolicyOptions, policyFrom } from '../arguments/policy-options.ts'
 import { addRemove } from '../arguments/remove-options.ts'
@@ -29,6 +29,7 @@ Examples:
   holt policy create agent --include anthropic --allow api.example.com --allow db.example.com:5432
   holt policy get agent --json > agent.json      then edit it, and
   holt policy set agent -f agent.json            it acts at once in every runtime that has it
+  holt policy set agent -f agent.json --revision 3   only if nobody has replaced it meanwhile
   holt run --network build -- npm install`
 
 /** Adds `holt policy`, which manages the stored network policies. */
@@ -43,11 +44,13 @@ export function addPolicy(program: Command): void {
     group
       .command('set')
       .description('replace a policy; it acts at once in runtimes that have it')
-      .argument('<policy>', 'name or id'),
+      .argument('<policy>', 'name or id')
+      .option('--revision <number>', 'replace only this revision, as `holt policy ls` shows it', revision),
   )
-  act(withFile(set), async (policy: string, options: FileOptions) =>
-    shown(await connect().policies.replace(policy, await policyFrom(options.file, options)), options),
-  )
+  act(withFile(set), async (policy: string, options: FileOptions) => {
+    const body = await policyFrom(options.file, options)
+    return shown(await connect().policies.replace(policy, body, { ifMatch: options.revision }), options)
+  })
   addReaders(group)
   addRemove(group, { thing: 'policy', description: 'delete policies', how: 'names or ids' }, (holt, text) =>
     holt.policies.delete(text),
@@ -56,7 +59,15 @@ export function addPolicy(program: Command): void {
 
 interface FileOptions extends PolicyOptions {
   readonly file?: string
+  /** The etag of the revision to replace. Absent: any. */
+  readonly revision?: string
   readonly json?: boolean
+}
+
+/** Returns the etag of a revision. */
+function revision(text: string): string {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('It must be a number, such as 3.')
+  return `"${text}"`
 }
 
 function withFile(command: Command): Command {

@@ -1,4 +1,4 @@
-import type { Runtime, UpdateRuntimeInput } from '@holt/sdk'
+import type { UpdateRuntimeInput } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addDeadlineOptions, type DeadlineOptions, deadlineFields } from '../arguments/deadline-options.ts'
 import { findRuntime } from '../arguments/find-runtime.ts'
@@ -42,16 +42,14 @@ async function setRuntime(text: string, options: SetOptions): Promise<number> {
   if (Object.keys(deadline).length === 0 && options.metadata === undefined && options.dropMetadata === undefined)
     throw new UsageError('Give a change: --timeout, --on-timeout, --idle-timeout, --auto-resume or --metadata')
   const runtime = await findRuntime(connect(), text)
-  await runtime.update({ ...deadline, ...labels(runtime, options) })
+  await runtime.update({ ...deadline, ...labels(options) })
   if (options.json === true) printJson(runtime)
   else say(`Changed ${labelOf(runtime)}${nextOf(runtime) === '' ? '' : `: it ${nextOf(runtime)}`}`)
   return 0
 }
 
-/** Returns all labels after a change, because the API replaces them together. */
-function labels(runtime: Runtime, options: SetOptions): Pick<UpdateRuntimeInput, 'metadata'> {
-  const { metadata, dropMetadata = [] } = options
+/** Returns the labels that change. Others stay, also if somebody sets them meanwhile. */
+function labels({ metadata, dropMetadata = [] }: SetOptions): Pick<UpdateRuntimeInput, 'metadata_patch'> {
   if (metadata === undefined && dropMetadata.length === 0) return {}
-  const all = Object.entries({ ...runtime.metadata, ...metadata })
-  return { metadata: Object.fromEntries(all.filter(([key]) => !dropMetadata.includes(key))) }
+  return { metadata_patch: { ...metadata, ...Object.fromEntries(dropMetadata.map((key) => [key, null])) } }
 }

@@ -58,6 +58,15 @@ describe('policy', () => {
     })
   })
 
+  test('set with a revision replaces no other one', async () => {
+    await holt.policies.create({ name: 'web' })
+    expect(await run(['policy', 'set', 'web', '--include', 'npm', '--revision', '1'])).toMatchObject({ code: 0 })
+    const late = await run(['policy', 'set', 'web', '--include', 'pypi', '--revision', '1'])
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('has changed') })
+    expect(await holt.policies.get('web')).toMatchObject({ include: ['npm'], revision: 2 })
+    expect(await run(['policy', 'set', 'web', '--include', 'npm', '--revision', 'x'])).toMatchObject({ code: 2 })
+  })
+
   test('ls, presets and rm', async () => {
     expect(await run(['policy', 'ls'])).toMatchObject({ stdout: '', stderr: expect.stringContaining('Make one') })
     await holt.policies.create({ name: 'web', include: ['npm'] })

@@ -95,6 +95,7 @@ export const fileRoutes = {
       'precondition_failed',
       'digest_mismatch',
     ],
+    takesIfMatch: true,
   },
   getUpload: {
     method: 'GET',

@@ -51,7 +51,8 @@ export const identityRoutes = {
     params,
     body: json(ReplaceProvider),
     answers: { 200: answer(Provider, 'The provider as it is now.') },
-    errors: ['provider_not_found', 'conflict', 'unsupported_setting', 'unsupported_media_type'],
+    errors: ['provider_not_found', 'conflict', 'precondition_failed', 'unsupported_setting', 'unsupported_media_type'],
+    takesIfMatch: true,
   },
   deleteProvider: {
     method: 'DELETE',

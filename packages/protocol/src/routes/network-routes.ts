@@ -31,7 +31,8 @@ export const networkRoutes = {
     params: runtimeParams,
     body: json(SetRuntimeNetwork),
     answers: { 200: answer(RuntimeNetwork, 'Its policy as it is now.') },
-    errors: [...insideErrors, 'policy_not_found', 'conflict', 'unsupported_media_type'],
+    errors: [...insideErrors, 'policy_not_found', 'conflict', 'precondition_failed', 'unsupported_media_type'],
+    takesIfMatch: true,
   },
   testNetwork: {
     method: 'POST',

@@ -55,10 +55,24 @@ function operation(name: string, route: Route, schemas: SchemaCollector): Json {
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     ...(route.scope === null ? { security: [] } : { security: [{ bearer: [] }], 'x-scope': route.scope }),
-    parameters: [...parameters(route.params, 'path', schemas), ...parameters(route.query, 'query', schemas)],
+    parameters: [
+      ...parameters(route.params, 'path', schemas),
+      ...parameters(route.query, 'query', schemas),
+      ...(route.takesIfMatch === true ? [ifMatch] : []),
+    ],
     ...requestBody(route, schemas),
     responses: { ...successes(route, schemas), ...failures(route) },
   }
+}
+
+/** The header of a change of one version only. */
+const ifMatch: Json = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The etag of the version to change, as answers have it, or `*` for any version. Another version fails with `precondition_failed`. Default: no condition.',
+  schema: { type: 'string' },
 }
 
 function parameters(schema: z.ZodType | undefined, place: 'path' | 'query', schemas: SchemaCollector): Json[] {

@@ -47,7 +47,8 @@ export const policyRoutes = {
     params,
     body: json(ReplacePolicy),
     answers: { 200: answer(Policy, 'The policy as it is now.') },
-    errors: ['policy_not_found', 'name_taken', 'conflict', 'unsupported_media_type'],
+    errors: ['policy_not_found', 'name_taken', 'conflict', 'precondition_failed', 'unsupported_media_type'],
+    takesIfMatch: true,
   },
   deletePolicy: {
     method: 'DELETE',

@@ -50,7 +50,8 @@ export const secretRoutes = {
     params,
     body: json(ReplaceSecret),
     answers: { 200: answer(Secret, 'The secret as it is now, without its value.') },
-    errors: ['secret_not_found', 'provider_not_found', 'conflict', 'unsupported_media_type'],
+    errors: ['secret_not_found', 'provider_not_found', 'conflict', 'precondition_failed', 'unsupported_media_type'],
+    takesIfMatch: true,
   },
   deleteSecret: {
     method: 'DELETE',

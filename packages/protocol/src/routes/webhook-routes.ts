@@ -58,7 +58,8 @@ export const webhookRoutes = {
     params,
     body: json(UpdateWebhook),
     answers: { 200: answer(Webhook, 'The webhook as it is now.') },
-    errors: ['webhook_not_found', 'unsupported_setting', 'unsupported_media_type'],
+    errors: ['webhook_not_found', 'precondition_failed', 'unsupported_setting', 'unsupported_media_type'],
+    takesIfMatch: true,
   },
   deleteWebhook: {
     method: 'DELETE',

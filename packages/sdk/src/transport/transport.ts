@@ -1,4 +1,4 @@
-import type { RouteName } from '@holt/protocol'
+import type { ErrorCode, RouteName } from '@holt/protocol'
 import { errorOfAnswer, HoltApiError, HoltConnectionError, HoltError } from '../errors/errors.ts'
 import { localError } from '../errors/local-error.ts'
 import { isUnderWay, retryDelayMs, sleep } from './retry.ts'
@@ -14,6 +14,16 @@ export interface CallOptions {
    * work that it has begun.
    */
   readonly signal?: AbortSignal | undefined
+}
+
+/** Options of a change. */
+export interface ChangeOptions extends CallOptions {
+  /**
+   * The etag of the version to change, as answers have it, or `*` for any version. If there is
+   * another version, the call fails with `precondition_failed` and changes nothing. Default: no
+   * condition.
+   */
+  readonly ifMatch?: string | undefined
 }
 
 /**
@@ -43,6 +53,8 @@ export interface Request<Name extends RouteName> extends CallOptions {
   readonly resumes?: boolean
   /** True for a PUT that refuses an existing destination. */
   readonly creates?: boolean
+  /** The etag of the version that the request changes, or `*`. */
+  readonly ifMatch?: string | undefined
   /**
    * True for a POST that requests a state. The service does nothing if that state exists already.
    */
@@ -129,8 +141,10 @@ export class Transport {
         return await this.#tryOnce(route, request, read)
       } catch (error) {
         request.signal?.throwIfAborted()
-        if (lost !== undefined && request.creates === true && isExisting(error))
+        if (lost !== undefined && request.creates === true && hasCode(error, 'already_exists'))
           throw new HoltConnectionError('lost', madeOrNot, { cause: lost })
+        if (lost !== undefined && request.ifMatch !== undefined && hasCode(error, 'precondition_failed'))
+          throw new HoltConnectionError('lost', changedOrNot, { cause: lost })
         if (error instanceof HoltConnectionError && error.reason === 'lost') lost = error
         const delayMs = retryDelayMs({
           method: route.method,
@@ -210,6 +224,7 @@ export class Transport {
     if (this.options.apiKey !== undefined && route.scope !== null)
       headers.authorization = `Bearer ${this.options.apiKey}`
     if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey
+    if (request.ifMatch !== undefined) headers['if-match'] = request.ifMatch
     const init: RequestInit = { method: route.method, headers, signal, redirect: 'error' }
     if (request.json !== undefined) {
       headers['content-type'] = 'application/json'
@@ -241,8 +256,11 @@ export class Transport {
 const madeOrNot =
   'The connection was lost before the answer, and the destination exists now. Compare it with what was sent: the first try may have made it'
 
-function isExisting(error: unknown): boolean {
-  return error instanceof HoltApiError && error.code === 'already_exists'
+const changedOrNot =
+  'The connection was lost before the answer, and there is another version now. Read it again: the first try may have made it'
+
+function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoltApiError && error.code === code
 }
 
 /**

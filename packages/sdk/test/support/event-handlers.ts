@@ -9,6 +9,7 @@ import {
   type UpdateWebhookInput,
 } from '@holt/protocol'
 import { runtimeOf } from './named-runtime.ts'
+import { requireMatch } from './network-handlers.ts'
 import { now } from './samples.ts'
 import type { TestCall, TestService } from './test-service.ts'
 
@@ -126,6 +127,7 @@ export const eventHandlers = {
       retrying: 0,
       failing_since: null,
       previous_secret_until: null,
+      etag: '"1"',
       created_at: now(),
       updated_at: now(),
     }
@@ -137,10 +139,12 @@ export const eventHandlers = {
     json: { data: [...service.webhooks.values()].reverse(), next_cursor: null },
   }),
   getWebhook: (call: TestCall) => ({ status: 200, json: webhookOf(call) }),
-  updateWebhook: (call: TestCall) => ({
-    status: 200,
-    json: Object.assign(webhookOf(call), call.body as UpdateWebhookInput),
-  }),
+  updateWebhook: (call: TestCall) => {
+    const webhook = webhookOf(call)
+    requireMatch(call, String(webhook.etag))
+    const etag = `"${Number(JSON.parse(String(webhook.etag))) + 1}"`
+    return { status: 200, json: Object.assign(webhook, call.body as UpdateWebhookInput, { etag }) }
+  },
   deleteWebhook: (call: TestCall) => {
     call.service.webhooks.delete(String(webhookOf(call).webhook_id))
     return { status: 204 }

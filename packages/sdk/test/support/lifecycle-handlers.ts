@@ -82,7 +82,10 @@ function fork(call: TestCall): Row {
 /** Pause, resume, fork, snapshots, and what of it can be changed. */
 export const lifecycleHandlers = {
   updateRuntime: (call) => {
-    const runtime = Object.assign(runtimeOf(call), call.body as UpdateRuntime)
+    const { metadata_patch = {}, ...change } = call.body as UpdateRuntime
+    const runtime = Object.assign(runtimeOf(call), change)
+    const labels = Object.entries({ ...(runtime.metadata as object), ...metadata_patch })
+    Object.assign(runtime, { metadata: Object.fromEntries(labels.filter(([, value]) => value !== null)) })
     const secs = runtime.timeout_secs as number | null
     const expires_at = secs === null ? null : new Date(Date.now() + secs * 1000).toISOString()
     return { status: 200, json: Object.assign(runtime, { expires_at }) }

@@ -46,6 +46,16 @@ function requireFree(table: Map<string, Row>, name: string): void {
   if ([...table.values()].some((row) => row.name === name)) throw new HoltError('name_taken', `${name} is taken`)
 }
 
+/** The etag of a row with a number of its version. */
+const etagOf = (version: unknown) => `"${String(version)}"`
+
+/** Refuses a change of another version than the present one. */
+export function requireMatch({ request }: TestCall, etag: string): void {
+  const match = request.headers['if-match']
+  if (match !== undefined && match !== '*' && match !== etag)
+    throw new HoltError('precondition_failed', `It has changed: it has the etag ${etag}, not ${match}.`)
+}
+
 const stamps = () => ({ created_at: now(), updated_at: now() })
 const page = (table: Map<string, Row>) => ({
   status: 200,
@@ -69,6 +79,9 @@ export function takeNetwork(service: TestService, runtime: Row, body: Row): void
   for (const name of runtime.secrets as string[]) find(service.secrets, name, 'secret_not_found')
 }
 
+const networkEtag = (runtime: Row, body: unknown) =>
+  etagOf(btoa(JSON.stringify([runtime.network_policy, body])).slice(-64))
+
 const networkAnswer = ({ service }: TestCall, runtime: Row) => {
   const body = service.networks.get(String(runtime.runtime_id)) ?? null
   return {
@@ -78,6 +91,7 @@ const networkAnswer = ({ service }: TestCall, runtime: Row) => {
       network_policy: runtime.network_policy,
       policy: body === null ? null : contentOf(body as unknown as PolicyBody),
       secrets: [],
+      etag: networkEtag(runtime, body),
       updated_at: now(),
     },
   }
@@ -88,7 +102,8 @@ export const networkHandlers = {
   createPolicy: ({ service, body }: TestCall) => {
     const { name, ...rest } = body as CreatePolicyInput
     requireFree(service.policies, name)
-    const row = { policy_id: makeId('policy'), name, ...contentOf(rest as PolicyBody), revision: 1, ...stamps() }
+    const row = { policy_id: makeId('policy'), name, ...contentOf(rest as PolicyBody), revision: 1 }
+    Object.assign(row, { etag: etagOf(1), ...stamps() })
     service.policies.set(row.policy_id, row)
     return { status: 201, json: row }
   },
@@ -97,12 +112,14 @@ export const networkHandlers = {
     status: 200,
     json: find(service.policies, params.policy_id, 'policy_not_found'),
   }),
-  replacePolicy: ({ service, params, body }: TestCall) => {
-    const row = find(service.policies, params.policy_id, 'policy_not_found')
-    const { name = row.name, ...rest } = body as ReplacePolicyInput
+  replacePolicy: (call: TestCall) => {
+    const row = find(call.service.policies, call.params.policy_id, 'policy_not_found')
+    requireMatch(call, String(row.etag))
+    const { name = row.name, ...rest } = call.body as ReplacePolicyInput
+    const revision = Number(row.revision) + 1
     return {
       status: 200,
-      json: Object.assign(row, contentOf(rest as PolicyBody), { name, revision: Number(row.revision) + 1 }),
+      json: Object.assign(row, contentOf(rest as PolicyBody), { name, revision, etag: etagOf(revision) }),
     }
   },
   deletePolicy: ({ service, params }: TestCall) => {
@@ -135,6 +152,7 @@ export const networkHandlers = {
       format,
       env,
       env_name: env_name ?? name.toUpperCase(),
+      etag: etagOf(1),
       ...stamps(),
     }
     service.secrets.set(row.secret_id, row)
@@ -145,11 +163,13 @@ export const networkHandlers = {
     status: 200,
     json: shown(find(service.secrets, params.secret_id, 'secret_not_found')),
   }),
-  replaceSecret: ({ service, params, body }: TestCall) => {
-    const row = find(service.secrets, params.secret_id, 'secret_not_found')
-    const { provider: _, ...change } = body as ReplaceSecret
+  replaceSecret: (call: TestCall) => {
+    const row = find(call.service.secrets, call.params.secret_id, 'secret_not_found')
+    requireMatch(call, String(row.etag))
+    const { provider: _, ...change } = call.body as ReplaceSecret
     if ((change.env ?? row.env) !== row.env) throw new HoltError('conflict', 'It cannot change its place')
-    return { status: 200, json: shown(Object.assign(row, change, { version: Number(row.version) + 1 })) }
+    const version = Number(row.version) + 1
+    return { status: 200, json: shown(Object.assign(row, change, { version, etag: etagOf(version) })) }
   },
   deleteSecret: ({ service, params }: TestCall) => {
     service.secrets.delete(String(find(service.secrets, params.secret_id, 'secret_not_found').secret_id))
@@ -162,7 +182,8 @@ export const networkHandlers = {
   createProvider: ({ service, body }: TestCall) => {
     const { name, ...settings } = body as CreateProvider
     requireFree(service.providers, name)
-    const row = { provider_id: makeId('provider'), name, settings, version: 1, last_error: null, ...stamps() }
+    const row = { provider_id: makeId('provider'), name, settings, version: 1, last_error: null }
+    Object.assign(row, { etag: etagOf(1), ...stamps() })
     service.providers.set(row.provider_id, row)
     return { status: 201, json: row }
   },
@@ -171,9 +192,11 @@ export const networkHandlers = {
     status: 200,
     json: find(service.providers, params.provider_id, 'provider_not_found'),
   }),
-  replaceProvider: ({ service, params, body }: TestCall) => {
-    const row = find(service.providers, params.provider_id, 'provider_not_found')
-    return { status: 200, json: Object.assign(row, { settings: body, version: Number(row.version) + 1 }) }
+  replaceProvider: (call: TestCall) => {
+    const row = find(call.service.providers, call.params.provider_id, 'provider_not_found')
+    requireMatch(call, String(row.etag))
+    const version = Number(row.version) + 1
+    return { status: 200, json: Object.assign(row, { settings: call.body, version, etag: etagOf(version) }) }
   },
   deleteProvider: ({ service, params }: TestCall) => {
     service.providers.delete(String(find(service.providers, params.provider_id, 'provider_not_found').provider_id))
@@ -194,6 +217,7 @@ export const networkHandlers = {
   getNetwork: (call: TestCall) => networkAnswer(call, runtimeOf(call)),
   setNetwork: (call: TestCall) => {
     const runtime = runningOf(call)
+    requireMatch(call, networkEtag(runtime, call.service.networks.get(String(runtime.runtime_id)) ?? null))
     setNetwork(call.service, runtime, (call.body as { network_policy: WantedPolicy }).network_policy)
     return networkAnswer(call, runtime)
   },

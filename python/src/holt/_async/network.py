@@ -24,14 +24,16 @@ class AsyncNetwork:
         """Returns the present policy of the runtime."""
         return decode(RuntimeNetwork, await self._transport.call("getNetwork", params=self._params))
 
-    async def set(self, policy: WantedPolicy) -> RuntimeNetwork:
+    async def set(self, policy: WantedPolicy, *, if_match: str | None = None) -> RuntimeNetwork:
         """Replaces the policy: a stored one by name or id, one written out, or None for no network.
 
         When this returns, the policy is in force, and connections that it does not allow are
-        closed.
+        closed. `if_match` is the etag of the policy to replace, as `get` has it: the replacement of
+        another one fails with `PreconditionFailed`.
         """
         body = {"network_policy": to_wire(policy)}
-        return decode(RuntimeNetwork, await self._transport.call("setNetwork", params=self._params, json=body))
+        answer = await self._transport.call("setNetwork", params=self._params, json=body, if_match=if_match)
+        return decode(RuntimeNetwork, answer)
 
     async def test(
         self, host: str, *, port: int | None = None, method: str | None = None, path: str | None = None

@@ -64,13 +64,18 @@ class AsyncPolicies:
         allow_all_hosts: bool | None = None,
         deny: Sequence[str] | None = None,
         name: str | None = None,
+        if_match: str | None = None,
     ) -> Policy:
         """Replaces a policy by id or name. Runtimes with this policy follow the new one at once.
 
-        The options are those of `create`. `name` renames it.
+        The options are those of `create`. `name` renames it. `if_match` is the etag of the version
+        to replace: the replacement of another one fails with `PreconditionFailed`.
         """
         body = given(allow=allow, include=include, allow_all_hosts=allow_all_hosts, deny=deny, name=name)
-        return decode(Policy, await self._transport.call("replacePolicy", params={"policy_id": policy}, json=body))
+        answer = await self._transport.call(
+            "replacePolicy", params={"policy_id": policy}, json=body, if_match=if_match
+        )
+        return decode(Policy, answer)
 
     async def delete(self, policy: str) -> None:
         """Deletes a policy that no runtime uses."""

@@ -90,6 +90,7 @@ class AsyncRuntime(RuntimeFields):
         self,
         *,
         metadata: Mapping[str, str] | None = None,
+        metadata_patch: Mapping[str, str | None] | None = None,
         timeout_secs: Seconds | Unset | None = UNSET,
         on_timeout: OnTimeout | None = None,
         idle_timeout_secs: Seconds | Unset | None = UNSET,
@@ -99,13 +100,15 @@ class AsyncRuntime(RuntimeFields):
 
         Args:
             metadata: Labels that replace all others.
+            metadata_patch: Labels to set. None removes a label, and others stay.
             timeout_secs: The time that it continues to run, from now. None: it has no deadline.
             on_timeout: The action after `timeout_secs`.
             idle_timeout_secs: The idle time after which it is paused. None: never.
             auto_resume: True if a request resumes it while it is paused.
         """
         body = {
-            **given(metadata=metadata, on_timeout=on_timeout, auto_resume=auto_resume),
+            **given(metadata=metadata, metadata_patch=metadata_patch),
+            **given(on_timeout=on_timeout, auto_resume=auto_resume),
             **nullable(timeout_secs=timeout_secs, idle_timeout_secs=idle_timeout_secs),
         }
         self._take_answer(await self._transport.call("updateRuntime", params=self._params, json=body))

@@ -107,13 +107,18 @@ class AsyncSecrets:
         format: str | None = None,
         env: bool | None = None,
         env_name: str | None = None,
+        if_match: str | None = None,
     ) -> Secret:
         """Gives a secret, by id or name, a new version. Runtimes with it follow at once.
 
-        The options are those of `create`. An absent one stays.
+        The options are those of `create`. An absent one stays. `if_match` is the etag of the
+        version to change: the change of another one fails with `PreconditionFailed`.
         """
         body = _secret_body(value, provider, hosts, header, format, env, env_name)
-        return decode(Secret, await self._transport.call("replaceSecret", params={"secret_id": secret}, json=body))
+        answer = await self._transport.call(
+            "replaceSecret", params={"secret_id": secret}, json=body, if_match=if_match
+        )
+        return decode(Secret, answer)
 
     async def delete(self, secret: str) -> None:
         """Deletes a secret, even while runtimes use it.
@@ -178,9 +183,13 @@ class AsyncProviders:
         """Gets a provider by id or name."""
         return decode(Provider, await self._transport.call("getProvider", params={"provider_id": provider}))
 
-    async def replace_static(self, provider: str, value: str) -> Provider:
-        """Replaces the value of a provider. The name and the type stay."""
-        return await self._replace(provider, _static(value))
+    async def replace_static(self, provider: str, value: str, *, if_match: str | None = None) -> Provider:
+        """Replaces the value of a provider. The name and the type stay.
+
+        `if_match` is the etag of the version to replace: the replacement of another one fails with
+        `PreconditionFailed`.
+        """
+        return await self._replace(provider, _static(value), if_match)
 
     async def replace_oauth2(
         self,
@@ -192,11 +201,14 @@ class AsyncProviders:
         scopes: Sequence[str] | None = None,
         audience: str | None = None,
         authentication: Literal["basic", "body"] | None = None,
+        if_match: str | None = None,
     ) -> Provider:
-        """Replaces the settings of a source of access tokens. The name and the type stay."""
-        return await self._replace(
-            provider, _oauth2(token_url, client_id, client_secret, scopes, audience, authentication)
-        )
+        """Replaces the settings of a source of access tokens. The name and the type stay.
+
+        `if_match` is as in `replace_static`.
+        """
+        settings = _oauth2(token_url, client_id, client_secret, scopes, audience, authentication)
+        return await self._replace(provider, settings, if_match)
 
     async def replace_workload(
         self,
@@ -205,9 +217,13 @@ class AsyncProviders:
         audience: str,
         ttl_secs: Seconds | None = None,
         algorithm: Literal["RS256", "ES256", "EdDSA"] | None = None,
+        if_match: str | None = None,
     ) -> Provider:
-        """Replaces the settings of a source of signed tokens. The name and the type stay."""
-        return await self._replace(provider, _workload(audience, ttl_secs, algorithm))
+        """Replaces the settings of a source of signed tokens. The name and the type stay.
+
+        `if_match` is as in `replace_static`.
+        """
+        return await self._replace(provider, _workload(audience, ttl_secs, algorithm), if_match)
 
     async def delete(self, provider: str) -> None:
         """Deletes a provider that no secret uses."""
@@ -217,9 +233,10 @@ class AsyncProviders:
         answer = await self._transport.call("createProvider", json=body, idempotency_key=str(uuid.uuid4()))
         return decode(Provider, answer)
 
-    async def _replace(self, provider: str, body: dict[str, Any]) -> Provider:
+    async def _replace(self, provider: str, body: dict[str, Any], if_match: str | None) -> Provider:
         params = {"provider_id": provider}
-        return decode(Provider, await self._transport.call("replaceProvider", params=params, json=body))
+        answer = await self._transport.call("replaceProvider", params=params, json=body, if_match=if_match)
+        return decode(Provider, answer)
 
 
 def _secret_body(

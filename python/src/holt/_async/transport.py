@@ -19,7 +19,16 @@ from .._options import UNSET, Unset, query_text, text_of
 from .._retry import FailedTry, Retry, is_under_way, parse_retry_after, retry_delay_secs
 from .._routes import Route, RouteName, routes
 from .._version import __version__
-from ..errors import AlreadyExists, ApiError, Conflict, HoltConnectionError, HoltError, InvalidRequest, error_class
+from ..errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    HoltConnectionError,
+    HoltError,
+    InvalidRequest,
+    PreconditionFailed,
+    error_class,
+)
 
 AsyncContent = Union[bytes, AsyncIterable[bytes], Callable[[], AsyncIterable[bytes]]]
 """The bytes to send.
@@ -125,6 +134,8 @@ class AsyncTransport:
             except HoltError as error:
                 if lost is not None and request.creates and isinstance(error, AlreadyExists):
                     raise HoltConnectionError("lost", _made_or_not) from lost
+                if lost is not None and request.if_match is not None and isinstance(error, PreconditionFailed):
+                    raise HoltConnectionError("lost", _changed_or_not) from lost
                 lost = error if isinstance(error, HoltConnectionError) and error.reason == "lost" else lost
                 delay = retry_delay_secs(
                     FailedTry(
@@ -193,6 +204,8 @@ class AsyncTransport:
             headers["authorization"] = f"Bearer {self.api_key}"
         if request.idempotency_key is not None:
             headers["idempotency-key"] = request.idempotency_key
+        if request.if_match is not None:
+            headers["if-match"] = request.if_match
         content: Any = request.content() if callable(request.content) else request.content
         if request.json is not None:
             headers["content-type"] = "application/json"
@@ -236,6 +249,10 @@ _made_or_not = (
     "The connection was lost before the answer, and the destination exists now. "
     "Compare it with what was sent: the first try may have made it"
 )
+_changed_or_not = (
+    "The connection was lost before the answer, and there is another version now. "
+    "Read it again: the first try may have made it"
+)
 
 
 @dataclass
@@ -250,6 +267,8 @@ class _Request:
     idempotency_key: str | None = None
     creates: bool = False
     """True for a PUT that refuses an existing destination."""
+    if_match: str | None = None
+    """The etag of the version that the request changes, or `*`."""
     twice_is_once: bool = False
     """True for a POST that requests a state, so that a repetition has no further effect."""
     timeout_secs: float | Unset | None = UNSET

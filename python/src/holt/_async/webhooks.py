@@ -59,13 +59,18 @@ class AsyncWebhooks:
         types: Sequence[str] | None = None,
         description: str | None = None,
         state: Literal["active", "disabled"] | None = None,
+        if_match: str | None = None,
     ) -> Webhook:
         """Changes a webhook.
 
-        A disabled one continues with `active` at the point where it stopped.
+        A disabled one continues with `active` at the point where it stopped. `if_match` is the
+        etag of the version to change: the change of another one fails with `PreconditionFailed`.
         """
         body = given(url=url, types=types, description=description, state=state)
-        return decode(Webhook, await self._transport.call("updateWebhook", params=_params(webhook_id), json=body))
+        answer = await self._transport.call(
+            "updateWebhook", params=_params(webhook_id), json=body, if_match=if_match
+        )
+        return decode(Webhook, answer)
 
     async def delete(self, webhook_id: str) -> None:
         """Deletes a webhook and the records of its deliveries."""

@@ -87,6 +87,7 @@ class Policy(Model):
     deny: list[str]
     inspection: list[RuleInspection]
     revision: int
+    etag: str = ""
     created_at: datetime
     updated_at: datetime
 
@@ -128,6 +129,7 @@ class RuntimeNetwork(Model):
     network_policy: PolicyRef | None
     policy: PolicyContent | None
     secrets: list[RuntimeSecret]
+    etag: str = ""
     updated_at: datetime
 
 

@@ -30,6 +30,7 @@ class Secret(Model):
     format: str | None
     env: bool
     env_name: str
+    etag: str = ""
     created_at: datetime
     updated_at: datetime
 
@@ -84,6 +85,7 @@ class Provider(Model):
     settings: ProviderSettings
     version: int
     last_error: ProviderError | None
+    etag: str = ""
     created_at: datetime
     updated_at: datetime
 

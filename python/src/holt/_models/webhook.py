@@ -24,6 +24,7 @@ class Webhook(Model):
     retrying: int
     failing_since: datetime | None
     previous_secret_until: datetime | None
+    etag: str = ""
     created_at: datetime
     updated_at: datetime
 

@@ -4,7 +4,8 @@ import { findRuntime, refOf } from '../../foundation/rows/find-runtime.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
-import { currentPolicy, networkRow } from '../../resources/network/find-network.ts'
+import { ifMatchOf } from '../../foundation/wire/if-match.ts'
+import { currentPolicy, networkEtag, networkRow } from '../../resources/network/find-network.ts'
 import { contentOf } from '../../resources/network/find-policy.ts'
 import { logItems } from '../../resources/network/log-items.ts'
 import { suggestPolicy } from '../../resources/network/suggest-policy.ts'
@@ -23,8 +24,9 @@ export const networkHandlers = {
     return { status: 200, json: await present(service, row) }
   },
   setNetwork: async (call) => {
-    const { service, caller, body, ref } = call
-    await setRuntimeNetwork(service, ref, { wanted: body.network_policy, by: caller.keyId, gone: call.gone })
+    const { service, caller, body, headers, ref } = call
+    const change = { wanted: body.network_policy, ifMatch: ifMatchOf(headers), by: caller.keyId, gone: call.gone }
+    await setRuntimeNetwork(service, ref, change)
     return { status: 200, json: await present(service, await findRuntime(service, ref)) }
   },
   testNetwork,
@@ -97,6 +99,7 @@ async function present({ store }: Api, runtime: RuntimeRow): Promise<RuntimeNetw
             secrets.filter(({ inside }) => !inside),
           ),
     secrets,
+    etag: networkEtag(policy),
     updated_at: moment(row?.updated_at ?? runtime.created_at),
   }
 }

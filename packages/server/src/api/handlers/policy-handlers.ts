@@ -7,6 +7,7 @@ import { aloneWith } from '../../foundation/store/alone.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { PolicyRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
+import { etagOf, ifMatchOf, requireMatch } from '../../foundation/wire/if-match.ts'
 import { bodyText, findPolicy, presentPolicy } from '../../resources/network/find-policy.ts'
 import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Api, Handlers } from '../api.ts'
@@ -82,11 +83,13 @@ async function replacePolicy(call: Call<'replacePolicy', Api>): Promise<Answer> 
   }
 }
 
-function storeReplaced({ service, caller, body }: Call<'replacePolicy', Api>, policyId: string) {
+function storeReplaced({ service, caller, body, headers }: Call<'replacePolicy', Api>, policyId: string) {
   const { projectId } = caller
+  const ifMatch = ifMatchOf(headers)
   const at = service.now()
   return service.store.change(aloneWith(projectId), async (changes) => {
     const { policy_id, name, revision } = await findPolicy(changes, projectId, policyId)
+    requireMatch(ifMatch, { etag: etagOf(revision), what: `The policy ${name}` })
     if (body.name !== undefined && body.name !== name)
       await requireFreeName(changes, 'policies', { projectId, name: body.name, what: 'A network policy' })
     const stored = await changes

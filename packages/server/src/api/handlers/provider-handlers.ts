@@ -13,6 +13,7 @@ import type { Queries } from '../../foundation/store/open-store.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
+import { etagOf, ifMatchOf, requireMatch } from '../../foundation/wire/if-match.ts'
 import { discovery } from '../../resources/identity/discovery.ts'
 import { findProvider, providerPurpose, settingsOf } from '../../resources/identity/find-provider.ts'
 import { recordChange } from '../../tenancy/events/record-change.ts'
@@ -73,11 +74,19 @@ async function listProviders({ service, caller, query }: Call<'listProviders', A
   return answerPage(await readPage(rows, query, { present: (row) => present(service, row), log }))
 }
 
-async function replaceProvider({ service, caller, params, body }: Call<'replaceProvider', Api>): Promise<Answer> {
+async function replaceProvider({
+  service,
+  caller,
+  params,
+  body,
+  headers,
+}: Call<'replaceProvider', Api>): Promise<Answer> {
   const { projectId } = caller
+  const ifMatch = ifMatchOf(headers)
   const at = service.now()
   const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const current = await findProvider(changes, projectId, params.provider_id)
+    requireMatch(ifMatch, { etag: etagOf(current.version), what: `The provider ${current.name}` })
     const { type } = settingsOf(current)
     if (type !== body.type)
       throw new HoltError('unsupported_setting', `This provider is of the type ${type}, which cannot change.`, {
@@ -160,6 +169,7 @@ function present({ oauthTokens }: Api, row: ProviderRow): Provider {
     settings: settingsOf(row),
     version: row.version,
     last_error: failure === null ? null : { message: failure.message, at: moment(failure.at) },
+    etag: etagOf(row.version),
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
   }

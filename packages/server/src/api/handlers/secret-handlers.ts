@@ -16,6 +16,7 @@ import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { etagOf, ifMatchOf, requireMatch } from '../../foundation/wire/if-match.ts'
 import { findProvider, settingsOf } from '../../resources/identity/find-provider.ts'
 import { findSecret, presentSecret, secretPurpose } from '../../resources/secrets/find-secret.ts'
 import { rotateSecretKey } from '../../resources/secrets/rotate-master-key.ts'
@@ -107,11 +108,13 @@ async function listSecrets({ service, caller, query }: Call<'listSecrets', Api>)
 }
 
 /** Gives a secret a new version. When this returns, all its runtimes follow. */
-async function replaceSecret({ service, caller, params, body }: Call<'replaceSecret', Api>): Promise<Answer> {
+async function replaceSecret({ service, caller, params, body, headers }: Call<'replaceSecret', Api>): Promise<Answer> {
   const { projectId } = caller
+  const ifMatch = ifMatchOf(headers)
   const { secret_id } = await findSecret(service.store.db, projectId, params.secret_id)
   const json = await following(service, { projectId, secretId: secret_id }, async (changes) => {
     const current = await findSecret(changes, projectId, secret_id)
+    requireMatch(ifMatch, { etag: etagOf(current.version), what: `The secret ${current.name}` })
     refuseOtherPlace(current, body)
     refuseMeaningless(current, body)
     const row = await write(service, changes, { current, body })

@@ -7,6 +7,7 @@ import { aloneWith } from '../../foundation/store/alone.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import { pageOfRows, seqBefore } from '../../foundation/store/page-cursor.ts'
 import { type Answer, answerPage, type Call } from '../../foundation/wire/call.ts'
+import { etagOf, ifMatchOf, requireMatch } from '../../foundation/wire/if-match.ts'
 import { logPosition } from '../../tenancy/events/read-events.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { rotateWebhookSecret } from '../../tenancy/webhooks/rotate-secret.ts'
@@ -85,13 +86,15 @@ async function listWebhooks({ service, caller, query }: Call<'listWebhooks', Api
   return answerPage(pageOfRows(rows, query.limit, { present, log: service.log }))
 }
 
-async function updateWebhook({ service, caller, params, body }: Call<'updateWebhook', Api>): Promise<Answer> {
+async function updateWebhook({ service, caller, params, body, headers }: Call<'updateWebhook', Api>): Promise<Answer> {
   if (body.url !== undefined) requireSendable(service, body.url)
   const { projectId } = caller
+  const ifMatch = ifMatchOf(headers)
   const at = service.now()
   const { url, types, description, state } = body
   const row = await service.store.change(aloneWith(projectId), async (changes) => {
     const current = await findWebhook(changes, { projectId, webhookId: params.webhook_id })
+    requireMatch(ifMatch, { etag: etagOf(current.revision), what: 'The webhook' })
     const changed = Object.keys(body)
     if (changed.length === 0) return current
     const stored = await changes

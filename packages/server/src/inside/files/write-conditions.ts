@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { etagForm } from '@holt/protocol'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
+import { ifMatchOf } from '../../foundation/wire/if-match.ts'
 
 /** The conditions of a write. */
 interface WriteConditions {
@@ -12,11 +12,10 @@ interface WriteConditions {
 
 /** Reads the conditions of a write from its headers: `If-None-Match: *`, or `If-Match`. */
 export function writeConditions(headers: IncomingHttpHeaders): WriteConditions {
-  const { 'if-none-match': none, 'if-match': match } = headers
+  const { 'if-none-match': none } = headers
   if (none !== undefined && none !== '*') throw invalidField('/header/If-None-Match', 'must be *')
+  const match = ifMatchOf(headers)
   if (match === undefined) return { createOnly: none === '*' }
   if (none !== undefined) throw invalidField('/header/If-Match', 'excludes If-None-Match')
-  if (match !== '*' && !etagForm.test(match))
-    throw invalidField('/header/If-Match', 'must be * or one strong etag, as stat and the content have it')
   return { createOnly: false, ifMatch: match }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { PolicyBody, PolicyRef } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { compileOnce } from '../../foundation/store/compile-once.ts'
@@ -38,6 +39,14 @@ export async function currentPolicy(db: Queries, row: RuntimeNetworkRow | undefi
   // A deleted policy allows nothing. Only ended runtimes can have one.
   const body = policy === undefined ? { allow: [], include: [], allow_all_hosts: false, deny: [] } : bodyOf(policy)
   return { ref: storedRef(row.policy_id, policy?.name ?? null), body }
+}
+
+/**
+ * Returns the etag of a runtime's policy, null for none. A change of a stored policy changes it for
+ * each of its runtimes.
+ */
+export function networkEtag(policy: CurrentPolicy | null): string {
+  return `"${createHash('sha256').update(JSON.stringify(policy)).digest('base64url').slice(0, 22)}"`
 }
 
 /** The network facts in the view of a runtime. */

@@ -6,6 +6,7 @@ import { newestNames } from '../../foundation/rows/named-rows.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { PolicyRow } from '../../foundation/store/tables.ts'
+import { etagOf } from '../../foundation/wire/if-match.ts'
 
 /** Returns a project's policy by id or name. A policy of another project is not found. */
 export async function findPolicy(db: Queries, projectId: string, reference: string): Promise<PolicyRow> {
@@ -59,6 +60,7 @@ export function presentPolicy(row: PolicyRow): Policy {
     name: row.name,
     ...contentOf(bodyOf(row)),
     revision: row.revision,
+    etag: etagOf(row.revision),
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
   }

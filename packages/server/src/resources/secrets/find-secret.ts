@@ -5,6 +5,7 @@ import { newestNames } from '../../foundation/rows/named-rows.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { SecretRow } from '../../foundation/store/tables.ts'
+import { etagOf } from '../../foundation/wire/if-match.ts'
 
 /** The purpose of the sealed value of a secret. */
 export const secretPurpose = 'secret value'
@@ -63,6 +64,7 @@ export function presentSecret(row: SecretRow & { readonly provider_name: string 
     format: row.format,
     env: row.inside === 1,
     env_name: row.env_name,
+    etag: etagOf(row.version),
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
   }

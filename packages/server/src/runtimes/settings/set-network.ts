@@ -4,8 +4,9 @@ import type { WantedPolicy } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import { within } from '../../foundation/wire/call.ts'
+import { requireMatch } from '../../foundation/wire/if-match.ts'
 import { type ChosenPolicy, choosePolicy, newNetworkRow, putCaKey } from '../../resources/network/decide-network.ts'
-import { networkRow } from '../../resources/network/find-network.ts'
+import { currentPolicy, networkEtag, networkRow } from '../../resources/network/find-network.ts'
 import { noDevice, noteGuest } from '../../resources/network/note-guest.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { findAwake } from '../lifecycle/wake.ts'
@@ -18,6 +19,8 @@ const guestTimeoutMs = 30_000
 /** The requested network of a runtime, and the requester. */
 export interface NetworkChange {
   readonly wanted: WantedPolicy
+  /** The etag that the present policy must have, or `*`. Absent: there is no condition. */
+  readonly ifMatch?: string | undefined
   /** The key of the request. */
   readonly by: string
   /** Aborted when the client has disconnected. */
@@ -31,11 +34,11 @@ export interface NetworkChange {
  */
 export async function setRuntimeNetwork(service: Runtimes, ref: RuntimeRef, change: NetworkChange): Promise<void> {
   await findAwake(service, ref, change.gone)
-  const { wanted } = change
+  const { wanted, ifMatch, by } = change
   const policy = wanted === null ? null : await choosePolicy(service.store.db, ref.projectId, wanted)
   await service.networks.alone(ref, async () => {
     try {
-      await storeChange(service, { ref, policy, by: change.by })
+      await storeChange(service, { ref, policy, ifMatch, by })
       await failpoint('network.stored')
     } finally {
       // A change that returned an error may still have been made. The database decides.
@@ -49,7 +52,12 @@ export async function setRuntimeNetwork(service: Runtimes, ref: RuntimeRef, chan
 
 async function storeChange(
   service: Runtimes,
-  { ref, policy, by }: { ref: RuntimeRef; policy: ChosenPolicy | null; by: string },
+  {
+    ref,
+    policy,
+    ifMatch,
+    by,
+  }: Pick<NetworkChange, 'ifMatch' | 'by'> & { ref: RuntimeRef; policy: ChosenPolicy | null },
 ): Promise<void> {
   const { projectId, runtimeId } = ref
   const { store } = service
@@ -57,6 +65,8 @@ async function storeChange(
   const isNew = (await networkRow(store.db, ref)) === undefined
   const ca = isNew && policy !== null ? await makeRuntimeCa(`Holt ${projectId}`) : null
   await store.change(aloneWith(projectId), async (changes) => {
+    const present = await currentPolicy(changes, await networkRow(changes, ref))
+    requireMatch(ifMatch, { etag: networkEtag(present), what: 'The network of the runtime' })
     // A policy that was deleted meanwhile is not found.
     if (policy?.policyId != null) await choosePolicy(changes, projectId, policy.policyId)
     if (policy !== null && ca !== null) {

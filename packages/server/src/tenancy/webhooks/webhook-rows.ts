@@ -4,6 +4,7 @@ import type { DeliveryRow, WebhookRow } from '../../foundation/store/event-table
 import { moment, momentOrNull } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
+import { etagOf } from '../../foundation/wire/if-match.ts'
 
 /** The project and the id of a webhook. */
 export interface WebhookRef {
@@ -64,6 +65,7 @@ export function presentWebhook(row: WebhookRow, retrying: number): Webhook {
     retrying,
     failing_since: momentOrNull(row.failing_since),
     previous_secret_until: momentOrNull(row.previous_until),
+    etag: etagOf(row.revision),
     created_at: moment(row.created_at),
     updated_at: moment(row.updated_at),
   }

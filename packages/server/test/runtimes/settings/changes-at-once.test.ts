@@ -29,3 +29,35 @@ test.each([
   const { data } = (await server.ask('GET', `/v1/agents/event?type=${type}&limit=100`)).json
   expect(data).toHaveLength(requests)
 })
+
+test('labels that many set and remove at once all arrive, by merge patches', async () => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime({ metadata: { gone: '1', stays: '2', changes: '3' } })
+  const path = `/v1/agents/runtime/${id}`
+  const patch = (metadata_patch: object) => server.ask('PATCH', path, { json: { metadata_patch } })
+  const keys = Array.from({ length: 20 }, (_, at) => `key-${at}`)
+  await Promise.all([...keys.map((key) => patch({ [key]: 'x' })), patch({ gone: null, changes: '4' })])
+  const expected = { stays: '2', changes: '4', ...Object.fromEntries(keys.map((key) => [key, 'x'])) }
+  expect((await server.ask('GET', path)).json.metadata).toEqual(expected)
+  const { data } = (await server.ask('GET', '/v1/agents/event?type=runtime.updated&limit=1')).json
+  expect(data[0].data.changed).toEqual(['metadata'])
+})
+
+const manyLabels = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`k${at}`, '']))
+
+test.each([
+  ['beside metadata', { metadata: {}, metadata_patch: {} }],
+  ['with too many labels in the end', { metadata_patch: manyLabels }],
+  ['with a value that is too long', { metadata_patch: { a: 'x'.repeat(1025) } }],
+  ['with a value that is no text', { metadata_patch: { a: 1 } }],
+])('a merge patch %s is refused, and changes nothing', async (_, json) => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime({ metadata: { a: '1' } })
+  const path = `/v1/agents/runtime/${id}`
+  const { error } = (await server.ask('PATCH', path, { json })).json
+  expect([error.code, error.details.issues[0].pointer]).toEqual([
+    'invalid_request',
+    expect.stringMatching(/^\/metadata_patch/),
+  ])
+  expect((await server.ask('GET', path)).json.metadata).toEqual({ a: '1' })
+})
